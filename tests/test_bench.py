@@ -46,7 +46,7 @@ def test_failing_command_is_reported() -> None:
     assert len(bases) == 2
 
 
-def test_the_page_has_the_last_table(tmp_path: Path) -> None:
+def test_bench_page_has_last_table(tmp_path: Path) -> None:
     path = tmp_path / "speed.md"
     path.write_text(PAGE)
     for machine in ("B 0.2 s; one machine", "B 0.3 s; another"):

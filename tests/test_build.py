@@ -50,14 +50,14 @@ def crates(*arguments: str) -> set[str]:
     return {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
 
 
-def test_the_rust_build_stays_small() -> None:
+def test_rust_build_stays_small() -> None:
     found = crates("--package", "zlens-native", "--edges", "normal,build")
     heavy = {name for name in found if name in HEAVY or name.startswith(HEAVY_FAMILIES)}
     assert not heavy, f"{', '.join(sorted(heavy))} came into the Rust build; see Cargo.toml"
     assert len(found) < 80, f"{len(found)} crates: the build grows"
 
 
-def test_the_reader_of_frames_has_no_arrow() -> None:
+def test_reader_of_frames_has_no_arrow() -> None:
     found = crates("--package", "zlens-frames", "--edges", "normal")
     assert not {name for name in found if name.startswith("arrow")}
 
@@ -111,7 +111,7 @@ def test_one_module_imports_duckdb() -> None:
     assert users == ["engine/connection.py"]
 
 
-def test_the_program_needs_only_its_dependencies() -> None:
+def test_program_needs_only_its_dependencies() -> None:
     # pyarrow and the like are for tests: answers leave through Arrow capsules.
     used: set[str] = set()
     for path in SOURCES.rglob("*.py"):
@@ -159,7 +159,7 @@ def test_no_build_step_needs_node() -> None:
     assert project["build-system"]["build-backend"] == "maturin"
 
 
-def test_ci_runs_everything() -> None:
+def test_ci_runs_all_checks() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     made = {word for line in script.splitlines() if line.startswith("make ") for word in line.split()}
     # Without Chromium the tests of the page are skipped; not there.

@@ -55,7 +55,7 @@ def test_bars_are_limited_with_note() -> None:
 
 @given(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12))
 @example(0.0, 5e-324)
-def test_an_axis_holds_its_values(one: float, other: float) -> None:
+def test_axis_holds_its_values(one: float, other: float) -> None:
     low, high, step = charts.axis(min(one, other), max(one, other))
     room = 1e-6 * step
     assert low <= min(one, other) + room

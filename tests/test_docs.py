@@ -67,7 +67,7 @@ def test_reference_links_have_targets(pages: Path) -> None:
 
 
 @pytest.mark.parametrize("name", REFERENCE)
-def test_the_reference_has_the_facts(pages: Path, name: str) -> None:
+def test_reference_contains_facts(pages: Path, name: str) -> None:
     assert REFERENCE[name] in (pages / "docs" / "reference" / name).read_text(encoding="utf-8")
 
 
@@ -81,7 +81,7 @@ def test_fact_schemas_are_published_with_reference(pages: Path) -> None:
     assert {"record", "dsect", "title", "kind"} == {*record["required"]}
 
 
-def test_every_report_is_in_the_reference(pages: Path) -> None:
+def test_every_report_is_in_reference(pages: Path) -> None:
     folder = pages / "docs" / "reference" / "reports"
     headings = re.findall(
         r"^## (.+)$", "\n".join(p.read_text(encoding="utf-8") for p in folder.iterdir()), re.MULTILINE
@@ -99,7 +99,7 @@ def listed(nav: list[Any] | str) -> Iterator[str]:
             yield from listed(part)
 
 
-def test_every_page_is_in_the_navigation(pages: Path) -> None:
+def test_every_page_is_in_navigation(pages: Path) -> None:
     site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
     assert sorted(listed(site["project"]["nav"])) == sorted(
         page.relative_to(pages).as_posix() for page in pages.rglob("*.md")
@@ -121,7 +121,7 @@ def test_security_claims_name_existing_tests() -> None:
     assert {name for name in named if not (ROOT / name).exists()} == set()
 
 
-def test_the_limits_of_security_are_those_of_the_program() -> None:
+def test_documented_limits_equal_program() -> None:
     from zlens.cli import inputs, watchdog
     from zlens.engine import results
     from zlens.server import connections, response_bodies, running_requests, sql_workers

@@ -17,7 +17,7 @@ from zlens.explain.reports import explain_report
 
 
 @pytest.mark.parametrize("name", measures.measure_names())
-def test_every_column_of_a_measure(name: str) -> None:
+def test_every_column_of_measure(name: str) -> None:
     table = measures.load_measure(name)
     assert explain(name).find(f"{name}: {table.text[:30]}") >= 0
     for column in table.columns:
@@ -32,7 +32,7 @@ def test_every_column_of_a_measure(name: str) -> None:
         assert max(map(len, told.splitlines())) <= 140
 
 
-def test_every_example_can_be_run() -> None:
+def test_every_example_runs() -> None:
     database = duckdb.connect()
     for name in measures.measure_names():
         columns = ", ".join(f'"{c.name}" {SQL_TYPES[c.type]}' for c in measures.load_measure(name).columns)
@@ -71,7 +71,7 @@ def test_every_record() -> None:
         assert explain(record.lower()) == told
 
 
-def test_every_column_of_a_printed_report() -> None:
+def test_every_column_of_printed_report() -> None:
     for report in explain_records.printed_reports():
         for table in report.tables:
             assert f"{table.name}: " in explain(table.name)
@@ -91,7 +91,7 @@ def test_explain_shows_record_field_and_offset() -> None:
     assert "byte 32, 8 bytes, timer (stated)" in told
 
 
-def test_a_missing_input_names_its_record_page() -> None:
+def test_missing_input_names_its_record_page() -> None:
     told = "D0R2: not available so far; its record page MRSYTPRP may describe a field"
     assert told in explain("cpu.mvs_busy_pct")
     # A field that is known by name, and not by its place.
@@ -100,7 +100,7 @@ def test_a_missing_input_names_its_record_page() -> None:
     assert "(MRSYTCOM)" in explain("cpu.sigp_rate")
 
 
-def test_a_field_by_any_of_its_names() -> None:
+def test_field_by_any_of_its_names() -> None:
     for name in ("SYTPRP_PFXUTIME", "PFXUTIME", "sytprp_pfxutime_d", "d0r2.sytprp_pfxutime", "D0R2.PFXUTIME"):
         told = explain(name)
         assert told.startswith("D0R2 SYTPRP_PFXUTIME: ")
@@ -121,7 +121,7 @@ def test_common_columns_are_explained_once() -> None:
     assert "cpumf.interval_end" not in told
 
 
-def test_the_spread_of_a_gauge() -> None:
+def test_spread_of_gauge() -> None:
     assert "online_p95 is its 95th percentile" in explain("load.online_p95")
 
 
@@ -156,13 +156,13 @@ def test_field_of_user_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("role.", ""),
     ],
 )
-def test_an_unknown_name_is_an_error_with_near_matches(wrong: str, near: str) -> None:
+def test_unknown_name_error_has_suggestions(wrong: str, near: str) -> None:
     with pytest.raises(QueryError) as caught:
         explain(wrong)
     assert near in str(caught.value)
 
 
-def test_known_names_can_all_be_explained() -> None:
+def test_all_known_names_are_explained() -> None:
     for name in known_names()[:50]:
         assert explain(name)
 
@@ -181,7 +181,7 @@ def test_explain_fields_without_fixed_offset(name: str, words: str) -> None:
     assert words in explain(name).replace("Column", "column")
 
 
-def test_a_column_of_several_tables_is_described_once() -> None:
+def test_column_of_several_tables_is_described_once() -> None:
     text = explain_report("cpumf")
     blocks = [block for block in text.split("\n\n") if block.startswith("CPI [cpi]")]
     assert len(blocks) == 3

@@ -167,7 +167,7 @@ def test_bare_next_is_detected() -> None:
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
-def test_no_search_in_data_ends_in_stop_iteration(name: str) -> None:
+def test_searches_never_raise_stop_iteration(name: str) -> None:
     """A search that finds nothing says so with an error of zlens, or has an answer for it."""
     found = {str(path): bare(path.read_text(encoding="utf-8")) for path in (SOURCES / name).rglob("*.py")}
     assert {path: calls for path, calls in found.items() if calls} == {}
@@ -188,7 +188,7 @@ def test_modules_are_named_by_nouns() -> None:
     assert named == []
 
 
-def test_no_two_public_classes_have_one_name() -> None:
+def test_public_class_names_are_unique() -> None:
     places: dict[str, list[str]] = {}
     for path in SOURCES.rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -197,7 +197,7 @@ def test_no_two_public_classes_have_one_name() -> None:
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
-def test_no_function_of_a_module_is_named_by_a_function_word() -> None:
+def test_functions_are_not_named_by_function_words() -> None:
     words = {"of", "at", "put", "own", "together", "kept", "told", "shown", "named", "found", "placed"}
     found = [
         f"{path.relative_to(SOURCES).as_posix()}: {node.name}"

@@ -199,7 +199,7 @@ def faults(folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("crate", sorted(path.name for path in CRATES.iterdir() if path.is_dir()))
-def test_modules_of_a_crate_form_layers(crate: str) -> None:
+def test_modules_of_crate_form_layers(crate: str) -> None:
     folder = CRATES / crate / "src"
     assert len(arrows(folder)) > 3
     assert list(faults(folder)) == []

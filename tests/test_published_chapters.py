@@ -29,7 +29,7 @@ def test_published_chapter_equals_command_output(name: str) -> None:
     assert page == PUBLISHED["page"](chapter), "write it again: make published"
 
 
-def test_all_tables_of_the_eighty_processors_are_there() -> None:
+def test_eighty_processor_tables_are_complete() -> None:
     titles = [table["title"] for table in CHAPTERS["eighty-processors"]["table"]]
     assert {f"Table {number}" for number in range(2, 11)} == {title.partition(".")[0] for title in titles}
     assert "Table 11" in CHAPTERS["eighty-processors"]["without"]

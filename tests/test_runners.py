@@ -26,7 +26,7 @@ VITEST = (
 )
 
 
-def test_the_table_has_runners_tools_and_reasons() -> None:
+def test_table_has_runners_tools_and_reasons() -> None:
     pytest_run = {
         "passed": 5123,
         "failed": 0,
@@ -65,7 +65,7 @@ def test_the_table_has_runners_tools_and_reasons() -> None:
         ("first: false", 1),
     ],
 )
-def test_all_commands_run_and_one_that_fails_is_the_status(command: str, status: int) -> None:
+def test_failing_command_sets_exit_status(command: str, status: int) -> None:
     words = [sys.executable, TESTS / "runners.py", command, "second: echo last line"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == status

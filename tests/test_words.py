@@ -108,7 +108,7 @@ def test_test_names_are_unique_and_short() -> None:
     assert {name for name in names if len(name) > MAX_TEST_NAME} == set()
 
 
-def test_a_refused_word_is_found_across_lines() -> None:
+def test_refused_word_is_found_across_lines() -> None:
     assert refused("Counters began\n  Anew at the\n  processor\n  time", REFUSED) == [
         "Anew: again",
         "processor time: CPU time",

@@ -68,7 +68,7 @@ class Outcome:
 ALL = made.CPUS * made.INTERVALS
 
 
-def test_a_good_file_has_no_problem(capsys: pytest.CaptureFixture[str], good: Path) -> None:
+def test_undamaged_file_has_no_problem(capsys: pytest.CaptureFixture[str], good: Path) -> None:
     seen = Outcome(capsys, good)
     assert seen.status == 0
     assert seen.problems == []
@@ -132,7 +132,7 @@ def test_text_mode_transfer_is_reported_with_fix(
 # Damaged MONWRITE files -------------------------------------------------------------------------
 
 
-def test_cut_in_a_control_record(capsys: pytest.CaptureFixture[str], good: Path) -> None:
+def test_cut_in_control_record(capsys: pytest.CaptureFixture[str], good: Path) -> None:
     ends = made.places(good, 1, 11)
     control = (ends[-1] // made.PAGE - 1) * made.PAGE
     os.truncate(good, control + 100)
@@ -143,7 +143,7 @@ def test_cut_in_a_control_record(capsys: pytest.CaptureFixture[str], good: Path)
 
 
 @pytest.mark.parametrize("keep", [7, 30])
-def test_cut_in_a_header_or_a_record(capsys: pytest.CaptureFixture[str], good: Path, keep: int) -> None:
+def test_cut_in_header_or_record(capsys: pytest.CaptureFixture[str], good: Path, keep: int) -> None:
     last = made.places(good, 0, 2)[-1]
     os.truncate(good, last + keep)
     seen = Outcome(capsys, good)
@@ -154,7 +154,7 @@ def test_cut_in_a_header_or_a_record(capsys: pytest.CaptureFixture[str], good: P
     assert seen.samples() == ALL - 1
 
 
-def test_not_closed_is_read_in_full(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_unclosed_file_is_read_completely(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = made.write(tmp_path / "open", finish=False)
     seen = Outcome(capsys, path)
     assert seen.samples() == ALL
@@ -185,7 +185,7 @@ def test_invalid_domain_is_reported(capsys: pytest.CaptureFixture[str], good: Pa
     assert seen.samples() >= ALL - made.CPUS + 1
 
 
-def test_a_record_without_a_layout_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_record_without_layout_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     strange = bytearray(made.processor(made.START_US, 1, 0))
     strange[4:8] = struct.pack(">BBH", 3, 0, 777)
     path = made.write(tmp_path / "strange", [made.sample(0, more=[bytes(strange)] * 3), made.sample(1)])
@@ -218,7 +218,7 @@ def test_shorter_and_longer_records_are_decoded_up_to_their_end(
 
 
 @pytest.mark.parametrize("address", [(0x5000, 0x1000), (0x0000_1000, 0xFFFF_FFFF)])
-def test_addresses_that_go_backwards_or_past_the_file(
+def test_invalid_frame_addresses(
     capsys: pytest.CaptureFixture[str], good: Path, address: tuple[int, int]
 ) -> None:
     # The control record before the fifth interval.
@@ -340,9 +340,7 @@ def test_repeated_input_is_read_once(capsys: pytest.CaptureFixture[str], tmp_pat
     assert seen.samples() == ALL
 
 
-def test_a_folder_of_thousands_of_files(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path
-) -> None:
+def test_folder_of_thousands_of_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path) -> None:
     folder = tmp_path / "many"
     folder.mkdir()
     notes = iterations(3000, 300)
@@ -357,7 +355,7 @@ def test_a_folder_of_thousands_of_files(
     assert seen.samples() == ALL
 
 
-def test_more_data_files_than_may_be_open(tmp_path: Path) -> None:
+def test_more_files_than_descriptors(tmp_path: Path) -> None:
     for number in range(300):
         made.write(tmp_path / f"{number:03}", [made.sample(number)])
     few = 'ulimit -n 200; exec "$@"'

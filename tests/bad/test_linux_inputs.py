@@ -179,9 +179,7 @@ def test_file_removed_or_truncated_after_detection(
 
 
 @pytest.mark.parametrize("form", [*(name for name in FORMS if name not in ("sysinfo", "tar", "tgz"))])
-def test_a_file_that_grows_while_it_is_read(
-    said: Said, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_growing_file_is_read(said: Said, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was there is read, and that there is more now is told."""
     path = written(tmp_path / form, FORMS[form])
     true = os.fstat

@@ -83,7 +83,7 @@ def test_undecodable_query_is_rejected(folder: bytes) -> None:
     assert "the query is not UTF-8 text" in told
 
 
-def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_folder_is_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made.write(tmp_path / "good.data")
     (tmp_path / "denied").mkdir()
     real = os.scandir

@@ -141,7 +141,7 @@ def held(files: dict[str, Path], name: str, every_s: int, folder: Path | None) -
         pytest.param("zlzos-rmf-cpu.xml", 80, 30 * 60, False, marks=pytest.mark.long),
     ],
 )
-def test_the_value_of_a_window_is_that_of_its_rows(
+def test_window_value_equals_rows(
     demo_files: dict[str, Path], tmp_path: Path, name: str, least: int, every_s: int, loaded: bool
 ) -> None:
     """The mean over a window does not depend on --every."""
@@ -243,7 +243,7 @@ def test_response_times_weigh_by_all_operations() -> None:
     assert service == pytest.approx((600 * 0.001 + 600 * 0.002) / 1200)
 
 
-def test_a_speed_is_cycles_over_time() -> None:
+def test_speed_is_cycles_over_time() -> None:
     rows = [row(1, cpu_type="CP", cycles=10**10, ghz=5.0), row(2, cpu_type="CP", cycles=10**10, ghz=2.0)]
     [(speed,)] = asked("cpumf_type", rows, "ghz", by=["cpu_type"])
     assert speed == pytest.approx(20 / 7)

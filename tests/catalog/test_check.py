@@ -12,7 +12,7 @@ from zlens.catalog.check import records as check
 NOWHERE = Path(__file__).parent / "no packs here"
 
 
-def test_the_built_in_catalog_has_no_findings() -> None:
+def test_built_in_catalog_has_no_findings() -> None:
     assert check.check(NOWHERE) == []
 
 
@@ -112,7 +112,7 @@ def test_invalid_section_is_reported(old: str, new: str, words: str, tmp_path: P
     assert any(words in one for one in told), told
 
 
-def test_a_finding_names_the_line(tmp_path: Path) -> None:
+def test_record_issue_has_line(tmp_path: Path) -> None:
     bad = D0R2.replace(TMSYS, TMSYS.replace('"timer"', '"clock"'), 1)
     one = found(bad, tmp_path)[0]
     assert one.line is not None
@@ -124,11 +124,11 @@ def test_overlays_cover_fields(tmp_path: Path) -> None:
     assert any("overlays nothing" in one.what for one in found(lies, tmp_path))
 
 
-def test_a_file_is_named_after_its_record(tmp_path: Path) -> None:
+def test_file_is_named_after_its_record(tmp_path: Path) -> None:
     assert any("contains D0R2" in one.what for one in found(D0R2, tmp_path, "d00r03.toml"))
 
 
-def test_packs_are_checked_as_well(tmp_path: Path) -> None:
+def test_check_includes_packs(tmp_path: Path) -> None:
     (tmp_path / "7.3").mkdir()
     (tmp_path / "7.3" / "d00r02.toml").write_text(
         D0R2.replace("length = 108", "length = 100"), encoding="utf-8"

@@ -74,14 +74,14 @@ def names(chosen: RecordLayout | None) -> list[str]:
     return [f.name.split("_", 1)[1] for f in chosen.fields if not f.reserved]
 
 
-def test_a_record_as_long_as_its_layout() -> None:
+def test_record_as_long_as_its_layout() -> None:
     chosen = select_layout("D0R2", 108, release="5.3", root=NOWHERE)
     assert chosen.layout is not None
     assert (chosen.layout.release, chosen.layout.length) == ("5.3", 108)
     assert chosen.problems == ()
 
 
-def test_a_longer_record_is_decoded_up_to_the_layouts_end() -> None:
+def test_longer_record_is_decoded_up_to_layout_end() -> None:
     # Of 6.4 only the first four fields are known; the layout of 5.3 knows more of these 352 bytes.
     chosen = select_layout("D0R2", 352, release="6.4", root=NOWHERE)
     assert chosen.layout is not None
@@ -113,7 +113,7 @@ def test_more_complete_partial_layout_is_selected() -> None:
     assert names(select_layout("D5R2", 24, root=NOWHERE).layout) == ["PFXCPUAD"]
 
 
-def test_sections_make_a_record_longer_without_a_problem() -> None:
+def test_sections_extend_record_without_problem() -> None:
     assert select_layout("D0R16", 64 + 4 * 40, root=NOWHERE).problems == ()
 
 

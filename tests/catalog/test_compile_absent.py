@@ -67,7 +67,7 @@ def test_join_with_missing_table_gives_typed_nulls() -> None:
         "SELECT a, x, y FROM here LEFT JOIN role.gone USING (k) LEFT JOIN role.other USING (k)",
     ],
 )
-def test_no_row_is_lost_or_added(sql: str) -> None:
+def test_dropped_joins_keep_rows(sql: str) -> None:
     text, reads = dropped(sql, ["a", "x", "y"])
     assert {*reads} <= {"here", "role.other"}
     connection = duckdb.connect()
@@ -116,7 +116,7 @@ def test_returns_no_rows(sql: str, nothing: bool) -> None:
 
 
 @pytest.mark.long
-def test_measures_are_the_same_with_all_their_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measures_are_same_with_all_their_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = demo.write(tmp_path)
 
     def answers() -> dict[str, list[tuple[object, ...]]]:

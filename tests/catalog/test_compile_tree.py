@@ -107,12 +107,12 @@ def test_narrowed_query_reads_requested_columns(connection, sql, wanted, reads):
     assert set(wanted) <= set(columns)
 
 
-def test_names_are_those_of_the_columns(connection):
+def test_names_are_those_of_columns(connection):
     shape = "SELECT * EXCLUDE (t), x + 1 AS one FROM a LEFT JOIN c USING (k)"
     assert sql_tree.names(parsed(connection, shape), COLUMNS.__getitem__) == ["k", "x", "y", "w", "one"]
 
 
-def test_roles_are_read_by_the_names_of_queries(connection):
+def test_roles_are_read_by_query_names(connection):
     made = parsed(connection, "WITH a AS (SELECT 1 AS one) SELECT r.p, b.z FROM role.r JOIN b USING (k), a")
     sql_tree.rename(made, {"role.r": "role.r", "b": "unsummed.b", "a": "nothing"})
     text = connection.execute("SELECT json_deserialize_sql(?)", [json.dumps(made)]).fetchall()[0][0]

@@ -47,13 +47,13 @@ def test_counts(name: str) -> None:
 # Machines and sets
 
 
-def test_every_type_has_a_generation_and_every_generation_a_type() -> None:
+def test_machine_types_and_generations_match() -> None:
     assert {machine.generation for machine in generations.types().values()} == set(generations.names())
     assert generations.types()["2097"].generation == "z10"
     assert generations.types()["9176"].generation == "z17"
 
 
-def test_generations_are_in_the_order_of_their_years() -> None:
+def test_generations_are_in_order_of_their_years() -> None:
     assert [name for name in generations.names() if name in COUNTS] == list(COUNTS)
 
 
@@ -146,7 +146,7 @@ def test_counters_of_some_machines() -> None:
 
 
 @pytest.mark.parametrize("name", generations.names())
-def test_every_formula_parses_and_its_counters_are_there(name: str) -> None:
+def test_formulas_parse_and_counters_exist(name: str) -> None:
     generation = cpumf.generation(name)
     for metric in generation.metrics.values():
         formulas = [metric.formula, *(variant.formula for variant in metric.variants)]
@@ -161,7 +161,7 @@ def test_every_formula_parses_and_its_counters_are_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", generations.names())
-def test_shares_are_an_exact_partition_of_the_sourced_counters(name: str) -> None:
+def test_shares_partition_sourced_counters(name: str) -> None:
     generation = cpumf.generation(name)
     sourced = {each.number for each in generation.counters.values() if _SOURCED.fullmatch(each.name)}
     assert set(cpumf.l1_source_counters(name)) == sourced
@@ -231,7 +231,7 @@ def test_shares_use_counters_named_after_source(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in generations.names() if name not in ("z10", "z196")])
-def test_transactions_are_all_that_end_or_abort(name: str) -> None:
+def test_transactions_are_ended_plus_aborted(name: str) -> None:
     generation = cpumf.generation(name)
     named = {n for n, counter in generation.counters.items() if counter.name.startswith("TX_")}
     assert set(cpumf.numbers_in([generation.metrics["transactions"].formula])) == named
@@ -239,7 +239,7 @@ def test_transactions_are_all_that_end_or_abort(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", generations.names())
-def test_shares_of_the_early_machines_add_to_100(name: str) -> None:
+def test_shares_of_early_machines_add_up_to_100(name: str) -> None:
     generation = cpumf.generation(name)
     shares = [f"({generation.metrics[s].formula})" for s in cpumf.SHARES if s in generation.metrics]
     numbers = {f"E{number}": 10 + k for k, number in enumerate(cpumf.l1_source_counters(name))} | {
@@ -339,14 +339,14 @@ def hint(l1mp: float | None, rni: float | None) -> str | None:
         (3.0, None, None),
     ],
 )
-def test_bounds_of_the_workload_hint(l1mp: float | None, rni: float | None, category: str | None) -> None:
+def test_bounds_of_workload_hint(l1mp: float | None, rni: float | None, category: str | None) -> None:
     assert hint(l1mp, rni) == category
 
 
 # The user's weights
 
 
-def test_a_file_of_weights() -> None:
+def test_file_of_weights() -> None:
     weights = cpumf_weights.parse(
         """
         # mine
@@ -365,7 +365,7 @@ def test_a_file_of_weights() -> None:
     assert cpumf_weights.parse("", "empty.toml") == CpumfWeights()
 
 
-def test_the_examples_of_the_catalog_are_right() -> None:
+def test_catalog_examples_are_correct() -> None:
     lines = re.findall(r"^ +(z\w+ = \{.*\})$", cpumf_weights.__doc__ or "", re.MULTILINE)
     assert len(lines) == 2
     cpumf_weights.parse("\n".join(lines), "example")

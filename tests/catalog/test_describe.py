@@ -19,7 +19,7 @@ NOWHERE = Path(__file__).parent / "no packs here"
 ROOT = Path(__file__).parents[2]
 
 
-def test_a_record_with_everything() -> None:
+def test_describe_complete_record() -> None:
     text = describe("d0r16", root=NOWHERE)
     assert text.startswith("D0R16  MRSYTCUP  CPU Utilization Data in a Logical Partition\n")
     assert "subject   SYTCUP_LCUPNAME (partition)" in text
@@ -67,7 +67,7 @@ def test_every_record_can_be_described() -> None:
             assert not any(row != row.rstrip() for row in text.splitlines())
 
 
-def test_an_unknown_record_is_an_error() -> None:
+def test_unknown_record_is_error() -> None:
     with pytest.raises(CatalogError, match="does not know D31R9"):
         describe("D31R9", root=NOWHERE)
 

@@ -94,12 +94,12 @@ def test_new_measure_is_exported(
     assert f"zvm_{sample}" in {*group.names()}
 
 
-def test_a_label_of_prometheus_is_refused(with_measure: object) -> None:
+def test_prometheus_label_is_rejected(with_measure: object) -> None:
     with pytest.raises(CatalogError, match="'instance' is one of Prometheus itself"):
         with_measure(NEW.replace("thing_id", "instance"))  # type: ignore[operator]
 
 
-def test_a_name_that_another_column_has_is_refused(with_measure: object) -> None:
+def test_duplicate_metric_name_is_rejected(with_measure: object) -> None:
     with pytest.raises(CatalogError, match="zvm_ticks_wait_seconds"):
         with_measure(  # type: ignore[operator]
             NEW + column("wait_s", "float", "s", "ratio") + column("wait_seconds", "float", "s", "ratio")
@@ -115,7 +115,7 @@ def test_names_follow_prometheus_conventions() -> None:
         assert not {*group.labels.values(), *group.info.values()} & exposition.RESERVED
 
 
-def test_every_source_has_a_prefix() -> None:
+def test_every_source_has_prefix() -> None:
     """A source without one would not be exported."""
     sources = {import_module(f"zlens.readers.{name}").NAME for name in READERS}
     names = exposition.names()

@@ -31,12 +31,12 @@ def needed(sql):
         ("SELECT 1", ["#all"]),
     ],
 )
-def test_the_tables_that_rows_need(sql, tables):
+def test_tables_required_by_rows(sql, tables):
     assert needed(sql) == tables
 
 
 @pytest.mark.long
-def test_measures_with_rows_are_filled_and_others_mostly_not(demo_files):
+def test_has_data_agrees_with_rows(demo_files):
     for path in demo_files:
         with zlens.open(str(path)) as session:
             filled = {name for name in measures.measure_names() if session.has_data(name)}

@@ -29,7 +29,7 @@ def test_finite_values_are_columns_of_lower_layer(name: str, grouped: bool) -> N
         assert re.fullmatch(r'CASE WHEN isfinite\("#\w+"\) THEN "#\w+" END AS "?\w+"?', item), item
 
 
-def test_an_aggregate_that_several_columns_need_is_computed_once() -> None:
+def test_shared_aggregate_is_computed_once() -> None:
     """guest.seconds is a sum of spans by which percentages are divided."""
     columns = _columns("guest", grouped=True)
     text = " ".join([*columns.first, *(item for layer in columns.above for item in layer)])

@@ -8,7 +8,7 @@ from zlens.catalog import glossary, measures
 from zlens.errors import CatalogError
 
 
-def test_every_term_has_a_text_and_a_source() -> None:
+def test_every_term_has_text_and_source() -> None:
     terms = {term.name: term for term in glossary.terms()}
     assert {"T/V", "Vh", "Vm", "Vl", "LPMGT", "MLOAD", "prorated"} <= terms.keys()
     assert all(term.text and term.source and term.status for term in terms.values())
@@ -17,6 +17,6 @@ def test_every_term_has_a_text_and_a_source() -> None:
 
 
 @pytest.mark.parametrize("facts", [{"name": "X"}, {"name": "X", "of": "load.nothing"}])
-def test_an_incomplete_term_is_refused(facts: dict[str, str]) -> None:
+def test_incomplete_term_is_rejected(facts: dict[str, str]) -> None:
     with pytest.raises(CatalogError, match="'X' is not complete"):
         glossary._term(facts)

@@ -97,7 +97,7 @@ def test_group_member_counts_after_first_difference() -> None:
     assert (group["cpu_s"], group["storage_bytes"]) == (2.0, 150)
 
 
-def test_virtual_processors_of_a_group_are_one_row() -> None:
+def test_virtual_processors_of_group_are_one_row() -> None:
     head = {"system": "S", "source": "m"}
     rows = [{**head, "userid": "LNX1", "vcpu": 0, "cpu_s": 1.0, "virtual_s": 1.0, "tv": 1.0}]
     rows += [{**head, "userid": "LNX1", "vcpu": 1, "cpu_s": 3.0, "virtual_s": 2.0, "tv": 1.5}]
@@ -216,7 +216,7 @@ def test_group_rows_are_sums_and_weighted_means(drawn: Sequence[tuple[Any, ...]]
 
 @settings(max_examples=iterations(20, 5), deadline=None)
 @given(ROWS, st.booleans())
-def test_groups_of_one_change_nothing(drawn: Sequence[tuple[Any, ...]], mean: bool) -> None:
+def test_single_member_groups_change_nothing(drawn: Sequence[tuple[Any, ...]], mean: bool) -> None:
     rows = rows_of(drawn)
     own = groups.Groups({"device": tuple((name, name) for name in DEVICES)}, mean)
     once = grouped("device", rows, own)
@@ -259,7 +259,7 @@ def test_invalid_group_files_are_reported(text: str, said: str, cure: str) -> No
     assert cure in f"{caught.value.expected} {caught.value.cure}"
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_group_files_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         groups.read(str(tmp_path / "none.toml"))
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
@@ -270,12 +270,12 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         groups.read(str(tmp_path / "long"))
 
 
-def test_the_example_in_the_module_is_read() -> None:
+def test_group_file_example_is_read() -> None:
     example = "\n".join(line[4:] for line in str(groups.__doc__).split("\n") if line.startswith("    "))
     assert set(groups.parse(example, "example.toml").patterns) == {*groups.KINDS, groups.CLUSTER}
 
 
-def test_the_page_about_groups_is_true() -> None:
+def test_groups_documentation_is_correct() -> None:
     text = (Path(__file__).parents[2] / "docs" / "groups.md").read_text(encoding="utf-8")
     example = text.split("```toml\n")[1].split("```")[0]
     assert set(groups.parse(example, "example.toml").patterns) == {*groups.KINDS, groups.CLUSTER}
@@ -296,7 +296,7 @@ def test_the_page_about_groups_is_true() -> None:
         ("", None),
     ],
 )
-def test_a_cluster_is_that_of_the_first_pattern(system: str, cluster: str | None) -> None:
+def test_first_matching_pattern_determines_cluster(system: str, cluster: str | None) -> None:
     text = '[cluster]\n"ZVM*" = "PROD"\n"TEST?" = "TEST"\n"ZVM1" = "LATER"\n"A.B" = "DOT"'
     assert groups.cluster(system, groups.parse(text, "groups.toml")) == cluster
     assert groups.cluster(system, groups.parse("", "groups.toml")) is None
@@ -304,7 +304,7 @@ def test_a_cluster_is_that_of_the_first_pattern(system: str, cluster: str | None
 
 
 @pytest.mark.parametrize("factor", ["0", "-1.5", "inf", "nan", "true", '"two"'])
-def test_a_factor_of_a_member_is_a_number_above_zero(factor: str) -> None:
+def test_factor_of_member_is_number_above_zero(factor: str) -> None:
     with pytest.raises(InputError, match="above 0"):
         groups.parse(f'[member]\n"ZVM2" = {factor}\n', "groups.toml")
     with pytest.raises(InputError, match="member"):

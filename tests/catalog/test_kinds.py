@@ -28,7 +28,7 @@ def scales(how: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from scales(how["else"])
 
 
-def test_roles_scale_timers_by_the_unit_of_their_layout() -> None:
+def test_roles_scale_timers_by_layout_unit() -> None:
     """Two files say how long a unit of a timer is: that of its record, and that of the role that reads it."""
     records = {name.lower(): fields(name) for name in layouts.records(NOWHERE)}
     compared = 0

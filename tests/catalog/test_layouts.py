@@ -62,7 +62,7 @@ def test_built_in_layouts_have_all_known_fields() -> None:
         *[("D2R12", 32), ("D4R9", 352), ("D5R3", 384), ("D5R12", 800), ("D6R22", 80), ("D10R2", 52)],
     ],
 )
-def test_lengths_are_those_of_the_pages(record: str, length: int) -> None:
+def test_lengths_are_those_of_pages(record: str, length: int) -> None:
     (layout,) = (x for x in layouts.layouts(record, NOWHERE) if x.release == "5.3")
     assert layout.length == length
 
@@ -126,7 +126,7 @@ def test_packs_add_layouts_and_records(tmp_path: Path) -> None:
     assert head.pack == "7.3"
 
 
-def test_the_pack_root_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_pack_root_follows_user_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path))
     assert layouts.pack_root() == tmp_path / "packs"
     assert layouts.packs() == []

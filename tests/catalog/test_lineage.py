@@ -131,7 +131,7 @@ def test_only_constants_have_no_raw_column() -> None:
     }
 
 
-def test_a_helper_is_followed_to_the_roles_that_a_column_reads() -> None:
+def test_lineage_follows_helpers_to_roles() -> None:
     # The helper _share reads roles of partitions by a dozen names, and _pool many more.
     shares = [each for each in column_lineage().roles("cpu", "entitlement_pct") if each[0] == "partition"]
     assert shares == [("partition", "dedicated"), ("partition", "logical_cpus"), ("partition", "weight")]

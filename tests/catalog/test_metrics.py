@@ -24,7 +24,7 @@ def test_measures_share_leading_columns() -> None:
             assert names[:5] == ["system", "source", "interval_end", "seconds", "flag"], name
 
 
-def test_the_catalog_is_well_formed() -> None:
+def test_catalog_is_well_formed() -> None:
     assert check_metrics.check() == []
 
 
@@ -35,14 +35,14 @@ def test_every_column_is_commented() -> None:
         assert column.status in measures.STATUSES, f"{table.name}.{column.name}"
 
 
-def test_every_column_has_a_type_the_engine_has() -> None:
+def test_every_column_has_type_engine_has() -> None:
     database = duckdb.connect()
     for name in measures.measure_names():
         columns = ", ".join(f'"{c.name}" {SQL_TYPES[c.type]}' for c in measures.load_measure(name).columns)
         database.execute(f'CREATE TABLE "{name}" ({columns})')
 
 
-def test_names_of_other_sources_lead_to_columns() -> None:
+def test_names_of_other_sources_resolve_to_columns() -> None:
     for alias in measures.aliases():
         assert measures.find_columns(alias), alias
     assert [f"{t.name}.{c.name}" for t, c in measures.find_columns("PRBSTATE")] == ["cpumf.problem_state_pct"]
@@ -56,7 +56,7 @@ def test_names_of_other_sources_lead_to_columns() -> None:
     assert measures.alias_source("busy_pct") == ""
 
 
-def test_a_bare_column_is_found_in_every_table_that_has_it() -> None:
+def test_bare_column_is_found_in_all_tables() -> None:
     assert {"cpu", "load", "device"} <= {table.name for table, _ in measures.find_columns("busy_pct")}
     assert measures.find_columns("cpu.nothing") == []
     assert measures.find_columns("nothing.busy_pct") == []
@@ -101,7 +101,7 @@ def found(text: str) -> list[str]:
     return [str(finding) for finding in check_metrics.check_text(text, Path("thing.toml"))]
 
 
-def test_a_good_table_has_no_findings() -> None:
+def test_valid_table_has_no_issues() -> None:
     assert found(GOOD) == []
     (table,) = measures.parse(GOOD, "thing.toml")
     assert table.scope == "system"
@@ -292,7 +292,7 @@ def test_measures_of_one_file_share_their_columns() -> None:
         ("write_rate = {", "read_rate = {", "TOML", "read_rate = {"),
     ],
 )
-def test_errors_in_shared_columns_name_the_line(was: str, now: str, said: str, near: str) -> None:
+def test_errors_in_shared_columns_name_line(was: str, now: str, said: str, near: str) -> None:
     text = TWO.replace(was, now, 1)
     assert text != TWO
     with pytest.raises(CatalogError) as caught:
@@ -309,14 +309,14 @@ def test_errors_in_shared_columns_name_the_line(was: str, now: str, said: str, n
         ("guest.page_reads", "guest.no_role", "read_rate: guest.no_role is not a role", "read_rate.text"),
     ],
 )
-def test_findings_in_shared_columns_name_the_line(was: str, now: str, said: str, near: str) -> None:
+def test_findings_in_shared_columns_name_line(was: str, now: str, said: str, near: str) -> None:
     text = TWO.replace(was, now, 1)
     finding = check_metrics.check_text(text, Path("thing+part.toml"))[0]
     assert finding.what.startswith(said)
     assert finding.line == 1 + text[: text.index("\n" + near) + 1].count("\n")
 
 
-def test_a_measure_is_in_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measure_is_in_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measures, "measures_folder", lambda: tmp_path)
     (tmp_path / "thing+part.toml").write_text(TWO)
     assert measures.measure_names() == ["part", "thing"]
@@ -329,7 +329,7 @@ def test_a_measure_is_in_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         measures.measure_names()
 
 
-def test_an_unknown_table_is_an_error() -> None:
+def test_unknown_table_is_error() -> None:
     with pytest.raises(
         CatalogError, match=r"there is no measure '\.\./roles/processor'; expected alias_pool, "
     ):

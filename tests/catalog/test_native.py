@@ -132,7 +132,7 @@ def test_native_and_plain_reading_agree(seed: int, release: str | None, tmp_path
             assert {name: one[name] for name in types} == {name: expected.get(name) for name in types}
 
 
-def test_columns_are_those_that_leave_the_decoder(tmp_path: Path) -> None:
+def test_columns_equal_decoder_output(tmp_path: Path) -> None:
     records = made(3, copies=1)
     file = written(records, tmp_path / "all.monwrite")
     compiled = plans_of(records)

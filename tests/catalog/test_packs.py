@@ -54,7 +54,7 @@ def seen(base: Path, record: str, name: str, pack: str = "7.3") -> MonitorField:
     return field
 
 
-def test_the_root_is_the_users_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_pack_root_is_user_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path))
     assert packs.root() == tmp_path / "packs"
     assert packs.installed_packs() == []
@@ -63,7 +63,7 @@ def test_the_root_is_the_users_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 @pytest.mark.parametrize("text", ["7.3", "7.3.0", "V7R3", "v7r3.0", "z/VM 7.3", "07.03"])
-def test_a_release_has_one_name(text: str) -> None:
+def test_release_names_are_normalized(text: str) -> None:
     assert packs.release_name(text) == "7.3"
 
 
@@ -113,7 +113,7 @@ def test_repeated_import_replaces_only_its_record(base: Path) -> None:
     assert not (base / "7.3" / "d04r01.toml").exists()
 
 
-def test_a_record_that_becomes_null_loses_its_layout(base: Path, tmp_path: Path) -> None:
+def test_null_record_loses_layout(base: Path, tmp_path: Path) -> None:
     bring(base, layout_of("D4R1"), layout_of("D0R2"))
     page = tmp_path / "null.txt"
     page.write_text(page_render.null_page("MRSYTPRP", 0, 2), encoding="utf-8")

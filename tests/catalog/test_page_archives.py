@@ -110,7 +110,7 @@ def test_member_is_not_read_past_declared_size(tmp_path: Path) -> None:
     assert "cannot be unpacked" in refused(path)
 
 
-def test_more_members_than_pages_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_zip_members_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_files, "MAX_FILES", 3)
     assert "more than 3 members" in refused(good(tmp_path / "x.zip"))
 
@@ -218,7 +218,7 @@ def test_damaged_zips_give_pages_or_error(tmp_path: Path) -> None:
     assert failed > tried / 8
 
 
-def test_the_command_reads_a_zip(
+def test_command_reads_zip(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))

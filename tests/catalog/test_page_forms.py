@@ -97,7 +97,7 @@ def test_group_labels_are_not_fields(style: str) -> None:
 
 @pytest.mark.parametrize("style", page_render.STYLES)
 @pytest.mark.parametrize(("first", "count"), [(0, 31), (1, 20), (5, 2)])
-def test_bounds_of_arrays_are_those_of_the_page(style: str, first: int, count: int) -> None:
+def test_bounds_of_arrays_are_those_of_page(style: str, first: int, count: int) -> None:
     """Len is that of one element: `*(0:30)` of 2 bytes are 62."""
     named = MonitorField("SYTPRP_NEW", D0R2.length, 4, "unsigned", count=count, first=first)
     reserved = MonitorField("*", named.end, 2, "unsigned", count=count, first=first)

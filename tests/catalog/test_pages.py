@@ -135,7 +135,7 @@ def test_entries_follow_fixed_part_of_page(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("style", page_render.STYLES)
-def test_html_and_text_of_a_page_are_the_same(style: str) -> None:
+def test_html_and_text_of_page_are_same(style: str) -> None:
     for layout in LAYOUTS[::7]:
         plain = imported(page_render.page(layout, style))
         assert imported(page_render.page(layout, style, markup=True)) == plain
@@ -217,7 +217,7 @@ def test_moved_fields_keep_known_kind(layout: RecordLayout, style: str) -> None:
     assert set(one.subject) == set(layout.subject)
 
 
-def test_a_field_is_known_without_the_prefix_of_its_record() -> None:
+def test_fields_are_recognized_without_prefix() -> None:
     old = layout_of("D0R2")
     renamed = [replace(f, name=f.name.replace("SYTPRP_", "SYTPRX_")) for f in old.fields]
     made = built(page_render.page(replace(old, fields=tuple(renamed))))
@@ -229,7 +229,7 @@ def test_a_field_is_known_without_the_prefix_of_its_record() -> None:
     assert (field.kind, field.direction) == ("timer", "down")
 
 
-def test_letters_of_both_cases_are_the_same_name() -> None:
+def test_field_names_ignore_case() -> None:
     layout = next(x for x in LAYOUTS if x.record == "D0R2")
     mixed = {f.name: f.name[:8] + f.name[8:].lower() for f in layout.fields if not f.reserved}
     fields = tuple(replace(f, name=mixed.get(f.name, "*")) for f in layout.fields)
@@ -240,7 +240,7 @@ def test_letters_of_both_cases_are_the_same_name() -> None:
     assert made.subject == (mixed["SYTPRP_PFXCPUAD"],)
 
 
-def test_bits_make_flags_and_are_listed() -> None:
+def test_bits_are_listed_as_flags() -> None:
     layout = layout_of("D2R10")
     flags = next(f for f in layout.fields if f.type == "bitstring")
     bits = {flags.name: [(0x80, "*"), (0x40, "*"), (0x08, "SCLSQD_BITA"), (0x01, "SCLSQD_BITB")]}
@@ -533,7 +533,7 @@ def test_imported_pack_is_selected(tmp_path: Path) -> None:
     assert str(root / "7.3") in text
 
 
-def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+def test_dry_run_writes_nothing(tmp_path: Path) -> None:
     page = write(tmp_path, layout_of("D0R2"))
     report = pages.import_pages([page], pack_root=tmp_path / "packs", dry_run=True)
     assert report.text().startswith("would import 1 record of z/VM 7.3")
@@ -555,7 +555,7 @@ def test_release_formats_are_read(tmp_path: Path, footer: str) -> None:
     assert pages.import_pages([page], pack_root=tmp_path / "packs").release == "6.4"
 
 
-def test_a_page_without_a_release_needs_one(tmp_path: Path) -> None:
+def test_page_without_release_needs_option(tmp_path: Path) -> None:
     page = write(tmp_path, layout_of("D0R2"), release=None)
     with pytest.raises(CatalogError, match=r"release='7\.3'") as caught:
         pages.import_pages([page], pack_root=tmp_path / "packs")
@@ -592,7 +592,7 @@ def test_longer_of_two_pages_is_imported(tmp_path: Path) -> None:
     assert "the same page as" in reasons["c.html"]
 
 
-def test_description_text_stays_in_the_users_pack(tmp_path: Path) -> None:
+def test_description_text_stays_in_users_pack(tmp_path: Path) -> None:
     old = layout_of("D0R2")
     changed = replace(old, fields=tuple(replace(f, text="a word of the page") for f in old.fields))
     pages.import_pages([write(tmp_path, changed)], pack_root=tmp_path / "packs")

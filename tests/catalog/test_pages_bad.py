@@ -117,7 +117,7 @@ def test_invalid_page_error_has_location(tmp_path: Path, data: bytes, what: str)
     assert not (tmp_path / "packs").exists()
 
 
-def test_an_unknown_record_without_a_prolog_is_refused() -> None:
+def test_unknown_record_without_prolog_is_refused() -> None:
     text = PAGE.replace("MRSYTPRP", "MRSYTNEW").replace("DESCRIPTIVE NAME", "NOTHING")
     with pytest.raises(CatalogError, match="does not give its domain and record number"):
         layout_of(text)
@@ -181,7 +181,7 @@ def test_numbers_of_thousands_of_digits_are_not_rows() -> None:
     assert [f.name for f in layout.fields] == [f.name for f in GOOD.fields]
 
 
-def test_a_row_before_its_structure_is_left_out() -> None:
+def test_row_before_structure_is_skipped() -> None:
     text = PAGE.replace("Description\n \n", "Description\n \n  20  14  Unsigned      4  SYTPRP_EARLY\n", 1)
     assert any("before the row of its structure" in finding for finding in findings_of(text))
     assert layout_of(text).field("SYTPRP_EARLY") is None
@@ -199,7 +199,7 @@ def test_thousands_of_rows_of_one_name_are_one_field() -> None:
     assert len(findings_of(row(many))) <= 42
 
 
-def test_more_rows_than_any_page_has_are_refused() -> None:
+def test_too_many_page_rows_are_rejected() -> None:
     many = "\n".join(f" 104  68  Unsigned      1  SYTPRP_N{number}" for number in range(5_000))
     with pytest.raises(CatalogError, match="more than 4,000 rows"):
         layout_of(row(many))
@@ -329,7 +329,7 @@ def test_record_page_encodings(encoding: str) -> None:
     assert layout_of(data).fields[0].text == "Prüf-Adresse"
 
 
-def test_line_ends_of_every_system() -> None:
+def test_line_end_styles() -> None:
     for end in ("\r\n", "\r", "\n", "\n\n"):
         made = layout_of(PAGE.replace("\n", end))
         assert [(f.name, f.offset) for f in made.fields] == [(f.name, f.offset) for f in GOOD.fields]

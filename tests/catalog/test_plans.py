@@ -52,7 +52,7 @@ def test_plans_are_cached() -> None:
 # Plans
 
 
-def test_the_plan_of_a_record() -> None:
+def test_plan_of_record() -> None:
     plan = plans.table_plan("d0r2", "D0R2", {108: of("D0R2"), 124: of("D0R2")})
     assert (plan["table"], plan["domain"], plan["record"]) == ("d0r2", 0, 2)
     assert (plan["subject"], plan["subject_kind"], plan["section"]) == (
@@ -74,7 +74,7 @@ def test_the_plan_of_a_record() -> None:
     assert not any("*" in c["name"] for c in plan["columns"])
 
 
-def test_the_plan_of_a_section() -> None:
+def test_plan_of_section() -> None:
     own, entries = plans.record_plans("D0R16", {64 + 40 * n: of("D0R16") for n in (1, 2)})
     assert own["table"] == "d0r16"
     assert entries["table"] == "d0r16_cpudata"
@@ -132,7 +132,7 @@ def test_events_and_configuration_have_no_differences() -> None:
         assert all(c["difference"] is None for c in plan["columns"])
 
 
-def test_an_unknown_kind_is_never_differenced() -> None:
+def test_unknown_kind_is_never_differenced() -> None:
     for layout in ALL:
         for plan in plans.record_plans(layout.record, {layout.length: layout}):
             for c in plan["columns"]:
@@ -161,7 +161,7 @@ def _made(
     )
 
 
-def test_layouts_that_disagree_on_a_type_do_not_share_a_column() -> None:
+def test_conflicting_types_do_not_share_column() -> None:
     one = _made(
         MonitorField("A", 20, 8, "unsigned", "counter", "stated"), MonitorField("B", 28, 4, "unsigned")
     )
@@ -179,7 +179,7 @@ def test_plan_merges_kinds_of_releases() -> None:
     assert column(plan, "a")["difference"] is not None
 
 
-def test_sections_that_are_found_in_two_ways_are_read_in_one() -> None:
+def test_sections_with_two_locations_share_table() -> None:
     entry = (MonitorField("E", 0, 4, "unsigned"),)
     one = _made(
         MonitorField("A", 20, 4, "unsigned"),
@@ -217,7 +217,7 @@ def test_sections_that_are_found_in_two_ways_are_read_in_one() -> None:
     assert plan["section"] == {"offset": 24, "stride": 4}
 
 
-def test_no_plan_without_a_layout() -> None:
+def test_no_plan_without_layout() -> None:
     with pytest.raises(CatalogError, match="no layout"):
         plans.table_plan("d0r2", "D0R2", {})
     with pytest.raises(CatalogError, match="no table d0r2_x"):
@@ -269,7 +269,7 @@ def test_plan_columns_include_differences() -> None:
         (MonitorField("A", 0, 0, "character"), "hex"),
     ],
 )
-def test_types_follow_the_kind(field: MonitorField, type_: str) -> None:
+def test_types_follow_kind(field: MonitorField, type_: str) -> None:
     assert column_type(field) == type_
 
 
@@ -325,14 +325,14 @@ def check_round_trip(layout: RecordLayout, seed: int) -> None:
 
 
 @pytest.mark.parametrize("layout", ALL, ids=lambda x: f"{x.record}-{x.release}")
-def test_every_layout_is_written_and_read_back(layout: RecordLayout) -> None:
+def test_every_layout_round_trips(layout: RecordLayout) -> None:
     for seed in range(3):
         check_round_trip(layout, seed)
 
 
 @settings(max_examples=iterations(100, 25), deadline=None)
 @given(st.sampled_from(ALL), st.integers(0, 2**32))
-def test_any_layout_is_written_and_read_back(layout: RecordLayout, seed: int) -> None:
+def test_any_layout_round_trips(layout: RecordLayout, seed: int) -> None:
     check_round_trip(layout, seed)
 
 
@@ -351,7 +351,7 @@ def test_fields_past_end_are_null(layout: RecordLayout, seed: int, cut: int) -> 
                 assert values[part.name] == expected[part.name]
 
 
-def test_overlays_are_read_from_the_bytes_under_them() -> None:
+def test_overlays_read_underlying_bytes() -> None:
     layout = of("D4R2")
     data = plans.encode(layout, {"USELOF_ASCDEFSZ": (7 << 32) + 9}, tod=TOD)
     values = plans.decode(layout, data)
@@ -369,7 +369,7 @@ def test_records_of_another_length() -> None:
     assert plans.decode(of("D0R2"), short)["SYTPRP_PFXUTIME"] is None
 
 
-def test_entries_that_a_record_does_not_hold_are_not_read() -> None:
+def test_entries_past_record_end_are_not_read() -> None:
     layout = of("D0R16")
     data = plans.encode(layout, {}, tod=TOD, entries={"CPUDATA": [{"SYTCUP_LCUCPUID": n} for n in range(3)]})
     section = layout.sections[0]

@@ -87,7 +87,7 @@ def test_every_table_set_has_case() -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_raw_table_has_the_columns_of_its_file(case: str, tmp_path: Path) -> None:
+def test_raw_table_has_columns_of_its_file(case: str, tmp_path: Path) -> None:
     name = case.partition(" ")[0]
     facts = tomllib.loads((FACTS / f"{name}.toml").read_text(encoding="utf-8"))
     files = {CASES[case][2] + table["name"]: table for table in facts["table"]}
@@ -125,7 +125,7 @@ def test_roles_name_columns_of_these_tables(case: str, tmp_path: Path) -> None:
                 assert fields <= tables[origin.table] | origin.roles.keys(), (name, origin.table)
 
 
-def test_leading_columns_are_those_that_no_field_may_be_named() -> None:
+def test_leading_columns_are_reserved_names() -> None:
     assert tuple(column.name for column in raw_tables.load_tables("smf/section_tables").leading) == FIXED
 
 

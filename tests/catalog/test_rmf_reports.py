@@ -18,7 +18,7 @@ FILE = FACTS / "rmf" / "postprocessor_cpu.toml"
 FACTS = tomllib.loads(FILE.read_text("utf-8"))
 
 
-def test_the_built_in_report() -> None:
+def test_built_in_report() -> None:
     facts = rmf_reports.report("postprocessor_cpu")
     assert facts.report == "CPU"
     assert {table.name for table in facts.tables} == {
@@ -38,7 +38,7 @@ def test_the_built_in_report() -> None:
     assert {"mt_prod_pct", "mt_util_pct", "max_cf"} <= unverified
 
 
-def test_the_report_of_monitor_iii() -> None:
+def test_report_of_monitor_iii() -> None:
     facts = rmf_reports.report("monitor3_cpc")
     assert (facts.report, facts.element) == ("CPC", "report")
     assert [table.name for table in facts.tables] == ["rmf3_cpc", "rmf3_partition", "rmf3_other"]

@@ -78,7 +78,7 @@ def test_section_record_titles() -> None:
     assert not smf_sections.is_decoded(2, None)
 
 
-def test_lengths_are_those_of_the_level_described() -> None:
+def test_lengths_are_those_of_level_described() -> None:
     """IBM z/OS Data Gatherer, SMF REST API 1.3.0 (z/OS 3.1): sections of 70-1 and 72-3."""
     expected = {
         70: {28: 104, 36: 404, 44: 92, 60: 84, 68: 96, 76: 24, 84: 16, 92: 188},
@@ -90,7 +90,7 @@ def test_lengths_are_those_of_the_level_described() -> None:
         assert found == lengths
 
 
-def test_a_raw_table_is_explained() -> None:
+def test_raw_table_is_explained() -> None:
     told = explain("smf70_cpu")
     assert told.startswith("smf70_cpu: a logical processor (thread) of the system\n")
     assert "SMF70CPU, triplet at 44, 92 bytes" in told
@@ -99,13 +99,13 @@ def test_a_raw_table_is_explained() -> None:
     assert "SELECT * FROM smf70_cpu" in told
 
 
-def test_a_record_type_is_explained() -> None:
+def test_record_type_is_explained() -> None:
     for name in ("SMF70", "smf 70", "SMF 70.1"):
         assert "smf70_logical: a logical processor, or core, of a partition" in explain(name)
     assert "cpsp: speed of the processor" in explain("smf113")
 
 
-def test_a_field_and_a_bit_are_explained() -> None:
+def test_field_and_bit_are_explained() -> None:
     told = explain("R723CCPU")
     assert "smf72_scs.r723ccpu" in told
     assert "hfp, 8 bytes at 32 of R723SCS" in told

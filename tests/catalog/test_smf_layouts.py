@@ -57,7 +57,7 @@ def test_unknown_smf_field_is_error() -> None:
     assert LAYOUT.field("COREID", 1).offset == 76
 
 
-def test_columns_are_named_once_and_counters_are_those_of_cpumf() -> None:
+def test_smf_columns_are_unique_and_cover_cpumf() -> None:
     names = [column.name for column in smf.columns(113)]
     assert len(names) == len(set(names))
     numbers = {int(m[1]) for name in names if (m := re.fullmatch(r"c(\d+)_d", name))}

@@ -21,7 +21,7 @@ def test_subjects_have_declared_order() -> None:
     assert [one.table for one in subjects.declared()] == ["guest", "workload", "job"]
 
 
-def test_figures_have_the_words_of_their_columns() -> None:
+def test_figures_have_words_of_their_columns() -> None:
     [guest, workload, job] = subjects.declared()
     busiest = next(one for one in guest.figure if one.key == "cpu_pct_max")
     column = measures.load_measure("guest").column("cpu_pct")
@@ -78,7 +78,7 @@ def test_subject_skeleton_is_valid() -> None:
         ("job", "order = 3", "order = 3\norder = 4", "not valid TOML"),
     ],
 )
-def test_a_wrong_file_is_refused(name: str, there: str, instead: str, said: str) -> None:
+def test_invalid_subject_file_is_rejected(name: str, there: str, instead: str, said: str) -> None:
     whole = text(name)
     assert there in whole
     with pytest.raises(CatalogError, match=re.escape(said)) as error:

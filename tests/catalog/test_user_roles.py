@@ -87,7 +87,7 @@ def user_times(tmp_path: Path, busy: float) -> list[tuple[float]]:
         return session.sql("SELECT DISTINCT user_time FROM role.processor").rows
 
 
-def test_a_line_binds_a_role_to_a_field_of_a_pack(tmp_path: Path, data: Path) -> None:
+def test_user_role_binds_pack_field(tmp_path: Path, data: Path) -> None:
     file = measured(tmp_path, imported(tmp_path))
     assert set(waits(file)) == {None}
     say(data, '[guest]\ndispatch_wait = { field = "USEACT_MYWAIT", scale = "tod" }\n')

@@ -44,7 +44,7 @@ def test_unknown_shell_is_rejected(capsys):
     assert "'ksh'" in capsys.readouterr().err
 
 
-def test_the_manual_page_has_every_command_and_option():
+def test_manual_page_has_every_command_and_option():
     spec = importlib.util.spec_from_file_location("man", Path(__file__).parents[2] / "docs" / "man.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

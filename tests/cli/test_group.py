@@ -47,7 +47,7 @@ def test_partitions_as_groups(
         assert row["group_name"] == ("both" if row["partition"] == "both" else None)
 
 
-def test_a_report_of_groups(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path) -> None:
+def test_report_of_groups(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "groups.toml"
     path.write_text('[partition]\n"*" = "everything"\n', encoding="utf-8")
     words = ["report", "partition", str(rmf_file), "--format", "csv", "--group", str(path)]
@@ -60,7 +60,7 @@ def test_a_report_of_groups(capsys: pytest.CaptureFixture[str], rmf_file: Path, 
     ("text", "said"),
     [(None, "cannot be read"), ("[guest", "is not valid TOML"), ('[guest]\n"A" = 1', "'A' is 1")],
 )
-def test_a_bad_file_ends_with_2_and_its_name(
+def test_invalid_group_file_exits_with_2(
     capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path, text: str | None, said: str
 ) -> None:
     path = tmp_path / "mine.toml"

@@ -111,7 +111,7 @@ def test_standard_input_is_bounded(tmp_path: Path) -> None:
         inputs.spool(io.BytesIO(b"x" * 100), str(tmp_path / "t"), share=0.0)
 
 
-def test_standard_input_leaves_half_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_leaves_half_of_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     free = 600 * 1024**2
     monkeypatch.setattr(inputs.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": free})())
 

@@ -24,7 +24,7 @@ def live(*words: str, data: bytes | None = None) -> subprocess.CompletedProcess[
     return subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False, **how)  # type: ignore[call-overload,no-any-return]
 
 
-def test_a_line_for_each_interval_of_a_pipe(demo_folder: Path) -> None:
+def test_line_for_each_interval_of_pipe(demo_folder: Path) -> None:
     """The configuration records end an interval without samples; the next one only closes its samples."""
     found = live("-", "--no-serve", data=beginning(demo_folder / "zldemo.monwrite", 4))
     assert found.returncode == 0

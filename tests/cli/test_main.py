@@ -42,7 +42,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_every_command_has_help_with_example(capsys: pytest.CaptureFixture[str], command: str) -> None:
     status, out, err = run(capsys, command, "--help")
     assert status == 0
     assert f"zlens {command}" in out
@@ -50,7 +50,7 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
     assert err == ""
 
 
-def test_help_imports_nothing_but_the_parser() -> None:
+def test_help_imports_only_parser() -> None:
     # What takes time to import must not be touched to print help: no command, no catalog, no engine.
     code = (
         "import sys\nfrom zlens import cli\n"
@@ -65,7 +65,7 @@ def test_help_imports_nothing_but_the_parser() -> None:
     )
 
 
-def test_info_imports_no_engine_and_no_reader_of_other_formats(rmf_file: Path, tmp_path: Path) -> None:
+def test_info_imports_only_its_reader(rmf_file: Path, tmp_path: Path) -> None:
     code = (
         "import sys\nfrom zlens import cli\n"
         "cli.main(['info', sys.argv[1]])\n"
@@ -221,7 +221,7 @@ def test_info_imports_no_engine(rmf_file: Path) -> None:
     assert done.stdout.splitlines()[-1] == "False"
 
 
-def test_strict_makes_problems_an_exit_status(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+def test_strict_sets_exit_status(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
     # Without a zone the report's times are local, which is a problem of its own.
     assert run(capsys, "info", str(rmf_file))[0] == 0
     assert run(capsys, "info", str(rmf_file), "--strict")[0] == 1
@@ -388,7 +388,7 @@ def on_terminal(*words: str) -> tuple[int, str]:
     return status, shown.decode("utf-8").replace("\r\n", "\n")
 
 
-def test_a_terminal_is_not_flooded(rmf_file: Path) -> None:
+def test_terminal_is_not_flooded(rmf_file: Path) -> None:
     status, shown = on_terminal("sql", str(rmf_file), "-q", "from range(1000)", *ZONE)
     assert status == 0
     assert "60 of 1,000 rows; --rows 0 shows all" in shown
@@ -542,7 +542,7 @@ WORDS = ("info {0}", "sql {0} -q 'select 1'", "--help")
 @pytest.mark.parametrize(
     ("words", "closed"), iterations([*product(WORDS, CLOSED)], [*zip(cycle(WORDS), CLOSED)])
 )
-def test_closed_output_stream_is_not_an_error(rmf_file: Path, words: str, closed: str) -> None:
+def test_closed_output_stream_is_not_error(rmf_file: Path, words: str, closed: str) -> None:
     command = f"{sys.executable} -m zlens {words.format(rmf_file)} {closed}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
@@ -563,7 +563,7 @@ def test_error_with_closed_output_goes_to_stderr() -> None:
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_signal_during_read_is_not_a_query_error(
+def test_signal_during_read_is_not_query_error(
     rmf_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sign: signal.Signals
 ) -> None:
     from zlens.readers import row_tables

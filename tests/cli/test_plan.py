@@ -77,9 +77,7 @@ def test_one_more_core_in_json(monwrite: str, capsys: pytest.CaptureFixture[str]
     assert sum(row["difference"] for row in rows_of(text, "guests").values()) > 70
 
 
-def test_html_of_an_interval_by_its_time_to_a_file(
-    monwrite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plan_html_of_interval(monwrite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "plan.html"
     words = ("--set", "split=2", "--at", "2024-05-14 07:44:30Z", "--system", "ZLSIM", "--format", "html")
     assert run(capsys, monwrite, *words, "-o", str(out))[:2] == (0, "")
@@ -116,7 +114,7 @@ def test_plan_command_errors(words: tuple[str, ...], said: str, capsys: pytest.C
 
 
 @needs(Z15)
-def test_partitions_of_a_real_z15(capsys: pytest.CaptureFixture[str]) -> None:
+def test_partitions_of_real_z15(capsys: pytest.CaptureFixture[str]) -> None:
     """Weights 25, 10, 25, 52 on two CPs; VIRPT, whose report it is, has 52 of 112: 0.93 cores."""
     text = run(capsys, str(Z15), "--set", "physical_cores=+1", "--format", "json")[1]
     row = rows_of(text, "entitled")["VIRPT"]
@@ -125,7 +123,7 @@ def test_partitions_of_a_real_z15(capsys: pytest.CaptureFixture[str]) -> None:
     assert (status, "no data for table guest; expected samples of guests (D4R3)" in err) == (2, True)
 
 
-def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_has_example(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["plan", "--help"])
     assert "zlens plan monwrite.data --set logical_cores=+1" in capsys.readouterr().out

@@ -25,7 +25,7 @@ def test_exit_runs_handlers_and_flushes() -> None:
 
 
 @pytest.mark.parametrize(("words", "status"), [(("report", "nosuch", "x"), 2), (("--version",), 0)])
-def test_the_exit_status_is_that_of_the_command(words: tuple[str, ...], status: int) -> None:
+def test_program_returns_exit_status_of_command(words: tuple[str, ...], status: int) -> None:
     assert _run("", *words).returncode == status
 
 

@@ -23,7 +23,7 @@ def table(columns: list[str], types: list[str], values: list[tuple[Any, ...]]) -
     return out.getvalue().splitlines()
 
 
-def test_table_puts_numbers_right_and_text_left() -> None:
+def test_table_aligns_numbers_right_and_text_left() -> None:
     lines = table(
         ["cpu", "busy", "name", "at"],
         ["int", "float", "text", "time"],
@@ -42,11 +42,11 @@ def test_small_numbers_keep_digits_next_to_large_ones() -> None:
     assert [line.strip() for line in lines[2:]] == ["1234.0000", "0.0025"]
 
 
-def test_no_control_character_reaches_the_terminal() -> None:
+def test_no_control_character_reaches_terminal() -> None:
     assert "\x1b" not in "".join(table(["x"], ["text"], [("\x1b[2J",)]))
 
 
-def test_wide_characters_keep_the_columns() -> None:
+def test_wide_characters_keep_columns() -> None:
     lines = table(["a", "b"], ["text", "text"], [("日本", "x"), ("abcd", "y")])
     assert lines[2].index("x") == 4
     assert lines[3].index("y") == 6
@@ -59,7 +59,7 @@ def test_csv_has_empty_nulls_and_iso_times() -> None:
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_csv_and_json_have_the_digits_of_duckdbs_csv(value: float) -> None:
+def test_csv_and_json_have_digits_of_duckdbs_csv(value: float) -> None:
     out = io.StringIO()
     rows.write_csv(out, ["x"], [(value,)])
     text = out.getvalue().splitlines()[1]

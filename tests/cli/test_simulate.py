@@ -62,7 +62,7 @@ def test_simulate_accepts_solver_scenario(
         assert [system.system for system in session.systems] == ["ZVM"]
 
 
-def test_text_names_the_files(
+def test_text_names_files(
     scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -118,7 +118,7 @@ def test_several_runs(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     ]
 
 
-def test_an_interrupted_run(
+def test_interrupted_run(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import signal
@@ -149,7 +149,7 @@ def test_simulate_explain_lists_constants(scenario: str, capsys: pytest.CaptureF
     assert not (Path(scenario).parent / "shares.data").exists()
 
 
-def test_the_example_is_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_example_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
     assert tomllib.loads(run(capsys, "--example")[1])["model"] == "system"
     keys = run(capsys, "--keys")[1]
     assert "default 5.0, an assumption" in next(line for line in keys.splitlines() if " slice: " in line)
@@ -178,7 +178,7 @@ def test_invalid_simulate_arguments(
     assert err.count("\n") == 1
 
 
-def test_a_numbered_file_replaces_no_scenario(
+def test_numbered_output_keeps_scenario_file(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     numbered = tmp_path / "s-002.toml"
@@ -189,7 +189,7 @@ def test_a_numbered_file_replaces_no_scenario(
     assert numbered.read_text(encoding="utf-8") == SHARES
 
 
-def test_a_scenario_without_a_model(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scenario_without_model(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = Path(scenario)
     path.write_text(SHARES.partition("\n")[2], encoding="utf-8")
     status, _, err = run(capsys, scenario, "-o", "x")

@@ -92,7 +92,7 @@ def test_solve_set_and_sweep(scenario: str, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("model", models.MODELS)
-def test_help_on_a_model(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_on_model(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Keys, an example that solves, and every field of the answer, with its unit."""
     with pytest.raises(SystemExit) as exit:
         main(["solve", model, "--help"])

@@ -85,7 +85,7 @@ def test_html_fetches_nothing(runs: str, tmp_path: Path, capsys: pytest.CaptureF
     assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
 
 
-def test_set_changes_a_run(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_set_changes_run(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, "scaling", runs, "--set", "run.large.etr=9999", "--format", "json")[1]
     rows = json.loads(text)["tables"]["scaling"]["rows"]
     assert next(row["etr"] for row in rows if row["run"] == "large") == 9999
@@ -150,7 +150,7 @@ def of(answer: dict[str, Any], table: str) -> dict[str, Any]:
     return answer["tables"][table]["rows"][0]
 
 
-def test_a_measured_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_measured_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Names are from the folder of the TOML; numbers are those of the measures."""
     status, rows, err = measured(folder, capsys, 'throughput = "load.csv"')
     assert (status, err) == (0, "")

@@ -76,7 +76,7 @@ def test_sql_and_report_show_throughput(
         ("0.5", [k - 0.5 / 60 for k in range(1, 6)]),
     ],
 )
-def test_a_clock_offset_moves_the_file(
+def test_clock_offset_moves_file(
     capsys: pytest.CaptureFixture[str],
     data: Path,
     achieved: str,

@@ -74,7 +74,7 @@ def test_memory_limit_is_named_in_error(demo_files: list[Path], tmp_path: Path, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_status_and_output_are_those_of_the_command(demo_files: list[Path], tmp_path: Path) -> None:
+def test_status_and_output_are_those_of_command(demo_files: list[Path], tmp_path: Path) -> None:
     query = "SELECT count(*) AS n FROM load"
     with started(tmp_path, str(demo_files[0]), "-q", query, "--format", "csv") as process:
         out, told = process.communicate(timeout=120)

@@ -115,7 +115,7 @@ def test_compare_side_inherits_hours_of_base(tmp_path: Path, capsys: pytest.Capt
     assert [each["other_value"] for each in busy] == pytest.approx([30, 10])
 
 
-def test_every_input_of_a_side_is_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_input_of_compared_side_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [minutes_of(tmp_path / f"r{n}.mon", [busy] * 3) for n, busy in enumerate((0.30, 0.31, 0.32, 0.33))]
     [busy] = [e for e in differences(capsys, *runs[:3], "--", runs[3]) if e["metric"] == "load.busy_pct"]
     assert (busy["tested_by"], busy["base_samples"], busy["other_samples"]) == ("runs", 3, 1)
@@ -123,7 +123,7 @@ def test_every_input_of_a_side_is_a_run(tmp_path: Path, capsys: pytest.CaptureFi
     assert busy["beyond_noise"] is False
 
 
-def test_a_plus_sign_joins_inputs_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plus_sign_joins_inputs_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = minutes_of(tmp_path / "one.mon", [0.2] * 12)
     other = minutes_of(tmp_path / "other.mon", [0.3] * 12, config={"MTRSYS_SYSTMID": "SECOND"})
     status, out, _ = run(capsys, one, "+", other, "--name", "both", "--", one, "+", other)

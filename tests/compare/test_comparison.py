@@ -200,7 +200,7 @@ def published(run: dict[str, float]) -> dict[str, float | None]:
     return found
 
 
-def test_zvm_eighty_processors_change_of_a_transaction() -> None:
+def test_zvm_eighty_processors_transaction_change() -> None:
     place, cause = falls.build_waterfalls(published(LARGE), published(SMALL))
     assert place.start == pytest.approx(4.288)
     assert place.end == pytest.approx(4.213)
@@ -223,7 +223,7 @@ def test_zvm_eighty_processors_change_of_a_transaction() -> None:
     assert [*parts] == ["instructions", "complexity CPI", "finite CPI", "cycles per busy second"]
 
 
-def test_waterfall_is_the_same_in_either_direction() -> None:
+def test_waterfall_is_same_in_either_direction() -> None:
     one, other = published(LARGE), published(SMALL)
     for there, back in zip(
         falls.build_waterfalls(one, other), falls.build_waterfalls(other, one), strict=True
@@ -246,7 +246,7 @@ def test_waterfall_shows_unexplained_rest() -> None:
     assert parts["not explained"] == pytest.approx(cause.end - cause.start - told)
 
 
-def test_waterfall_of_a_faster_machine() -> None:
+def test_waterfall_of_faster_machine() -> None:
     one = {**published(LARGE), "per_transaction.ghz": 5.0}
     other = {**published(LARGE), "per_transaction.ghz": 5.5}
     cause = falls.cpu_time_by_cause(one, other)
@@ -282,7 +282,7 @@ def test_forms(form: str, value: float) -> None:
     assert (share.form, share.value) == ("points", pytest.approx(10))
 
 
-def test_csv_has_the_differences() -> None:
+def test_csv_has_differences() -> None:
     sides = [
         side(name, {"load.tv": value, "load.busy_pct": 10 * value})
         for name, value in (("a", 1.0), ("b", 1.5))
@@ -401,7 +401,7 @@ def test_generations_are_compared_by_few_metrics() -> None:
 
 
 @pytest.mark.parametrize("fact", declared.comparability_facts(), ids=lambda fact: fact.name)
-def test_every_differing_fact_is_a_warning(fact: declared.ComparabilityFact) -> None:
+def test_every_differing_fact_is_warning(fact: declared.ComparabilityFact) -> None:
     sides = [side("a", {CPU_TX: 1.0}, **{fact.name: "one"}), side("b", {CPU_TX: 1.0}, **{fact.name: "two"})]
     [compared] = compare(sides).systems
     assert compared.warnings == [f"{fact.name} differs: a one; b two ({fact.why})"]
@@ -473,7 +473,7 @@ def test_compare_without_common_values() -> None:
     assert "<svg" not in render(compare([side("a", {}), side("b", {})]), "html")
 
 
-def test_one_side_without_a_value() -> None:
+def test_one_side_without_value() -> None:
     comparison = compare([side("a", {CPU_TX: 0.002, "load.tv": 1.1}), side("b", {CPU_TX: 0.002})])
     row = row_of(comparison, "load.tv")
     assert row.values == (pytest.approx(1.1), None)
@@ -549,7 +549,7 @@ def test_wrong_declarations(text: str, said: str, tmp_path: Path) -> None:
         declared.read(tmp_path)
 
 
-def test_a_good_declaration(tmp_path: Path) -> None:
+def test_valid_comparison_declaration(tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(GROUP + GOOD, encoding="utf-8")
     [metric] = declared.read(tmp_path)
     assert (metric.key, metric.unit, metric.by) == ("load.tv", "ratio", ())

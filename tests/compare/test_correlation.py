@@ -28,7 +28,7 @@ def test_constant_or_short_series_has_no_correlation():
     assert rank_correlation([(n, float(n)) for n in range(9)]) is None
 
 
-def test_a_column_in_total_and_by_subject_keeps_both_headings() -> None:
+def test_total_and_subject_columns_have_headings() -> None:
     start = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
     ends = [start + dt.timedelta(minutes=minute) for minute in range(12)]
     points = [(end, float(number), 1.0) for number, end in enumerate(ends)]

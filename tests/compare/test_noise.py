@@ -123,7 +123,7 @@ def test_difference_above_drift_is_significant() -> None:
     assert noise.judge([base], [near]).why.endswith("independent samples")
 
 
-def test_a_real_difference_is_found() -> None:
+def test_real_difference_is_significant() -> None:
     draw = random.Random("different")
     found = 0
     for number in range(40):
@@ -142,7 +142,7 @@ def test_effective_samples_of_autoregression() -> None:
         assert one.error == pytest.approx(1 / (1 - memory) / 2000**0.5, rel=0.25)
 
 
-def test_value_is_the_ratio_of_sums() -> None:
+def test_value_is_ratio_of_sums() -> None:
     one = estimated([(10.0, 1.0), (10.0, 4.0), (0.0, 0.0)] * 5)
     assert one.value == pytest.approx(4.0)
     assert one.intervals == 10
@@ -172,7 +172,7 @@ def test_constant_sides_are_tested() -> None:
     assert noise.judge(*runs).beyond is False
 
 
-def test_the_same_seed_draws_the_same() -> None:
+def test_bootstrap_is_reproducible() -> None:
     pairs = remembering(0.6, 40, random.Random("seed"))
     assert noise.estimate(pairs, "1") == noise.estimate(pairs, "1")
 

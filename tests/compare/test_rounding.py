@@ -79,7 +79,7 @@ def test_differences_within_rounding_are_zero() -> None:
     assert any("what printing rounds" in note for note in system.notes)
 
 
-def test_rounding_adds_to_the_noise() -> None:
+def test_rounding_adds_to_noise() -> None:
     def side(value: float, rounding: float) -> list[RatioEstimate]:
         return [RatioEstimate(value, 0.1, 60, 60.0, rounding)]
 
@@ -127,7 +127,7 @@ def test_printed_report_equals_its_monitor_data(sim_file: Path, tmp_path: Path) 
         assert not row.changes[0].is_beyond_noise, row.metric.key
 
 
-def test_explain_names_the_precision() -> None:
+def test_explain_names_precision() -> None:
     assert "busy_pct +- busy_pct_half" in explain("listing_prclog.busy_pct")
     assert "half a unit of its last digit" in " ".join(explain("listing_prclog").split())
 

@@ -20,7 +20,7 @@ def session(dump_session: Session) -> Session:
     return dump_session
 
 
-def test_an_hour_of_three_processors(session: Session) -> None:
+def test_hour_of_three_processors(session: Session) -> None:
     answer = session.sql(
         "select cpu_id, count(*), min(seconds), max(seconds), count(flag) from smf113 "
         "group by all order by all"
@@ -42,7 +42,7 @@ def test_both_subtypes_agree(session: Session) -> None:
     assert session.all_problems() == []
 
 
-def test_counters_fit_each_other(session: Session) -> None:
+def test_demo_counters_are_consistent(session: Session) -> None:
     sizes = cpumf.sizes(smf.VERSION1, smf.VERSION2)
     assert {name: size for name, _, size in smf.SETS} == {k: v for k, v in sizes.items() if v is not None}
     broken = session.sql(

@@ -92,7 +92,7 @@ def test_classes_and_address_spaces_add_up(session: Session) -> None:
     assert all(0.9 < part < zos.CAPTURED for (part,) in captured)
 
 
-def test_instructions_are_those_that_the_counters_counted(session: Session) -> None:
+def test_rmf_instructions_equal_counters(session: Session) -> None:
     rows = session.sql(
         "SELECT told, counted, charged FROM (SELECT interval_end, "
         "sum(smf30_inst_cp_task + smf30_inst_cp_preemptsrb) AS told, "
@@ -110,7 +110,7 @@ def test_instructions_are_those_that_the_counters_counted(session: Session) -> N
         assert told / counted == pytest.approx(charged / effective, rel=1e-6)
 
 
-def test_response_times_are_those_of_the_distribution(session: Session) -> None:
+def test_response_times_are_those_of_distribution(session: Session) -> None:
     rows = session.sql(
         "SELECT ended_rate * seconds, response_s, performance_index FROM workload WHERE class = 'CICSHI'"
     ).rows

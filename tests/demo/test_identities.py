@@ -375,7 +375,7 @@ def told(file: str, name: str, rows: list[tuple[object, ...]]) -> None:
         assert any(held for (held,) in rows), "nothing to ask, or never known"
 
 
-def test_a_share_with_a_limit_is_reported_as_limited(sim_file: Path) -> None:
+def test_share_with_limit_is_reported_as_limited(sim_file: Path) -> None:
     with zlens.open([sim_file]) as session:
         rows = [line.split() for line in session.report("uconf").splitlines()]
     limited = {row[0] for row in rows if "limited" in row}

@@ -52,7 +52,7 @@ def test_reports_print_one_number_of_starts(session: zlens.Session) -> None:
     assert mean["ssch_rate"] == pytest.approx(disks)
 
 
-def test_channel_paths_carry_the_bytes_of_their_disks(session: zlens.Session) -> None:
+def test_channel_paths_carry_bytes_of_their_disks(session: zlens.Session) -> None:
     ((carried,),) = session.sql(
         "SELECT avg(total) FROM (SELECT sum(partition_read_rate + partition_write_rate) AS total "
         "FROM channel GROUP BY interval_end)"
@@ -95,7 +95,7 @@ def test_volumes_in_service_equal_aliases_and_bases(session: zlens.Session) -> N
         assert serving <= used + volumes
 
 
-def test_the_loading_guest_makes_minidisks_wait(session: zlens.Session) -> None:
+def test_loading_guest_delays_minidisks(session: zlens.Session) -> None:
     """BATCH1 comes at 07:49:20 and goes at 08:14:35: while it is there its volumes want all aliases."""
     rows = session.sql(
         "SELECT interval_end BETWEEN '2024-05-14 07:51:00Z' AND '2024-05-14 08:14:00Z' AS loads, "

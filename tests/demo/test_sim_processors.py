@@ -66,7 +66,7 @@ def test_available_capacity_is_entitlement_less_use(session: Session) -> None:
         assert left == pytest.approx(entitled - used)
 
 
-def test_the_two_state_model_holds(session: Session) -> None:
+def test_two_state_model_holds(session: Session) -> None:
     """Capacity factor is productivity by its maximum, as in IBM's listings of busy systems."""
     rows = session.sql(
         "SELECT productivity_pct, capacity_factor_pct, max_capacity_factor_pct, mt_utilization_pct, "
@@ -101,7 +101,7 @@ REPORTS = (
 )  # fmt: skip
 
 
-def test_two_records_count_as_many_diagnoses(session: Session) -> None:
+def test_two_records_agree_on_diagnose_count(session: Session) -> None:
     """D5R12 has them by code and in all, D0R1 in all."""
     ((first, second),) = session.sql(
         "SELECT (SELECT sum(sytsyp_plsdiagt_d) FROM d0r1), (SELECT sum(prcdia_plstotdi_d) FROM d5r12)"

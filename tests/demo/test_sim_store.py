@@ -70,7 +70,7 @@ def test_storage_reports_have_data(session: Session) -> None:
     assert "PAGE01" in session.report("cpowned")
 
 
-def test_paging_volumes_as_a_group(sim_file: Path, tmp_path: Path, session: Session) -> None:
+def test_paging_volumes_as_group(sim_file: Path, tmp_path: Path, session: Session) -> None:
     (tmp_path / "g.toml").write_text('[volume]\n"PAGE??" = "PAGING"\n', encoding="utf-8")
     with zlens.open([sim_file], options=Options(group=str(tmp_path / "g.toml"))) as opened:
         (found,) = opened.sql("SELECT sum(rate), any_value(volume) FROM device WHERE device = 'PAGING'").rows

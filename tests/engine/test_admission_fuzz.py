@@ -125,7 +125,7 @@ SETTINGS = (
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_path_is_not_a_table(asked: zlens.Session, lake: Path, form: str) -> None:
+def test_path_is_not_a_table(asked: zlens.Session, lake: Path, form: str) -> None:
     for path in paths(lake):
         with pytest.raises(QueryError) as refused:
             asked.sql(form.replace("{path}", path)).rows  # noqa: B018
@@ -153,7 +153,7 @@ def test_query_database_reads_no_file(asked: zlens.Session, lake: Path) -> None:
             cursor.execute(f"SELECT count(*) FROM '{path}'")
 
 
-def test_views_and_plans_name_no_file_of_the_lake(asked: zlens.Session, lake: Path) -> None:
+def test_views_and_plans_name_no_file_of_lake(asked: zlens.Session, lake: Path) -> None:
     for query in (
         "SELECT v.sql FROM duckdb_views() AS v, (SELECT * FROM d0r2 LIMIT 1)",
         "SELECT v.view_definition FROM information_schema.views AS v, (SELECT * FROM d0r2 LIMIT 1)",
@@ -318,7 +318,7 @@ def test_generated_statements_read_no_outside_data(asked: zlens.Session, lake: P
     assert answered >= count // 20
 
 
-def test_errors_of_streams_are_those_of_the_engine() -> None:
+def test_errors_of_streams_are_those_of_engine() -> None:
     for start in ("exporting a stream from the object", "reading the stream"):
         told = f"Invalid Input Error: {start} registered as 'd0r2#1' failed: Error: don't know what type: x"
         assert query_error(ValueError(told)).message == "a file of the lake is damaged"

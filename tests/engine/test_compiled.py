@@ -231,7 +231,7 @@ def test_unknown_column_lists_similar_names() -> None:
     assert wrong.value.cure.startswith("did you mean busy_pct")
 
 
-def test_a_statement_that_names_its_columns_is_not_planned(
+def test_statement_that_names_its_columns_is_not_planned(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(cache, "_root", lambda *_: tmp_path)

@@ -30,13 +30,13 @@ def test_query_reads_only_its_columns():
     assert table.asked == [["sytprp_pfxcpuad", "sytprp_pfxutime_d"]]
 
 
-def test_filters_are_read_too_and_nothing_else():
+def test_filter_columns_are_read():
     asked, table = opened()
     assert asked.sql("SELECT count(*) FROM d0r2 WHERE sytprp_pfxcpuad = 1").rows == [(4,)]
     assert table.asked == [["sytprp_pfxcpuad"]]
 
 
-def test_star_and_exclude_bind_the_same_twice():
+def test_star_and_exclude_bind_same_twice():
     asked, _ = opened()
     whole = asked.sql("SELECT * FROM d0r2")
     less = asked.sql("SELECT * EXCLUDE (flag, file) FROM d0r2")
@@ -44,7 +44,7 @@ def test_star_and_exclude_bind_the_same_twice():
     assert len(less.rows) == 8
 
 
-def test_a_measure_reads_the_raw_data_once():
+def test_measure_reads_raw_data_once():
     asked, table = opened()
     first = asked.sql("SELECT * FROM cpu").rows
     count = len(table.asked)
@@ -96,7 +96,7 @@ def test_two_systems_of_different_release():
     assert chosen.sql("SELECT DISTINCT system FROM cpu").rows == [("SYSB",)]
 
 
-def test_load_is_the_mean_of_the_processors():
+def test_load_is_mean_of_processors():
     asked, _ = opened()
     rows = asked.sql(
         "SELECT busy_pct, guest_pct, chargeable_cp_pct, nonchargeable_cp_pct, tv, online FROM load"
@@ -202,7 +202,7 @@ def test_from_and_to_are_local_times():
     assert asked.sql("SELECT count(*) FROM d0r2").rows == [(2,)]
 
 
-def test_shift_holds_on_its_days_only():
+def test_shift_applies_only_on_its_days():
     tuesday, _ = opened(Options(shift=parse_shift("Tue 22:14-22:16")))
     assert tuesday.sql("SELECT count(*) FROM interval").rows == [(2,)]
     monday, _ = opened(Options(shift=parse_shift("Mon 00:00-23:59")))
@@ -238,7 +238,7 @@ def test_every_adds_percentiles_of_gauges():
     assert answer.rows == [(2.0, 2.0, 2.0, 2.0)]
 
 
-def test_every_shorter_than_an_interval_is_refused():
+def test_every_shorter_than_interval_is_rejected():
     asked, _ = opened(Options(every_s=10))
     with pytest.raises(QueryError, match="shorter than the intervals"):
         asked.sql("SELECT * FROM cpu")

@@ -84,7 +84,7 @@ def test_result_does_not_depend_on_known_event_kinds(
 
 
 @pytest.mark.parametrize(("query", "kinds"), quick_subset(8, STATEMENTS, several=True))
-def test_only_the_kinds_that_conditions_select_are_read(
+def test_only_selected_event_kinds_are_read(
     query: str, kinds: object, asked: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiler = asked.engine._store.compiler
@@ -121,7 +121,7 @@ def test_resets_are_read_only_if_selected(asked: Session, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("first", "last"), [("09:15", None), ("09:10", "09:14"), (None, "08:55"), ("08:30", "09:30")]
 )
-def test_resets_of_the_selected_times_only(demo_folder: Path, first: str | None, last: str | None) -> None:
+def test_resets_of_selected_times_only(demo_folder: Path, first: str | None, last: str | None) -> None:
     """As of all other events: those in the selected intervals."""
     path = demo_folder / "zldemo.monwrite"
     question = f"SELECT time, subject, record FROM event WHERE kind = '{RESET}' ORDER BY ALL"

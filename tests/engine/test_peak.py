@@ -63,7 +63,7 @@ def asked(peak: Session) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize("seed", range(iterations(60, 8)))
-def test_the_busiest_complete_window(seed: int) -> None:
+def test_busiest_complete_window(seed: int) -> None:
     chosen = draws(f"peak {seed}")
     length = chosen.choice([1, 2, 5, 15, 60])
     # Every second input has gaps; so rarely that a window is left.
@@ -105,7 +105,7 @@ def recorded(path: Path, shares: list[float], minutes: int = 1, peak: int = 60) 
     return [((end - began) // dt.timedelta(minutes=minutes) - 1, busy) for end, busy in rows]
 
 
-def test_a_file_of_four_hours(tmp_path: Path) -> None:
+def test_file_of_four_hours(tmp_path: Path) -> None:
     """The first minute is the busiest of all, and no hour."""
     shares = [0.9, *(0.3 + 0.4 * (90 <= minute < 150) for minute in range(239))]
     found = recorded(tmp_path / "hours", shares)
@@ -113,7 +113,7 @@ def test_a_file_of_four_hours(tmp_path: Path) -> None:
     assert [busy for _, busy in found] == pytest.approx([70] * 60)
 
 
-def test_intervals_that_do_not_divide_the_window(tmp_path: Path) -> None:
+def test_intervals_not_dividing_peak(tmp_path: Path) -> None:
     """A window overlaps its first interval: of 7 minutes, three are 20 minutes and two are not."""
     shares = [0.8, 0.1, 0.1, 0.6, 0.6, 0.6, 0.1, 0.1]
     assert [number for number, _ in recorded(tmp_path / "seven", shares, 7, 20)] == [3, 4, 5]
@@ -129,7 +129,7 @@ def test_only_selected_minutes_count() -> None:
     assert asked(opened(minutes, options)) == (100 + first, 100 + last, 30)
 
 
-def test_data_shorter_than_the_window() -> None:
+def test_data_shorter_than_window() -> None:
     minutes = random_load(random.Random(6), 50, 0)
     minutes[20] = None
     with pytest.raises(QueryError) as caught:

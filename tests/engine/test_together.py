@@ -40,7 +40,7 @@ def test_run_together_of_no_queries(demo_folder: Path) -> None:
         assert session.run_together([]) == []
 
 
-def test_the_names_of_a_helpers_columns_need_no_data(demo_folder: Path) -> None:
+def test_names_of_helpers_columns_need_no_data(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zlzos.smf") as session:
         store = session.engine._store
         assert nodes.is_helper("_counter_problems")

@@ -32,7 +32,7 @@ def made() -> list[alerts.PrometheusAlert]:
     return [*alerts.alerts()]
 
 
-def test_promtool_accepts_the_file() -> None:
+def test_promtool_accepts_file() -> None:
     checked = subprocess.run(
         [program("promtool"), "check", "rules", str(RULES)], capture_output=True, text=True, check=False
     )

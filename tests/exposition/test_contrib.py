@@ -23,7 +23,7 @@ def _text(name: str) -> str:
     return (CONTRIB / name).read_text(encoding="utf-8")
 
 
-def test_promtool_accepts_the_configuration() -> None:
+def test_promtool_accepts_configuration() -> None:
     """With the rules, which stand beside it."""
     command = [program("promtool"), "check", "config", str(CONTRIB / "prometheus" / "prometheus.yml")]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -59,12 +59,12 @@ def test_contrib_files_use_default_port(name: str) -> None:
     assert re.findall(r"127\.0\.0\.1:(8\d+)", _text(name)) == [str(DEFAULT_PORT)]
 
 
-def test_the_address_for_pcp_is_one_line() -> None:
+def test_address_for_pcp_is_one_line() -> None:
     """pmdaopenmetrics takes one address from a file whose name ends in .url; test_scraping.py runs it."""
     assert _text("pcp/zlens.url") == f"http://127.0.0.1:{DEFAULT_PORT}{METRICS}\n"
 
 
-def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+def test_systemd_accepts_unit(tmp_path: Path) -> None:
     verify = shutil.which("systemd-analyze")
     tools.require("systemd-analyze", present=verify is not None)
     assert verify is not None

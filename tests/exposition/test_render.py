@@ -242,9 +242,7 @@ def test_exposition_uses_one_source_per_system(everything: CoreSession, pages: d
     assert len(cpus) == len({*cpus}) > 0
 
 
-def test_a_system_of_z_os_has_the_label_of_its_sysplex(
-    everything: CoreSession, pages: dict[bool, bytes]
-) -> None:
+def test_zos_system_has_sysplex_label(everything: CoreSession, pages: dict[bool, bytes]) -> None:
     """SMF names it (SMF70XNM); the page has it also where RMF, which does not, is the source."""
     assert ("ZLZ1", "ZLPLEX") in everything.sql("SELECT system, sysplex FROM system").rows
     found = _of(pages[False], "zos_system_busy_ratio", system="ZLZ1", sysplex="ZLPLEX")

@@ -90,7 +90,7 @@ def test_finding_has_time_range() -> None:
     assert (row["intervals"], row["tested"]) == (2, 4)
 
 
-def test_a_value_may_make_it_critical() -> None:
+def test_critical_threshold_raises_severity() -> None:
     hot = {"paging": minutes(**PAGE), "device": minutes(**DISK, busy_pct=63.0)}
     found = find(Made(hot), only=["PAG-003"])
     assert [each.severity for each in found.rows] == ["crit"]
@@ -136,7 +136,7 @@ def test_heuristic_rules_compare_with_baseline() -> None:
         assert all(each.baseline == before for each in found.rows)
 
 
-def test_a_baseline_may_have_another_name() -> None:
+def test_baseline_may_have_other_system_name() -> None:
     other = [{**row, "system": "TESTLPAR"} for row in minutes(**LOAD, etr=10.0, page_rate=100.0)]
     now = {"load": minutes(**LOAD, etr=10.0, page_rate=150.0)}
     found = find(Made(now), baseline=Made({"load": other}))
@@ -177,7 +177,7 @@ def test_rule_without_table_runs_no_query() -> None:
     assert not any("read_hit_pct" in question for question in made.questions)
 
 
-def test_the_text_of_many_rows_is_that_of_the_worst() -> None:
+def test_text_of_several_rows_shows_worst() -> None:
     waits = [0.004, 0.009, 0.003, 0.007]
     found = find(Made({"device": minutes(**{**DISK, "resp_s": waits, "queued": [1.0, 4.0, 2.0, 3.0]})}))
     (queue,) = [each for each in found.rows if each.rule.id == "IO-001"]
@@ -214,7 +214,7 @@ def test_both_views_of_page_space_are_shown() -> None:
     assert both["PAG-009"].others[0].startswith("PAG-002 (vendor)")
 
 
-def test_the_other_view_may_not_be_computable() -> None:
+def test_page_space_without_second_view() -> None:
     without = {name: rows for name, rows in FULL.items() if name != "guest"}
     (page,) = [each for each in find(Made(without)).rows if each.rule.id == "PAG-002"]
     assert "not computable here, without guest.storage_bytes" in page.others[0]
@@ -223,7 +223,7 @@ def test_the_other_view_may_not_be_computable() -> None:
 # Forms
 
 
-def test_text_has_a_block_for_each_rule() -> None:
+def test_text_has_block_for_each_rule() -> None:
     text = answers.render(
         entries.build_answer(find(Made(FULL)), most=entries.SHOWN, now=datetime(2026, 3, 3, 8, 0)), "text"
     )
@@ -296,7 +296,7 @@ def test_input_names_are_escaped(format: str) -> None:
 # The user's rules
 
 
-def test_rules_of_the_user(tmp_path: Path) -> None:
+def test_rules_of_user(tmp_path: Path) -> None:
     write(tmp_path / "data" / "rules", USER)
     write(tmp_path / "more", USER.replace("OWN-001", "OWN-002").replace("T = 10", "T = 99"), "mine.toml")
     made = Made({"load": minutes(**LOAD)})
@@ -364,7 +364,7 @@ def test_no_such_folder(tmp_path: Path) -> None:
         rules.load(tmp_path / "nowhere")
 
 
-def test_the_skeleton_is_a_rule() -> None:
+def test_rule_skeleton_is_valid() -> None:
     rule = rules.read(rules.root() / "_skeleton.toml")
     found = evaluate(Made({"load": minutes(**{**LOAD, "busy_pct": 97.0})}), {rule.id: rule}, classes=["ours"])
     assert [each.rule.id for each in found.rows] == ["OWN-001"]
@@ -373,14 +373,14 @@ def test_the_skeleton_is_a_rule() -> None:
 PAGE_OF_DOCS = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
 
 
-def test_the_example_of_the_page_on_findings_is_a_rule(tmp_path: Path) -> None:
+def test_documented_rule_example_is_valid(tmp_path: Path) -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", PAGE_OF_DOCS, re.DOTALL)
     rule = rules.read(write(tmp_path, text))
     waiting = Made({"guest": minutes(**{**GUEST, "userid": "DB2"}, page_wait_pct=3.0)})
     assert [each.subject for each in find(waiting, only=[rule.id], folders=[tmp_path])] == ["guest DB2"]
 
 
-def test_the_page_on_findings_names_every_class() -> None:
+def test_page_on_findings_names_every_class() -> None:
     assert set(re.findall(r"^\| ([a-z-]+) \| [^-]", PAGE_OF_DOCS, re.MULTILINE)) - {"class"} == set(
         rules.CLASSES
     )

@@ -65,7 +65,7 @@ def ids(text: str) -> set[str]:
 # The program
 
 
-def test_a_busy_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_busy_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "findings", str(folder / "busy.monwrite"))
     assert status == 0
     assert "CPU-002  Processors as busy as in IBM's scaling tests" in out
@@ -74,7 +74,7 @@ def test_a_busy_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert f"in {MINUTES - 1} of {MINUTES - 1} intervals" in out
 
 
-def test_a_quiet_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "findings", str(folder / "quiet.monwrite"), "--format", "json", "--all")
     assert status == 0
     assert ids(out) == {"MF-003"}
@@ -91,7 +91,7 @@ def test_findings_accept_input_options(folder: Path, capsys: pytest.CaptureFixtu
     assert "there is no rule CPU-2" in err
 
 
-def test_a_baseline(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_with_baseline(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     busy, quiet = str(folder / "busy.monwrite"), str(folder / "quiet.monwrite")
     _, out, _ = run(capsys, "findings", busy, "--baseline", quiet, "--rule", "CPU-002", "--format", "json")
     (each,) = json.loads(out)
@@ -116,7 +116,7 @@ def test_findings_are_written_to_file(
     assert "CPU-002" in target.read_text(encoding="utf-8")
 
 
-def test_a_wrong_rule_of_the_user_is_one_line(
+def test_invalid_user_rule_is_one_line_error(
     folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "own.toml").write_text('id = "OWN-1"\ntitel = "x"\n', encoding="utf-8")
@@ -126,7 +126,7 @@ def test_a_wrong_rule_of_the_user_is_one_line(
     assert err.count("\n") == 1
 
 
-def test_in_python(folder: Path) -> None:
+def test_findings_in_python(folder: Path) -> None:
     with zlens.open(folder / "busy.monwrite") as session:
         found = session.findings(only=["CPU-002", "PAG-002"])
     assert [(each.system, each.rule.threshold_class) for each in found] == [("MADETEST", "ibm")]
@@ -137,7 +137,7 @@ def test_in_python(folder: Path) -> None:
 # Explain
 
 
-def test_a_rule_is_explained() -> None:
+def test_rule_is_explained() -> None:
     text = explain("PAG-002")
     assert text.startswith("PAG-002: Page space is too full")
     for words in (
@@ -151,7 +151,7 @@ def test_a_rule_is_explained() -> None:
     assert explain("pag-002") == text
 
 
-def test_a_rule_of_the_user_is_explained(tmp_path: Path) -> None:
+def test_rule_of_user_is_explained(tmp_path: Path) -> None:
     folder = tmp_path / "data" / "rules"
     folder.mkdir(parents=True)
     skeleton = (rules.root() / "_skeleton.toml").read_text(encoding="utf-8")
@@ -161,7 +161,7 @@ def test_a_rule_of_the_user_is_explained(tmp_path: Path) -> None:
     assert "OWN-001" in explain("findings")
 
 
-def test_a_note_is_explained_with_its_reason() -> None:
+def test_note_is_explained_with_its_reason() -> None:
     text = explain("NET-001")
     assert "note: something to know" in text
     assert "no measure shows the layer" in text
@@ -183,7 +183,7 @@ def test_misspelled_rule_has_suggestion() -> None:
 # Known faults of the data
 
 
-def test_caveats_agree_with_the_catalog() -> None:
+def test_caveats_agree_with_catalog() -> None:
     assert caveats.check() == []
     assert len(caveats.caveats()) >= 10
 
@@ -231,7 +231,7 @@ def test_caveats_are_explained(name: str) -> None:
     assert "z/VM 6.3 and later, before 6.4: Paging I/O queues are not counted" in text
 
 
-def test_a_footnote_in_a_report(folder: Path) -> None:
+def test_footnote_in_report(folder: Path) -> None:
     level = dict(made.CONFIG, MTRSYS_HCPCPEID="6.4.0")
     groups = [made.configuration(made.START_US - made.MINUTE_US, level), *made.minutes(3)]
     path = made.write(folder / "level64.monwrite", groups)
@@ -254,7 +254,7 @@ def test_reference_page_has_every_rule_and_caveat() -> None:
         assert each.text in text
 
 
-def test_every_caveat_is_a_sentence() -> None:
+def test_caveats_are_sentences() -> None:
     for each in caveats.caveats():
         assert isinstance(each, Caveat)
         assert each.text[0].isupper() or each.text.startswith("z/")
@@ -294,7 +294,7 @@ def test_guest_rules_share_computed_columns(tmp_path: Path) -> None:
     assert again == found
 
 
-def test_time_that_no_guest_accounts_for(tmp_path: Path) -> None:
+def test_unaccounted_guest_time_is_found(tmp_path: Path) -> None:
     with zlens.open(guests_of(tmp_path / "guests", 57.0)) as session:
         (missing,) = session.findings(only=["BAL-001"]).rows
     assert missing.value == pytest.approx(100 * 54 / 57)
@@ -304,7 +304,7 @@ def test_time_that_no_guest_accounts_for(tmp_path: Path) -> None:
 # Balances over what a reader hands over
 
 
-def test_counters_that_contradict_each_other() -> None:
+def test_contradicting_counters_are_found() -> None:
     good = {"B0": 4e9, "B1": 2e9, "P32": 1e9, "P33": 5e8}
     with opened(
         [row(good, generation="z13"), row({**good, "P33": 3e9}, generation="z13", minute=1)]
@@ -316,7 +316,7 @@ def test_counters_that_contradict_each_other() -> None:
         assert session.findings(only=["BAL-005"]).rows == []
 
 
-def test_a_processor_cannot_have_more_time_than_the_interval() -> None:
+def test_processor_time_above_interval_is_found() -> None:
     # Half of each minute for users and nine tenths of it idle or in the system besides.
     table = processors("SYSA", [[0.5], [0.5], [1.0]])
     table.rows = [(*each[:-1], each[-1] + TOD_MINUTE // 2) for each in table.rows]

@@ -75,7 +75,7 @@ def test_rule_finds_too_many_vertical_lows() -> None:
 
 
 @pytest.mark.parametrize(("lows", "held"), [(0, False), (1, True), (10, True)])
-def test_vertical_lows_where_vertical_highs_hold_all_cores(lows: int, held: bool) -> None:
+def test_vertical_lows_without_free_cores(lows: int, held: bool) -> None:
     """Ten physical cores, entitled 6 to 4: whatever else is defined has none of its own."""
     tables = {
         "partition": several(
@@ -96,7 +96,7 @@ def test_cores_beyond_entitlement() -> None:
 
 
 @pytest.mark.parametrize(("response_ms", "queue", "held"), [(6.57, 13.2, True), (0.427, 0.0, False)])
-def test_minidisks_that_queue(response_ms: float, queue: float, held: bool) -> None:
+def test_queueing_minidisks(response_ms: float, queue: float, held: bool) -> None:
     row = {"device": "BE0E", "volume": "QRMD00", "rate": 2149.0, "serv_s": 0.000427, "queued": queue}
     disks = found({"device": minutes(**row, resp_s=response_ms / 1000)})
     assert ("IO-001" in disks) == held
@@ -104,7 +104,7 @@ def test_minidisks_that_queue(response_ms: float, queue: float, held: bool) -> N
         assert disks["IO-001"].value == pytest.approx(6.57 / 0.427)
 
 
-def test_the_pool_whose_minidisks_wait() -> None:
+def test_pool_whose_minidisks_wait() -> None:
     pool = {"ssid": "0600", "pool": 0, "entitlement": 2.0}
     waiting = found({"alias_pool": minutes(**pool, io_type="MDISK", in_use=2.37, queued=27.18)})
     assert waiting["IO-003"].value == pytest.approx(118.5)

@@ -23,7 +23,7 @@ def held(name: str, tables: Tables, case: Case) -> FindingsResult:
     return evaluate(Made(tables), {name: BUILTIN[name]}, classes=rules.CLASSES, baseline=baseline)
 
 
-def test_a_rule_is_in_the_folder_of_its_area(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rule_is_in_folder_of_its_area(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "smt").mkdir()
     text = BUILTIN["BAL-001"].file.read_text(encoding="utf-8")
     (tmp_path / "smt" / "bal-001.toml").write_text(text, encoding="utf-8")
@@ -40,7 +40,7 @@ def test_every_computable_rule_has_both_inputs() -> None:
 
 
 @pytest.mark.parametrize("name", COMPUTABLE)
-def test_rule_holds(name: str) -> None:
+def test_rule_fires(name: str) -> None:
     case = CASES[name]
     found = held(name, case.fires, case)
     assert found.missing == []

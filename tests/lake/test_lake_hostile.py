@@ -188,7 +188,7 @@ def test_malformed_manifest_is_rejected(made: Path, text: str, said: str) -> Non
         lake.add([made / "manifest.json", made], made)
 
 
-def test_foreign_manifest_is_not_a_lake(tmp_path: Path) -> None:
+def test_foreign_manifest_is_not_lake(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"name": "a page"}')
     assert not is_lake(tmp_path)
     with pytest.raises(InputError, match="which zlens cannot read"):

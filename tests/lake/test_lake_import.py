@@ -39,7 +39,7 @@ def file(tmp_path: Path) -> str:
 # What is written ----------------------------------------------------------------------------------
 
 
-def test_a_folder_for_each_table_system_and_day(tmp_path: Path) -> None:
+def test_folder_for_each_table_system_and_day(tmp_path: Path) -> None:
     path = write(tmp_path / "a.data", piece(range(836, 844)))
     heard: list[lake.ImportResult] = []
     added, problems = lake.add([path], tmp_path / "lake", report=heard.append)
@@ -103,7 +103,7 @@ def test_damaged_data_keeps_its_problems(tmp_path: Path, file: str) -> None:
     assert differences(tables(tmp_path / "lake"), tables(file)) == []
 
 
-def test_a_lake_is_not_imported(tmp_path: Path, file: str) -> None:
+def test_lake_is_not_imported(tmp_path: Path, file: str) -> None:
     lake.add([file], tmp_path / "lake")
     with pytest.raises(InputError, match="this is a lake"):
         lake.add([tmp_path / "lake"], tmp_path / "other")
@@ -172,7 +172,7 @@ def test_system_with_unusual_name(tmp_path: Path, name: str) -> None:
     assert lake.check(tmp_path / "lake").faults == []
 
 
-def test_a_file_whose_system_has_no_name(tmp_path: Path) -> None:
+def test_file_whose_system_has_no_name(tmp_path: Path) -> None:
     groups = [group for at in range(4) for group in interval(at)]
     path = write(tmp_path / "it's [a] file.data", groups)
     lake.add([path], tmp_path / "la[k]e*")

@@ -211,7 +211,7 @@ def test_killed_first_import_leaves_lake(tmp_path: Path, files: list[str]) -> No
 
 
 @pytest.mark.long
-def test_imports_at_the_same_time(tmp_path: Path) -> None:
+def test_concurrent_imports(tmp_path: Path) -> None:
     files = [few(tmp_path / f"{at}.data", range(at * 2, at * 2 + 2)) for at in range(5)]
     made = tmp_path / "lake"
     with served() as one, served() as two, served() as three:

@@ -39,7 +39,7 @@ def measures(inputs: str | list[str] | Path) -> dict[str, Table]:
 
 
 @pytest.mark.parametrize("path", quick_subset(6, sorted(PUBLISHED.glob("*.txt"))), ids=lambda path: path.stem)
-def test_a_published_listing(path: Path, tmp_path: Path) -> None:
+def test_published_listing(path: Path, tmp_path: Path) -> None:
     lake.add([str(path)], tmp_path / "lake")
     assert differences(tables(tmp_path / "lake"), tables(str(path))) == []
     assert lake.check(tmp_path / "lake").faults == []

@@ -100,7 +100,7 @@ def test_query_opens_files_of_its_table_and_system(made: Path) -> None:
     assert "sytprp_pfxtotwt" not in plan
 
 
-def test_row_groups_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_groups_are_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_engine, "ROW_GROUP", 2048)
     groups = [configuration(0)]
     for at in range(40):
@@ -226,7 +226,7 @@ def test_columns_have_documented_encoding(made: Path) -> None:
     assert dictionaries == {"system", "source", "file"}
 
 
-def test_other_tools_read_the_files_as_a_partitioned_table(made: Path) -> None:
+def test_other_tools_read_partitioned_files(made: Path) -> None:
     """What stands in the folders of a table is what zlens shows of it, each row once."""
     rows = duckdb.sql(
         "SELECT system, CAST(day AS VARCHAR), count(*), sum(sytprp_pfxutime_d) "
@@ -243,7 +243,7 @@ def test_other_tools_read_the_files_as_a_partitioned_table(made: Path) -> None:
     assert rows == shown
 
 
-def test_opening_a_lake_loads_no_engine(made: Path) -> None:
+def test_opening_lake_loads_no_engine(made: Path) -> None:
     """It takes as long to load as `zlens info` of a lake takes without it."""
     script = (
         "import sys, zlens; from zlens.session.session import CoreSession as Session; "
@@ -267,7 +267,7 @@ def documents(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.long
-def test_hours_of_many_inputs_read_a_document_for_each_system(
+def test_rollup_query_reads_one_document_per_system(
     folder: Path, tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A year of a thousand systems has 365,000 inputs, which have the same tables."""

@@ -126,7 +126,7 @@ def count(made: Path, table: str) -> int:
 
 @pytest.mark.parametrize("counted", quick_subset(1, [False, True]))
 @pytest.mark.parametrize("order", quick_subset(1, [(1, 0), (0, 1)]))
-def test_two_dumps_that_overlap(tmp_path: Path, order: tuple[int, ...], counted: bool) -> None:
+def test_two_overlapping_dumps(tmp_path: Path, order: tuple[int, ...], counted: bool) -> None:
     files = [
         dump(tmp_path / "a.smf", written(range(6), counted=counted)),
         dump(tmp_path / "b.smf", written(range(3, 9), counted=counted)),
@@ -244,7 +244,7 @@ def test_counters_in_one_dump_and_rmf_in_both(tmp_path: Path, order: tuple[int, 
 
 
 @pytest.mark.long
-def test_random_cuts_of_a_dump(tmp_path: Path) -> None:
+def test_random_cuts_of_dump(tmp_path: Path) -> None:
     chance = draws(70)
     records = written(range(6), counted=True)
     whole = direct([dump(tmp_path / "whole.smf", records)])

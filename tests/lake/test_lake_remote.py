@@ -180,7 +180,7 @@ def test_three_writers_at_once(number: int, url: str, files: list[str], tmp_path
 
 
 @pytest.mark.long
-def test_the_same_inputs_from_two_commits_at_once(url: str, files: list[str], tmp_path: Path) -> None:
+def test_same_inputs_from_two_commits_at_once(url: str, files: list[str], tmp_path: Path) -> None:
     lake.stage(files, tmp_path / "one")
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     processes = [begin(COMMIT, tmp_path / f"own{area}", url, tmp_path / area) for area in ("one", "two")]
@@ -281,7 +281,7 @@ def of_the_manifest(method: str, path: str) -> bool:
 
 
 @pytest.mark.long
-def test_a_store_that_keeps_failing(
+def test_failing_store_is_error(
     store: ObjectStore, url: str, files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.add(files[:1], url)
@@ -299,14 +299,14 @@ def test_a_store_that_keeps_failing(
     assert seen(url) == before
 
 
-def test_a_store_that_ignores_conditions_is_refused(store: ObjectStore, url: str, files: list[str]) -> None:
+def test_store_without_conditional_writes_is_rejected(store: ObjectStore, url: str, files: list[str]) -> None:
     refused = pytest.raises(LakeError, match="the store ignores conditional writes")
     with store.fault("deaf", lambda method, path: method == "PUT", times=1000), refused:
         lake.add(files[:1], url)
     assert store.objects(prefix(url)) == {}
 
 
-def test_url_with_other_objects_is_not_a_lake(store: ObjectStore, url: str, files: list[str]) -> None:
+def test_url_with_other_objects_is_not_lake(store: ObjectStore, url: str, files: list[str]) -> None:
     store.client.put_object(Bucket=BUCKET, Key=f"{prefix(url)}/notes.txt", Body=b"mine")
     with pytest.raises(LakeError, match="there are other objects, and no lake"):
         lake.add(files[:1], url)
@@ -336,7 +336,7 @@ def test_open_reader_keeps_its_version_after_forget(
     assert lake.check(url).faults == []
 
 
-def test_damage_is_found_and_a_damaged_copy_replaced(store: ObjectStore, url: str, files: list[str]) -> None:
+def test_damaged_local_copy_is_replaced(store: ObjectStore, url: str, files: list[str]) -> None:
     lake.add(files[:1], url)
     whole = tables(url)
     copies = [*Path(os.environ["XDG_CACHE_HOME"]).rglob("*.parquet")]
@@ -370,7 +370,7 @@ def test_copies_are_bounded(url: str, files: list[str], monkeypatch: pytest.Monk
     assert differences(tables(url), tables(files)) == []
 
 
-def test_without_obstore(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_obstore_is_error(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(
         InputError, match=r"lakes on object storage need obstore; pip install 'zlens\[objects\]'"

@@ -76,7 +76,7 @@ def test_row_lists_agree_with_validators(ends: list[Any], marks: list[Any]) -> N
         '{"ends": [[1.0, 2, null]], "marks": [[1, 2, "a"], [3, 4]]}',
     ],
 )
-def test_files_that_zlens_did_not_write(text: str) -> None:
+def test_foreign_row_list_files(text: str) -> None:
     same(text.encode())
 
 

@@ -59,7 +59,7 @@ def test_import_order_does_not_matter(
 
 
 @pytest.mark.long
-def test_a_file_that_ends_within_an_interval(tmp_path: Path) -> None:
+def test_file_ending_within_interval(tmp_path: Path) -> None:
     """Rows behind the last interval end of a file belong to an interval that the next file closes."""
     whole = [group for number in range(8) for group in interval(number)]
     records = whole[7][4]
@@ -74,7 +74,7 @@ def test_a_file_that_ends_within_an_interval(tmp_path: Path) -> None:
             assert session.sql("SELECT count(*) FROM d0r2 WHERE interval_end IS NULL").rows == [(0,)]
 
 
-def test_an_interval_whose_end_is_lost(tmp_path: Path) -> None:
+def test_interval_without_end_at_boundary(tmp_path: Path) -> None:
     """Samples of no known interval stay so, whatever file comes next."""
     groups = piece(range(0, 8))
     *records, _ = groups[-5][4]
@@ -103,7 +103,7 @@ def test_subject_missing_in_one_file(tmp_path: Path, order: tuple[int, ...]) -> 
 
 
 @pytest.mark.parametrize("order", quick_subset(1, [(1, 2, 0), (0, 1, 2)]))
-def test_files_that_overlap(tmp_path: Path, order: tuple[int, ...]) -> None:
+def test_overlapping_files(tmp_path: Path, order: tuple[int, ...]) -> None:
     """Samples that another file has already are read once, as when the files are opened."""
     files = [
         write(tmp_path / "a.data", piece(range(0, 8))),
@@ -118,7 +118,7 @@ def test_files_that_overlap(tmp_path: Path, order: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("order", quick_subset(1, [(1, 0), (0, 1)]))
-def test_other_samples_of_the_same_times_are_a_conflict(tmp_path: Path, order: tuple[int, ...]) -> None:
+def test_differing_samples_are_conflict(tmp_path: Path, order: tuple[int, ...]) -> None:
     whole = piece(range(0, 10))
     *records, last = whole[6][4]
     changed = bytes([*records[0][:-1], records[0][-1] ^ 1])
@@ -142,7 +142,7 @@ def duplicates(inputs: Path | list[str]) -> list[tuple[object, ...]]:
     return problems(inputs, "duplicate")
 
 
-def test_an_ipl_between_two_files(tmp_path: Path) -> None:
+def test_ipl_between_two_files(tmp_path: Path) -> None:
     groups = [piece(range(0, 4)), piece(range(6, 9), ipl_us=START_US + 5 * 60_000_000)]
     files = [write(tmp_path / f"{at}.data", some) for at, some in enumerate(groups)]
     made = imported(tmp_path / "lake", *files[::-1])

@@ -71,7 +71,7 @@ def test_subtype_2_is_compared_across_dumps(tmp_path: Path, order: tuple[int, ..
         ]
 
 
-def test_dumps_that_overlap(tmp_path: Path) -> None:
+def test_overlapping_dumps(tmp_path: Path) -> None:
     files = [
         dump(tmp_path / "a.smf", [other(30, 1), *steps(range(0, 6))]),
         dump(tmp_path / "b.smf", [*steps(range(3, 9)), other(70, 1, 99)]),
@@ -80,7 +80,7 @@ def test_dumps_that_overlap(tmp_path: Path) -> None:
     assert len(duplicates(tmp_path / "lake")) == 1
 
 
-def test_subtype_1_in_one_dump_and_2_in_the_other(tmp_path: Path) -> None:
+def test_subtype_1_in_one_dump_and_2_in_other(tmp_path: Path) -> None:
     files = [
         dump(tmp_path / "a.smf", steps(range(0, 4), subtype=2)),
         dump(tmp_path / "b.smf", steps(range(2, 6), subtype=1)),

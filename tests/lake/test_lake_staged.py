@@ -217,7 +217,7 @@ def test_invalid_staged_file_is_rejected(change, own: Path, files: list[str], tm
     assert not (tmp_path / "lake" / "manifest.json").exists()
 
 
-def test_random_damage_of_the_list(own: Path, files: list[str], tmp_path: Path) -> None:
+def test_random_damage_of_list(own: Path, files: list[str], tmp_path: Path) -> None:
     file = folder_of(own, files[0]) / staging.NAME
     data = file.read_bytes()
     chance = draws(41)
@@ -235,7 +235,7 @@ def test_random_damage_of_the_list(own: Path, files: list[str], tmp_path: Path) 
         assert all(result.error is not None for result in results) or lake.check(made).faults == []
 
 
-def test_inputs_of_a_system_are_alike(files: list[str], tmp_path: Path) -> None:
+def test_inputs_of_system_are_alike(files: list[str], tmp_path: Path) -> None:
     lake.stage(files[:1], tmp_path / "a")
     lake.stage(files[1:2], tmp_path / "b", options=Options(leap=27))
     with pytest.raises(LakeError, match="staged with 0 leap seconds"):
@@ -293,7 +293,7 @@ def test_stage_and_commit_commands(files: list[str], tmp_path: Path, capsys) -> 
         assert [info.system for info in session.systems] == ["LAKETEST"]
 
 
-def test_the_documented_lines_of_schedulers(files: list[str], tmp_path: Path) -> None:
+def test_documented_lines_of_schedulers(files: list[str], tmp_path: Path) -> None:
     """What docs/lake.md has for xargs, and for one task of an array job and of an indexed job."""
     text = (Path(__file__).parents[2] / "docs" / "lake.md").read_text(encoding="utf-8")
     lines = text.replace("\\\n", "").splitlines()

@@ -204,7 +204,7 @@ def sets(capture: bytes, *, partial: bool = False) -> list[int]:
     return numbers
 
 
-def test_standard_input_is_sent_to_its_end(built: Path, programs: Programs, tmp_path: Path) -> None:
+def test_standard_input_is_sent_completely(built: Path, programs: Programs, tmp_path: Path) -> None:
     with Receiver(tmp_path / "in", port=0) as receiver:
         port = receiver.address[1]
         program = programs.start(
@@ -304,7 +304,7 @@ def test_certificates_and_tokens_are_checked(
 
 
 @pytest.mark.long
-def test_the_program_for_linux_on_z_sends_the_same_bytes(tmp_path: Path, certificates: Path) -> None:
+def test_s390x_forwarder_sends_same_bytes(tmp_path: Path, certificates: Path) -> None:
     """Big-endian, with TLS of its own, on an emulated machine: `make forward-s390x` makes it."""
     program = ROOT / "target/s390x/s390x-unknown-linux-gnu/forward/zlens-forward"
     present = program.exists() and shutil.which("qemu-s390x-static") is not None
@@ -342,7 +342,7 @@ def test_forwarder_rejects_invalid_arguments(built: Path, tmp_path: Path) -> Non
         assert done.stderr.count("\n") <= 1
 
 
-def test_the_document_has_the_help(built: Path) -> None:
+def test_forward_document_has_help(built: Path) -> None:
     text = (ROOT / "docs" / "forward.md").read_text(encoding="utf-8")
     done = subprocess.run([built / "zlens-forward", "--help"], capture_output=True, text=True, check=True)
     assert done.stdout in text

@@ -76,7 +76,7 @@ def test_flapping_findings_are_held_back() -> None:
     assert kept.told == [(["A"], []), ([], ["A"])]
 
 
-def test_messages_are_not_sent_more_often_than_allowed() -> None:
+def test_message_rate_is_limited() -> None:
     kept = Kept()
     hooks = Notifier([kept], pause_s=60)
     hooks.observe(A, 0)
@@ -110,7 +110,7 @@ def test_close_sends_pending_notifications() -> None:
     assert kept.told == [(["A"], []), ([], ["A"])]
 
 
-def test_a_message_is_bounded() -> None:
+def test_notification_is_bounded() -> None:
     kept = Kept()
     hooks = Notifier([kept])
     hooks.observe({number: {"rule": str(number)} for number in range(MOST + 7)}, 0)
@@ -139,7 +139,7 @@ def test_slow_webhook_does_not_delay_monitor() -> None:
     assert len(kept.messages) < 200
 
 
-def test_a_command_gets_json_without_a_shell(tmp_path: Path) -> None:
+def test_command_gets_json_without_shell(tmp_path: Path) -> None:
     target = tmp_path / "out; touch x.json"
     code = "import sys; open(sys.argv[1], 'wb').write(sys.stdin.buffer.read())"
     command = CommandHook((sys.executable, "-c", code, str(target)))

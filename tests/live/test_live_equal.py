@@ -30,7 +30,7 @@ def check(path: Path, ends: list[int], limits: RetentionLimits | None = None) ->
 
 
 @pytest.mark.long
-def test_monitor_data_many_intervals_at_a_time(demo_folder: Path) -> None:
+def test_monitor_data_by_many_intervals(demo_folder: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
     check(path, split_points(path, iterations(13, 31)))
 

@@ -86,9 +86,7 @@ def test_killed_live_run_resumes(tmp_path: Path, recording: Path) -> None:
 
 
 @pytest.mark.long
-def test_steps_do_not_wait_for_the_lake(
-    tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_steps_do_not_wait_for_lake(tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals are closed while the parts before them are imported, in their order."""
     go, add, imported = threading.Event(), lake.add, []
 

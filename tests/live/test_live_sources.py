@@ -40,7 +40,7 @@ def age(path: Path) -> None:
     os.utime(path, (old, old))
 
 
-def test_a_growing_file_is_read_once_and_again_from_a_position(tmp_path: Path) -> None:
+def test_growing_file_resumes_at_position(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(b"one")
     feed = growing_file(str(path))
@@ -56,7 +56,7 @@ def test_a_growing_file_is_read_once_and_again_from_a_position(tmp_path: Path) -
     assert read_all(again) == b"two"
 
 
-def test_a_replaced_file_is_read_from_its_beginning(tmp_path: Path) -> None:
+def test_replaced_file_is_read_from_start(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(b"a long one")
     feed = growing_file(str(path))
@@ -96,7 +96,7 @@ def test_folder_feed_resumes_at_position(tmp_path: Path) -> None:
     assert read_all(again) == b"3"
 
 
-def test_a_pipe_ends_with_its_writer() -> None:
+def test_pipe_feed_ends_with_writer() -> None:
     read, write = os.pipe()
     feed = ReaderThreadFeed("pipe", read)
     os.write(write, b"data")
@@ -139,7 +139,7 @@ def test_device_feed_delivers_sets_and_gaps(monkeypatch: pytest.MonkeyPatch) -> 
     assert any("overflowed" in note for note in notes)
 
 
-def test_a_replay_follows_the_clock_of_its_records(tmp_path: Path) -> None:
+def test_replay_follows_clock_of_its_records(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(b"abcdef")
     now = [0.0]

@@ -73,7 +73,7 @@ def test_stream_with_second_system(tmp_path: Path, demo_folder: Path) -> None:
     live.close()
 
 
-def test_a_capture_of_the_live_stream_is_followed(tmp_path: Path, recording: Path) -> None:
+def test_capture_of_live_stream_is_followed(tmp_path: Path, recording: Path) -> None:
     """The form of /dev/monreader: 12 bytes of control element, then exactly the data (Linux, monreader)."""
     data, cuts = recording.read_bytes(), split_points(recording, 1)
     capture, sizes = bytearray(), []

@@ -115,7 +115,7 @@ def test_timestamps_are_added_to_samples_without_one() -> None:
     assert made == b'# HELP zhmc_a A\nzhmc_a{cpc="B"} 1 5000\nzhmc_a{cpc="C"} 2 77\nother 1\n'
 
 
-def test_the_length_of_the_intervals_of_a_text() -> None:
+def test_length_of_intervals_of_text() -> None:
     length = b'mvs_rmf_m3_mintime{sysplex="A"} %s\n'
     assert interval_s(b"# TYPE mvs_rmf_m3_mintime gauge\n" + length % b"100") == 100
     assert interval_s(length % b"100" + length % b"60") is None, "they differ"
@@ -131,9 +131,7 @@ def test_the_length_of_the_intervals_of_a_text() -> None:
         (0.01, b'mvs_rmf_m3_mintime{sysplex="A"} 7\n', 0.01),
     ],
 )
-def test_rmf_is_polled_as_often_as_its_intervals_end(
-    asked: float | None, text: bytes, every_s: float
-) -> None:
+def test_rmf_poll_period_equals_interval(asked: float | None, text: bytes, every_s: float) -> None:
     """Unless the user says otherwise: a long default would miss intervals, a short one count them twice."""
     feed = PollingFeed(Given((text, 1), (text, 2), (text, 3)), asked)
     try:
@@ -157,7 +155,7 @@ def test_polled_rmf_is_stored_with_timestamps() -> None:
     ("program", "system", "text", "every_s", "samples"),
     quick_subset(1, [("hmc", "BOX", scrape, 60, 12), ("dds", "CPC1", monitor3, 100, 18)], several=True),
 )
-def test_measures_are_those_of_the_saved_scrapes(
+def test_measures_are_those_of_saved_scrapes(
     tmp_path: Path, program: str, system: str, text: Callable[[str], bytes], every_s: int, samples: int
 ) -> None:
     """Also in the lake, part by part, and after a restart."""
@@ -188,7 +186,7 @@ def test_measures_are_those_of_the_saved_scrapes(
     assert lake.check(into).faults == []
 
 
-def test_a_recording_of_scrapes_can_be_played(tmp_path: Path) -> None:
+def test_recorded_scrapes_can_be_replayed(tmp_path: Path) -> None:
     from zlens.live.feeds import ReplayClock, open_recording
 
     saved = tmp_path / "saved.prom"
@@ -267,7 +265,7 @@ def test_consecutive_failed_polls_are_one_gap() -> None:
     ]
 
 
-def test_stale_polled_file_is_a_gap() -> None:
+def test_stale_polled_file_is_gap() -> None:
     same = [None] * 4
     # Written every fifth poll, then not for many.
     texts = [(scrape("1"), 1000), *same, (scrape("1"), 2000), *[None] * 30, (scrape("1"), 3000)]
@@ -303,7 +301,7 @@ def test_unread_polls_are_dropped() -> None:
     assert found.notes[0].endswith("polls were left out: the program was behind; the next")
 
 
-def test_a_redirect_is_not_followed_and_a_login_stays_secret() -> None:
+def test_poll_does_not_follow_redirects_with_login() -> None:
     asked: list[str | None] = []
 
     def answer(request: http.server.BaseHTTPRequestHandler) -> None:
@@ -347,7 +345,7 @@ def test_certificates_are_checked(tmp_path: Path) -> None:
         PolledAddress.parse("https://localhost/", None, str(key))
 
 
-def test_a_file_is_polled_when_it_was_written_again(tmp_path: Path) -> None:
+def test_polled_file_is_read_after_change(tmp_path: Path) -> None:
     path = tmp_path / "hmc.prom"
     place = PolledFile(str(path))
     assert "No such file" in missed(place).why

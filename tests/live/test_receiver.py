@@ -36,7 +36,7 @@ def contents(receiver: Receiver, name: str = "lnx1") -> list[bytes]:
     return [path.read_bytes() for path in source.files] if source else []
 
 
-def test_records_arrive_in_a_file_and_are_acknowledged(receiver: Receiver) -> None:
+def test_received_records_are_stored_and_acknowledged(receiver: Receiver) -> None:
     peer = Peer(receiver)
     assert peer.greet() == Frame(FrameKind.WELCOME, 0)
     for number, data in enumerate([b"ab", b"c", b"def"]):
@@ -65,7 +65,7 @@ def test_returning_forwarder_resumes(receiver: Receiver) -> None:
     assert contents(receiver) == [b"abhalf of a frame!"]
 
 
-def test_the_new_connection_wins(receiver: Receiver) -> None:
+def test_new_connection_replaces_old_one(receiver: Receiver) -> None:
     old = Peer(receiver)
     old.greet()
     new = Peer(receiver)
@@ -220,7 +220,7 @@ def test_receiver_requires_token(tmp_path: Path) -> None:
         assert Peer(receiver).greet(token="secret").kind is FrameKind.WELCOME
 
 
-def test_a_check_leaves_nothing(receiver: Receiver) -> None:
+def test_receiver_check_leaves_no_file(receiver: Receiver) -> None:
     assert Peer(receiver).greet(check="yes").kind is FrameKind.WELCOME
     assert receiver.sources() == []
 
@@ -356,7 +356,7 @@ def test_invalid_receiver_state_is_rejected(tmp_path: Path, state: str) -> None:
     assert error.value.file == str(tmp_path / "lnx1" / STATE)
 
 
-def test_a_lost_state_overwrites_nothing(tmp_path: Path) -> None:
+def test_lost_receiver_state_overwrites_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "lnx1"
     folder.mkdir()
     (folder / "00000007-20261125T021500Z.monreader").write_bytes(b"old")
@@ -367,7 +367,7 @@ def test_a_lost_state_overwrites_nothing(tmp_path: Path) -> None:
         assert contents(receiver) == [b"old", b"new"]
 
 
-def test_one_receiver_writes_to_a_folder(receiver: Receiver) -> None:
+def test_one_receiver_writes_to_folder(receiver: Receiver) -> None:
     with pytest.raises(ReceiverError, match="another receiver"):
         Receiver(receiver.folder, port=0).start()
     with pytest.raises(ReceiverError, match="cannot listen"):
@@ -375,7 +375,7 @@ def test_one_receiver_writes_to_a_folder(receiver: Receiver) -> None:
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason=tools.reason("openssl"))
-def test_forwarders_show_their_certificates(tmp_path: Path) -> None:
+def test_forwarder_certificates_are_required(tmp_path: Path) -> None:
     for name in ("ca", "other"):
         request = f"-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={name} -keyout {name}.key -out {name}.pem"
         _openssl(tmp_path, "req", *request.split())
@@ -450,7 +450,7 @@ def test_old_files_are_removed_up_to_read_position(several: ReceivedFiles) -> No
     )
 
 
-def test_the_oldest_files_beyond_a_size_are_removed(several: ReceivedFiles) -> None:
+def test_oldest_files_beyond_size_are_removed(several: ReceivedFiles) -> None:
     files = several.files
     end = ReadPosition(files[-1].name, 100)
     assert several.forget(end, RetentionPolicy(bytes=500)) == []

@@ -12,7 +12,7 @@ from zlens.live import protocol
 from zlens.live.protocol import END_OF_SET, Frame, FrameKind
 
 
-def test_a_frame_has_the_bytes_that_the_forwarder_sends() -> None:
+def test_frame_encoding_equals_forwarder() -> None:
     # The same as crates/forward/tests/wire.rs has.
     frame = Frame(FrameKind.DATA, 0x0102_0304_0506_0708, b"abc", END_OF_SET)
     assert frame.encode().hex() == "5a46030100000003010203040506070886e64c6e616263"

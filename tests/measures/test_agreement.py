@@ -68,7 +68,7 @@ def path(request: pytest.FixtureRequest, demo_folder: Path) -> Path:
     return named if named.is_absolute() else demo_folder / named
 
 
-def test_a_system_is_as_busy_as_its_processors(path: Path) -> None:
+def test_system_busy_equals_processors(path: Path) -> None:
     found = rows(path, LOAD)
     assert found
     for processors, load in found:
@@ -84,7 +84,7 @@ def test_machine_time_is_partitions_plus_management(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [demo.SMF_NAME, demo.RMF_NAME])
-def test_a_partition_is_as_busy_as_its_processors(demo_folder: Path, name: str) -> None:
+def test_partition_busy_equals_processors(demo_folder: Path, name: str) -> None:
     found = rows(demo_folder / name, PARTITION)
     assert found
     for processors, partition in found:

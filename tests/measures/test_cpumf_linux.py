@@ -48,7 +48,7 @@ def of_linux(path: Path, text: str, options: Options | None = None) -> dict[str,
 
 
 @pytest.mark.parametrize("generation", generations.names())
-def test_the_same_counts_are_the_same_metrics(tmp_path: Path, generation: str) -> None:
+def test_linux_counts_give_same_metrics(tmp_path: Path, generation: str) -> None:
     (expected,) = values(opened([row(counts(generation), generation=generation)]), METRICS)
     found = of_linux(tmp_path / "counts.csv", printed(generation, named=True))
     assert found.pop("generation_by").startswith("names of counters")
@@ -62,7 +62,7 @@ def test_the_same_counts_are_the_same_metrics(tmp_path: Path, generation: str) -
     assert (found["workload_hint"] is not None) == (expected["workload_hint"] is not None)
 
 
-def test_numbers_need_the_machine(tmp_path: Path) -> None:
+def test_numbers_need_machine(tmp_path: Path) -> None:
     (expected,) = values(opened([row(counts("z13"), generation="z13")]), METRICS)
     alone = of_linux(tmp_path / "counts.csv", printed("z13", named=False))
     assert alone["generation"] is None

@@ -99,7 +99,7 @@ def test_monitor_counters_equal_smf_counters(tmp_path: Path) -> None:
         assert [p for p in session.all_problems() if p.kind == "section"] == []
 
 
-def test_a_version_of_counters_that_changes_is_evidence(tmp_path: Path) -> None:
+def test_counter_version_change_is_reset_evidence(tmp_path: Path) -> None:
     groups = [made.configuration(made.START_US, config())]
     for number, csvn in enumerate((5, 5, 4, 4)):
         end = made.START_US + number * made.MINUTE_US

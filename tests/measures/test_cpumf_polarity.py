@@ -65,7 +65,7 @@ def test_polarity_joins_intervals_by_overlap() -> None:
     assert placed(session) == [("Vl", 0.0, "CP"), ("Vl", pytest.approx(30), "CP"), ("Vl", 60.0, "CP")]
 
 
-def test_several_records_in_one_interval_of_the_counters() -> None:
+def test_several_records_in_counter_interval() -> None:
     rows = [(minute, 2, "0", "CP", "MED", 10.0 * minute) for minute in (2, 4, 6, 8, 10)]
     session = opened(counted(10), others=[told(*rows)])
     [(polarity, parked, _)] = placed(session)
@@ -213,7 +213,7 @@ def test_polarity_of_same_name_on_two_machines() -> None:
 
 
 @pytest.mark.parametrize("column", ["cpumf.polarity", "cpumf_polarity.polarity", "cpumf.parked_pct"])
-def test_explained_down_to_the_fields(column: str) -> None:
+def test_explain_leads_to_fields(column: str) -> None:
     """By way of the measure that tells the place of a processor."""
     told = explain(column)
     assert "D0R2: SYTPRP_ZL" in told

@@ -148,7 +148,7 @@ def test_1_6_and_not_1_67() -> None:
     assert hits(1.67) == 2
 
 
-def test_tlb_of_the_page_sizes() -> None:
+def test_tlb_of_page_sizes() -> None:
     """TLB1 CPU miss %, cycles per TLB1 miss and PTE % of a z10, with pages of 4 KB and of 1 MB."""
     printed = [(16.0, 83.0, 19.2), (15.6, 65.0, 13.7)]
     rows = []

@@ -146,7 +146,7 @@ def test_user_weights_are_applied(tmp_path: Path, each_machine) -> None:
     assert found["z13"] == each_machine["z13"]
 
 
-def test_weights_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
+def test_unreadable_weights_are_error(tmp_path: Path) -> None:
     session = opened(one_of_each(), Options(weights=str(tmp_path / "nothing.toml")))
     with pytest.raises(InputError, match="nothing"):
         session.sql("SELECT rni FROM cpumf")
@@ -265,7 +265,7 @@ def test_every_sums_counters_and_computes_again() -> None:
     assert (found["generation"], found["generation_by"]) == ("z15", "machine type")
 
 
-def test_processors_of_a_type() -> None:
+def test_processors_of_type() -> None:
     rows = [
         row({"B0": 3e11, "M448": 1e11, "M449": 5e10}, generation="z13", cpu_id=0, core_id=0, cpsp=5000),
         row({"B0": 0}, generation="z13", cpu_id=1, core_id=0, cpsp=5000),
@@ -292,7 +292,7 @@ def test_processors_of_a_type() -> None:
     ]
 
 
-def test_a_core_is_not_counted_twice() -> None:
+def test_core_is_not_counted_twice() -> None:
     """z/VM tells the counters of the core on each of its threads."""
     core = {"B0": 1e9, "M448": 1e11, "M449": 1e11}
     rows = [row(core, generation="z14", cpu_id=cpu, core_id=0, cpsp=5000) for cpu in (0, 1)]

@@ -52,7 +52,7 @@ def test_counters_of_sixteen_bits_are_not_looked_at(tmp_path: Path) -> None:
         assert session.sql("SELECT rate, measured_rate FROM device").rows == [(2000.0, 2000.0)] * 3
 
 
-def test_times_are_of_the_operations_measured(tmp_path: Path) -> None:
+def test_times_are_of_operations_measured(tmp_path: Path) -> None:
     """Of 600 operations 500 were measured: their pending time is divided by 500."""
     samples = [
         {

@@ -144,7 +144,7 @@ def test_first_sample_counts_since_logon(tmp_path: Path) -> None:
     ]
 
 
-def test_a_new_logon_is_evidence_of_a_reset(tmp_path: Path) -> None:
+def test_new_logon_is_evidence_of_reset(tmp_path: Path) -> None:
     later = guests.end_of(1) + 20 * made.S_US
     path = guests.write(
         tmp_path / "data",
@@ -374,7 +374,7 @@ def test_guest_use_follows_selected_times(tmp_path: Path) -> None:
     assert found == [(pytest.approx(4),)]
 
 
-def test_transactions_are_counted_in_the_interval_they_ended_in(tmp_path: Path) -> None:
+def test_transactions_count_in_interval_of_end(tmp_path: Path) -> None:
     path = partial(tmp_path / "data")
     query = "SELECT transaction_rate FROM guest WHERE userid = 'CMS1' ORDER BY interval_end"
     assert rows(path, query) == [(pytest.approx(1 / 60),), (pytest.approx(1 / 60),), (None,)]

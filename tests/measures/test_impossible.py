@@ -39,7 +39,7 @@ def written(path: Path, *, jump_s: int = 0, at: int = 3) -> Path:
 
 
 @pytest.mark.parametrize("every", [None, 60, 300])
-def test_time_above_the_interval_is_withheld(tmp_path: Path, every: int | None) -> None:
+def test_time_above_interval_is_withheld(tmp_path: Path, every: int | None) -> None:
     with zlens.open(written(tmp_path / "data", jump_s=200), options=Options(every_s=every)) as session:
         query = "SELECT cpu_id, count(*) - count(busy_pct), max(busy_pct) FROM cpu GROUP BY 1 ORDER BY 1"
         cpus = session.sql(query).rows

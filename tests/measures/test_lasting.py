@@ -38,7 +38,7 @@ def types(session: zlens.Session) -> list[tuple[str, str, str | None]]:
     return [(f"{time:%H:%M}", device, kind) for time, device, kind in rows]
 
 
-def test_a_state_holds_until_the_next(tmp_path: Path) -> None:
+def test_state_holds_until_next(tmp_path: Path) -> None:
     with zlens.open([made(tmp_path / "a")]) as session:
         found = types(session)
     assert [kind for _, device, kind in found if device == "0145"] == ["3390"] * 5
@@ -68,7 +68,7 @@ def test_state_holds_with_every(tmp_path: Path) -> None:
         assert {(device, kind) for _, device, kind in types(session)} == {("0145", "3390"), ("02AB", "9336")}
 
 
-def test_bits_are_counted_and_numbers_written_in_hexadecimal(tmp_path: Path) -> None:
+def test_bits_are_counted_and_numbers_are_hexadecimal(tmp_path: Path) -> None:
     with zlens.open([made(tmp_path / "a")]) as session:
         rows = session.sql(
             "SELECT DISTINCT device, paths, path_mask, subchannel, device_class, model FROM device "

@@ -28,7 +28,7 @@ def made(tmp_path: Path) -> Iterator[Session]:
         yield session
 
 
-def test_percentages_as_rmf_has_them(made: Session) -> None:
+def test_monitor3_percentages_equal_rmf(made: Session) -> None:
     rows = made.sql(
         """
         SELECT partition, cpu_type, effective_s, total_s, effective_pct, total_pct, phys_total_pct,
@@ -44,7 +44,7 @@ def test_percentages_as_rmf_has_them(made: Session) -> None:
     ]
 
 
-def test_pools_of_the_machine(made: Session) -> None:
+def test_pools_of_machine(made: Session) -> None:
     """100 is one processor in what FCX302 shows, and all of them in what RMF does."""
     rows = made.sql(
         """
@@ -71,7 +71,7 @@ def test_monitor3_percentages_are_averaged(tmp_path: Path) -> None:
     assert rows == [(30.5,)]
 
 
-def test_a_changed_capacity_is_an_event(tmp_path: Path) -> None:
+def test_changed_capacity_is_event(tmp_path: Path) -> None:
     path = tmp_path / "cpc.xml"
     text = monitor3().replace("<caption>", "<caption><var><name>CPCHCCCR</name><value>1</value></var>", 1)
     path.write_text(document(text))
@@ -81,7 +81,7 @@ def test_a_changed_capacity_is_an_event(tmp_path: Path) -> None:
     assert detail.startswith("reason code 1")
 
 
-def test_the_capacity_of_the_system(made: Session) -> None:
+def test_capacity_of_system(made: Session) -> None:
     rows = made.sql("SELECT capacity, used_long, group_name, group_limit, change_reason FROM role.image").rows
     assert set(rows) == {(100.0, None, None, None, None)}
     text = made.report("rmfcpu")
@@ -91,7 +91,7 @@ def test_the_capacity_of_the_system(made: Session) -> None:
     ]
 
 
-def test_the_report(made: Session) -> None:
+def test_monitor3_report(made: Session) -> None:
     text = made.report("partition")
     (dotted,) = [line for line in text.split("* ") if line.startswith("Not available in")]
     assert "Dispatch Seconds Effective, Dispatch Seconds Total" in dotted
@@ -104,7 +104,7 @@ def test_the_report(made: Session) -> None:
     assert totals == [30.5, 30.5]
 
 
-def test_the_report_has_no_status(tmp_path: Path) -> None:
+def test_monitor3_report_has_no_status(tmp_path: Path) -> None:
     """A partition with logical processors is active; of one without, nothing is known."""
     text = document(monitor3())
     without = text.replace(
@@ -119,7 +119,7 @@ def test_the_report_has_no_status(tmp_path: Path) -> None:
 
 
 @needs(CPC)
-def test_the_absolute_cap_of_a_real_partition() -> None:
+def test_absolute_cap_of_real_partition() -> None:
     """CPCPHWCC of VIRPT is 10; letters of the others are N N N."""
     with zlens.open([CPC], options=zlens.Options(tz=parse_zone("-04:00"))) as session:
         asked = "SELECT partition, absolute_cap FROM partition WHERE any_cap OR absolute_cap IS NOT NULL"
@@ -127,7 +127,7 @@ def test_the_absolute_cap_of_a_real_partition() -> None:
 
 
 @needs(CPC)
-def test_a_real_answer_and_the_half_hour_around_it() -> None:
+def test_real_response_agrees_with_half_hour() -> None:
     """CPC answer and Postprocessor report of a z15 T02, 12 April 2022 (zowe/zebra, EPL-2.0)."""
     options = zlens.Options(tz=parse_zone("-04:00"))
     query = """

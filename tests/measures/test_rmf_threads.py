@@ -49,7 +49,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
         yield opened
 
 
-def test_the_rows_of_threads_are_those_of_their_core(tmp_path: Path) -> None:
+def test_rows_of_threads_are_those_of_their_core(tmp_path: Path) -> None:
     source = rmf_xml.open_files([str(written(tmp_path, HEADS, PRINTED))], Options())
     found = rows(source, "rmf_cpu", "cpu_number", "core_id", "thread_id", "cpu_type", "lpar_busy_pct")
     assert [tuple(row.values()) for row in found[:3]] == [
@@ -64,7 +64,7 @@ def test_the_rows_of_threads_are_those_of_their_core(tmp_path: Path) -> None:
     assert [p.kind for p in source.problems()] == ["zone"]
 
 
-def test_processors_are_numbered_as_zos_does(session: Session) -> None:
+def test_processors_are_numbered_like_zos(session: Session) -> None:
     found = session.sql(
         "SELECT cpu_id, core_id, thread_id, cpu_type, polarity, round(busy_pct, 2), round(mvs_busy_pct, 2) "
         "FROM cpu ORDER BY cpu_id"
@@ -79,7 +79,7 @@ def test_processors_are_numbered_as_zos_does(session: Session) -> None:
     assert average == pytest.approx(56.41, abs=0.01)
 
 
-def test_the_use_of_cores_as_published(session: Session) -> None:
+def test_core_use_as_published(session: Session) -> None:
     cores = session.sql(
         "SELECT core_id, round(core_busy_pct, 2), round(productivity_pct, 2), mt_utilization_pct "
         "FROM core ORDER BY 1"
@@ -102,7 +102,7 @@ def test_the_use_of_cores_as_published(session: Session) -> None:
     assert used == pytest.approx(245.62, abs=0.01)
 
 
-def test_the_report_of_cpu_activity(session: Session) -> None:
+def test_report_of_cpu_activity(session: Session) -> None:
     text = session.report("rmfcpu")
     (line,) = [one for one in text.splitlines() if one.startswith("09:30:00    4    8")]
     assert line.split()[1:12] == [

@@ -179,7 +179,7 @@ def test_system_has_threads_per_core() -> None:
     assert rows == [("S0W1", None, None), ("SYSA", 2, None)]
 
 
-def test_values_of_multithreading_that_are_not_valid() -> None:
+def test_invalid_multithreading_values() -> None:
     """Where HISMT failed (SMF70HHF), its values mean nothing; LPAR busy is PR/SM's and stays."""
     with session({"SYSA": [four_ziips(HHF=0xD0)]}, ZIIP_S) as made:
         rows = made.sql(
@@ -218,7 +218,7 @@ def test_lpar_busy_by_kind_of_processor() -> None:
     assert one(waiting, cpu, hhf=0xC0)[0] == 95
 
 
-def test_absolute_caps_are_in_hundredths_of_a_processor() -> None:
+def test_absolute_caps_are_hundredths_of_processor() -> None:
     """SMF 70-1, HW_CAP_LIMIT; 0 is none."""
     lpars = [
         Lpar("A", 1, [Logical("CP", 0, 60, 59, fields={"HW_CAP_LIMIT": 250})]),
@@ -307,7 +307,7 @@ def test_capacity_in_msu() -> None:
     assert microseconds * 16 * 16 / 1920 * 3.6 / milliseconds == pytest.approx(240)
 
 
-def test_partitions_that_are_not_active() -> None:
+def test_inactive_partitions() -> None:
     lpars = [Lpar("A", 1, [Logical("CP", 0, 1, 1)]), Lpar("IDLE", 2, []), Lpar("", 3, [])]
     made = record(100, lpars, [Cpu(0, 0, 50)], own=1, physical={"CP": 4}, management_s={"CP": 0.5})
     with session({"A": [made]}, 100) as opened:
@@ -316,7 +316,7 @@ def test_partitions_that_are_not_active() -> None:
     assert rows == [("A", "Active", "CP", 1.0), ("IDLE", "Deactivated", None, None)]
 
 
-def test_one_machine_seen_by_two_of_its_systems() -> None:
+def test_one_machine_in_records_of_two_systems() -> None:
     """Both report all partitions: the machine is shown once, and each system's own processors are its own."""
     lpars = [
         Lpar("A", 1, [Logical("CP", 0, 30, 29)]),

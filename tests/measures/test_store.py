@@ -36,7 +36,7 @@ def last(path: Path, table: str, options: Options | None = None) -> list[dict[st
     return [{key: value for key, value in row.items() if value is not None} for row in found]
 
 
-def test_a_volume_with_an_area_of_known_size(tmp_path: Path) -> None:
+def test_volume_with_area_of_known_size(tmp_path: Path) -> None:
     minute = [
         ("D3R4", VOLUME | {"ZLMLOAD": 1_500}),
         ("D0R1", {"PFXCPUAD": 0, "PLSPIOPR": 4_000}),

@@ -47,7 +47,7 @@ def test_velocity_without_samples_is_null() -> None:
     ("unit", "goal", "seconds"),
     [(MILLISECONDS, 250, 0.25), (SECONDS, 3, 3.0), (MINUTES, 2, 120.0), (HOURS, 1, 3600.0)],
 )
-def test_an_average_response_time(unit: int, goal: int, seconds: float) -> None:
+def test_average_response_time(unit: int, goal: int, seconds: float) -> None:
     """1000 transactions of 2 s each, told in units of 1024 microseconds."""
     row = period(crgf=AVERAGE, crtf=unit, cval=goal, crcp=1000, ctet=2000 / 0.001024, cxet=1500 / 0.001024)
     assert one("goal_kind, goal", row) == ("average", seconds)
@@ -73,16 +73,16 @@ def test_microsecond_fields_are_preferred() -> None:
         (90, buckets(), None),
     ],
 )
-def test_a_percentile_goal(percent: int, counts: list[int], index: float | None) -> None:
+def test_percentile_goal(percent: int, counts: list[int], index: float | None) -> None:
     assert one("performance_index", percentile(percent, counts)) == (index,)
 
 
-def test_the_share_within_the_goal() -> None:
+def test_share_within_goal() -> None:
     row = percentile(80, buckets(b1=10, b6=60, b7=20, b14=10))
     assert one("goal, goal_percent, within_goal_pct, performance_index", row) == (0.5, 80.0, 70.0, 1.1)
 
 
-def test_goals_that_have_no_index() -> None:
+def test_goals_without_performance_index() -> None:
     for flag, kind in ((DISCRETIONARY, "discretionary"), (SYSTEM, "system"), (0, None)):
         found = one(
             "goal_kind, goal, performance_index, importance", period(crgf=flag, cval=40, ctou=1, ctot=1)
@@ -131,7 +131,7 @@ def test_invalid_factor_makes_dependents_null() -> None:
     )
 
 
-def test_levels_without_specialty_processors_and_multithreading() -> None:
+def test_levels_without_ziips_and_multithreading() -> None:
     """Their sections end before such fields: all time is that of CPs."""
     row = period(
         of={"mcf": None, "mcfs": None, "mcfi": None, "nffs": None, "nffi": None},
@@ -158,7 +158,7 @@ def test_zero_service_coefficient_gives_null() -> None:
     )
 
 
-def test_names_of_the_class() -> None:
+def test_names_of_class() -> None:
     of = {"mcnm": "RCLASS", "mscf_mrcl": True, "mwnm": "", "ggnm": "LIMITED", "mcde": "all of it"}
     found = one(
         "class, class_kind, period, workload, policy, resource_group, description", period(of=of, cper=2)
@@ -194,7 +194,7 @@ def test_classes_of_one_name() -> None:
     assert found == [("report", 1, 3.0), ("service", 1, 1.0), ("service", 2, 2.0)]
 
 
-def test_states_of_the_samples() -> None:
+def test_states_of_samples() -> None:
     row = period(
         ctsa=1000.0, ccus=100, supu=50, ciou=25, ctot=225, ccde=125, capr=10, caco=15, cidl=500, cunk=75
     )

@@ -51,7 +51,7 @@ def record(
     )
 
 
-def test_a_published_interval(tmp_path: Path) -> None:
+def test_published_workload_interval(tmp_path: Path) -> None:
     """IBM, z/VM and simultaneous multithreading (2015, 2020): CPU 3545.743 s, IIP 1995.640 s in 10.14.053."""
     with zlens.open([smf113_builder.dump(tmp_path / "a", [record()])]) as session:
         (row,) = session.sql(
@@ -69,7 +69,7 @@ def test_a_published_interval(tmp_path: Path) -> None:
     assert "0.500 s FOR 90%" in text
 
 
-def test_flags_of_a_report_class(tmp_path: Path) -> None:
+def test_flags_of_report_class(tmp_path: Path) -> None:
     of = {"MSCF": ["MRCL", "MOVE"], "MFLG": ["HISF"]}
     path = smf113_builder.dump(tmp_path / "a", [record(of, {"CRS1": 128})])
     with zlens.open([path]) as session:
@@ -126,7 +126,7 @@ def test_workload_with_counters_of_other_intervals(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*), sum(seconds) FROM workload").rows == [(2, 2 * 614.053)]
 
 
-def test_the_same_class_in_two_intervals_summed(tmp_path: Path) -> None:
+def test_same_class_in_two_intervals_summed(tmp_path: Path) -> None:
     made = [record(end_us=END_US + n * 614_053_000) for n in range(2)]
     options = zlens.Options(every_s=3600)
     with zlens.open([smf113_builder.dump(tmp_path / "a", made)], options=options) as session:

@@ -12,7 +12,7 @@ import pytest
 from smf72_rows import UNITS, one, period
 
 
-def test_appl_of_a_multithreaded_system() -> None:
+def test_appl_of_multithreaded_system() -> None:
     """IBM: CPU 3545.743 s, IIP 1995.640 s in 10.14.053; the factor is printed as 1.473."""
     row = period(
         614.053,
@@ -36,7 +36,7 @@ def test_appl_of_a_multithreaded_system() -> None:
     assert factor == 1.473
 
 
-def test_ziips_that_are_faster_than_cps() -> None:
+def test_ziips_faster_than_cps() -> None:
     """Merrill: 1,793,920 units on CPs and 2,137,167 normalized ones on zIIPs, factor 569/256, in an hour.
 
     He prints the sum as 3,931,092, and RMF 3931K. One length of a service unit gives all that RMF prints of

@@ -82,7 +82,7 @@ def test_hpalias_samples(time: str) -> None:
     assert solved(16, uses).table("uses").column("gets") == pytest.approx([mdisk, paging])
 
 
-def test_allocation_against_brute_force_of_a_thousandth() -> None:
+def test_allocation_against_brute_force() -> None:
     """Handing out one small part after another, each to whoever has least for its share."""
     chance = draws(5)
     for _ in range(100):
@@ -160,7 +160,7 @@ def test_bursts_by_kind_and_by_number() -> None:
     assert any("342% busy" in note and "15% to 51%" in note for note in far.notes)
 
 
-def test_published_range_is_named_only_outside_it() -> None:
+def test_published_range_is_noted_only_outside() -> None:
     for rate, outside in ((170, True), (180, False), (590, False), (620, True)):
         answer = solved(0, [], [{"name": "D", "rate": rate, "serv": 0.855, "bursts": "paging"}])
         assert any("was measured from" in note for note in answer.notes) == outside
@@ -249,7 +249,7 @@ def exact(loads: tuple[float, float], count: int, most: int = 40) -> list[float]
 @pytest.mark.parametrize(
     ("loads", "count"), [((0.8, 0.8), 2), ((0.7, 0.3), 1), ((1.4, 0.5), 2), ((1.5, 1.5), 4)]
 )
-def test_volumes_that_share_aliases(loads: tuple[float, float], count: int) -> None:
+def test_volumes_sharing_aliases(loads: tuple[float, float], count: int) -> None:
     """No volume does better than alone with all aliases; all together do no worse than with aliases split."""
     inside = exact(loads, count, 26)
     devices = [{"name": f"D{at}", "rate": 1000 * load, "serv": 1.0} for at, load in enumerate(loads)]
@@ -328,7 +328,7 @@ def test_zero_aliases_or_demand() -> None:
     assert idle.figure("in_use") == 0
 
 
-def test_more_aliases_never_make_it_slower() -> None:
+def test_more_aliases_never_increase_response() -> None:
     chance = draws(2)
     for _ in range(1000):
         rate, serv, burst = chance.uniform(1, 5000), chance.uniform(0.1, 5), chance.uniform(0.5, 5)
@@ -390,7 +390,7 @@ def test_aliases_example_is_valid() -> None:
         ({"aliases": 1.5}, "aliases is 1.5; expected a whole number from 0"),
     ],
 )
-def test_invalid_aliases_scenario_is_rejected_with_a_fix(scenario: dict[str, Any], says: str) -> None:
+def test_invalid_aliases_scenario_is_rejected_with_fix(scenario: dict[str, Any], says: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         models.solve("aliases", {"aliases": 4, **scenario})
     assert says in str(caught.value)

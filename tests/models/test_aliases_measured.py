@@ -62,7 +62,7 @@ def test_published_interval() -> None:
 
 
 @pytest.mark.parametrize("pool", ["1", "0700"])
-def test_a_pool_by_number_and_by_control_unit(pool: str) -> None:
+def test_pool_by_number_and_by_control_unit(pool: str) -> None:
     """Nobody waited there: each wants what it had."""
     answer = aliases.compare(session(*PUBLISHED, *BESIDE), "VM1", END, [f"pool={pool}"])
     rows = by_name(answer.table("uses"))
@@ -92,7 +92,7 @@ def test_unknown_alias_pool_is_error() -> None:
     )
 
 
-def test_setting_changes_the_aliases_measured_scenario() -> None:
+def test_setting_changes_aliases_measured_scenario() -> None:
     answer = aliases.compare(session(*PUBLISHED), "VM1", END, ["use.MDISK.share=140"])
     assert by_name(answer.table("uses"))["MDISK"]["gets"] == pytest.approx(8)
     assert "changed: use.MDISK.share=140" in answer.notes
@@ -111,7 +111,7 @@ def test_missing_shares_name_record_page() -> None:
     assert "no share of PAGING" in one.notes[-1]
 
 
-def test_data_without_the_number_of_aliases() -> None:
+def test_data_without_number_of_aliases() -> None:
     answer = aliases.compare(session(use("MDISK", 20, 1, 0, aliases=None)), "VM1", END)
     assert answer.tables == []
     assert "the number of aliases" in answer.notes[-1]

@@ -20,9 +20,7 @@ from zlens.rendering.charts import Chart, ChartSeries
         ((1e-12, 0.0), ("0.00000000000100", "0.00000000000000")),
     ],
 )
-def test_bars_print_three_digits_of_the_longest(
-    values: tuple[float, float], printed: tuple[str, str]
-) -> None:
+def test_bars_print_three_digits_of_longest(values: tuple[float, float], printed: tuple[str, str]) -> None:
     chart = Chart("Quiesce", "bars", ("A", "B"), (ChartSeries("gets", values),), "s")
     lines = text_format.render(Answer("shares", "Bars", [], charts=[chart])).splitlines()
     assert tuple(text.split()[-1] for text in lines if "gets" in text) == printed

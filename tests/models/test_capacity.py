@@ -92,7 +92,7 @@ def test_poor_fit_of_machine_curve_is_noted() -> None:
     assert by_name(answer.table("law"))["gamma"]["how"] == "given"
 
 
-def test_a_law_that_fits_is_not_rejected() -> None:
+def test_good_fit_is_not_noted() -> None:
     made = [(n, 100 * n / (1 + 0.03 * (n - 1) + 0.0004 * n * (n - 1))) for n in (1, 4, 8, 16, 32)]
     answer = solve(run=runs(*made), usl_one=100.0)
     law = by_name(answer.table("law"))
@@ -129,7 +129,7 @@ def test_three_runs_fit_law_exactly() -> None:
     assert [table.key for table in few.tables] == ["runs"]
 
 
-def test_without_a_curve_linear_is_expected() -> None:
+def test_without_curve_linear_is_expected() -> None:
     answer = solve(run=runs((2, 20), (4, 39), (8, 40)), usl="no")
     assert answer.table("runs").column("ratio") == [1, 2, 4]
     assert answer.table("runs").column("verdict") == ["base", "scales", "rolls off"]
@@ -148,7 +148,7 @@ def test_differing_busy_is_noted() -> None:
     assert not any("busy: processors" in note for note in solve(machine="z14-m05", run=near).notes)
 
 
-def test_a_run_without_busy_has_no_itr() -> None:
+def test_run_without_busy_has_no_itr() -> None:
     answer = solve(run=[{"processors": 2, "etr": 50.0}, {"processors": 4, "etr": 90.0}])
     assert answer.table("runs").column("itr") == [None, None]
     assert answer.table("runs").column("etrr") == [1, 1.8]
@@ -169,7 +169,7 @@ def test_interpolated_factors_are_marked() -> None:
     assert table.column("capability")[3] is None
 
 
-def test_more_partitions_than_processors_are_left_out() -> None:
+def test_more_partitions_than_processors_are_ignored() -> None:
     answer = solve(machine="z14-m05", processors=3)
     assert answer.table("deployments").column("sizes") == ["1 x 3", "1 x 2 + 1 x 1"]
     assert any("cannot form 4, 8 partitions" in note for note in answer.notes)
@@ -178,7 +178,7 @@ def test_more_partitions_than_processors_are_left_out() -> None:
     assert singly.column("capability") == [4]
 
 
-def test_a_sweep_has_a_row_for_each_number() -> None:
+def test_capacity_sweep_has_row_per_number() -> None:
     scenario = {"machine": "z13-n96", "processors": 1, "partitions": [1, 2]}
     answer = sweeps.solve("capacity", scenario, "processors=1:96")
     curve = dict(capacity_curves.capacity_curves()["z13-n96"].curve)
@@ -206,7 +206,7 @@ def test_curve_notes() -> None:
     assert "rises at 4 processors" in note
 
 
-def test_a_file_of_sysinfo(tmp_path: Path) -> None:
+def test_file_of_sysinfo(tmp_path: Path) -> None:
     path = tmp_path / "sysinfo"
     path.write_text(SYSINFO, encoding="utf-8")
     answer = solve(data=str(path), processors=4)
@@ -227,7 +227,7 @@ def test_last_sysinfo_of_input_is_used(tmp_path: Path) -> None:
     assert sizes.column("factor") == [60000 / 65536]
 
 
-def test_a_linux_that_reads_no_factors(tmp_path: Path) -> None:
+def test_sysinfo_without_factors(tmp_path: Path) -> None:
     """A Linux that reads no factors still tells its machine type and capability, as monitor data do."""
     path = tmp_path / "sysinfo"
     text = "".join(line for line in SYSINFO.splitlines(keepends=True) if "Adjustment" not in line)

@@ -77,7 +77,7 @@ def test_machine_is_selected_by_name() -> None:
     assert "changed: machine=z14-m05" in answer.notes
 
 
-def test_cores_are_counted_where_there_are_threads() -> None:
+def test_capacity_counts_cores_with_threads() -> None:
     """Three threads of two cores: the factor is that of two."""
     answer = capacity.compare(session("1234-A", cores=2), "VM1", END)
     row = by_name(answer.table("measured"))["IFL"]
@@ -92,12 +92,12 @@ def test_unknown_busy_gives_null_use() -> None:
     assert answer.figure("capability") == pytest.approx(2.4)
 
 
-def test_setting_changes_the_measured_scenario() -> None:
+def test_setting_changes_measured_scenario() -> None:
     answer = capacity.compare(session("1234-A"), "VM1", END, ["sizes=[1, 2, 3]"])
     assert answer.table("sizes").column("capability") == pytest.approx([1, 1.8, 2.4])
 
 
-def test_parked_processors_and_a_smaller_number() -> None:
+def test_parked_processors_and_smaller_number() -> None:
     """One of three was parked: what was measured stays, the figures are of the number that is asked for."""
     answer = capacity.compare(session("1234-A", parked_pct=33.0), "VM1", END)
     assert any("processors=2" in note for note in answer.notes)

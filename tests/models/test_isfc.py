@@ -42,7 +42,7 @@ def test_recommended_devices(chpids: int, devices: int) -> None:
     assert isfc.recommended_devices(chpids) == devices
 
 
-def test_write_path_of_the_documentation() -> None:
+def test_write_path_of_documentation() -> None:
     """D000 to D00F: LPAR1 writes on D000 to D00D, and D00E and D00F are LPAR2's alone."""
     devices = [Device(number, 0) for number in range(0xD000, 0xD010)]
     assert [one.number for one in isfc.writes_on(devices, "LPAR1", "LPAR2")] == list(range(0xD000, 0xD00E))
@@ -51,7 +51,7 @@ def test_write_path_of_the_documentation() -> None:
     )
 
 
-def test_isfc_every_device_has_a_writer() -> None:
+def test_isfc_every_device_has_writer() -> None:
     for many in range(2, 17):
         devices = [Device(number, 0) for number in range(many)]
         up, down = isfc.writes_on(devices, "A", "B"), isfc.writes_on(devices, "B", "A")

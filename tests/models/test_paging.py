@@ -84,7 +84,7 @@ def test_growth_is_added() -> None:
     assert any("growth adds it" in note for note in solve(guest=[guest(1)]).notes)
 
 
-def test_a_cylinder_of_a_3390_has_180_slots() -> None:
+def test_cylinder_of_3390_has_180_slots() -> None:
     """QUERY ALLOC: 10,016 cylinders are 1,761 K pages."""
     assert round(10016 * page_space.SLOTS_OF_CYLINDER / 1024) == 1761
     answer = solve(guest=[guest(1)], volume=[volume(cylinders=10016, count=2), volume(slots=1000)])
@@ -136,12 +136,12 @@ def test_eighty_fcx108_busy_of_paging_volumes(
     assert answer.figure("pages_per_io") == pytest.approx(page_rate / (224 * each))
 
 
-def test_eighty_blocks_grew_with_the_partition() -> None:
+def test_eighty_blocks_grew_with_partition() -> None:
     found = [page_space.pages_per_io(rate, 224 * each) for rate, each, _, _ in FCX108]
     assert found == pytest.approx([5.23, 9.09, 17.11, 20.06, 19.72], abs=0.01)
 
 
-def test_more_pages_in_an_io_make_fewer_io() -> None:
+def test_more_pages_per_io_reduce_io() -> None:
     io = {"page_rate": 1000.0, "pages_per_io": 4.0, "service_ms": 10.0, "volumes": 10}
     loads = by_name(solve(io=io).table("loads"))
     assert [loads[n]["rate"] for n in (1, 2, 4, 8, 16, 32)] == pytest.approx(
@@ -188,7 +188,7 @@ def test_overloaded_paging_volumes_are_noted() -> None:
     assert any("over 100% busy" in note for note in solve(io={**io, "volumes": 1, "service_ms": 2.0}).notes)
 
 
-def test_volumes_of_the_scenario_do_the_io() -> None:
+def test_volumes_of_scenario_do_io() -> None:
     io = {"page_rate": 1000.0, "pages_per_io": 1.0, "service_ms": 1.0}
     answer = solve(io=io, volume=[volume(slots=10, count=8), volume(slots=10, count=2)])
     assert answer.figure("busy") == pytest.approx(10)
@@ -223,7 +223,7 @@ def test_empty_paging_scenario_is_solved() -> None:
     assert answer.table("space").column("share") == [None]
 
 
-def test_the_example_and_a_sweep() -> None:
+def test_paging_example_and_sweep() -> None:
     scenario = tomllib.loads(paging.EXAMPLE)
     answer = models.solve("paging", scenario)
     assert set(figures(answer)) >= {"needed", "there_is", "full", "used", "busy", "overcommit"}

@@ -26,7 +26,7 @@ def column(answer: Answer, name: str, table: str = "partitions") -> list[Any]:
     return list(answer.table(table).column(name))
 
 
-def test_weights_of_the_planning_guide() -> None:
+def test_weights_of_planning_guide() -> None:
     """PR/SM Planning Guide, use of processing weights: 23.1, 7.7, 69.2 %; each core 23.1, 1.3, 34.6 %."""
     entries = [
         {"weight": 300, "cores": 1},
@@ -116,7 +116,7 @@ def test_missing_cores_are_noted() -> None:
     assert any("vertical-high cores take all physical ones" in note for note in answer.notes)
 
 
-def test_sample_study_of_the_lpardesign_tool() -> None:
+def test_sample_study_of_lpardesign_tool() -> None:
     """A z16 of 18 CPs, two of them dedicated: high, medium, share of each medium, low."""
     published = {
         "W013": (142, 2, 0, 2, 71, 0),
@@ -143,7 +143,7 @@ def test_sample_study_of_the_lpardesign_tool() -> None:
     assert by_name(answer.table("partitions"))["W022"]["allocation"] == 2
 
 
-def test_fractions_of_a_core() -> None:
+def test_fractions_of_core() -> None:
     """Mainframe Performance Topics, 2020-01-14: three CPs, weights 965 and 35."""
     answer = solved(3, [{"weight": 965, "cores": 3}, {"weight": 35, "cores": 2}])
     assert column(answer, "high", "polarization") == [2, 0]
@@ -207,7 +207,7 @@ def test_lowest_limit_applies() -> None:
     assert held(9, 250) == (pytest.approx(2.5), "group Z")
 
 
-def test_shares_of_a_capacity_group() -> None:
+def test_shares_of_capacity_group() -> None:
     """z/OS MVS Planning: Workload Management, group capacity: 50 MSU are 16.7, 8.3 and 25."""
     entries: list[dict[str, Any]] = [{"weight": weight, "capacity_group": "G"} for weight in (100, 50, 150)]
     answer = solved(
@@ -223,7 +223,7 @@ def test_shares_of_a_capacity_group() -> None:
     assert column(answer, "gets", "capacity_groups") == pytest.approx([30, 15, 5])
 
 
-def test_groups_that_cross() -> None:
+def test_overlapping_capacity_groups() -> None:
     entries: list[dict[str, Any]] = [
         {"weight": 100, "cores": 10, "group": "H"},
         {"weight": 100, "cores": 10, "group": "H", "capacity_group": "Z"},
@@ -289,14 +289,14 @@ def test_bands_of_accuracy(case: str) -> None:
     assert not any(one.name == "vertical_bands" for one in answer.assumptions)
 
 
-def test_bands_of_vertical_partitions_go_by_their_weakest_core() -> None:
+def test_vertical_bands_follow_weakest_core() -> None:
     answer = solved(10, [{"weight": 270}, {"weight": 700, "cores": 8}, {"weight": 30}])
     assert column(answer, "core_pct", "bands") == pytest.approx([70, 100, 30])
     assert column(answer, "rule", "bands")[2] == "3.6 % of all"
     assert "vertical_bands" in [one.name for one in answer.assumptions]
 
 
-def test_limits_of_zvm_for_a_partition_of_two_types() -> None:
+def test_limits_of_zvm_for_partition_of_two_types() -> None:
     entries = [
         {"name": "V", "type": "IFL", "cores": 30, "weight": 500, "zvm": "7.1 VM66265", "smt": "SMT-2"},
         {"name": "V", "type": "CP", "cores": 4, "weight": 500, "zvm": "7.1 VM66265", "smt": "SMT-2"},
@@ -409,7 +409,7 @@ def test_matching_partitions_have_no_notes() -> None:
     assert models.solve("partitions", {"processors": {"IFL": 4}, "partition": [one]}).notes == []
 
 
-def test_more_logical_cores_than_physical_ones_are_noted() -> None:
+def test_excess_logical_cores_are_noted() -> None:
     answer = solved(3, [{"weight": 500}])
     assert "CP: P0 has more logical cores than the machine has shared physical ones" in answer.notes
 
@@ -581,7 +581,7 @@ P = {"name": "A", "cores": 4, "weight": 100}
         ({"partition": []}, "partition is a list of 0"),
     ],
 )
-def test_invalid_partitions_scenario_is_rejected_with_a_fix(change: dict[str, Any], says: str) -> None:
+def test_invalid_partitions_scenario_is_rejected_with_fix(change: dict[str, Any], says: str) -> None:
     scenario = {"processors": {"CP": 4}, "partition": [P], **change}
     with pytest.raises(ScenarioError) as caught:
         models.solve("partitions", scenario, file="s.toml")

@@ -130,7 +130,7 @@ def test_measured_dedicated_cores() -> None:
     assert rows["D"]["could_get"] == pytest.approx(2)
 
 
-def test_a_partition_with_two_types() -> None:
+def test_partition_with_two_types() -> None:
     rows = [*TWO, partition("A", 100, 2, 1.0, cpu_type="CP")]
     answer = partitions.compare(session(rows, machine(), machine("CP", 2)), "VM1", END)
     found = by_name(answer.table("compared"))
@@ -207,7 +207,7 @@ def test_measured_partitions_use_one_source() -> None:
     assert answer.notes[0] == "Partitions are taken from a-rmf; zvm-monitor reports them, too"
 
 
-def test_setting_changes_the_partitions_measured_scenario() -> None:
+def test_setting_changes_partitions_measured_scenario() -> None:
     answer = partitions.compare(session(TWO), "VM1", END, ["partition.B.weight=750"])
     rows = by_name(answer.table("compared"))
     assert [rows[name]["entitlement"] for name in "AB"] == pytest.approx([5, 5])
@@ -215,7 +215,7 @@ def test_setting_changes_the_partitions_measured_scenario() -> None:
     assert "changed: partition.B.weight=750" in answer.notes
 
 
-def test_the_busiest_interval_is_that_of_the_machine() -> None:
+def test_busiest_interval_of_machine() -> None:
     """Without a row of `load`: what all partitions used together says which."""
     later = END + timedelta(seconds=60)
     rows = [{**row, "interval_end": later, "total_s": 300.0} for row in TWO]
@@ -225,7 +225,7 @@ def test_the_busiest_interval_is_that_of_the_machine() -> None:
 
 
 @needs(SAMPLE)
-def test_a_real_machine(capsys: pytest.CaptureFixture[str]) -> None:
+def test_measured_real_machine(capsys: pytest.CaptureFixture[str]) -> None:
     """A z15 with RMF Monitor III, which fills no `load`: four tell their polarity, all as expected."""
     assert main(["solve", "partitions", "--from", str(SAMPLE), "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["tables"]["polarity"]["rows"]

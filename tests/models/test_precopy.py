@@ -339,7 +339,7 @@ def test_relocations_of_no_pages(at_once: int) -> None:
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.5, 3.0])
-def test_zipf_against_the_sum_over_pages(exponent: float) -> None:
+def test_zipf_against_sum_over_pages(exponent: float) -> None:
     for pages in (1, 2, 199, 200, 201, 257, 5000):
         model = dirtying.zipf(pages, 1000.0, exponent)
         weights = [rank**-exponent for rank in range(1, pages + 1)]

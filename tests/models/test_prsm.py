@@ -351,7 +351,7 @@ def test_bands(example: tuple[list[tuple[int, int]], list[tuple[float, float]]],
     ("each", "capped", "near"),
     [(0.1, True, True), (0.09, True, False), (0.5, False, True), (0.49, False, False)],
 )
-def test_bands_are_of_the_share_from_a_tenth_or_a_half_on(each: float, capped: bool, near: bool) -> None:
+def test_band_thresholds_of_share(each: float, capped: bool, near: bool) -> None:
     low, high = prsm.accuracy_band(0.5, each, capped=capped)
     assert high - low == pytest.approx(0.036 if near else 0.072)
     assert prsm.accuracy_band(1.0, 1.0, capped=capped)[1] == 1.0
@@ -381,5 +381,5 @@ def test_physlog(measured: tuple[float, float, float], printed: tuple[float, flo
     assert (t_l, lcot_l) == pytest.approx(printed[1:], abs=0.0006)
 
 
-def test_physlog_of_an_idle_machine() -> None:
+def test_physlog_of_idle_machine() -> None:
     assert prsm.physical(0, 0, 5) == (5, None, None)

@@ -170,7 +170,7 @@ def test_queueing_example() -> None:
     )
 
 
-def test_an_open_system() -> None:
+def test_open_queueing_system() -> None:
     answer = solved(
         station=[{"name": "CPU", "servers": 5}, {"name": "LAN", "kind": "delay"}],
         **{"class": [{"name": "a", "rate": 4.0, "demand": {"CPU": 1.0, "LAN": 0.5}}]},
@@ -265,7 +265,7 @@ def test_mixed_classes_agree_with_all_states() -> None:
     assert rows["open"]["in_system"] == pytest.approx(inside, rel=1e-6)
 
 
-def test_mixed_classes_with_a_delay() -> None:
+def test_mixed_classes_with_delay() -> None:
     """At a delay nobody is in anybody's way."""
     classes = [
         {"name": "open", "rate": 2.0, "demand": {"LAN": 3.0}},
@@ -318,7 +318,7 @@ def test_mixed_classes_with_a_delay() -> None:
         ),
     ],
 )
-def test_invalid_queueing_scenario_is_rejected_with_a_fix(change: dict[str, Any], says: str) -> None:
+def test_invalid_queueing_scenario_is_rejected_with_fix(change: dict[str, Any], says: str) -> None:
     scenario = {
         "station": [{"name": "CPU"}],
         "class": [{"name": "a", "customers": 1, "demand": {"CPU": 1}}],

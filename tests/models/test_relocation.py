@@ -39,12 +39,12 @@ def pages(answer: Answer, name: str = "G1") -> list[Any]:
     ("workload", "kpages", "mib"),
     [("file system, page cache", 1019, 4076), ("file system, direct I/O", 74, 296), ("OLTP", 721, 2884)],
 )
-def test_pages_of_the_first_pass(workload: str, kpages: int, mib: int) -> None:
+def test_pages_of_first_pass(workload: str, kpages: int, mib: int) -> None:
     """IBM's Linux documentation, amount of pages transferred: k is 1024, of a guest of 4096 MiB."""
     assert pages(solved({"touched": mib}))[0] == kpages * 1024, workload
 
 
-def test_java_changes_nearly_everything_again() -> None:
+def test_java_guest_redirties_nearly_all_pages() -> None:
     """IBM's Linux documentation: passes behind the first move 86 % of the 887 k pages that the first does."""
     touched = 887 * 1024 / 256
     answer = solved(
@@ -57,7 +57,7 @@ def test_java_changes_nearly_everything_again() -> None:
     assert any("as fast as they are sent" in note for note in answer.notes)
 
 
-def test_an_idle_guest() -> None:
+def test_idle_guest() -> None:
     """z/VM Performance Update 6.2 and 6.3: 0 GB changing, 4 passes, 4.9 GB moved."""
     answer = solved({"memory": 40 * GIB, "touched": 4.9 * GIB})
     assert row(answer)["passes"] == 4
@@ -65,7 +65,7 @@ def test_an_idle_guest() -> None:
     assert row(answer)["stopped_by"] == "little left"
 
 
-def test_a_guest_that_changes_25_gb() -> None:
+def test_guest_dirtying_25_gb() -> None:
     """z/VM Performance Update 6.2 and 6.3: 25 GB changing, 8 passes, 160 GB moved.
 
     The rate of changes is not published: one that is 2.22 times what the link carries gives just that.
@@ -105,7 +105,7 @@ def test_options_of_vmrelocate() -> None:
     assert together["total"] < serial["total"] < 1.5 * together["total"]
 
 
-def test_smt_makes_guests_change_more_pages() -> None:
+def test_smt_increases_dirty_rate() -> None:
     """z/VM and simultaneous multithreading, 2020: 51 % more pages in the quiesce, which takes 26 % longer.
 
     Both are true where the time beside pages is 49 % of the quiesce.
@@ -119,7 +119,7 @@ def test_smt_makes_guests_change_more_pages() -> None:
     assert row(smt)["quiesce"] / row(alone)["quiesce"] == pytest.approx(1.26, abs=0.005)
 
 
-def test_four_chpids_with_the_fast_one_in_the_middle() -> None:
+def test_four_chpids_with_fast_one_in_middle() -> None:
     """z/VM Performance Update 6.2 and 6.3: 1-2Gb, 2-4Gb, 1-8Gb with four CTC devices each."""
     chpids = [{"name": str(at), "speed": speed, "ctcs": 4} for at, speed in enumerate((2, 4, 8, 4))]
     link = {"from": "ATLANTA", "to": "BOSTON", "chpid": chpids}
@@ -153,7 +153,7 @@ def test_device_numbers_are_split_between_sides() -> None:
     assert back.figure("link") == pytest.approx(1710 / 1.048576)
 
 
-def test_starts_of_devices_hold_a_link_back() -> None:
+def test_device_starts_limit_link() -> None:
     """Measured: 45 starts a second of each of 10 devices are 342 MB/s."""
     chpid = {"name": "50", "speed": 8, "ctcs": 12}
     link = {"from": "LPAR1", "to": "LPAR2", "chpid": [chpid], "ssch_per_device": 45}
@@ -164,7 +164,7 @@ def test_starts_of_devices_hold_a_link_back() -> None:
     assert answer.figure("link") == 50
 
 
-def test_sides_that_are_not_named() -> None:
+def test_unnamed_link_sides() -> None:
     link = {"chpid": [{"name": "50", "speed": 8, "ctcs": 2}], "to": "B"}
     answer = models.solve("relocation", {"link": link, "guest": [{"name": "A", "memory": 1}]})
     assert any(note.startswith("without link.from and link.to") for note in answer.notes)
@@ -174,7 +174,7 @@ def test_sides_that_are_not_named() -> None:
     assert any("EBCDIC" in note for note in answer.notes)
 
 
-def test_end_codes_of_the_monitor_record() -> None:
+def test_end_codes_of_monitor_record() -> None:
     """Notes of MRUSERLE (D4R12), z/VM 7.3."""
     codes = words("relocation_end")
     assert sorted(map(int, codes)) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11]
@@ -226,7 +226,7 @@ def test_immediate_relocation_notes_quiesce() -> None:
     assert any("is quiesced for most" in note for note in answer.notes)
 
 
-def test_several_at_once_share_the_link() -> None:
+def test_concurrent_relocations_share_link() -> None:
     one_by_one, together = solved({}, {}, {}), solved({}, {}, {}, at_once=3)
     assert one_by_one.table("relocations").column("begins") == pytest.approx([0, 40.96, 81.92])
     assert together.table("relocations").column("begins") == [0, 0, 0]
@@ -255,7 +255,7 @@ def test_patterns_of_writes() -> None:
     assert len(set(moved)) == 4
 
 
-def test_a_hot_set_in_numbers() -> None:
+def test_hot_set_in_numbers() -> None:
     """10 % of 1,000 MiB have 80 % of 50 MiB a second, for the 10 seconds of the first pass."""
     hot = {"pattern": "hot set", "hot_pages": 10, "hot_writes": 80}
     answer = solved({"memory": 1000, "change_rate": 50, **hot}, rate=100)
@@ -299,7 +299,7 @@ def test_sweeps_of_dirty_rate_and_bandwidth() -> None:
     assert {chart.kind for chart in answer.charts} == {"lines"}
 
 
-def test_the_chart_shows_pages_by_pass() -> None:
+def test_chart_has_pages_per_pass() -> None:
     answer = solved({"change_rate": 20, "changing": 500}, {})
     chart = answer.charts[0]
     assert (chart.title, chart.kind, chart.unit) == ("Pages by pass", "bars", "pages")
@@ -334,7 +334,7 @@ def test_quiesce_passes_are_not_counted() -> None:
 
 @pytest.mark.parametrize("pattern", ["uniform", "sweep", "hot set", "zipf"])
 @pytest.mark.parametrize("at_once", [1, 2])
-def test_guest_without_touched_pages_relocates_in_no_time(pattern: str, at_once: int) -> None:
+def test_guest_without_touched_pages_takes_no_time(pattern: str, at_once: int) -> None:
     more = {"hot set": {"hot_pages": 0, "hot_writes": 0}, "zipf": {"exponent": 2}}.get(pattern, {})
     guest = {"touched": 0, "change_rate": 9, "pattern": pattern, **more}
     answer = solved(guest, guest, at_once=at_once)
@@ -407,7 +407,7 @@ def chpids(*given: dict[str, Any]) -> dict[str, Any]:
         ({"guests": []}, "guests is not known here"),
     ],
 )
-def test_invalid_scenario_is_rejected_with_a_fix(change: dict[str, Any], says: str) -> None:
+def test_invalid_scenario_is_rejected_with_fix(change: dict[str, Any], says: str) -> None:
     scenario = {"link": {"rate": 1}, **guest(), **change}
     with pytest.raises(ScenarioError) as caught:
         models.solve("relocation", scenario, file="r.toml")

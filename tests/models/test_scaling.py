@@ -77,7 +77,7 @@ def test_eighty_table_2(processors: int, capability: float, ratio: float) -> Non
     assert scaling.capability_ratio(Z14, processors, 16) == pytest.approx(ratio, abs=0.0065)
 
 
-def test_two_processors_of_a_z14() -> None:
+def test_two_processors_of_z14() -> None:
     assert scaling.capability(Z14, 2) == pytest.approx(1.882)
 
 
@@ -91,7 +91,7 @@ def test_eighty_table_3(partitions: int, each: int, capability: float) -> None:
     assert (found.how, found.error) == ("stated", 0.0)
 
 
-def test_twelve_processors_of_a_z196_as_the_members_of_a_cluster() -> None:
+def test_twelve_z196_processors_as_cluster() -> None:
     """IBM's experiment with one, two and four members: an estimate of what smaller n-ways bring."""
     curve = capacity_curves.capacity_curves()["z196-m49"].curve
     found = [scaling.deployment(curve, 12, members).capability or 0.0 for members in (1, 2, 4)]
@@ -203,7 +203,7 @@ def test_processors_are_spread_evenly() -> None:
 
 
 @pytest.mark.parametrize("machine", sorted(capacity_curves.capacity_curves()))
-def test_more_partitions_bring_more(machine: str) -> None:
+def test_more_partitions_increase_capacity(machine: str) -> None:
     curve = capacity_curves.capacity_curves()[machine].curve
     for total in (12, 40):
         found = [scaling.deployment(curve, total, k).capability or 0 for k in range(1, total + 1)]
@@ -261,7 +261,7 @@ def test_runs_are_sorted_and_missing_busy_gives_null() -> None:
     assert same[1].gain is None
 
 
-def test_one_run_is_the_base_of_itself() -> None:
+def test_one_run_is_base_of_itself() -> None:
     (found,) = scaling.compared([ScalingRun(3, 10.0, 80.0)], Z14)
     assert (found.itr, found.itrr, found.etrr, found.ratio, found.efficiency) == (12.5, 1, 1, 1, 1)
     assert found.gain is None

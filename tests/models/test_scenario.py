@@ -112,7 +112,7 @@ def test_value_is_accepted_or_error_names_key(value: Any) -> None:
         ("names.u=1.5", ("names", "u"), 1.5),
     ],
 )
-def test_a_setting_changes_one_value(setting: str, path: tuple[Any, ...], expected: Any) -> None:
+def test_setting_changes_one_value(setting: str, path: tuple[Any, ...], expected: Any) -> None:
     changed: Any = scenario.apply_setting(GOOD, setting)
     for step in path:
         changed = changed[step]
@@ -193,7 +193,7 @@ def test_keys_are_described() -> None:
 USERS = {"processors": {"CP": 1}, "user": [{"name": "A", "relative": 100}, {"name": "B", "relative": 100}]}
 
 
-def test_a_sweep_is_a_row_for_each_value() -> None:
+def test_sweep_has_row_per_value() -> None:
     answer = sweeps.solve("shares", USERS, "user.A.relative=100:300:100")
     (table,) = answer.tables
     assert table.column("value") == [100, 200, 300]
@@ -215,7 +215,7 @@ def test_invalid_sweeps_are_rejected(sweep: str, said: str) -> None:
         sweeps.solve("shares", USERS, sweep)
 
 
-def test_every_constant_is_complete_and_known() -> None:
+def test_constants_are_complete_and_known() -> None:
     assert constants.constants()
     for one in constants.constants().values():
         assert one.model in (*models.MODELS, *studies.STUDIES), one.name
@@ -248,7 +248,7 @@ def test_every_model_example_is_valid(name: str) -> None:
         assert all(len(row) == len(table.columns) for row in table.rows)
 
 
-def test_a_scenario_of_another_model() -> None:
+def test_scenario_of_another_model() -> None:
     from zlens import models
 
     with pytest.raises(ScenarioError, match="is for the model shares, not queueing; "):

@@ -160,7 +160,7 @@ def test_cpu_pools_of_four_ifls(pool: dict[str, float], expected: list[float]) -
     assert by_name(table)["U0"]["bound_by"] == binds
 
 
-def test_a_pool_counts_shared_processors_only() -> None:
+def test_pool_counts_shared_processors_only() -> None:
     users = [
         {"name": "D", "virtual_cpus": 2, "dedicated": 2, "relative": 100},
         {"name": "P1", "virtual_cpus": 4, "relative": 100, "pool": "P"},
@@ -237,7 +237,7 @@ TWO_TYPES: dict[str, Any] = {
 }
 
 
-def test_a_guest_may_have_virtual_processors_of_two_types() -> None:
+def test_guest_with_virtual_cpus_of_two_types() -> None:
     answer = models.solve("shares", TWO_TYPES)
     table = answer.table("users")
     gets = dict(zip(table.labels(), table.column("allocation"), strict=True))
@@ -245,7 +245,7 @@ def test_a_guest_may_have_virtual_processors_of_two_types() -> None:
     assert answer.charts[0].places == table.labels()
 
 
-def test_a_setting_names_the_type_of_a_user_with_two() -> None:
+def test_setting_names_type_of_user_with_two() -> None:
     changed = scenario.apply_setting(TWO_TYPES, "user.LINUX1.IFL.demand=50")
     assert models.solve("shares", changed).figure("used_ifl") == pytest.approx(50)
     one = sweeps.solve("shares", TWO_TYPES, "user.LINUX1.CP.relative=100:300:100").table("sweep")
@@ -255,7 +255,7 @@ def test_a_setting_names_the_type_of_a_user_with_two() -> None:
         scenario.apply_setting(TWO_TYPES, "user.LINUX1.demand=50")
 
 
-def test_a_simulated_user_has_virtual_processors_of_one_type() -> None:
+def test_simulated_user_has_virtual_cpus_of_one_type() -> None:
     with pytest.raises(ScenarioError, match=r"LINUX1 is given 2 times.*of one type"):
         run.prepare({"model": "shares", **TWO_TYPES})
 
@@ -296,7 +296,7 @@ def test_shares_example_is_valid() -> None:
         ({"usr": []}, "usr is not known here; expected one of"),
     ],
 )
-def test_invalid_shares_scenario_is_rejected_with_a_fix(change: dict[str, Any], says: str) -> None:
+def test_invalid_shares_scenario_is_rejected_with_fix(change: dict[str, Any], says: str) -> None:
     scenario = {"processors": {"CP": 1}, "user": [{"name": "A", "relative": 100}], **change}
     with pytest.raises(ScenarioError) as caught:
         models.solve("shares", scenario, file="s.toml")

@@ -186,7 +186,7 @@ def test_unknown_processor_type_is_not_guessed() -> None:
     assert not any("parked" in note and "unknown" in note for note in answer.notes)
 
 
-def test_a_guest_with_two_types_is_one_user_with_two_entries() -> None:
+def test_guest_with_two_types_has_two_entries() -> None:
     """As in a scenario of shares: one name, a type for each; settings name the type."""
     rows = [
         virtual("A", 40.0, 60.0, cpu_type="CP"),
@@ -209,13 +209,13 @@ def test_unknown_parking_is_noted() -> None:
     assert any("parked processors are unknown" in note for note in answer.notes)
 
 
-def test_no_guest_with_a_share() -> None:
+def test_no_guest_with_share() -> None:
     answer = shares.compare(session([virtual("A", 50.0, 50.0)], {"A": None}), "VM1", END)
     assert answer.tables == []
     assert "no guest with a relative share" in answer.notes[0]
 
 
-def test_setting_changes_the_shares_measured_scenario() -> None:
+def test_setting_changes_shares_measured_scenario() -> None:
     """More share for one guest: the same interval solved with another value."""
     given = four_hungry([75.0] * 4)
     answer = shares.compare(given, "VM1", END, ["user.A.relative=10000"])
@@ -233,7 +233,7 @@ def chosen(at: str | None) -> datetime:
     )
 
 
-def test_the_interval() -> None:
+def test_measured_shares_select_interval() -> None:
     assert chosen(None) == END, "the busiest that is whole"
     assert chosen("11:00:30") == END + timedelta(seconds=60), "in the zone of the system"
     assert chosen("2024-05-14 09:00:00Z") == END
@@ -257,7 +257,7 @@ def test_solve_shares_from_input(sim_file: Path, capsys: pytest.CaptureFixture[s
     assert "queueing scenarios cannot be built" in capsys.readouterr().err
 
 
-def test_an_answer_without_tables_prints() -> None:
+def test_answer_without_tables_prints() -> None:
     from zlens.answers import text_format
 
     assert text_format.render(Answer("shares", "VM1", [], notes=["nothing"])) == "VM1\n\nNote: nothing\n"

@@ -96,7 +96,7 @@ BUSY = [
 
 
 @pytest.mark.parametrize(("interval", "productivity", "factor", "maximum", "density"), BUSY)
-def test_smtmet_rows_of_a_busy_system(
+def test_smtmet_rows_of_busy_system(
     interval: str, productivity: float, factor: float, maximum: float, density: float
 ) -> None:
     """SMT: SMTMET of AMPDGLD1. Density is printed to 0.01, which is worth 0.35 of capacity factor."""
@@ -152,7 +152,7 @@ def test_smt_serialization() -> None:
     assert row["capacity_factor_pct"] == pytest.approx(104, abs=0.5)
 
 
-def test_capacity_factor_of_a_nearly_idle_core_is_noted() -> None:
+def test_capacity_factor_of_nearly_idle_core_is_noted() -> None:
     """SMT: SMTMET of IDLESYS at 13:55:12 prints a capacity factor of 103.2 where the two states give 112."""
     found = answer(core=[{"name": "0", "thread_density": 1.12, "max_capacity_factor": 200, "core_busy": 0.2}])
     factor = by_name(found.table("cores"))["0"]["capacity_factor_pct"]
@@ -179,7 +179,7 @@ def test_density_from_busy(case: str, threads: float, busy: float, density: floa
     assert row["mt_utilization_pct"] is None
 
 
-def test_rounding_leads_no_density_beyond_two_threads() -> None:
+def test_rounded_density_stays_within_two_threads() -> None:
     assert core(core_busy=50.0, threads_busy=[50.3, 50.3])["thread_density"] == 2
     assert core(core_busy=50.0, threads_busy=[49.6, 0])["thread_density"] == 1
 
@@ -509,7 +509,7 @@ TOO_MANY = {"cycles_one": 6e9, "instructions_one": 1, "cycles_two": 0, "instruct
         ({"cores": []}, "cores is not known here"),
     ],
 )
-def test_invalid_smt_scenario_is_rejected_with_a_fix(says: dict[str, Any], tells: str) -> None:
+def test_invalid_smt_scenario_is_rejected_with_fix(says: dict[str, Any], tells: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         models.solve("smt", says, file="s.toml")
     assert tells in str(caught.value)

@@ -192,7 +192,7 @@ def test_published_smtmet_reports() -> None:
     assert any("is the recorded value, not solved" in note for note in answer.notes)
 
 
-def test_an_idle_system() -> None:
+def test_idle_system() -> None:
     """SMT: z/VM computes no productivity of cores that are nearly idle; what is solved of them is no good."""
     cores = [core(0, 0.02, thread_density=1.24), core(1, 0.0)]
     answer = smt.compare(session(cores, [], [of_type(max_capacity_factor_pct=173.7)]), "VM1", END)
@@ -273,7 +273,7 @@ def test_times_of_guests() -> None:
     assert rows["all guests"]["mt1_said"] is None, "a sum without all its addends is no sum"
 
 
-def test_setting_changes_the_smt_measured_scenario() -> None:
+def test_setting_changes_smt_measured_scenario() -> None:
     given = session(ONE["cores"], CPU, [TYPE])
     answer = smt.compare(given, "VM1", END, ["core.0.share=70", "max_capacity_factor=200"])
     assert answer.figure("left_ifl") == pytest.approx(70 - 80 * 1.25 / 2)
@@ -284,7 +284,7 @@ def test_setting_changes_the_smt_measured_scenario() -> None:
         smt.compare(given, "VM1", END, ["max_capacity_factor=much"])
 
 
-def test_the_busiest_interval_is_that_of_the_cores() -> None:
+def test_busiest_interval_of_cores() -> None:
     later = {"interval_end": END + timedelta(seconds=60)}
     cores = [
         *ONE["cores"],

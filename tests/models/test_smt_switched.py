@@ -84,7 +84,7 @@ def numbers(answer: Answer) -> dict[str, tuple[Any, Any]]:
     return {str(row[1]): (row[2], row[4]) for row in answer.table("numbers").rows}
 
 
-def test_smt_on_for_the_published_serialization_workload() -> None:
+def test_smt_on_for_published_serialization_workload() -> None:
     """With the capacity factors of the run with SMT-2: 1.05, where 0.649 was measured."""
     answer = switch_bounds(OFF, "VM1", END, 2, ["max_capacity_factor=115"])
     row = change(answer)
@@ -104,7 +104,7 @@ def test_smt_on_for_the_published_serialization_workload() -> None:
     assert numbers(answer)["threads busy"] == (pytest.approx(2.874), "measured")
 
 
-def test_a_point_value_with_calibrated_path_factors() -> None:
+def test_point_value_with_calibrated_path_factors() -> None:
     """SMT: 1.60 times the CPU time that slower threads explain; 0.649 of it was measured."""
     there = switch_bounds(OFF, "VM1", END, 2, ["max_capacity_factor=115", "path=1.6"])
     assert change(there)["predicted"] == pytest.approx(0.649, rel=0.02)
@@ -117,7 +117,7 @@ def test_a_point_value_with_calibrated_path_factors() -> None:
     assert any("no point value without the largest capacity factor" in note for note in unknown.notes)
 
 
-def test_smt_off_for_the_published_serialization_workload() -> None:
+def test_smt_off_for_published_serialization_workload() -> None:
     """The bound says 1.01 and 1 / 0.649 was measured: the answer says that it can be too low."""
     answer = switch_bounds(ON, "VM1", END, 1)
     row = change(answer)
@@ -192,7 +192,7 @@ def test_switch_ignores_offline_and_foreign_rows() -> None:
     assert set(bounds(answer)) == {"processors", "virtual CPUs of A"}
 
 
-def test_the_busiest_virtual_cpu() -> None:
+def test_busiest_virtual_cpu() -> None:
     """Of two, one uses 90 % and one 10 %: 2 bounds the guest, 1 / 0.9 if the work of the one cannot move."""
     answer = switch_bounds(
         session(processors(2, 1, 60.0), guest("DB", 90, 10), [core_type(1)]), "VM1", END, 2
@@ -252,7 +252,7 @@ def test_switch_with_missing_data() -> None:
     assert numbers(level)["threads"] == (1, "measured")
 
 
-def test_threads_of_zos_are_as_busy_as_mvs_saw_them() -> None:
+def test_zos_threads_use_mvs_busy() -> None:
     """SMT: RMF prints LPAR busy of the core, MVS busy of each thread."""
     rows = processors(1, 2, 78.23, "ZIIP", source="rmf-xml")
     rows = [{**row, "mvs_busy_pct": busy} for row, busy in zip(rows, (67.24, 58.40), strict=True)]

@@ -73,9 +73,7 @@ def test_bounds_from_demands(
         ("SMT: twice the clients", "6 clients", 3.394, 1.008, "processors"),
     ],
 )
-def test_demands_by_the_utilization_law(
-    case: str, name: str, client: float, server: float, held_by: str
-) -> None:
+def test_demands_by_utilization_law(case: str, name: str, client: float, server: float, held_by: str) -> None:
     found = answer(*RUNS)
     demands = [row[4] for row in found.table("demands").rows if row[0] == name]
     assert demands == pytest.approx([client, server], abs=0.003)
@@ -128,7 +126,7 @@ def test_smt_ideal_application() -> None:
     assert row["max_capacity_factor_pct"] == pytest.approx(167.1, abs=1)
 
 
-def test_path_factors_of_the_published_runs() -> None:
+def test_path_factors_of_published_runs() -> None:
     """SMT: slower threads explain 1.23 of the 1.965 times CPU time; 1.60 remains."""
     found = answer(*RUNS)
     row = of(found, "SMT-2", "against")
@@ -170,7 +168,7 @@ def test_busy_of_each_guest() -> None:
     assert busy["2 vCPUs", "clients"] == pytest.approx(143.8)
 
 
-def test_littles_law_of_a_service_class() -> None:
+def test_littles_law_of_service_class() -> None:
     """SMT: RMF Workload Activity: 12.69 in the system, 8960.87 a second: 1.416 ms."""
     run = {
         "name": "WASTRANS",
@@ -252,7 +250,7 @@ def test_path_factors_of_another_configuration(
     assert any("off by 12 % to 28 %" in note for note in found.notes)
 
 
-def test_more_cores_in_the_same_mode() -> None:
+def test_more_cores_in_same_mode() -> None:
     """A run of the same mode as the base takes its path factors from the base itself."""
     parts = [{"name": "clients", "guests": 6}, {"name": "servers", "guests": 12}]
     four = {"name": "four", "cores": 4, "part": parts}
@@ -264,7 +262,7 @@ def test_more_cores_in_the_same_mode() -> None:
     assert row["held_by"] == "processors"
 
 
-def test_smt_off_from_a_run_with_smt() -> None:
+def test_smt_off_from_run_with_smt() -> None:
     """The other way round: the base is measured with SMT-2, and the pair is turned."""
     off = {**BASE, "name": "off"}
     found = answer(SERIAL, off, calibrated(BASE, "off"), base="SMT-2")
@@ -313,7 +311,7 @@ def test_serialization_with_slower_threads() -> None:
     assert of(found, "on")["held_by"] == "processors"
 
 
-def test_without_a_capacity_factor_the_bound_is_twice() -> None:
+def test_without_capacity_factor_bound_is_twice() -> None:
     parts = [{"name": "clients", "guests": 99}, {"name": "servers", "guests": 99}]
     on = {"name": "on", "cores": 3, "threads": 2, "part": parts}
     found = answer(BASE, on)
@@ -351,7 +349,7 @@ def random_parts(chance: random.Random, cores: int) -> list[DemandPart]:
     ]
 
 
-def test_the_lowest_bound_by_search() -> None:
+def test_lowest_bound_by_search() -> None:
     """Against brute force: the most that runs while no part has more than it may, halved down to it."""
     chance = draws(9)
     for _ in range(1000):
@@ -509,9 +507,7 @@ ALONE = {"name": "A", "cores": 1, "part": [{"name": "P"}]}
         ),
     ],
 )
-def test_invalid_smt_throughput_scenario_is_rejected_with_a_fix(
-    runs: list[dict[str, Any]], tells: str
-) -> None:
+def test_invalid_smt_throughput_scenario_is_rejected_with_fix(runs: list[dict[str, Any]], tells: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         models.solve("smt", {"run": runs}, file="s.toml")
     assert tells in str(caught.value)

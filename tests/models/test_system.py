@@ -70,7 +70,7 @@ def test_logged_off_user_gets_nothing() -> None:
     assert list(by_name(solve(values).table("users"))) == ["A"]
 
 
-def test_several_systems_have_a_table_each() -> None:
+def test_several_systems_have_table_each() -> None:
     values = machine({"name": "A", "partition": "Z"}, {"name": "A", "partition": "L", "demand": 30})
     values["partition"][1]["system"] = "PROD"
     answer = solve(values)
@@ -94,7 +94,7 @@ def test_simulated_values_are_not_assumptions() -> None:
 
 
 @pytest.mark.parametrize("table", ["simulation", "machine", "cp"])
-def test_tables_of_a_simulation_are_checked_by_every_model(table: str) -> None:
+def test_every_model_checks_simulation_tables(table: str) -> None:
     values = tomllib.loads(models.find("shares").EXAMPLE)
     assert models.solve("shares", values | {table: {}}).tables == models.solve("shares", values).tables
     with pytest.raises(ScenarioError, match=f"{table}.nothing is not known here"):

@@ -134,7 +134,7 @@ def test_superlinear_contention_is_zero() -> None:
     assert fit.parameters[1].low is None
 
 
-def test_contention_is_at_most_all_of_the_work() -> None:
+def test_contention_is_at_most_all_of_work() -> None:
     """No part of the work above all of it waits."""
     fit = usl.fit(SIZES, [law(n, 100, 2.5, 0) for n in SIZES], gamma=100)
     assert fit is not None
@@ -158,7 +158,7 @@ def test_fit_needs_enough_sizes() -> None:
     assert given.freedom == 0
 
 
-def test_the_peak_is_where_throughput_is_greatest() -> None:
+def test_peak_is_where_throughput_is_greatest() -> None:
     rng = draws(3)
     for _ in range(200):
         alpha, beta = rng.uniform(0, 0.6), 10 ** rng.uniform(-5, -1)

@@ -69,7 +69,7 @@ def test_ignored_mixed_cores_are_unknown() -> None:
 
 
 @pytest.mark.parametrize("name", ["7.3", "7.4"])
-def test_releases_of_the_z17(name: str) -> None:
+def test_releases_of_z17(name: str) -> None:
     """PR/SM Planning Guide, control program support: 80 cores, 40 with 40 threads, 40 with 80."""
     for smt, cores, processors in (("non-SMT", 80, 80), ("SMT-1", 40, 40), ("SMT-2", 40, 80)):
         found = fit(release(name), mode("Linux-only"), smt, {"IFL": cores})

@@ -71,7 +71,7 @@ def test_arrow_value_errors_name_column(
         _native.ArrowTable(columns, rows)
 
 
-def test_every_stream_of_a_raw_table_is_a_fresh_scan(tmp_path: Path) -> None:
+def test_every_stream_of_raw_table_is_fresh_scan(tmp_path: Path) -> None:
     stream = native_builder.decoder(native_builder.write(tmp_path / "a", range(10))).stream(
         "d0r2", ["cpu", "busy_d"]
     )

@@ -50,7 +50,7 @@ def test_unreadable_files_are_rejected_with_reason(tmp_path: Path) -> None:
         assert raised.value.cure
 
 
-def test_names_that_are_not_text_are_names(tmp_path: Path) -> None:
+def test_undecodable_names_are_accepted(tmp_path: Path) -> None:
     name = os.path.join(os.fsencode(tmp_path), b"odd \xff\n.monwrite")
     path = Path(os.fsdecode(name))
     try:

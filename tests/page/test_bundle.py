@@ -35,7 +35,7 @@ def test_bundle_equals_built_sources(tmp_path: Path):
     assert not stale, f"{', '.join(stale)} is not what ui/ builds: make page"
 
 
-def test_the_bundle_stays_small():
+def test_bundle_stays_small():
     files = {path.name: path.read_bytes() for path in SHIPPED.iterdir()}
     opening = [data for name, data in files.items() if name not in LATER]
     assert 100_000 < sum(map(len, opening)) < BUDGET
@@ -46,7 +46,7 @@ def test_the_bundle_stays_small():
         assert name not in (SHIPPED / "index.html").read_text(encoding="utf-8")
 
 
-def test_the_bundle_names_no_other_host():
+def test_bundle_names_no_other_host():
     """But for names of XML, and links to explanations that nobody follows by himself."""
     for path in SHIPPED.iterdir():
         if path.name == "licenses.txt":

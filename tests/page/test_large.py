@@ -67,7 +67,7 @@ def program(large: Path, table: str, column: str, width: int, only: str = "true"
 
 
 @pytest.mark.long
-def test_a_wide_window_shows_the_least_the_median_and_the_most(wide: Page, place: str, large: Path):
+def test_wide_window_shows_min_median_and_max(wide: Page, place: str, large: Path):
     opened(wide, place, "overview")
     shown = held(chart_rows(wide, "busy"), "busy")
     assert 300 < len(shown) < 500
@@ -87,7 +87,7 @@ def test_a_wide_window_shows_the_least_the_median_and_the_most(wide: Page, place
 
 
 @pytest.mark.long
-def test_one_interval_of_a_guest_is_seen_in_every_window(wide: Page, place: str, large: Path, tmp_path: Path):
+def test_single_guest_interval_is_visible_at_any_zoom(wide: Page, place: str, large: Path, tmp_path: Path):
     opened(wide, place, "guests", user=large_recording.SPIKY)
     one_interval_of_a_guest_is_seen_in_the_widest_window(wide, large, tmp_path)
     begin, end = SPIKE_S - 3600, SPIKE_S + 3600

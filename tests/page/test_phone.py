@@ -24,7 +24,7 @@ def fits(page: Page, address: str, view: str, system: str) -> None:
 
 
 @pytest.mark.long
-def test_every_view_fits_a_phone(phone: Page, address: str):
+def test_every_view_fits_phone(phone: Page, address: str):
     for view in VIEWS:
         fits(phone, address, view, "ZLSIM")
 

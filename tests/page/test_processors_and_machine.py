@@ -138,7 +138,7 @@ def an_offline_processor_is_drawn_and_named(page: Page) -> None:
 
 
 @pytest.mark.long
-def test_the_machine_and_the_way_into_it(page: Page, address: str, demo: Path):
+def test_machine_view_navigation(page: Page, address: str, demo: Path):
     opened(page, address, "machine", system="ZLSIM")
     the_map_opens_at_the_worst_interval(page, demo)
     opened(page, address, "machine", system="ZLSIM", at=str(MOMENT))

@@ -255,7 +255,7 @@ def test_removed_folder_is_shown_as_error(context: BrowserContext, tmp_path: Pat
     assert not wrong
 
 
-def test_the_token_lets_a_browser_in_once(context: BrowserContext, tmp_path: Path):
+def test_token_lets_browser_in_once(context: BrowserContext, tmp_path: Path):
     token = "correct-horse-battery-staple"
     (tmp_path / "token").write_text(token)
     file = str(small(tmp_path / "small.monwrite"))

@@ -46,7 +46,7 @@ def site(project: Path) -> Path:
     return project / "build" / "site"
 
 
-def test_every_address_is_a_file_of_the_site(site: Path) -> None:
+def test_every_address_is_file_of_site(site: Path) -> None:
     pages = [page for page in site.rglob("*.html") if page.name != "404.html"]
     assert len(pages) > 30
     for page in pages:
@@ -70,7 +70,7 @@ def test_broken_link_fails_build(site: Path, tmp_path: Path) -> None:
     assert "page does not exist" in done.stdout + done.stderr
 
 
-def test_search_works_in_a_folder(site: Path, browser: Browser) -> None:
+def test_search_works_in_folder(site: Path, browser: Browser) -> None:
     context = in_context(browser)
     with unharmed(context, "file://"):
         page = context.new_page()

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, Route, expect
 from chromium import opened, quiet, ready
 
 
-def test_tables_and_tiles_as_they_are_read(page: Page, address: str):
+def test_tables_and_tiles_render(page: Page, address: str):
     opened(page, address, "io", system="ZLSIM")
     heads_have_unit_and_statistic_and_numbers_four_digits(page)
     decimal_points_of_a_column_are_below_each_other(page, "devices")

@@ -89,7 +89,7 @@ FIVE = 1268121900
 
 
 @pytest.mark.long
-def test_a_window_without_an_interval_leads_to_one(page: Page, address: str):
+def test_empty_window_links_to_data(page: Page, address: str):
     main = page.locator("main")
     for view in ("overview", "processors", "machine", "guests", "io", "reports"):
         opened(page, address, view, system="ZLDEMO", **{"from": FIVE + 5, "to": FIVE + 10})

@@ -253,7 +253,7 @@ def test_plan_with_dedicated_cores() -> None:
     assert values(split, "entitled", "after")["D"] == pytest.approx(2)
 
 
-def test_a_partition_of_two_types() -> None:
+def test_partition_of_two_types() -> None:
     rows = [*TWO, partition("A", 100, 2, 1.0, cpu_type="CP")]
     given = session(rows, machine(), machine("CP", 2))
     with pytest.raises(ScenarioError, match=r"partition\.A\.CP\.weight=5"):
@@ -311,7 +311,7 @@ def test_lowercase_names_and_unknown_own_partition() -> None:
         planning.plan(session(TWO, lpar=None), ["weight=3"])
 
 
-def test_no_partition_data_names_the_records() -> None:
+def test_no_partition_data_names_records() -> None:
     empty = FakeSession({"load": [{**HEAD, "busy_pct": 50.0}]})
     with pytest.raises(QueryError, match=r"no data for table partition; expected .*D0R16.*SMF 70.*RMF"):
         planning.plan(empty, ["weight=3"])
@@ -331,7 +331,7 @@ def test_available_settings_of_input() -> None:
     assert "Partitions: A, B; that of VM1 is A" in answer.notes
 
 
-def test_every_machine_example_has_an_answer() -> None:
+def test_every_machine_example_has_answer() -> None:
     """Each by itself, of this input."""
     given = session(TWO)
     for row in planning.list_settings(given).table("whatifs").rows:

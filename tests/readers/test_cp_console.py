@@ -44,7 +44,7 @@ def files(folder: Path, *texts: str) -> list[Path]:
     return paths
 
 
-def test_a_response_and_its_change(tmp_path: Path) -> None:
+def test_console_response_and_change(tmp_path: Path) -> None:
     with zlens.open(files(tmp_path, NOMINAL)) as session:
         assert session.sql(ROWS).rows == [
             ("unknown-console0", WHEN, 696.0, 696.0, 696.0, 100, 0, "RUNNING AT NOMINAL CAPACITY")
@@ -53,7 +53,7 @@ def test_a_response_and_its_change(tmp_path: Path) -> None:
         assert session.problems == []
 
 
-def test_a_change_is_an_event_of_the_one_system(tmp_path: Path, demo_folder: Path) -> None:
+def test_change_is_event_of_one_system(tmp_path: Path, demo_folder: Path) -> None:
     from zlens import demo
 
     paths = [*files(tmp_path, NOMINAL, REDUCED, "\n" + REDUCED), demo_folder / demo.MONWRITE_NAME]
@@ -134,7 +134,7 @@ USER LINUX01  :  CP   RELATIVE SHARE = 100
 
 
 @pytest.mark.parametrize("form", ["{}", "ind load\n{}Ready; T=0.01/0.01 12:01:02\n", "stamped"])
-def test_the_load_is_read_with_and_without_command_and_stamps(form: str, tmp_path: Path) -> None:
+def test_load_response_with_and_without_command(form: str, tmp_path: Path) -> None:
     """The form of IBM's CP Commands: INDICATE LOAD."""
     if form == "stamped":
         text = "".join(f"12:01:02 {line}".rstrip() + "\n" for line in LOAD.splitlines())
@@ -165,7 +165,7 @@ def test_the_load_is_read_with_and_without_command_and_stamps(form: str, tmp_pat
         assert session.problems == []
 
 
-def test_shares_are_read(tmp_path: Path) -> None:
+def test_share_responses_are_read(tmp_path: Path) -> None:
     with zlens.open(files(tmp_path, SHARE)) as session:
         assert session.sql("SELECT subject, part, name, text FROM cp_response").rows == [
             ("LINUX01", "CP", "relative", "100"),

@@ -69,7 +69,7 @@ def rows(made: ScrapeSource, table: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_tables_hold_every_sample(tmp_path: Path) -> None:
+def test_dds_tables_have_every_sample(tmp_path: Path) -> None:
     made = source(tmp_path, MADE)
     assert made.problems() == []
     assert len(rows(made, "dds_metric")) == MADE.count("\n") - 2
@@ -182,7 +182,7 @@ def test_measures_of_dds(tmp_path: Path) -> None:
         ('mvs_cf_request_rate{sysplex="PLEX1",name="CF2"} 1 99999999999.5', "header"),
     ],
 )
-def test_dds_reports_invalid_line_and_reads_the_rest(tmp_path: Path, line: str, kind: str) -> None:
+def test_dds_reports_invalid_line_and_reads_rest(tmp_path: Path, line: str, kind: str) -> None:
     made = source(tmp_path, MADE + line + '\nmvs_cf_request_rate{sysplex="PLEX1",name="CF9"} 9\n')
     (problem,) = made.problems()
     assert (problem.kind, problem.offset) == (kind, len(MADE))
@@ -206,7 +206,7 @@ def test_dds_text_without_samples_names_expected(tmp_path: Path) -> None:
     assert load_exporter("dds").example in str(error.value)
 
 
-def test_damaged_text_is_read_or_refused(tmp_path: Path) -> None:
+def test_damaged_dds_text_is_read_or_rejected(tmp_path: Path) -> None:
     chance = draws(11)
 
     def damaged() -> bytes:

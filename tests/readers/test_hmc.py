@@ -165,7 +165,7 @@ def test_current_weights_and_absolute_caps(tmp_path: Path) -> None:
 
 
 @needs(STOPPED)
-def test_stopped_partitions_of_a_z16() -> None:
+def test_stopped_partitions_of_z16() -> None:
     with zlens.open(STOPPED) as session:
         asked = "SELECT partition, status, weight, capped, absolute_cap, any_cap FROM partition ORDER BY 1"
         assert session.sql(asked).rows == [
@@ -175,7 +175,7 @@ def test_stopped_partitions_of_a_z16() -> None:
         assert session.problems == []
 
 
-def test_samples_that_differ_in_another_label_are_not_mixed(tmp_path: Path) -> None:
+def test_samples_with_other_labels_are_separate(tmp_path: Path) -> None:
     """Two exporters of one machine: what the first says is shown, and that the other differs is told."""
     first = 'zhmc_partition_ifl_processor_count{cpc="BOX",pod="A",partition="ONE"} 4.0\n'
     text = first + first.replace('"A"} 4', '"B"} 4').replace('"A"', '"B"')
@@ -207,7 +207,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("line", "kind"), BAD)
-def test_hmc_reports_invalid_line_and_reads_the_rest(tmp_path: Path, line: str, kind: str) -> None:
+def test_hmc_reports_invalid_line_and_reads_rest(tmp_path: Path, line: str, kind: str) -> None:
     made = source(tmp_path, MADE + line + '\nzhmc_cpc_humidity_percent{cpc="BOX"} 39\n')
     (problem,) = made.problems()
     assert (problem.kind, problem.offset) == (kind, len(MADE))
@@ -255,7 +255,7 @@ def test_hmc_gives_up_foreign_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert any("more than 200 unreadable lines" in p.detail and p.kind == "length" for p in found.problems())
 
 
-def test_a_file_without_a_sample(tmp_path: Path) -> None:
+def test_file_without_sample(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no sample of a machine"):
         source(tmp_path, "# HELP zhmc_cpc_power_watts Power\nzhmc_cpc_power_watts 1\n")
 
@@ -283,7 +283,7 @@ def test_hmc_survives_flipped_bytes(tmp_path: Path, seed: int) -> None:
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z_]\w{0,8}\Z", fullmatch=True), st.text(max_size=20), max_size=5))
-def test_labels_are_read_as_they_were_written(labels: dict[str, str]) -> None:
+def test_labels_are_unescaped(labels: dict[str, str]) -> None:
     def escaped(value: str) -> str:
         return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
@@ -318,7 +318,7 @@ def test_type_usage_is_truncated_mean_of_processors() -> None:
 
 
 @needs(SAMPLE)
-def test_usage_of_a_processor_is_the_mean_of_its_threads() -> None:
+def test_processor_usage_is_mean_of_threads() -> None:
     """Within the rounding of all three to a percent; one that runs one thread has that thread's usage."""
     made = hmc.open_files([str(SAMPLE)], Options())
     cores = [row for row in rows(made, "hmc_processor") if row["thread_0_pct"] is not None]
@@ -332,7 +332,7 @@ def test_usage_of_a_processor_is_the_mean_of_its_threads() -> None:
 
 
 @needs(SAMPLE)
-def test_three_idle_partitions_do_not_explain_the_machine() -> None:
+def test_idle_partitions_do_not_account_for_machine() -> None:
     """The scrape shows what its user may see: so shares of weights are not computed."""
     with zlens.open([str(SAMPLE)]) as session:
         (row,) = session.sql(

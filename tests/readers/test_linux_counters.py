@@ -194,7 +194,7 @@ def perf_json() -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_parts_of_a_machine_are_added(tmp_path: Path) -> None:
+def test_parts_of_machine_are_added(tmp_path: Path) -> None:
     text = (
         "S0-D0-C0,2,1000,,cpum_cf/CPU_CYCLES/,10,100.00,,\nS0-D0-C1,2,3000,,cpum_cf/CPU_CYCLES/,10,100.00,,\n"
         "S0-D0-C0,2,500,,INSTRUCTIONS,10,100.00,,\nS0-D0-C1,2,<not counted>,,INSTRUCTIONS,0,100.00,,\n"
@@ -217,7 +217,7 @@ def test_consecutive_perf_runs(tmp_path: Path) -> None:
 # lshwc
 
 
-def test_a_summary_of_intervals_is_read_once(tmp_path: Path) -> None:
+def test_summary_of_intervals_is_read_once(tmp_path: Path) -> None:
     """perf stat -I --summary: all intervals once more, which another run behind them is not."""
     end = """
  Performance counter stats for 'system wide':

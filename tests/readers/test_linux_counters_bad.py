@@ -42,7 +42,7 @@ def kinds(session: zlens.Session) -> dict[str, str]:
     return {problem.kind: problem.detail for problem in session.problems}
 
 
-def test_counters_absent_inside_a_guest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counters_absent_inside_guest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     absent = PERF_TEXT.replace("57,431,083", "<not supported>").replace("131,817,067", "<not supported>")
     for number in ("2,000,000,000", "1.000.000.000", "252"):
         absent = absent.replace(f" {number} ", " <not supported> ")

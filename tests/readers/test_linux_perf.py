@@ -70,7 +70,7 @@ def cycles(session: zlens.Session) -> int:
 
 
 @needs(SUMMARY)
-def test_the_summary_of_the_sample_is_not_added() -> None:
+def test_summary_of_sample_is_not_added() -> None:
     with zlens.open(SUMMARY) as session:
         assert cycles(session) == 4000
         assert metrics(session, "round(seconds, 4), cpi") == [(1.0001, 2.0), (1.0001, 5.0)]
@@ -80,7 +80,7 @@ def test_the_summary_of_the_sample_is_not_added() -> None:
 @pytest.mark.parametrize(
     ("form", "mark"), [("text", ""), ("csv", ""), ("csv", "summary,"), ("csv", "  summary,"), ("json", "")]
 )
-def test_a_summary_is_not_added(tmp_path: Path, form: str, mark: str) -> None:
+def test_summary_is_not_added(tmp_path: Path, form: str, mark: str) -> None:
     summary = [mark + line(form, None, event, n) for event, n in (("cycles", 4000), ("instructions", 1100))]
     text = intervals(form) + "".join(summary)
     with opened(tmp_path, {"counts": text}) as session:
@@ -102,7 +102,7 @@ def test_truncated_text_summary_is_not_added(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
-def test_only_untimed_lines_are_a_run(tmp_path: Path, form: str) -> None:
+def test_untimed_perf_lines_are_one_run(tmp_path: Path, form: str) -> None:
     text = line(form, None, "cycles", 4000) + line(form, None, "instructions", 2000)
     with opened(tmp_path, {"counts": text * 2}) as session:
         assert metrics(session, "cpi") == [(2.0,), (2.0,)]
@@ -148,7 +148,7 @@ def test_control_group_is_separate_system(tmp_path: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_counts_of_one_control_group_are_not_of_all_tasks(tmp_path: Path, form: str) -> None:
+def test_control_group_counts_are_not_system_counts(tmp_path: Path, form: str) -> None:
     text = intervals(form, cgroup="web.slice")
     with opened(tmp_path, {"counts": text}) as session:
         assert [info.system for info in session.systems] == ["unknown-counts-web.slice"]

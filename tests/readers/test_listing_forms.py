@@ -156,7 +156,7 @@ def test_truncated_line_loses_only_uncertain_cells(tmp_path: Path) -> None:
     assert any("line cut at" in detail for detail in problems(tmp_path, text))
 
 
-def test_interim_reports_are_the_intervals_of_their_spans(tmp_path: Path, sim_file: Path) -> None:
+def test_interim_reports_are_intervals(tmp_path: Path, sim_file: Path) -> None:
     """A report for each quarter of an hour, as INTERIM prints them, and one of the whole half hour."""
     quarters = [(30, 45), (45, 60)]
     query = "SELECT userid, interval_end, round(cpu_s, 1), flag FROM guest WHERE cpu_s > 0 ORDER BY ALL"
@@ -195,7 +195,7 @@ DATES = ["2015/02/14", "2015-02-14", "02/14/15", "02/14/2015"]
 
 
 @pytest.mark.parametrize("date", DATES)
-def test_dates_of_cms_are_read(date: str, tmp_path: Path) -> None:
+def test_cms_dates_are_read(date: str, tmp_path: Path) -> None:
     text = PRCLOG.replace("2015/02/14", date).replace("2015/02/15", date)
     assert [row["interval_end"] for row in rows(tmp_path, text)] == [
         row["interval_end"] for row in rows(tmp_path, PRCLOG)
@@ -220,7 +220,7 @@ def test_midnight_is_passed(tmp_path: Path) -> None:
         ("26 23:58:30", "27 00:34:30", "00:00:30", "27"),
     ],
 )
-def test_the_day_of_a_first_row(tmp_path: Path, start: str, end: str, first: str, day: str) -> None:
+def test_day_of_first_row(tmp_path: Path, start: str, end: str, first: str, day: str) -> None:
     text = PHYSLOG.replace("2017/06/26 10:10:00", f"2017/06/{start}").replace("10:11:00", first)
     text = text.replace("2017/06/26 10:46:00", f"2017/06/{end}")
     ends = [str(row["interval_end"])[:19] for row in rows(tmp_path, text, "listing_physlog")]
@@ -284,7 +284,7 @@ def _wide(text: str, width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_each_table_of_an_unknown_report_is_a_table(tmp_path: Path) -> None:
+def test_each_table_of_unknown_report_is_table(tmp_path: Path) -> None:
     text = UNKNOWN + "\nOther\n\n  Used  Left\n  12.5  87.5\n"
     assert len(rows(tmp_path, text, "listing_newlog")) == 3
     [row] = rows(tmp_path, text, "listing_newlog_2")
@@ -335,7 +335,7 @@ def test_excerpt_is_recognized_by_headings(tmp_path: Path) -> None:
     assert problems(tmp_path, text) == ["line 4: no header; recognized as prclog by its column heads"]
 
 
-def test_two_lengths_of_an_interval_are_a_conflict(tmp_path: Path) -> None:
+def test_two_lengths_of_interval_are_conflict(tmp_path: Path) -> None:
     text = PHYSLOG + "\n" + PHYSLOG.removeprefix("1").replace("10:11:00", "10:11:30")
     assert any("that of another report with the same end has" in each for each in problems(tmp_path, text))
 
@@ -377,7 +377,7 @@ def test_report_in_two_files_counts_once(lake: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lake", [False, True])
-def test_printed_rmf_reports_of_one_interval_add_up(lake: bool, tmp_path: Path) -> None:
+def test_rmf_listings_of_one_interval_are_combined(lake: bool, tmp_path: Path) -> None:
     paths = [FOLDER / "rmf-cpu-mt.txt", FOLDER / "rmf-workload-mt.txt"]
     if lake:
         importer.add([str(path) for path in paths], str(tmp_path / "lake"))

@@ -67,7 +67,7 @@ CELLS = {
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_measures_have_the_cells_that_were_published(name: str) -> None:
+def test_measures_equal_published_cells(name: str) -> None:
     query, expected = CELLS[name]
     with zlens.open(PUBLISHED / f"{name}.txt") as session:
         assert session.sql(query).rows == expected
@@ -163,7 +163,7 @@ def test_report_of_other_time_is_retained(sim_file: Path, tmp_path: Path) -> Non
         assert session.sql(query).rows == [("listing", 30), ("listing-means", 1)]
 
 
-def test_settings_of_the_scheduler_reach_the_rules(sim_session: Session, tmp_path: Path) -> None:
+def test_settings_of_scheduler_reach_rules(sim_session: Session, tmp_path: Path) -> None:
     """FCX154 SYSSET is several tables with one row for each setting; the role has a row of them."""
     path = tmp_path / "sysset.txt"
     path.write_text(reports.render("sysset", sim_session))

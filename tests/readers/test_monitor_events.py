@@ -25,12 +25,12 @@ def event_records() -> list[str]:
     return found
 
 
-def test_every_event_record_is_an_event() -> None:
+def test_every_event_record_is_event() -> None:
     told = {event["table"] for event in events.events()}
     assert [record for record in event_records() if record.lower() not in told] == []
 
 
-def test_every_field_of_an_event_is_one_of_its_record() -> None:
+def test_every_field_of_event_is_one_of_its_record() -> None:
     for event in events.events():
         if not event["table"].startswith("d"):
             continue
@@ -44,7 +44,7 @@ def test_every_field_of_an_event_is_one_of_its_record() -> None:
             assert wanted <= names, (record, wanted - names)
 
 
-def test_one_of_each_kind_is_a_row_each(tmp_path: Path) -> None:
+def test_one_of_each_kind_is_row_each(tmp_path: Path) -> None:
     groups = [made.configuration(made.START_US), *made.minutes(1)]
     records = event_records()
     known = {x for x in records if any(one.release == "5.3" for one in layouts.layouts(x, NOWHERE))}

@@ -79,7 +79,7 @@ def test_capture_equals_monwrite_file(zeros: bool, tmp_path: Path) -> None:
             assert int.from_bytes(data[offset + 20 : offset + 22]) == cpu
 
 
-def test_a_capture_and_a_file_of_the_same_time_are_read_once(tmp_path: Path) -> None:
+def test_capture_and_file_of_same_time_are_read_once(tmp_path: Path) -> None:
     path = made.write(tmp_path / "a.mon", groups())
     copy = capture(path)
     with zlens.open([path]) as session:
@@ -91,7 +91,7 @@ def test_a_capture_and_a_file_of_the_same_time_are_read_once(tmp_path: Path) -> 
         assert "read once" in repeated[0].detail
 
 
-def test_a_capture_that_ends_within_its_data(tmp_path: Path) -> None:
+def test_capture_ending_within_data(tmp_path: Path) -> None:
     copy = capture(made.write(tmp_path / "a.mon", groups()))
     whole = copy.read_bytes()
     copy.write_bytes(whole[:-1000])
@@ -167,7 +167,7 @@ def test_invalid_capture_is_rejected_with_fix(tmp_path: Path) -> None:
     }
 
 
-def test_a_capture_that_grows_shrinks_or_vanishes(tmp_path: Path) -> None:
+def test_changing_or_removed_capture(tmp_path: Path) -> None:
     copy = capture(made.write(tmp_path / "a.mon", groups()))
     whole = copy.read_bytes()
     for change, word in ((whole + bytes(50), "grown"), (whole[:-50], "lost"), (None, "vanished")):

@@ -134,7 +134,7 @@ def ends(minutes: Sequence[float]) -> list[made.Group]:
 
 
 @pytest.mark.parametrize("interval_s", [60, None])
-def test_intervals_lie_between_ends_of_samples(tmp_path: Path, interval_s: int | None) -> None:
+def test_intervals_are_between_sample_ends(tmp_path: Path, interval_s: int | None) -> None:
     groups = [
         made.configuration(START_US - MINUTE_US // 2, interval_s=interval_s),
         *ends([0, 1, 2, 2.2, 3, 6]),
@@ -158,7 +158,7 @@ def test_intervals_lie_between_ends_of_samples(tmp_path: Path, interval_s: int |
         assert first < dt.datetime.fromtimestamp(START_US / S_US - 29, dt.UTC)
 
 
-def test_samples_after_the_last_end_belong_to_no_interval(tmp_path: Path) -> None:
+def test_samples_after_last_end_have_no_interval(tmp_path: Path) -> None:
     late = made.processors(START_US + 3 * MINUTE_US, {0: {"SYTPRP_PFXRUNCI": 5}})
     groups = [made.configuration(START_US - S_US), *made.minutes(3, cpus=1), (True, late)]
     with opened(tmp_path / "cut", groups) as session:
@@ -203,7 +203,7 @@ def test_layouts_are_selected_by_length(tmp_path: Path) -> None:
         assert session.sql(query).rows == [(0, 0), (1, None), (2, 0)]
 
 
-def test_records_without_a_layout_are_counted_and_listed(tmp_path: Path) -> None:
+def test_records_without_layout_are_counted_and_listed(tmp_path: Path) -> None:
     _, (strange,) = made.bare_event("D11R99", START_US + S_US)
     groups = [made.configuration(START_US), (False, [strange] * 7), *made.minutes(2)]
     with opened(tmp_path / "strange", groups) as session:
@@ -305,7 +305,7 @@ def test_unreadable_file_among_others_is_problem(tmp_path: Path) -> None:
         monwrite.open_files([str(tmp_path / "gone")], Options(), None)
 
 
-def test_progress_counts_the_bytes_of_all_files(tmp_path: Path) -> None:
+def test_progress_counts_bytes_of_all_files(tmp_path: Path) -> None:
     paths = [
         str(made.write(tmp_path / name, [made.configuration(START_US), *made.minutes(2)])) for name in "ab"
     ]

@@ -67,7 +67,7 @@ def test_counters_wrap_at_their_width(
         assert differences(session, field) == wanted
 
 
-def test_a_count_of_16_bits_may_wrap_unseen(tmp_path: Path) -> None:
+def test_sixteen_bit_counter_may_wrap_unseen(tmp_path: Path) -> None:
     # 100,500 a minute, and so often less than before: no difference, and no fault of the file.
     values = [100_500 * number % 2**16 for number in range(6)]
     with zlens.open(series(tmp_path / "narrow", HARD, values)) as session:
@@ -198,7 +198,7 @@ def happened(name: str, time_us: int, values: dict[str, Any] | None) -> made.Gro
     return made.event(name, time_us, values) if values is not None else made.bare_event(name, time_us)
 
 
-def test_every_evidence_of_the_catalog_is_tried() -> None:
+def test_every_evidence_of_catalog_is_tried() -> None:
     (mark,) = (m for m in test_reset_evidence_makes_difference_null.pytestmark if m.name == "parametrize")
     tried = {case[0] for case in mark.args[1]}
     assert tried == {one.record for one in known_evidence()} - {"D1R4"}  # IPL is told in another way
@@ -425,7 +425,7 @@ def test_records_after_last_interval_are_read(tmp_path: Path) -> None:
         assert session.sql("select count(*) from d4r1").rows == [(1,)]
 
 
-def test_a_file_appended_to_itself_is_read_once(tmp_path: Path) -> None:
+def test_file_appended_to_itself_is_read_once(tmp_path: Path) -> None:
     one = made.write(tmp_path / "one", [made.configuration(START_US - 30_000_000), *made.minutes(6)])
     twice = tmp_path / "twice"
     twice.write_bytes(one.read_bytes() * 2)

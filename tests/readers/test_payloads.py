@@ -58,7 +58,7 @@ def faults(session: Session) -> list[str]:
     return [p.detail for p in session.all_problems() if p.kind == "section"]
 
 
-def test_memory_and_network_of_a_guest(tmp_path: Path) -> None:
+def test_memory_and_network_of_guest(tmp_path: Path) -> None:
     samples = []
     for number in range(3):
         mem = {"sync_count_1": number, "sync_count_2": number, "pgpgin": 100 * number, "freeram": 5000}
@@ -74,7 +74,7 @@ def test_memory_and_network_of_a_guest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [36, 28])
-def test_processors_of_a_guest_in_both_levels(length: int, tmp_path: Path) -> None:
+def test_processors_of_guest_in_both_levels(length: int, tmp_path: Path) -> None:
     samples = []
     for number in range(3):
         cpus = [
@@ -126,7 +126,7 @@ def test_torn_payload_is_problem(tmp_path: Path) -> None:
         assert "torn" in fault
 
 
-def test_file_systems_and_processes_have_texts_of_any_length(tmp_path: Path) -> None:
+def test_variable_texts_of_file_systems_and_processes(tmp_path: Path) -> None:
     disk = {"fs_name": "/dev/dasda1", "fs_dir": "/", "fs_type": "ext4", "fs_blocks": 10**9, "fs_flag": 4096}
     other = {"fs_name": "tmpfs", "fs_dir": "/run/user/1000", "fs_type": "tmpfs", "fs_bavail": 3}
     task = {
@@ -170,7 +170,7 @@ def test_oversized_texts_are_problems(tmp_path: Path) -> None:
         assert "text 1" in fault
 
 
-def test_block_paging_is_a_row_for_each_size(tmp_path: Path) -> None:
+def test_block_paging_is_row_for_each_size(tmp_path: Path) -> None:
     values = {name: [base + n for n in range(20)] for name, base in (
         ("STOBPG_PGDBR", 100), ("STOBPG_PGDBM", 200), ("STOBPG_PGDBS", 300)
     )}  # fmt: skip
@@ -187,7 +187,7 @@ def entries(record: str, section: str, own: Mapping[str, Any], rows: Sequence[Ma
     return plans.encode(layout, own, tod=_native.tod_from_unix_us(end(0)), entries={section: rows})
 
 
-def test_sections_of_the_system_domain(tmp_path: Path) -> None:
+def test_sections_of_system_domain(tmp_path: Path) -> None:
     records = [
         entries(
             "D0R16",

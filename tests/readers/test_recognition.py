@@ -200,14 +200,14 @@ def refused(path: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize("name", METRIC_ONLY)
-def test_metrics_of_perf_without_counts_are_named(tmp_path: Path, name: str) -> None:
+def test_perf_metrics_without_counts_are_rejected(tmp_path: Path, name: str) -> None:
     assert refused(tmp_path / "metrics", METRIC_ONLY[name]) == (
         f"{tmp_path / 'metrics'} at byte 0: this is output of perf stat --metric-only, which has metrics and "
         "no counts; run perf stat without --metric-only: metrics are computed from the counts"
     )
 
 
-def test_the_output_of_read_values_is_named(tmp_path: Path) -> None:
+def test_perf_read_values_output_is_rejected(tmp_path: Path) -> None:
     assert refused(tmp_path / "values", READ_VALUES) == (
         f"{tmp_path / 'values'} at byte 0: this is output of read_values, which has some lines of "
         "/proc/sysinfo under other names; copy /proc/sysinfo itself"

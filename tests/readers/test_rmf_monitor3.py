@@ -108,12 +108,12 @@ def test_monitor3_messages(answers: Answers) -> None:
     )
 
 
-def test_other_reports_of_monitor_iii_are_named(answers: Answers) -> None:
+def test_other_monitor3_reports_are_reported(answers: Answers) -> None:
     with pytest.raises(InputError, match=r"RMF report SYSINFO \(SYSINFO Report\).*Monitor III reports.*CPC"):
         answers(document(made(metric="SYSINFO")))
 
 
-def test_reports_of_the_other_kind_in_one_file_are_named(answers: Answers, tmp_path: Path) -> None:
+def test_postprocessor_reports_in_monitor3_are_reported(answers: Answers, tmp_path: Path) -> None:
     source = answers(document(made(), report()))
     (problem,) = source.problems()
     assert problem.detail.startswith("the RMF report CPU (CPU Report) is in a file of other reports")
@@ -136,7 +136,7 @@ def test_rmf_files_go_to_their_readers(tmp_path: Path, encoding: str) -> None:
     }
 
 
-def test_ebcdic_is_named(answers: Answers) -> None:
+def test_ebcdic_monitor3_is_rejected(answers: Answers) -> None:
     data = document(made()).encode("cp037")
     assert detect(data, len(data))
     with pytest.raises(InputError, match="EBCDIC"):
@@ -188,7 +188,7 @@ def test_rows_without_headings_or_of_unknown_kind(answers: Answers) -> None:
         ("<utc-end>20260302140140</utc-end>", "<utc-end>20261332140140</utc-end>", "not a date and time"),
     ],
 )
-def test_a_report_without_a_time_is_not_read(answers: Answers, old: str, new: str, word: str) -> None:
+def test_monitor3_report_without_time_is_not_read(answers: Answers, old: str, new: str, word: str) -> None:
     good = made(end="150000")
     source = answers(document(made().replace(old, new), good))
     assert len(rows(source, "rmf3_cpc")) == 1
@@ -228,7 +228,7 @@ def test_xml_declaration_alone_is_not_recognized() -> None:
     assert not detect(text, len(text))
 
 
-def test_other_formats_do_not_import_the_readers_of_rmf(tmp_path: Path) -> None:
+def test_other_formats_do_not_import_rmf_readers(tmp_path: Path) -> None:
     path = tmp_path / "smf"
     path.write_bytes(bytes.fromhex("0012 0000 0202 0000 0000 0124 001f c1c1 c1c1"))
     code = (

@@ -163,7 +163,7 @@ def test_repeated_or_missing_headings(read: Read) -> None:
     assert len(rows(source, "rmf3_other")) > 50
 
 
-def test_zeros_after_the_end_and_damage_without_end(read: Read) -> None:
+def test_trailing_zeros_and_continuous_damage(read: Read) -> None:
     text = document(monitor3()).encode()
     source = read(text + bytes(4 * 1024 * 1024))
     (problem,) = source.problems()
@@ -206,7 +206,7 @@ def test_monitor3_reports_changing_file(tmp_path: Path) -> None:
         open_files([str(path)], Options())
 
 
-def test_the_same_file_twice_and_odd_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repeated_monitor3_file_and_unusual_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = document(monitor3())
     names = ["a b.xml", "Zähler-ΔT.xml", "-dash.xml", "quote'd.xml"]
     for name in names:

@@ -69,7 +69,7 @@ def test_block_type_equals_line_type(lines: list[Row]) -> None:
     }
 
 
-def test_the_rows_of_a_type_add_up(source: rmf_monitor3.RmfMonitor3Source, lines: list[Row]) -> None:
+def test_monitor3_type_rows_add_up(source: rmf_monitor3.RmfMonitor3Source, lines: list[Row]) -> None:
     (caption,) = rows(source, "rmf3_cpc")
     for kind, block in groupby(lines, lambda row: row["cpu_type"]):
         total, *others = block
@@ -95,7 +95,7 @@ def test_the_rows_of_a_type_add_up(source: rmf_monitor3.RmfMonitor3Source, lines
             )
 
 
-def test_shares_are_of_the_weights(source: rmf_monitor3.RmfMonitor3Source, lines: list[Row]) -> None:
+def test_shares_are_of_weights(source: rmf_monitor3.RmfMonitor3Source, lines: list[Row]) -> None:
     """What a logical processor is entitled to: an equal part, or the medium one's where they are vertical."""
     (caption,) = rows(source, "rmf3_cpc")
     weights = {row["cpu_type"]: row["weight"] for row in lines if row["row_kind"] == "total"}
@@ -118,7 +118,7 @@ def test_shares_are_of_the_weights(source: rmf_monitor3.RmfMonitor3Source, lines
     assert vertical == 5
 
 
-def test_the_half_hour_around_it_has_the_same_machine(lines: list[Row]) -> None:
+def test_half_hour_of_sample_has_same_machine(lines: list[Row]) -> None:
     around = rmf_xml.open_files([str(HALF_HOUR)], Options(tz=parse_zone("-04:00")))
     same = ("weight", "msu_defined", "capping", "logical_processors")
     theirs = {

@@ -90,7 +90,7 @@ def test_printed_paging_counts_as_published() -> None:
 
 
 @needs(SAMPLE)
-def test_a_real_report_is_read() -> None:
+def test_real_printed_report_is_read() -> None:
     columns = "cpu_number, cpu_type, lpar_busy_pct, mvs_busy_pct, io_rate, io_tpi_pct"
     assert ask(SAMPLE, f'SELECT {columns} FROM rmf_cpu ORDER BY "offset"') == [
         ("0", "CP", 4.24, 3.49, 5.71, 0.25),
@@ -246,7 +246,7 @@ SGDB2     1500 33909      10017 DB2001  4H   0046  120.500 0.900 0.010 0.020 0.0
 """
 
 
-def test_devices_are_read(tmp_path: Path) -> None:
+def test_printed_devices_are_read(tmp_path: Path) -> None:
     path = tmp_path / "device.txt"
     header = HEADER.format(system="SYSA", date="04/12/2022", time="08.00.00", interval="14.59.999")
     path.write_text(DEVICE.format(header=header))
@@ -284,7 +284,7 @@ def test_page_without_time_is_reported_or_rejected(tmp_path: Path) -> None:
         zlens.open(str(path))
 
 
-def test_printed_and_xml_of_one_interval_are_one_system(tmp_path: Path) -> None:
+def test_printed_and_xml_interval_are_one_system(tmp_path: Path) -> None:
     """The measures of a printed report are those of its XML form."""
     path = FOLDER / "rmf-cpu-mt.txt"
     (row,) = ask(path, "SELECT count(*), round(avg(mt_utilization_pct), 2), max(cpu_type) FROM core")

@@ -111,7 +111,7 @@ class Comparison:
         self.hold(name, where, printed, low, value, high, 2)
 
 
-def test_every_utilization_and_msu_of_the_partition_data(month: Month) -> None:
+def test_every_utilization_and_msu_of_partition_data(month: Month) -> None:
     found = Comparison()
     for end, header in month.intervals.items():
         t, capacity = exact(header["seconds"]), header["cpc_capacity_msu"]
@@ -205,7 +205,7 @@ def test_rmf_times_are_truncated(month: Month) -> None:
     assert max(excess) == 4
 
 
-def test_every_share_of_the_processors(month: Month) -> None:
+def test_every_share_of_processors(month: Month) -> None:
     """Entitlement = weight / weights of the pool x physical processors, to the digit: weights are exact."""
     compared = 0
     for end, header in month.intervals.items():
@@ -257,7 +257,7 @@ def test_processor_averages(month: Month) -> None:
     assert found.to_the_digit["lpar_busy_pct"] == INTERVALS
 
 
-def test_flags_agree_with_the_header(month: Month) -> None:
+def test_flags_agree_with_header(month: Month) -> None:
     """The three letters of the own partition are the three settings of the header, in their order."""
     for end, header in month.intervals.items():
         (own,) = [r for r in month.partitions[end] if r["partition"] == header["partition"]]
@@ -323,7 +323,7 @@ def test_rows_are_at_their_offset(month: Month) -> None:
             assert f"<col>{row['partition']}</col>".encode() in text
 
 
-def test_with_a_zone_the_times_are_utc() -> None:
+def test_zone_option_gives_utc_times() -> None:
     source = rmf_xml.open_files([str(MONTH)], Options(tz=parse_zone("America/New_York")))
     (system,) = source.systems
     assert source.problems() == []
@@ -333,7 +333,7 @@ def test_with_a_zone_the_times_are_utc() -> None:
     assert max(ends).isoformat() == "2022-04-12T04:00:00+00:00"
 
 
-def test_an_interval_known_from_another_file_is_read_once() -> None:
+def test_interval_in_two_files_is_read_once() -> None:
     """The small file ends 2022-04-12 00:30, after the month; given twice under two names it is one."""
     source = rmf_xml.open_files([str(SMALL), str(MONTH), str(SMALL)], Options())
     (system,) = source.systems

@@ -30,7 +30,7 @@ def test_invalid_durations_are_rejected(text: str) -> None:
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_a_value_or_refused(text: str) -> None:
+def test_any_text_is_value_or_refused(text: str) -> None:
     for parse in (values.milliseconds, values.integer, values.decimal, values.yes_no):
         try:
             found = parse(text)
@@ -74,7 +74,7 @@ ZONE = zoneinfo.ZoneInfo("Europe/Berlin")
 
 
 @given(st.datetimes(dt.datetime(1990, 1, 1), dt.datetime(2090, 1, 1), timezones=st.just(dt.UTC)))
-def test_local_times_lead_back_to_utc(moment: dt.datetime) -> None:
+def test_local_times_convert_to_utc(moment: dt.datetime) -> None:
     moment = moment.replace(microsecond=0)
     local = moment.astimezone(ZONE)
     shown = local.replace(tzinfo=None, fold=0)

@@ -159,14 +159,14 @@ def test_multithreading_and_marks(opened: Opened) -> None:
     ]
 
 
-def test_a_dedicated_partition_has_no_weight(opened: Opened) -> None:
+def test_dedicated_partition_has_no_weight(opened: Opened) -> None:
     row = ALPHA.replace("|60|", "|DED|")
     body = segment("Partition Data Report", part(table(HEADS, [row]), "Partition Data"))
     (found,) = rows(opened(document(report(body=body))), "rmf_partition")
     assert (found["weight"], found["dedicated"]) == (None, True)
 
 
-def test_rows_with_too_few_or_too_many_cells(opened: Opened) -> None:
+def test_rows_with_wrong_cell_count(opened: Opened) -> None:
     few = "|".join(ALPHA.split("|")[:14])
     many = ALPHA.replace("ALPHA", "GAMMA") + "|99"
     given = [few, many, few.replace("ALPHA", "DELTA")]
@@ -242,7 +242,7 @@ def test_invalid_rmf_value_is_null_and_reported(opened: Opened) -> None:
 # -- names and times ------------------------------------------------------------------------------
 
 
-def test_the_name_of_a_system(opened: Opened) -> None:
+def test_name_of_system(opened: Opened) -> None:
     no_partition = segment("Partition Data Report", PARTITION_PART)
     source = opened(document(report(system="")), document(report(system="", body=no_partition)))
     assert sorted(s.system for s in source.systems) == ["ALPHA", "unknown-report1"]
@@ -261,7 +261,7 @@ def test_local_times_are_marked(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize(("tz", "hour"), [("+05:30", 4), ("America/New_York", 14.5), ("Europe/Berlin", 8.5)])
-def test_a_zone_makes_times_utc(opened: Opened, tz: str, hour: float) -> None:
+def test_zone_option_converts_to_utc(opened: Opened, tz: str, hour: float) -> None:
     source = opened(document(report()), tz=tz)
     end = rows(source, "rmf_interval")[0]["interval_end"]
     assert end == utc("2026-03-02 00:00") + dt.timedelta(hours=hour)
@@ -308,7 +308,7 @@ def test_midnight_may_be_24(opened: Opened) -> None:
         ({"locale": "de-de"}, "time"),
     ],
 )
-def test_an_interval_without_a_time_is_not_read(opened: Opened, options: dict[str, str], kind: str) -> None:
+def test_interval_without_time_is_not_read(opened: Opened, options: dict[str, str], kind: str) -> None:
     good = report(end="03/02/2026-10.00.00", start="03/02/2026-09.30.00")
     source = opened(document(report(**options), good))
     assert len(rows(source, "rmf_interval")) == 1
@@ -330,9 +330,7 @@ def test_an_interval_without_a_time_is_not_read(opened: Opened, options: dict[st
         ("soon", None, "not a duration"),
     ],
 )
-def test_the_length_of_an_interval(
-    opened: Opened, length: str, seconds: float | None, problem: str | None
-) -> None:
+def test_length_of_interval(opened: Opened, length: str, seconds: float | None, problem: str | None) -> None:
     source = opened(document(report(length=length)))
     assert rows(source, "rmf_interval")[0]["seconds"] == seconds
     assert len(source.problems()) == bool(problem)
@@ -364,7 +362,7 @@ def test_systems_and_duplicates_over_files(opened: Opened) -> None:
     assert files == {"report0.xml", "report1.xml"}
 
 
-def test_the_same_interval_with_other_values_is_a_conflict(opened: Opened) -> None:
+def test_differing_rmf_values_are_conflict(opened: Opened) -> None:
     one = report()
     other = one.replace(">30:00:000<", ">29:59:000<")
     assert other != one
@@ -374,7 +372,7 @@ def test_the_same_interval_with_other_values_is_a_conflict(opened: Opened) -> No
     assert "with other values" in problem.detail
 
 
-def test_other_reports_are_named(opened: Opened) -> None:
+def test_other_rmf_reports_are_reported(opened: Opened) -> None:
     other = report(metric="WLMGL", body="<segment><strange/></segment>")
     source = opened(document(other, report(), other))
     (problem,) = source.problems()
@@ -457,7 +455,7 @@ def test_ebcdic_xml_is_rejected_with_fix(opened: Opened) -> None:
     assert kinds(beside) == ["transfer"]
 
 
-def test_bytes_of_another_encoding_damage_only_their_interval(opened: Opened) -> None:
+def test_foreign_bytes_damage_only_their_interval(opened: Opened) -> None:
     reports = half_hours(3)
     data = document(reports[0], reports[1].replace("ALPHA", "ALPH\xc4"), reports[2]).encode("latin-1")
     source = opened(data)
@@ -482,7 +480,7 @@ def test_rmf_detect_rejects_other_xml(head: bytes) -> None:
 
 
 @pytest.mark.parametrize("in_lake", [False, True])
-def test_reports_of_two_machines_at_once_are_of_two_systems(in_lake: bool, tmp_path: Path) -> None:
+def test_simultaneous_machines_are_two_systems(in_lake: bool, tmp_path: Path) -> None:
     ours = half_hours(3)
     theirs = [each.replace("ABCDE", "54321") for each in half_hours(3)]
     paths = [tmp_path / "a.xml", tmp_path / "b.xml"]
@@ -501,7 +499,7 @@ def test_reports_of_two_machines_at_once_are_of_two_systems(in_lake: bool, tmp_p
         assert not [problem for problem in session.problems if problem.kind in ("duplicate", "conflict")]
 
 
-def test_reports_of_a_machine_after_another_are_of_one_system(opened: Opened) -> None:
+def test_consecutive_machines_are_one_system(opened: Opened) -> None:
     first, second, third = half_hours(3)
     source = opened(document(first, *(each.replace("ABCDE", "54321") for each in (second, third))))
     assert [info.system for info in source.systems] == ["SYSA"]

@@ -203,7 +203,7 @@ def test_rmf_xml_memory_is_bounded(opened: Opened, tmp_path: Path, hostile: str)
     assert peak_of(lambda: open_files([path], Options())) < 12_000_000
 
 
-def test_damage_without_end_is_bounded(opened: Opened) -> None:
+def test_reported_damage_is_bounded(opened: Opened) -> None:
     """A file of nothing but damaged beginnings: so many are tried, then the rest is left."""
     source = opened(document(report()) + "<postprocessor></x>" * 200_000)
     assert kinds(source) == ["resync"] * 3
@@ -211,7 +211,7 @@ def test_damage_without_end_is_bounded(opened: Opened) -> None:
     assert len(rows(source, "rmf_interval")) == 1
 
 
-def test_zeros_after_the_end(opened: Opened) -> None:
+def test_rmf_xml_with_trailing_zeros(opened: Opened) -> None:
     text = document(*half_hours(2))
     source = opened(text.encode() + bytes(4 * 1024 * 1024))
     (problem,) = source.problems()

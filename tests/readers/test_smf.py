@@ -130,7 +130,7 @@ def test_both_subtypes_of_one_interval(tmp_path: Path) -> None:
     assert "counter 0 is 900 and 901" in problem.detail
 
 
-def test_a_processor_that_was_offline(tmp_path: Path) -> None:
+def test_offline_processor_has_gap(tmp_path: Path) -> None:
     ends = {0: (300, 600, 900, 1200), 1: (300, 1200)}
     records = [
         record(2, cpu, end, [end * 1000 + cpu])
@@ -157,7 +157,7 @@ def test_counter_resets_are_events(tmp_path: Path) -> None:
         assert session.sql("select c0_d from smf113 order by tod").rows == [(None,), (10,), (None,), (1,)]
 
 
-def test_a_counter_version_that_changes(tmp_path: Path) -> None:
+def test_changed_counter_version(tmp_path: Path) -> None:
     records = [record(1, 0, 300 * n, CTRVERSION2=2 if n < 3 else 3) for n in (1, 2, 3, 4)]
     with zlens.open(dump(tmp_path / "version.smf", records)) as session:
         kinds = session.sql("select kind, detail, inferred from event order by kind").rows
@@ -183,7 +183,7 @@ def test_several_systems_and_files(tmp_path: Path) -> None:
         assert session.sql("select distinct system from smf113").rows == [("SYSB",)]
 
 
-def test_an_interval_spread_over_stamps(tmp_path: Path) -> None:
+def test_interval_spread_over_stamps(tmp_path: Path) -> None:
     """Where records do not say their interval, those stamped together are of one."""
     bare = [
         record(2, cpu, 300 * n, [n], written=300 * n + cpu * 0.001, short_data=44)
@@ -223,7 +223,7 @@ def test_inventory_describes_record_types(tmp_path: Path) -> None:
         assert session.sql("select sum(bytes), sum(count) from inventory").rows == [(path.stat().st_size, 9)]
 
 
-def test_a_dump_without_counters(tmp_path: Path) -> None:
+def test_dump_without_counters(tmp_path: Path) -> None:
     path = dump(tmp_path / "plain.smf", [other(2, None), other(110, 4, 60), other(3, None)])
     source = opened(path)
     assert source.tables == {}
@@ -244,7 +244,7 @@ def test_smf_subtracts_leap_seconds(tmp_path: Path) -> None:
     assert (info.leap_s, info.utc_offset_s) == (27, 0)
 
 
-def test_the_plan_of_the_native_tests_is_the_catalogs() -> None:
+def test_native_test_plan_equals_catalog() -> None:
     path = Path(__file__).parents[2] / "crates" / "columns" / "tests" / "counters" / "plan.json"
     assert json.loads(path.read_text()) == smf.plan(113)
 
@@ -285,7 +285,7 @@ def test_zones(ahead: float, offset: int | None) -> None:
 
 
 class TestDetect:
-    def test_a_dump_is_found_among_others(self, tmp_path: Path) -> None:
+    def test_dump_is_found_among_others(self, tmp_path: Path) -> None:
         path = dump(tmp_path / "one.smf", [record(1, 0, 300)])
         assert recognize([str(path)]).files == {"smf.dump": [str(path)]}
 
@@ -301,7 +301,7 @@ class TestDetect:
         ],
         ids=["no words", "ascii"],
     )
-    def test_forms_that_cannot_be_read(self, tmp_path: Path, change: object, words: str) -> None:
+    def test_unreadable_dump_formats(self, tmp_path: Path, change: object, words: str) -> None:
         good = dump(tmp_path / "good.smf", [record(1, 0, 300)])
         bad = tmp_path / "bad.smf"
         assert callable(change)

@@ -60,7 +60,7 @@ def test_truncated_dump_is_reported(good: Path, capsys: pytest.CaptureFixture[st
         assert session.sql("select count(*) from smf113").rows == [(15,)]
 
 
-def test_a_broken_chain(good: Path) -> None:
+def test_damaged_segment_chain(good: Path) -> None:
     def breaks(data: bytearray) -> None:
         data[place(7)] ^= 0x10
 
@@ -72,7 +72,7 @@ def test_a_broken_chain(good: Path) -> None:
     assert (lost["flag"], lost["seconds"], lost["c0_d"]) == ("gap", 600.0, 200)
 
 
-def test_line_feeds_that_got_carriage_returns(tmp_path: Path) -> None:
+def test_dump_with_added_carriage_returns(tmp_path: Path) -> None:
     """A record that is longer than its length says is withheld, and the transfer is named."""
     wanted = records()
     counts = [0x0A0A0A, 7]
@@ -89,7 +89,7 @@ def test_line_feeds_that_got_carriage_returns(tmp_path: Path) -> None:
     assert "BINARY" in problem.detail
 
 
-def test_a_section_outside_its_record(good: Path) -> None:
+def test_section_outside_its_record(good: Path) -> None:
     def moves(data: bytearray) -> None:
         data[place(7) + 44 : place(7) + 48] = b"\x7f\xff\xff\xff"
 
@@ -100,7 +100,7 @@ def test_a_section_outside_its_record(good: Path) -> None:
     assert len(rows(source)) == 23
 
 
-def test_foreign_file_is_not_a_dump(tmp_path: Path) -> None:
+def test_foreign_file_is_not_dump(tmp_path: Path) -> None:
     for name, data in (("zeros", bytes(100_000)), ("noise", random.Random(7).randbytes(100_000))):
         path = tmp_path / name
         path.write_bytes(data)
@@ -109,7 +109,7 @@ def test_foreign_file_is_not_a_dump(tmp_path: Path) -> None:
         assert "SMF dump" in str(caught.value)
 
 
-def test_the_same_dump_twice(good: Path, tmp_path: Path) -> None:
+def test_repeated_dump_is_reported(good: Path, tmp_path: Path) -> None:
     (tmp_path / "again.smf").write_bytes(good.read_bytes())
     with zlens.open([good, tmp_path / "again.smf"]) as session:
         assert [problem.kind for problem in session.all_problems()] == ["duplicate"]

@@ -80,7 +80,7 @@ def counted(source: SmfSource) -> list[tuple[Any, ...]]:
 
 class TestForms:
     @pytest.mark.parametrize("form", smf_formats.FORMS)
-    def test_the_same_rows(self, tmp_path: Path, form: str) -> None:
+    def test_dump_formats_have_same_rows(self, tmp_path: Path, form: str) -> None:
         plain = written(tmp_path / "plain.smf", smf_formats.stream(records()))
         data = smf_formats.FORMS[form](records())
         source = written(tmp_path / "formed.smf", data)
@@ -215,9 +215,7 @@ class TestPacked:
         assert any(k == "truncated" and "the gzip data is damaged or cut off" in d for k, d in found)
         assert len(rows(source)) == 24
 
-    def test_decompression_bomb_stops_at_the_limit(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_decompression_bomb_stops_at_limit(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = tmp_path / "bomb.gz"
         path.write_bytes(gzip.compress(smf_formats.stream(records()) + bytes(5_000_000)))
         monkeypatch.setenv("ZLENS_UNPACK_LIMIT", "100000")
@@ -283,7 +281,7 @@ class TestPacked:
             with pytest.raises(InputError, match=r"this file is compressed .*; unpack it first"):
                 zlens.open(path)
 
-    def test_a_dump_without_words_inside(self, tmp_path: Path) -> None:
+    def test_compressed_dump_without_descriptor_words(self, tmp_path: Path) -> None:
         path = tmp_path / "lost.gz"
         path.write_bytes(gzip.compress(b"".join(one[4:] for one in records())))
         with pytest.raises(
@@ -292,7 +290,7 @@ class TestPacked:
             zlens.open(path)
         assert "QUOTE SITE RDW" in str(caught.value)
 
-    def test_into_a_lake(self, tmp_path: Path) -> None:
+    def test_compressed_dump_into_lake(self, tmp_path: Path) -> None:
         path = tmp_path / "day.smf.gz"
         path.write_bytes(gzip.compress(smf_formats.spanned(records(), 700)))
         lake = tmp_path / "lake"

@@ -91,7 +91,7 @@ def test_every_field_of_every_section_is_read(record_type: int, tmp_path: Path) 
     assert source.problems(complete=True) == []
 
 
-def test_a_system_is_known_by_its_records(tmp_path: Path) -> None:
+def test_system_is_known_by_its_records(tmp_path: Path) -> None:
     sections: Sections = {
         "control": [MACHINE],
         "partition": [{"LPM": "LPAR1", "LPN": 1}, {"LPM": "LPAR7", "LPN": 7}],
@@ -215,7 +215,7 @@ def test_missing_segments_of_split_record_are_reported(tmp_path: Path) -> None:
     assert f"{len(found)} of 600 found" in told[-1][1]
 
 
-def test_older_and_newer_levels_read_alike(tmp_path: Path) -> None:
+def test_older_and_newer_levels_are_read(tmp_path: Path) -> None:
     """Sections of z/OS 2.x are shorter (F. Wong, smf70h.h: control 344, logical 88); newer ones longer."""
     sections: Sections = {
         "control": [{**MACHINE, "MCF": 1200, "CPE_HI": 5}],
@@ -240,7 +240,7 @@ def test_system_is_known_for_any_section_length(length: int, tmp_path: Path) -> 
     assert (info.machine_type, info.model, info.serial) == ("3931", "A01", "00000000000ABCDE")
 
 
-def test_a_level_with_fewer_kinds_of_section(tmp_path: Path) -> None:
+def test_level_with_fewer_kinds_of_section(tmp_path: Path) -> None:
     """The product section of an older record stands where newer ones have triplets of cores and tenants."""
     (made,) = rmf(70, 900, {"control": [MACHINE]})
     old = bytearray(made[:84] + made[100:])
@@ -278,7 +278,7 @@ def test_periods_have_states_and_distributions(tmp_path: Path) -> None:
     assert source.problems(complete=True) == []
 
 
-def test_work_of_a_job(tmp_path: Path) -> None:
+def test_work_of_job(tmp_path: Path) -> None:
     """Counted instructions of an interval and of the whole step, distinguished by the subtype."""
     end = 5400
     own: dict[str, Any] = {
@@ -315,7 +315,7 @@ def test_work_of_a_job(tmp_path: Path) -> None:
     assert source.systems[0].release == "3.1"
 
 
-def test_local_times_need_a_zone(tmp_path: Path) -> None:
+def test_local_times_need_zone(tmp_path: Path) -> None:
     path = dump(tmp_path / "jobs.smf", [job(4, 60, {"id": [{"JBN": "A"}]})])
     (row,) = rows(opened(path), ["tod", "smf30jbn"], "smf30_id")
     assert row == {"tod": None, "smf30jbn": "A"}
@@ -390,7 +390,7 @@ def test_dump_of_other_vendor() -> None:
     assert source.problems(complete=True) == []
 
 
-def test_plans_are_those_of_the_catalog() -> None:
+def test_plans_are_those_of_catalog() -> None:
     for number in smf_sections.records():
         plan = smf_sections.plan(number)
         assert json.loads(json.dumps(plan)) == plan

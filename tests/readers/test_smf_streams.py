@@ -94,7 +94,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("files", [1, 2])
-def test_streams_that_overlap_are_two_systems(name: str, files: int, tmp_path: Path) -> None:
+def test_overlapping_streams_are_two_systems(name: str, files: int, tmp_path: Path) -> None:
     other = OTHERS[name]
     shorter = 3 if "seconds" in other else 1
     plex = {"product": {"XNM": "PLEXA"}} if name == "SYSA-PLEXB" else {}
@@ -130,7 +130,7 @@ AFTER: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("after", "kind", "detail"), AFTER, ids=[kind for _, kind, _ in AFTER])
-def test_streams_that_follow_one_another_are_one_system(
+def test_consecutive_streams_are_one_system(
     after: dict[str, Any], kind: str, detail: str, tmp_path: Path
 ) -> None:
     shift = 1 if "seconds" in after else 0
@@ -223,7 +223,7 @@ def test_lake_separates_systems_of_same_name(name: str, tmp_path: Path) -> None:
     assert busy(str(made)) == before
 
 
-def test_a_lake_refuses_staged_data_of_another_system(tmp_path: Path) -> None:
+def test_lake_refuses_staged_data_of_another_system(tmp_path: Path) -> None:
     """What is staged has its name already."""
     made = tmp_path / "lake"
     for file, others in (("a.smf", {}), ("b.smf", {"control": {"CSC": "9ABCD"}})):

@@ -81,7 +81,7 @@ def test_threads_inherit_core_type_and_polarity(core: bool, tmp_path: Path) -> N
         ]
 
 
-def test_by_polarity(tmp_path: Path) -> None:
+def test_thread_counters_by_polarity(tmp_path: Path) -> None:
     with zlens.open([dump(tmp_path / "a.smf", counters(900) + rmf(interval()))]) as session:
         found = session.sql(
             "SELECT cpu_type, polarity, processors, parked_pct, cpi FROM cpumf_polarity ORDER BY 1, 2"
@@ -116,7 +116,7 @@ def test_ten_minute_counters_with_quarter_hours(tmp_path: Path) -> None:
         assert [row[0] for row in session.sql(question).rows] == ["Vl", None, "Vh"]
 
 
-def test_a_system_that_moved(tmp_path: Path) -> None:
+def test_moved_smf_system(tmp_path: Path) -> None:
     """The same name in another partition, and on another machine."""
     path = dump(tmp_path / "a.smf", rmf(interval(), interval(), interval(name="ZOSB")))
     with zlens.open([path]) as session:
@@ -132,7 +132,7 @@ def test_a_system_that_moved(tmp_path: Path) -> None:
         assert detail.startswith("records of this system name 2 machines: 0000000000012F17 from ")
 
 
-def test_counters_that_were_lost(tmp_path: Path) -> None:
+def test_lost_counters(tmp_path: Path) -> None:
     records = counters(900, core=True) + counters(1800, core=True, LOSTCTRDATA=True)[:2]
     with zlens.open([dump(tmp_path / "a.smf", records)]) as session:
         details = [(problem.kind, problem.detail) for problem in session.all_problems()]

@@ -185,7 +185,7 @@ def test_repeated_snapshot_is_read_once(tmp_path: Path) -> None:
     assert [p.kind for p in source.problems() if "same moment" in p.detail] == ["conflict"]
 
 
-def test_a_folder_is_found_in_a_folder_and_by_its_sysinfo(tmp_path: Path) -> None:
+def test_nested_sysinfo_folder_is_found(tmp_path: Path) -> None:
     folder(tmp_path / "data" / "host", texts())
     root = str(tmp_path / "data" / "host")
     assert list(expand([str(tmp_path / "data")])) == [root]
@@ -250,7 +250,7 @@ def test_snapshot_from_other_format_is_imported_once(tmp_path: Path) -> None:
         ]
 
 
-def test_a_pattern_finds_folders(tmp_path: Path) -> None:
+def test_pattern_finds_folders(tmp_path: Path) -> None:
     for name in ("a1", "a2", "b1"):
         folder(tmp_path / name, texts())
     found = [Path(path).name for path in expand([str(tmp_path / "a*")])]

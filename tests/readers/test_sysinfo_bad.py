@@ -89,7 +89,7 @@ def test_truncated_archive_is_read_up_to_end(tmp_path: Path, part: float, packed
     assert [p.kind for p in source.problems()] == ["truncated"]
 
 
-def test_a_damaged_header_ends_an_archive_there(tmp_path: Path) -> None:
+def test_damaged_header_ends_archive_there(tmp_path: Path) -> None:
     data = bytearray(tar(texts()))
     place = data.index(f"{CPUS}/cpu2/online".encode())
     data[place] ^= 1
@@ -173,7 +173,7 @@ def test_invalid_cpu_siblings(tmp_path: Path) -> None:
     assert next(r for r in rows(source, "linux_cpu") if r["cpu"] == 0)["socket"] is None
 
 
-def test_links_and_pipes_of_a_folder_are_not_followed(tmp_path: Path) -> None:
+def test_links_and_pipes_of_folder_are_not_followed(tmp_path: Path) -> None:
     root = Path(folder(tmp_path / "s", texts()))
     (root / CPUS / "cpu0/address").unlink()
     (root / CPUS / "cpu0/address").symlink_to("/etc/hostname")

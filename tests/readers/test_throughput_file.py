@@ -22,7 +22,7 @@ def read(tmp_path: Path, text: str | bytes, columns: str | None = None) -> throu
     return throughput.read(str(path), throughput.parse_columns(columns) if columns else None)
 
 
-def test_times_are_ends_of_intervals_that_follow_each_other(tmp_path: Path) -> None:
+def test_times_are_consecutive_interval_ends(tmp_path: Path) -> None:
     throughput = read(
         tmp_path,
         "# remarks are passed over\nTime,Transactions,Response (ms)\n"
@@ -72,7 +72,7 @@ def test_headings_and_units(tmp_path: Path, heading: str, meaning: str, unit: st
     assert row.transactions == pytest.approx(30 * factor)
 
 
-def test_columns_that_the_user_names(tmp_path: Path) -> None:
+def test_columns_named_by_user(tmp_path: Path) -> None:
     text = "Zeit,Last,Antwort\n2026-03-02 09:00,60,2\n2026-03-02 09:01,120,2\n"
     with pytest.raises(InputError, match="line 1 has no column of a time"):
         read(tmp_path, text)
@@ -102,7 +102,7 @@ def test_invalid_column_options_are_rejected(text: str, said: str) -> None:
     assert str(caught.value).startswith(said)
 
 
-def test_no_heading_means_two_things() -> None:
+def test_throughput_headings_are_unambiguous() -> None:
     facts = throughput.facts()
     names = [name for fact in facts["meaning"].values() for name in fact["names"]]
     assert len(names) == len(set(names))

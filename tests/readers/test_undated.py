@@ -54,7 +54,7 @@ def test_dated_listing_ignores_given_date() -> None:
     assert days(path, GIVEN) == days(path, None) != [("1970-01-01",)]
 
 
-def test_the_option_of_the_command(excerpt: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_date_option(excerpt: Path, capsys: pytest.CaptureFixture[str]) -> None:
     query = "SELECT DISTINCT strftime(interval_end, '%Y-%m-%d') AS day FROM cpu"
     assert main(["sql", str(excerpt), "--date", "2015-02-14", "-q", query]) == 0
     assert "2015-02-14" in capsys.readouterr().out

@@ -40,7 +40,7 @@ def at(clock: str) -> dt.datetime:
     return dt.datetime.fromisoformat(f"2010-07-12T{clock}+00:00")
 
 
-def test_a_published_change_of_capacity(tmp_path: Path) -> None:
+def test_published_change_of_capacity(tmp_path: Path) -> None:
     with opened(tmp_path, LOG) as session:
         rows = session.sql(EVENTS).rows
         reasons = session.sql("SELECT reason FROM zos_notice WHERE message = 'IWM064I' ORDER BY tod").rows
@@ -56,7 +56,7 @@ def test_a_published_change_of_capacity(tmp_path: Path) -> None:
     assert reasons == [("A MANUAL CONTROL SETTING",), (None,)]
 
 
-def test_the_zone_and_the_selection_apply(tmp_path: Path) -> None:
+def test_zone_and_selection_apply(tmp_path: Path) -> None:
     with opened(tmp_path, LOG, tz=dt.timezone(dt.timedelta(hours=-4))) as session:
         (first, *_) = session.sql(EVENTS).rows
         assert first[1] == at("11:20:19.070")

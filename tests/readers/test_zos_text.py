@@ -62,7 +62,7 @@ def test_published_his_display(tmp_path: Path) -> None:
         ]
 
 
-def test_a_later_display_with_the_service(tmp_path: Path) -> None:
+def test_later_display_with_service(tmp_path: Path) -> None:
     with opened(tmp_path, {"his.txt": made.DISPLAY_HIS_SERVICE}) as session:
         assert session.sql(RUN).rows == [("B, E", "BASIC, EXTENDED", None, "SYNC", "IGNORE", None)]
         assert session.sql(
@@ -89,7 +89,7 @@ def test_command_continues_with_label_operand(tmp_path: Path) -> None:
         assert command.endswith("CTR=(B,E),SMFINTVAL=5,STATECHANGE=STOP")
 
 
-def test_the_zone_follows_from_the_published_start() -> None:
+def test_zone_follows_from_published_start() -> None:
     # IBM, Counter sets output in a .CNT file: START TIME 2010/03/01 16:14:06, START TOD C59D40379C442...
     from zlens import _native
 
@@ -98,7 +98,7 @@ def test_the_zone_follows_from_the_published_start() -> None:
     assert offset_s((1267478046 - 5 * 3600) * 1_000_000, start) == -5 * 3600
 
 
-def test_counters_of_a_run(tmp_path: Path) -> None:
+def test_counters_of_run(tmp_path: Path) -> None:
     with opened(tmp_path, {"SYSHIS20100301.161406.000.CNT": made.cnt()}) as session:
         assert session.problems == []
         assert session.sql(RUN).rows == [("ALL", "BASIC, PROBLEM-STATE, EXTENDED", "SYNC", None, None, "NO")]
@@ -237,7 +237,7 @@ def test_processors_without_cores(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*) FROM zos_core").rows == [(0,)]
 
 
-def test_the_documented_form_of_older_machines_and_of_power_save(tmp_path: Path) -> None:
+def test_documented_older_and_power_save_formats(tmp_path: Path) -> None:
     # IBM, z/OS MVS System Messages, IEE174I (form 23 of 36).
     text = made.DISPLAY_CPUS.replace("SERIAL", "CR SERIAL").replace(
         "+                    0", "+        +           0"
@@ -283,7 +283,7 @@ def test_two_real_displays() -> None:
 
 
 @needs(SAMPLES)
-def test_display_asm_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_display_asm_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     paging = next(SAMPLES.glob("display-asm*.txt"))
     assert main(["info", str(paging)]) == 2
     assert "DISPLAY ASM (IEE200I)" in capsys.readouterr().err
@@ -307,7 +307,7 @@ def _hardcopy(text: str, *, first: str = "M 4040000 SYSA     2026060 14:41:05.12
 
 
 @pytest.mark.parametrize("text", [made.DISPLAY_CORES, made.DISPLAY_HIS, made.DISPLAY_CPUS])
-def test_a_message_out_of_the_hardcopy_log(tmp_path: Path, text: str) -> None:
+def test_message_of_hardcopy_log(tmp_path: Path, text: str) -> None:
     other = (
         "N 4000000 SYSA     2026060 14:41:00.00 STC00042 00000090  IEF403I MADE - STARTED - TIME=14.41.00\n"
     )
@@ -341,7 +341,7 @@ def test_a_message_out_of_the_hardcopy_log(tmp_path: Path, text: str) -> None:
         (" RESPONSE=S0W1     ", False),
     ],
 )
-def test_other_logs_that_name_the_system(tmp_path: Path, before: str, dated: bool) -> None:
+def test_other_logs_with_system_name(tmp_path: Path, before: str, dated: bool) -> None:
     text = before + made.DISPLAY_CORES.replace("\n", "\n" + " " * len(before))
     with opened(tmp_path, {"a.txt": text}, tz=dt.UTC) as session:
         assert session.problems == []
@@ -363,7 +363,7 @@ def test_message_deep_in_log(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "the file has no usable z/OS message: none found" in capsys.readouterr().err
 
 
-def test_a_log_without_a_zone_is_local(tmp_path: Path) -> None:
+def test_log_without_zone_is_local(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.txt": _hardcopy(made.DISPLAY_CORES)}) as session:
         assert session.sql("SELECT local_time FROM system").rows == [(True,)]
     dated = made.DISPLAY_CORES.replace("IEE174I", "2026-03-01 14:41:06 SYSB IEE174I", 1)
@@ -373,7 +373,7 @@ def test_a_log_without_a_zone_is_local(tmp_path: Path) -> None:
         ]
 
 
-def test_a_status_without_the_line_of_its_message(tmp_path: Path) -> None:
+def test_status_without_line_of_its_message(tmp_path: Path) -> None:
     bare = made.DISPLAY_CORES.partition("\n")[2]
     with opened(tmp_path, {"a.txt": bare}) as session:
         assert session.sql("SELECT count(*) FROM zos_core").rows == [(4,)]
@@ -394,7 +394,7 @@ def test_ebcdic(tmp_path: Path) -> None:
 # What belongs together ------------------------------------------------------------------------------
 
 
-def test_the_display_of_the_same_machine_names_the_counters(tmp_path: Path) -> None:
+def test_display_of_same_machine_names_counters(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.CNT": made.cnt(), "cpu.txt": made.DISPLAY_CPUS}) as session:
         assert [info.system for info in session.systems] == ["LPOLD"]
         assert session.sql("SELECT DISTINCT system FROM his_cnt").rows == [("LPOLD",)]

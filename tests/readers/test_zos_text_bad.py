@@ -62,7 +62,7 @@ def test_undocumented_his_lines_are_reported(tmp_path: Path) -> None:
         ]
 
 
-def test_a_display_of_something_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_foreign_display(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = "IEE174I 10.00.00 DISPLAY M 001\nDEVICE 0A00   STATUS=ONLINE\nCHP  60  61\n"
     files(tmp_path, {"a.txt": other})
     assert main(["info", str(tmp_path / "a.txt")]) == 2
@@ -121,7 +121,7 @@ def test_missing_or_repeated_his_counters(tmp_path: Path) -> None:
         assert "core 0000 appears twice in the display with other values" in kinds(session)["conflict"]
 
 
-def test_a_processor_that_went_offline(tmp_path: Path) -> None:
+def test_processor_going_offline(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.CNT": made.cnt(ends=(True, False))}) as session:
         assert kinds(session)["time"].startswith("CPU 01: the run has no end")
         assert session.sql(
@@ -252,7 +252,7 @@ def test_changing_zos_texts(tmp_path: Path) -> None:
         open_files([str(path)], Options())
 
 
-def test_many_files_and_odd_names(tmp_path: Path) -> None:
+def test_many_files_and_unusual_names(tmp_path: Path) -> None:
     texts: dict[str, str | bytes] = {
         f"core {number} \u00e4\n'.txt": made.DISPLAY_CORES.replace("MADE1", f"LP{number}")
         for number in range(300)
@@ -293,7 +293,7 @@ def test_damaged_zos_text_gives_rows_and_problems(tmp_path: Path, form: str, cod
     survives(lambda path: open_files([path], Options()), tmp_path, damaged, iterations(40, 12))
 
 
-def test_a_last_line_without_its_end_is_a_problem_and_no_number(tmp_path: Path) -> None:
+def test_unterminated_last_line_is_problem(tmp_path: Path) -> None:
     whole = made.cnt()
     last = whole.rstrip("\n")
     cut = last[:-3]

@@ -79,7 +79,7 @@ def test_unordered_recordings_in_one_file_are_read(
         assert not [p for p in session.problems if "out of order by more" in p.detail]
 
 
-def test_damaged_bytes_leave_every_interval_in_the_hour(sim_file: Path, tmp_path: Path) -> None:
+def test_damaged_timestamps_keep_intervals_in_hour(sim_file: Path, tmp_path: Path) -> None:
     """400 random bytes and 20 kB of zeros: the recording stays an hour, and nothing impossible is shown."""
     data = bytearray(sim_file.read_bytes())
     chance = random.Random(8)

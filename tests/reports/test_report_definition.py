@@ -51,12 +51,12 @@ def test_names_and_numbers() -> None:
         definition.resolve_name("_skeleton")
 
 
-def test_no_report_shares_a_number() -> None:
+def test_no_report_shares_number() -> None:
     numbers = [number for name in REPORTS if (number := reports.load_report(name).number)]
     assert len(numbers) == len(set(numbers))
 
 
-def test_the_skeleton_is_a_report() -> None:
+def test_report_skeleton_is_valid() -> None:
     report = definition_file.read(SKELETON, "_skeleton.toml", "skeleton")
     (table,) = report.tables
     assert [column.key for column in table.columns] == ["cpu_id", "cpu_type", "busy_pct"]
@@ -104,7 +104,7 @@ def test_report_table_inherits_from_base(tmp_path: Path) -> None:
     assert definition.load_report("other", tmp_path).tables == (second,)
 
 
-def test_no_report_is_the_base_of_itself(tmp_path: Path) -> None:
+def test_no_report_is_base_of_itself(tmp_path: Path) -> None:
     for name, base in (("one", "two"), ("two", "one")):
         text = SKELETON.replace('"skeleton" ', f'"{name}" ').replace(
             '"cpu.processors"', f'"{base}.processors"'
@@ -121,7 +121,7 @@ def test_total_adds_only_summed_columns() -> None:
         definition_file.read(wrong, "dispwait.toml", "dispwait")
 
 
-def test_the_skeleton_names_every_key() -> None:
+def test_report_skeleton_names_every_key() -> None:
     """It is what people copy: a key it does not show is a key nobody finds."""
     words = set(re.findall(r"\w+", SKELETON))
     for kind in (
@@ -218,7 +218,7 @@ def test_report_with_unknown_measure_is_rejected(tmp_path: Path) -> None:
         column_facts.status(table.columns[2])
 
 
-def test_the_catalog_of_reports_is_checked(tmp_path: Path) -> None:
+def test_catalog_of_reports_is_checked(tmp_path: Path) -> None:
     assert reports.check() == []
     text = SKELETON.replace('"skeleton" ', '"one" ')
     here = tmp_path / "processors"
@@ -234,7 +234,7 @@ def test_the_catalog_of_reports_is_checked(tmp_path: Path) -> None:
     assert re.search(r'reports/processors/two\.toml:\d+: name is "one"', two)
 
 
-def test_a_report_is_in_one_folder(tmp_path: Path) -> None:
+def test_report_is_in_one_folder(tmp_path: Path) -> None:
     for group in ("processors", "guests"):
         (tmp_path / group).mkdir()
         (tmp_path / group / "skeleton.toml").write_text(SKELETON, encoding="utf-8")
@@ -250,7 +250,7 @@ def test_rows_are_explained() -> None:
     assert max(map(len, text.split("\n"))) <= 100
 
 
-def test_a_dotted_column_names_its_page() -> None:
+def test_dotted_column_names_its_page() -> None:
     text = explain_report("prclog")
     sigp = text[text.index("SIGP [sigp_rate]") : text.index("SSCH [ssch_rate]")]
     assert "status   derived" in sigp
@@ -290,7 +290,7 @@ def test_absent_columns_are_listed_and_counted(tmp_path: Path) -> None:
     assert reports.format_report_list([entry]).endswith("3 of 5 columns\n")
 
 
-def test_a_report_with_values_counts_them_of_all_known(tmp_path: Path) -> None:
+def test_report_counts_values_of_known_columns(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(SKELETON.replace('"skeleton" ', '"mine" ') + ABSENT, encoding="utf-8")
     (entry,) = reports.list_reports(FakeSession({}), tmp_path)
     assert (entry.available, entry.state) == (0, "none")
@@ -324,7 +324,7 @@ def test_invalid_absent_entry_is_rejected(old: str, new: str, words: str) -> Non
         ("Processor Summary", "procsum"),
     ],
 )
-def test_names_as_people_type_them(typed: str, name: str) -> None:
+def test_report_names_as_typed(typed: str, name: str) -> None:
     assert definition.resolve_name(typed) == name
 
 

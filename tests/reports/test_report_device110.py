@@ -39,7 +39,7 @@ BUSY = st.lists(
 
 @settings(max_examples=iterations(8, 2), deadline=None)
 @given(intervals=BUSY)
-def test_means_are_of_all_operations_and_every_computes_again(
+def test_device110_means_cover_all_operations(
     tmp_path_factory: pytest.TempPathFactory, intervals: list[tuple[int, int, int, int]]
 ) -> None:
     """Times per operation are weighted by operations in rows of means, and --every gives just the same."""

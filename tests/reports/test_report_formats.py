@@ -89,7 +89,7 @@ def test_json_is_one_array_of_objects() -> None:
     assert count == 2**53 + 1
 
 
-def test_all_formats_have_the_same_rows() -> None:
+def test_all_formats_have_same_rows() -> None:
     made = session()
     text = reports.render("prclog", made, now=NOW)
     printed = sum(line.startswith((">>", "00:59")) for line in text.split("\n"))

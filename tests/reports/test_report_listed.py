@@ -50,7 +50,7 @@ def test_listing_report_prints_listed_rows(name: str, printed: Callable[[str], t
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(set(definition.names()) - set(NAMES)))
-def test_every_report_of_a_listing_has_rows(
+def test_every_report_of_listing_has_rows(
     name: str, printed: Callable[[str], tuple[str, str]], sim_session: Session
 ) -> None:
     if NOTHING in reports.render(name, sim_session):
@@ -73,7 +73,7 @@ def test_published_listing_is_printed_unchanged() -> None:
     assert entry.available
 
 
-def test_only_and_other_formats_work_on_rows_of_listings(sim_session: Session, tmp_path: Path) -> None:
+def test_filters_and_formats_apply_to_listed_rows(sim_session: Session, tmp_path: Path) -> None:
     path = tmp_path / "ustat.txt"
     path.write_text(reports.render("ustat", sim_session), encoding="utf-8")
     with zlens.open(str(path)) as session:

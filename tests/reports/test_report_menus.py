@@ -13,7 +13,7 @@ from zlens.cli import main
 from zlens.errors import QueryError
 
 
-def test_every_menu_leads_to_reports() -> None:
+def test_every_menu_lists_reports() -> None:
     groups = {reports.load_report(name).group for name in reports.names()}
     for menu in menus.menus():
         assert set(menu.groups) <= groups
@@ -23,7 +23,7 @@ def test_every_menu_leads_to_reports() -> None:
         }
 
 
-def test_a_menu_lists_its_reports(capsys: pytest.CaptureFixture[str]) -> None:
+def test_menu_lists_its_reports(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "fcx324"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("CPU pools (FCX324 CPLMENU)\n  cplact ")
@@ -45,7 +45,7 @@ def test_menu_shows_available_reports(tmp_path: Path, capsys: pytest.CaptureFixt
     assert said.count("0 available (no data)") == said.count("\n") - 1 > 0
 
 
-def test_menu_is_not_a_report() -> None:
+def test_menu_is_not_report() -> None:
     with pytest.raises(QueryError, match=r"FCX124 is a menu of reports.*zlens.reports.names"):
         reports.load_report("FCX124")
     assert menus.find("") is None

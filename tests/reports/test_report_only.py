@@ -18,7 +18,7 @@ def session(tmp_path: Path) -> zlens.Session:
 
 
 @pytest.mark.parametrize("format", ["text", "csv", "json", "html"])
-def test_in_every_form(session: zlens.Session, format: str) -> None:
+def test_filters_in_every_format(session: zlens.Session, format: str) -> None:
     whole, part = session.report("prclog", format), session.report("prclog", format, only=["7"])
     assert 0 < part.count("IFL") < whole.count("IFL") / 5
 

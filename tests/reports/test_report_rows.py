@@ -199,13 +199,13 @@ def test_total_weights_rows_by_time() -> None:
     assert "00:02:00   2 >Sum    60.0  30.00" in printed, "half of 60, for half a minute"
 
 
-def test_subjects_are_in_their_order_not_in_that_of_text() -> None:
+def test_subjects_have_natural_order() -> None:
     printed = lines_of({"system": [system("A")], "cpu": [cpu("A", 3, i, 1.0) for i in (10, 9, 2, 0)]})
     means = [line.split()[1] for line in printed if line.startswith(">>Mean>>") and "IFL" in line]
     assert means == ["0", "2", "9", "10"]
 
 
-def test_a_block_for_each_system() -> None:
+def test_block_for_each_system() -> None:
     session = FakeSession(
         {
             "system": [system("B", release="7.3.0"), system("A"), system("C")],
@@ -277,7 +277,7 @@ def test_report_without_systems_names_records() -> None:
     assert "No system in this input" in reports.render(report(), session, "html", now=NOW)
 
 
-def test_folded_in_a_terminal_only() -> None:
+def test_columns_are_folded_only_in_terminal() -> None:
     tables = {"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0)]}
     narrow = body(FakeSession(tables), report(), 30)
     assert narrow[:7] == [

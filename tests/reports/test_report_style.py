@@ -120,7 +120,7 @@ def test_floats_are_those_of_python(value: float) -> None:
     st.integers(5, 12),
     st.integers(0, 3),
 )
-def test_a_number_fits_and_is_the_number(value: float, width: int, decimals: int) -> None:
+def test_printed_number_fits_and_is_exact(value: float, width: int, decimals: int) -> None:
     text = _native.number_text(value, width, decimals)
     assert len(text) <= width
     assert not text.startswith(("0.", "-0."))

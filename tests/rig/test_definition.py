@@ -59,7 +59,7 @@ def test_invalid_rig_file_is_rejected(tmp_path: Path, text: str, says: str) -> N
     assert raised.value.cure or raised.value.expected
 
 
-def test_a_solver_without_that_number(tmp_path: Path) -> None:
+def test_solver_without_requested_number(tmp_path: Path) -> None:
     rig = definition.load(write(tmp_path, EQUAL.replace("users.allocation", "users.alocation")))
     with pytest.raises(
         errors.ScenarioError, match=r"users.alocation is not in the solver's answer.*users.allocation"
@@ -89,6 +89,6 @@ def test_runs_of_cases_policies_and_controls(tmp_path: Path) -> None:
     assert (first.values["processors"], first.values["simulation"]["seed"]) == ({"CP": 1}, 1)
 
 
-def test_an_unknown_name() -> None:
+def test_unknown_rig_name() -> None:
     with pytest.raises(errors.QueryError, match=r"no scenario 'unequal'.*unequal-shares"):
         definition.find("unequal")

@@ -80,7 +80,7 @@ def test_error_text_of_each_interface() -> None:
     assert error.text_for(Wording.for_web_ui).endswith("; Reports lists them")
 
 
-def test_parts_of_a_sentence() -> None:
+def test_wording_placeholders() -> None:
     text = wording.sentence(
         "{setting} or {other}", setting=wording.phrase("set", what="a=1"), other="nothing"
     )

@@ -61,7 +61,7 @@ def test_system_fills_follow_its_inputs(demo_folder):
     assert not {"guest", "device"} & fills["ZLZ1"]
 
 
-def test_a_system_of_two_sources_is_answered_by_one(demo_folder, serve_over):
+def test_system_of_two_sources_is_answered_by_one(demo_folder, serve_over):
     """The first of the schema, or the one that is asked for."""
     files = [str(demo_folder / name) for name in (demo.SMF_NAME, demo.RMF_NAME)]
     with zlens.open(files) as session, serve_over(session, files) as served:
@@ -105,7 +105,7 @@ def test_sql_response_has_requested_rows(served):
     assert len(found["rows"][0][0]) == 10_003
 
 
-def test_whole_numbers_that_a_browser_would_round_are_text(served):
+def test_large_integers_are_sent_as_text(served):
     query = "SELECT 9007199254740993 AS large, 5 AS small, 'nan'::DOUBLE AS none, true AS flag"
     assert told(served.post("sql", query=query))["rows"] == [["9007199254740993", 5, None, True]]
 
@@ -139,7 +139,7 @@ def test_report_response_equals_cli(served, form):
     assert found["text"] == served.session.report("prclog", form)
 
 
-def test_a_report_as_tables_has_the_rows_of_its_json(served):
+def test_report_tables_equal_json(served):
     table = told(served.get("report", name="prclog", format="table"))
     own = json.loads(served.session.report("prclog", "json"))
     [shown] = table["tables"]
@@ -154,7 +154,7 @@ def test_a_report_as_tables_has_the_rows_of_its_json(served):
     assert any("ZLDEMO" in fact for fact in table["facts"])
 
 
-def test_a_report_of_a_window_and_of_some_subjects(served):
+def test_report_of_window_and_of_some_subjects(served):
     window = {"from": "2010-03-09T07:40:00Z", "to": "2010-03-09T07:45:00Z", "only": "0"}
     rows = told(served.get("report", name="prclog", format="table", **window))["tables"][0]["rows"]
     assert {row[1] for row in rows if row[0] == "interval"} == {
@@ -212,7 +212,7 @@ def test_refused_stream_has_error_status(served):
     assert "NOBODY" in refused.json()["error"]["message"]
 
 
-def test_a_stage_that_fails_is_the_last_line(serve_over, demo_files, monkeypatch):
+def test_failing_stage_is_last_line(serve_over, demo_files, monkeypatch):
     def failing(session, **_):
         yield FindingsResult(session)
         raise QueryError("the second stage fails", cure="nothing")
@@ -225,7 +225,7 @@ def test_a_stage_that_fails_is_the_last_line(serve_over, demo_files, monkeypatch
     assert last["error"]["message"] == "the second stage fails"
 
 
-def test_findings_are_those_of_the_session(served):
+def test_findings_are_those_of_session(served):
     found = told(served.get("findings"))
     own = served.session.findings()
     assert [one["rule"] for one in found["rows"]] == [one.rule.id for one in own.rows]
@@ -264,7 +264,7 @@ def test_every_model_answers_its_example(served, name):
     assert told(served.get("model", model=name))["example"] == example
 
 
-def test_a_sweep_and_a_setting(served):
+def test_sweep_and_setting(served):
     example = models.find("shares").EXAMPLE
     asked = {"model": "shares", "scenario": example}
     user = models.find("shares").EXAMPLE.partition('name = "')[2].partition('"')[0]
@@ -290,7 +290,7 @@ def aggregated(served, **asked):
     return [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]], found
 
 
-def test_ratios_are_those_of_the_sums(served):
+def test_ratios_are_those_of_sums(served):
     [row], found = aggregated(served, table="load", columns=["busy_pct", "tv", "online"])
     busy, tv, online = served.session.sql(
         "SELECT sum(busy_pct * online * seconds) / sum(online * seconds), "
@@ -330,7 +330,7 @@ def test_largest_guests_are_first(served):
     assert least[0]["cpu_s_total"] <= rows[-1]["cpu_s_total"]
 
 
-def test_buckets_add_up_to_the_window(served):
+def test_buckets_add_up_to_window(served):
     asked = {"table": "cpu", "columns": ["busy_pct"], "where": {"cpu_id": 0}, "by": ["cpu_id"]}
     rows, found = aggregated(served, **asked, buckets=5)
     assert 1 < len(rows) <= 6
@@ -359,7 +359,7 @@ def test_shares_are_of_all_rows(served):
     assert again.columns == found["columns"]
 
 
-def test_shares_of_buckets_are_of_the_bucket(served):
+def test_shares_of_buckets_are_of_bucket(served):
     asked = {"table": "guest", "columns": {"cpu_s": ["share"]}, "by": ["userid"]}
     rows, _ = aggregated(served, **asked, buckets=3)
     added: dict[float, float] = {}
@@ -475,7 +475,7 @@ def test_announced_columns_are_materialized_together(fresh):
     assert fresh._wanted["device"] == (count, wanted)
 
 
-def test_a_system_of_one_source_is_not_grouped_by_it(served):
+def test_single_source_is_not_grouped(served):
     """Grouping millions of rows by what all of them have takes as long as adding them."""
     asked = {"table": "cpu", "columns": ["busy_pct", "user_pct"], "by": ["cpu_id"]}
     every, plain = aggregated(served, **asked)
@@ -503,7 +503,7 @@ def test_text_values_stay_text(served):
     assert told(served.post("rows", table="guest", columns=["cpu_pct"], where=where))["rows"] == []
 
 
-def test_rows_are_those_of_the_measure(served):
+def test_rows_are_those_of_measure(served):
     asked = {"table": "event", "columns": ["time", "kind", "subject"], "system": "ZLDEMO"}
     found = told(served.post("rows", **asked))
     own = served.session.sql("SELECT time, kind, subject FROM event ORDER BY time").rows
@@ -584,7 +584,7 @@ def test_wrong_aggregates(served, asked, said):
     assert said in response.text
 
 
-def test_rules_that_apply_are_counted_by_system(demo_files, serve_over):
+def test_applicable_rules_are_counted_per_system(demo_files, serve_over):
     """Counters of one system do not make rules apply to another."""
     paths = [str(demo_files[0]), str(demo_files[-1])]
     with zlens.open(paths) as session, serve_over(session, paths) as served:

@@ -64,7 +64,7 @@ def test_cluster_is_requested_by_name(serve_over, demo_folder):
     assert response.json()["error"]["expected"] == "a cluster of this input: ZLSSI"
 
 
-def test_a_machine_has_its_partitions_by_hour(served):
+def test_machine_has_its_partitions_by_hour(served):
     answer = data(served.get("machine", name="2097-D3E01"))
     assert (answer["unit"], answer["explain"]) == ("%", "partition.phys_total_pct")
     partitions = {
@@ -84,7 +84,7 @@ def test_a_machine_has_its_partitions_by_hour(served):
     assert "2097-D3E01" in refused.json()["error"]["expected"]
 
 
-def test_trends_are_those_of_the_study(served, demo_folder, tmp_path):
+def test_trends_are_those_of_study(served, demo_folder, tmp_path):
     answer = data(served.get("trend", shifts="early = 08:00-09:00; late=09:00-10:00"))["answer"]
     (tmp_path / "data").symlink_to(demo_folder / "zldemo.monwrite")
     shift = {"early": "08:00-09:00", "late": "09:00-10:00"}
@@ -97,7 +97,7 @@ def test_trends_are_those_of_the_study(served, demo_folder, tmp_path):
 
 
 @pytest.mark.parametrize("shifts", ["prime", "=08:00-09:00", "prime=noon", "prime="])
-def test_a_wrong_shift_is_refused(served, shifts):
+def test_invalid_shift_is_rejected(served, shifts):
     response = served.get("trend", shifts=shifts)
     assert response.status_code == 400
     assert "Mon-Fri 08:00-17:00" in response.json()["error"]["expected"]

@@ -191,7 +191,7 @@ def test_query_of_removed_data_is_repeated(served: Served, newer: bool) -> None:
     assert changing.asked == 1
 
 
-def test_many_clients_get_the_newest_event(served: Served) -> None:
+def test_many_clients_get_newest_event(served: Served) -> None:
     """Those that come late or are slow get the newest one, not all of them."""
     clients = iterations(200, 10)
     served.pass_by(3)

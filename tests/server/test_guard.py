@@ -18,7 +18,7 @@ def request(path="/api/v1/schema", method="GET", peer="127.0.0.1", **headers):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8017", "localhost", "LOCALHOST:9000", "[::1]:8017"])
-def test_hosts_that_are_this_machine(host):
+def test_local_hosts_are_allowed(host):
     assert Guard().check_request(request(host=host)) is None
 
 
@@ -37,11 +37,11 @@ def test_hosts_that_are_this_machine(host):
         "localhost:99999",
     ],
 )
-def test_hosts_that_are_not(host):
+def test_other_hosts_are_refused(host):
     assert Guard().check_request(request(host=host)).kind == "Host"
 
 
-def test_a_request_names_one_host():
+def test_request_names_one_host():
     assert Guard().check_request(Request("GET", "/", {})).kind == "Host"
     assert Guard().check_request(Request("GET", "/", {"host": ["localhost", "localhost"]})).kind == "Host"
 
@@ -54,13 +54,13 @@ def test_ip_host_requires_token():
     assert guard.check_request(request(host="evil.example:8017", **shown)).kind == "Host"
 
 
-def test_origin_is_the_host():
+def test_origin_is_host():
     assert Guard().check_request(request(origin="http://127.0.0.1:8017")) is None
     for other in ("http://127.0.0.1:8018", "http://evil.example", "null", "http://127.0.0.1", "", "file://"):
         assert Guard().check_request(request(origin=other)).kind == "Origin"
 
 
-def test_requests_of_other_sites_are_refused():
+def test_cross_site_requests_are_refused():
     assert Guard().check_request(request(sec_fetch_site="cross-site")).kind == "Origin"
     assert Guard().check_request(request(sec_fetch_site="same-site")).kind == "Origin"
     assert Guard().check_request(request(sec_fetch_site="same-origin")) is None
@@ -102,7 +102,7 @@ def test_token_is_read_from_header_or_cookie():
     assert guard.check_request(request(cookie="zlens=" + "é;" * 10)).status == 401
 
 
-def test_a_wrong_token_sets_no_cookie():
+def test_wrong_token_sets_no_cookie():
     guard = Guard(frozenset(), TOKEN)
     for token in ("", "wrong", TOKEN + "x", TOKEN[:-1], "é" * 20):
         assert guard.session_cookie(token) is None
@@ -136,7 +136,7 @@ def test_login_requires_own_origin():
 PUBLIC = PublicUrl.read("https://Perf.example:443/zlens/")
 
 
-def test_a_public_address():
+def test_public_address():
     assert (PUBLIC.origin, PUBLIC.path, str(PUBLIC)) == (
         "https://perf.example",
         "/zlens",
@@ -173,7 +173,7 @@ def test_invalid_public_address_is_rejected(text):
         PublicUrl.read(text)
 
 
-def test_the_proxy_names_the_user():
+def test_proxy_names_user():
     proxy = Proxy.read("X-Forwarded-User", ["10.1.2.0/24", "::1"])
     guard = Guard(public=PUBLIC, proxy=proxy)
     named = {"x_forwarded_user": "MAIER", "host": "perf.example"}

@@ -17,7 +17,7 @@ def happened(served):
     return data(served.get("peak", system="ZLDEMO"))
 
 
-def test_the_busiest_interval_is_that_of_the_laboratory(served, happened):
+def test_busiest_interval_equals_laboratory(served, happened):
     end = interval_choice.choose_interval(served.session, "ZLDEMO", None)
     assert happened["busiest"]["to"] == end.timestamp()
     for model in ("shares", "partitions"):
@@ -28,7 +28,7 @@ def test_the_busiest_interval_is_that_of_the_laboratory(served, happened):
     assert happened["busiest"]["value"] == pytest.approx(99.78, abs=0.01)
 
 
-def test_usual_is_the_median_and_the_peak_is_half_way_above_it(served, happened):
+def test_peak_is_above_half_way_from_median(served, happened):
     [row] = served.session.sql("SELECT median(busy_pct) FROM load").rows
     assert happened["busiest"]["usual"] == pytest.approx(row[0])
     half = (happened["busiest"]["value"] + happened["busiest"]["usual"]) / 2
@@ -86,6 +86,6 @@ def test_correlations_with_busy(served):
     assert short["rows"] == []
 
 
-def test_an_unknown_system_is_an_error(served):
+def test_unknown_system_is_error(served):
     for name in ("peak", "correlations"):
         assert served.get(name, system="NOSUCH").json()["error"]["message"] == "no system is named 'NOSUCH'"

@@ -305,7 +305,7 @@ def test_removed_input_is_reported(demo_files, serve_over, tmp_path):
         assert served.post("sql", query="SELECT 1").status_code == 200
 
 
-def test_a_scenario_names_no_file(served, tmp_path):
+def test_web_scenario_cannot_name_files(served, tmp_path):
     (tmp_path / "x").write_text("secret")
     for asked in (
         {"scenario": f'processors = 2\ndata = "{tmp_path}/x"'},
@@ -332,7 +332,7 @@ def test_internal_error_is_one_line(served, monkeypatch):
     assert "secret" not in str(error)
 
 
-def test_commands_that_do_not_serve_import_no_server():
+def test_other_commands_do_not_import_server():
     code = (
         "import sys; from importlib import import_module; from keyword import iskeyword\n"
         "from zlens.cli.parser import COMMANDS\n"
@@ -342,7 +342,7 @@ def test_commands_that_do_not_serve_import_no_server():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_local_times_without_a_zone_are_a_problem_but_no_damage(demo_files, serve_over):
+def test_local_times_are_problem_but_not_damage(demo_files, serve_over):
     path = next(str(file) for file in demo_files if file.suffix == ".xml")
     with zlens.open(path) as session, serve_over(session, [path]) as served:
         problems = served.get("problems").json()

@@ -41,7 +41,7 @@ def test_invalid_plan_time_is_error(served):
     assert served.post("plan", at=1e11, set=["weight=1"]).json()["error"]["kind"] == "QueryError"
 
 
-def test_a_checked_scenario_names_its_numbers(served):
+def test_checked_scenario_names_its_numbers(served):
     example = models.find("queueing").EXAMPLE
     found = told(served.post("solve", model="queueing", scenario=example, check=True))
     by_path = {one["path"]: one for one in found["numbers"]}
@@ -69,7 +69,7 @@ def test_integer_columns_are_marked(served):
     ]
 
 
-def test_a_comparison_is_saved_as_one_page(served):
+def test_comparison_is_saved_as_one_page(served):
     half = "2010-03-09T08:00:00Z"
     sides = {"base": {"to": half}, "others": [{"from": half}]}
     page = told(served.post("compare", format="html", **sides))["html"]

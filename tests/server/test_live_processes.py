@@ -148,7 +148,7 @@ def solve(served: Program, stations: int, id: str | None = None) -> httpx.Respon
 
 
 @pytest.mark.long
-def test_a_scenario_has_the_limits_of_a_query(growing: Growing) -> None:
+def test_scenario_has_limits_of_query(growing: Growing) -> None:
     monitor = growing.served.process.pid
     before = resident(monitor)
     error = error_of([solve(growing.served, 2000)])
@@ -170,7 +170,7 @@ def test_live_query_ends_on_disconnect(growing: Growing) -> None:
 
 
 @pytest.mark.long
-def test_processes_of_earlier_intervals_end_with_their_files(growing: Growing) -> None:
+def test_workers_end_with_their_files(growing: Growing) -> None:
     earlier: set[int] = set()
     for _ in range(iterations(3, 2)):
         assert growing.served.sql("SELECT count(*) FROM d0r2").status_code == 200

@@ -16,7 +16,7 @@ def place(demo_files):
         yield Workspace(session, paths)
 
 
-def test_reports_name_the_systems_that_they_are_about(place):
+def test_reports_list_their_systems(place):
     systems = {report["name"]: report["systems"] for report in schema.answer(place, {})["reports"]}
     assert systems["user"] == ["ZLDEMO", "ZLSIM"]
     assert systems["prclog"] == ["ZLDEMO", "ZLSIM", "ZLZ1"]

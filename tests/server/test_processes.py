@@ -155,7 +155,7 @@ def test_killed_worker_leaves_others_running(demo_files: list[Path]) -> None:
 
 
 @pytest.mark.long
-def test_fifty_clients_lose_nothing_and_memory_stays_flat(served: Program) -> None:
+def test_fifty_clients_get_answers_in_constant_memory(served: Program) -> None:
     queries = [
         ("SELECT count(*) FROM load", 200),
         ("SELECT * FROM cpu ORDER BY busy_pct DESC LIMIT 100", 200),

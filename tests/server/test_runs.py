@@ -69,7 +69,7 @@ def test_invalid_rig_results_are_rejected(tmp_path: Path, text: str):
         RigRuns(str(tmp_path)).results()
 
 
-def test_only_files_in_the_folder_are_read(tmp_path: Path, demo_folder: Path):
+def test_only_files_in_folder_are_read(tmp_path: Path, demo_folder: Path):
     outside = demo_folder / "zlzos.smf"
     run = {"name": "1", "files": [str(outside)], "throughput": None}
     found = {"scenarios": [{"name": "a", "policies": [{"runs": [run]}]}]}
@@ -79,7 +79,7 @@ def test_only_files_in_the_folder_are_read(tmp_path: Path, demo_folder: Path):
         RigRuns(str(tmp_path)).files("a/1")
 
 
-def test_a_run_stays_open_while_others_are_opened(
+def test_run_stays_open_while_others_are_opened(
     folder: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     base = str(demo_folder / "zlzos.smf")

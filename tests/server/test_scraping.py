@@ -38,7 +38,7 @@ def test_metrics_are_computed_once_per_interval(served: Served, monkeypatch: pyt
     assert served.client.get("/metrics").content == page
 
 
-def test_only_get(served: Served) -> None:
+def test_scrape_allows_only_get(served: Served) -> None:
     answer = served.client.post("/metrics", json={})
     assert answer.status_code == 405
     assert answer.headers["allow"] == "GET, HEAD"
@@ -46,9 +46,7 @@ def test_only_get(served: Served) -> None:
     assert served.client.post("/healthz", json={}).status_code == 405
 
 
-def test_metrics_need_the_token_and_health_does_not(
-    serve_over: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_metrics_need_token_and_health_does_not(serve_over: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zlens.server.metrics.render", lambda *_, **__: b"what else is tested\n")
     with serve_over(empty_session(), [], Guard(token=TOKEN)) as served:
         assert served.client.get("/metrics").status_code == 401
@@ -64,7 +62,7 @@ def test_metrics_need_the_token_and_health_does_not(
             assert served.client.get(path, headers={"host": "evil.example"}).status_code == 403
 
 
-def test_without_an_interval_it_is_not_ready(serve_over: Serve) -> None:
+def test_server_without_interval_is_not_ready(serve_over: Serve) -> None:
     with serve_over(empty_session(), []) as served:
         answer = served.client.get("/readyz")
         assert (answer.status_code, answer.text) == (503, "no interval yet\n")

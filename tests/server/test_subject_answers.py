@@ -114,7 +114,7 @@ def test_owners_sum_use_of_subjects(one: Subject, places: dict[str, Workspace]) 
         )
 
 
-def test_a_share_is_of_all_subjects(places: dict[str, Workspace]) -> None:
+def test_share_is_of_all_subjects(places: dict[str, Workspace]) -> None:
     found = rows(places["guest"], table="guest", by=["userid"], columns={"cpu_s": ["share"]})
     assert sum(row["cpu_s_share"] or 0 for row in found) == pytest.approx(100)
 

@@ -211,7 +211,7 @@ def test_incompatible_serve_options_are_rejected(options, message, demo_files, c
     assert message in capsys.readouterr().err
 
 
-def test_stale_socket_is_replaced_and_one_in_use_is_not(tmp_path: Path, demo_files, capsys):
+def test_stale_socket_is_replaced(tmp_path: Path, demo_files, capsys):
     """One that a killed server has left is replaced; one that somebody listens on, or a file, is not."""
     from zlens.cli import main
 

@@ -49,9 +49,7 @@ def two_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workspace, "MANY_SYSTEMS", 2)
 
 
-def test_answers_for_a_system_are_the_same(
-    made: Path, serve_over: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_for_system_are_same(made: Path, serve_over: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     def answers() -> list[object]:
         with zlens.open(made) as session, serve_over(session, [str(made)]) as served:
             responses = [
@@ -93,7 +91,7 @@ def test_request_opens_only_its_system(made: Path, two_are_many: None) -> None:
         whole.close()
 
 
-def test_a_narrow_window_of_all_systems_names_no_files_of_others(made: Path, two_are_many: None) -> None:
+def test_narrow_window_opens_only_its_files(made: Path, two_are_many: None) -> None:
     with zlens.open(made) as session:
         whole = Workspace(session, [str(made)])
         with whole.open_narrow("SECOND", None, None) as own:

@@ -65,7 +65,7 @@ def scenario(**user: object) -> dict[str, object]:
     }
 
 
-def test_the_demo_fills_every_report_of_a_zvm_system(
+def test_demo_fills_every_report_of_zvm_system(
     demo_files: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     systems = [str(path) for path in demo_files if path.suffix == ".monwrite"]
@@ -74,7 +74,7 @@ def test_the_demo_fills_every_report_of_a_zvm_system(
     assert {line.split()[0] for line in lines if "no data" in line} == ELSEWHERE
 
 
-def test_a_member_names_its_cluster_and_the_others(member: Session) -> None:
+def test_member_names_its_cluster_and_others(member: Session) -> None:
     assert member.sql("SELECT cluster FROM role.ssi").rows == [("ZLSSI",)]
     ends = "SELECT end_point, other_node FROM role.isfc_end_point"
     assert member.sql(ends).rows == [("00000001", "ZVM2")]
@@ -128,7 +128,7 @@ def test_linux_guest_has_own_and_stolen_time(member: Session) -> None:
     assert rows[1][3] == pytest.approx(0, abs=1)
 
 
-def test_a_load_average_nears_the_number_of_runnable_processors(member: Session) -> None:
+def test_load_average_approaches_runnable_processors(member: Session) -> None:
     loads = dict(
         member.sql("SELECT userid, arg_max(load, interval_end) FROM role.linux_guest GROUP BY 1").rows
     )
@@ -145,7 +145,7 @@ def test_linux_guest_counts_port_and_function_traffic(member: Session) -> None:
     assert received == pytest.approx(((8 + 3) * CPU_S["LINUX1"] + 2 * CPU_S["OTHER"]) * MIB, rel=1e-4)
 
 
-def test_a_linux_guest_has_the_memory_that_it_uses(member: Session) -> None:
+def test_linux_guest_memory_equals_use(member: Session) -> None:
     memory = "SELECT DISTINCT userid, total, total - free FROM role.linux_guest_memory ORDER BY userid"
     assert member.sql(memory).rows == [
         (userid, 4096 * 2**20, pytest.approx(4096 * 2**20 / 2)) for userid in ("LINUX1", "LINUX2")

@@ -65,7 +65,7 @@ def test_pool_use_equals_member_use(recorded: Session) -> None:
     assert all(pool == member > 0 for pool, member in rows)
 
 
-def test_instructions_of_a_system_are_those_of_its_processors(recorded: Session) -> None:
+def test_system_instructions_equal_processors(recorded: Session) -> None:
     rows = recorded.sql(
         "WITH dispatched AS (SELECT interval_end, sum(sytprp_pfxrunci) AS n FROM d0r2 GROUP BY 1), "
         "simulated AS (SELECT interval_end, sum(sytsyp_plsprvis) AS n FROM d0r1 GROUP BY 1) "

@@ -52,7 +52,7 @@ SHARES: dict[str, Any] = {
 }
 
 
-def test_shares_are_a_machine_of_dedicated_cores() -> None:
+def test_shares_are_machine_of_dedicated_cores() -> None:
     found = lowered(SHARES)
     assert found["machine"]["types"] == ["CP", "IFL"]
     assert found["machine"]["type_codes"] == [0, 3]
@@ -95,7 +95,7 @@ PARTITIONS: dict[str, Any] = {
 }
 
 
-def test_vertical_cores_are_those_of_the_solver() -> None:
+def test_vertical_cores_are_those_of_solver() -> None:
     found = lowered(PARTITIONS)
     p1, p2 = (one["shares"][0] for one in found["partitions"])
     # 6.88 cores on 12: IBM, z/VM 6.4 Performance, 6 Vh, 1 Vm, 5 Vl.
@@ -144,7 +144,7 @@ def test_limits_in_msu_are_cores() -> None:
         lowered(values)
 
 
-def test_two_threads_where_the_mode_has_them() -> None:
+def test_threads_follow_smt_mode() -> None:
     values = tomllib.loads(EXAMPLE)
     values["processors"]["CP"] = 1
     values["partition"][0]["smt"] = "SMT-2"
@@ -181,7 +181,7 @@ def test_stations_are_users_without_cost() -> None:
     assert system["cp"]["dispatch_user_us"] == system["cp"]["lock_hold_us"] == 0
 
 
-def test_bursts_of_requests_are_those_of_the_solver() -> None:
+def test_bursts_of_requests_are_those_of_solver() -> None:
     values = example("aliases")
     values["device"][0] |= {"bursts": "chance", "burst": 1.5}
     [system] = lowered(values)["systems"]
@@ -226,7 +226,7 @@ def test_paging_throttles_relocations() -> None:
     assert "sim_relocation_throttle" not in listed
 
 
-def test_a_history_is_the_height_of_the_demand() -> None:
+def test_history_scales_demand() -> None:
     values = example("unparking")
     del values["used"]
     values["history"] = [400, 800]
@@ -240,7 +240,7 @@ def test_a_history_is_the_height_of_the_demand() -> None:
 
 
 @pytest.mark.parametrize(("excess", "physical", "demand"), [(0, 20, 22), (100, 21, 22), (250, 23, 72)])
-def test_the_rest_of_a_machine_leaves_the_excess(excess: int, physical: int, demand: float) -> None:
+def test_other_partitions_leave_excess(excess: int, physical: int, demand: float) -> None:
     """Own are 19 cores and 78 %; others have what is left of whole cores, and want that less the excess."""
     values = example("unparking") | {"excess": excess}
     del values["partition"], values["weight"]
@@ -276,7 +276,7 @@ def test_references_are_lowered_to_indexes() -> None:
     assert [volume["device"] for volume in system["volumes"]] == [0x200, 0x201, 0x300]
 
 
-def test_a_time_without_a_zone_is_in_that_of_the_scenario() -> None:
+def test_time_without_zone_uses_scenario_zone() -> None:
     def start(**given: Any) -> int:
         return int(lowered(SHARES | {"simulation": given})["start_tod"])
 
@@ -291,7 +291,7 @@ def test_a_time_without_a_zone_is_in_that_of_the_scenario() -> None:
 # Constants ----------------------------------------------------------------------------------------
 
 
-def test_constants_that_a_scenario_uses_are_listed_once() -> None:
+def test_used_constants_are_listed_once() -> None:
     ready = run.prepare(SHARES | {"cp": {"slice": 3.0}})
     listed = {one.name: one for one in ready.constants}
     assert len(listed) == len(ready.constants)
@@ -305,7 +305,7 @@ def test_constants_that_a_scenario_uses_are_listed_once() -> None:
     assert not {"crowded_from", "soft_limits", "sim_miss", "sim_relocation_cpu"} & listed.keys()
 
 
-def test_every_constant_of_the_simulator_is_used() -> None:
+def test_every_constant_of_simulator_is_used() -> None:
     used: set[str] = set()
     for name in simulation.SIMULATED:
         used |= {one.name for one in run.prepare(example(name)).constants}
@@ -387,13 +387,13 @@ def test_inconsistent_scenario_is_rejected(change: str, says: str) -> None:
     assert raised.value.cure or raised.value.expected
 
 
-def test_shares_of_parts_of_a_processor() -> None:
+def test_shares_of_parts_of_processor() -> None:
     values = SHARES | {"processors": {"CP": 2.5, "IFL": 2}}
     with pytest.raises(ScenarioError, match=r"processors.CP is 2.5; expected whole processors"):
         run.prepare(values)
 
 
-def test_a_closed_class_without_customers() -> None:
+def test_closed_class_without_customers() -> None:
     values = example("queueing")
     values["class"][0]["customers"] = 0
     assert models.solve("queueing", values)
@@ -401,7 +401,7 @@ def test_a_closed_class_without_customers() -> None:
         run.prepare(values)
 
 
-def test_an_error_has_its_line() -> None:
+def test_scenario_error_has_line() -> None:
     text = EXAMPLE.replace("cores = 6", "cores = 0")
     line = text.splitlines().index("cores = 0") + 1
     with pytest.raises(ScenarioError) as raised:

@@ -52,7 +52,7 @@ def test_both_record_formats_give_same_results(tmp_path: Path) -> None:
         assert session.sql("SELECT count(core_busy_pct) FROM core").rows == [(0,)]
 
 
-def test_records_and_fields_of_other_releases_are_left_out() -> None:
+def test_records_of_other_releases_are_omitted() -> None:
     plans = {one["record"]: one for one in writer_plans.writer_plan(_native.simulated_records(), "5.3")}
     for name, plan in plans.items():
         old = [one for one in layouts.layouts(name) if (one.pack, one.release) == (layouts.BUILTIN, "5.3")]
@@ -101,7 +101,7 @@ def test_returning_processor_counts_from_zero(tmp_path: Path) -> None:
     assert [count for (count,) in online] == [6, 5, 6]
 
 
-def test_an_unknown_release_is_an_error() -> None:
+def test_unknown_release_is_error() -> None:
     with pytest.raises(ScenarioError, match=r'records is "6\.2"; expected one of "5\.3"'):
         zlens.simulate(example(records="6.2"), "none")
 

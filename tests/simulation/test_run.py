@@ -59,7 +59,7 @@ def test_seed_determines_records(tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes() != third.read_bytes()
 
 
-def test_runs_are_the_seeds_after_the_first(tmp_path: Path) -> None:
+def test_runs_are_seeds_after_first(tmp_path: Path) -> None:
     done = zlens.simulate(machine(), tmp_path / "m.data", seed=5, runs=2)
     assert [one.seed for one in done] == [5, 6]
     assert [one.files["ZVM1"] for one in done] == [str(tmp_path / f"m-00{n}.data") for n in (1, 2)]
@@ -127,7 +127,7 @@ def test_ignored_interrupt_stays_ignored(fake: Fake, tmp_path: Path) -> None:
     assert done.complete
 
 
-def test_another_thread_may_simulate(fake: Fake, tmp_path: Path) -> None:
+def test_simulation_in_other_thread(fake: Fake, tmp_path: Path) -> None:
     done: list[Any] = []
     work = threading.Thread(target=lambda: done.extend(zlens.simulate(machine(), tmp_path / "m.data")))
     work.start()
@@ -141,7 +141,7 @@ def test_progress_is_in_simulated_seconds(fake: Fake, tmp_path: Path) -> None:
     assert told == [(10, 20, "simulating")]
 
 
-def test_progress_counts_the_seconds_that_were_simulated() -> None:
+def test_progress_counts_simulated_seconds() -> None:
     scenario = json.dumps(run.prepare(machine()).lowered.scenario)
     told: list[float] = []
     _native.simulate(scenario, {}, lambda seconds: told.append(seconds) is None)
@@ -160,14 +160,14 @@ def test_failed_simulation_leaves_no_file(fake: Fake, tmp_path: Path) -> None:
     assert (tmp_path / "m.data").read_bytes() == b"before"
 
 
-def test_records_need_a_file(tmp_path: Path) -> None:
+def test_records_need_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this is a folder"):
         zlens.simulate(machine(), tmp_path)
     with pytest.raises(InputError, match="not a regular file"):
         zlens.simulate(machine(), "/dev/null")
 
 
-def test_the_summary_counts_per_second(tmp_path: Path) -> None:
+def test_summary_counts_per_second(tmp_path: Path) -> None:
     ready = run.prepare(machine())
     done = run.simulate([ready], str(tmp_path / "m.data"))
     answer = tables.summary(ready, done)

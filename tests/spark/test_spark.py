@@ -87,7 +87,7 @@ def test_rows_are_those_of_one_process(spark: Any, made: Path, table: str) -> No
         assert rows(found.collect()) == rows(answer.rows)
 
 
-def test_files_are_an_input_too(spark: Any, demo_folder: Path) -> None:
+def test_spark_reads_files(spark: Any, demo_folder: Path) -> None:
     reader = spark.read.format("zlens").option("table", "load").option("system", "ZLSIM")
     found = reader.option("from", "2024-05-14 10:00").load(str(demo_folder))
     assert found.count() == 30

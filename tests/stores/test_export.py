@@ -150,7 +150,7 @@ def test_killed_export_duplicates_nothing(form: str, parts: list[str], tmp_path:
     assert exported_rows(base, form, "cpu") == of_lake(made, "cpu")
 
 
-def test_one_export_writes_at_a_time(parts: list[str], tmp_path: Path) -> None:
+def test_exports_do_not_run_concurrently(parts: list[str], tmp_path: Path) -> None:
     made, base = tmp_path / "lake", tmp_path / "out"
     lake.add(parts[:1], made)
     stores.export(made, base, "parquet", tables=["load"])

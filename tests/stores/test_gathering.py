@@ -81,7 +81,7 @@ def files(made: Path, options: Options | None = None) -> list[str]:
     return found
 
 
-def test_all_systems_are_read_from_one_file(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_consolidated_systems_are_read_from_one_file(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [path] = files(made)
     assert "system=" not in path
     found = rows(made)
@@ -102,7 +102,7 @@ def test_all_systems_are_read_from_one_file(made: Path, monkeypatch: pytest.Monk
         ],
     ),
 )
-def test_options_choose_the_same_rows(made: Path, options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_choose_same_rows(made: Path, options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
     if options.systems:
         assert ("system=" not in files(made, options)[0]) == (len(options.systems) >= 3)
     assert rows(made, options=options) == apart(made, monkeypatch, options)

@@ -70,7 +70,7 @@ def has_rows(session: Session, name: str) -> bool:
 
 
 @pytest.mark.long
-def test_means_over_any_buckets_are_those_of_the_rows(demo_lake: Path) -> None:
+def test_means_over_any_buckets_are_those_of_rows(demo_lake: Path) -> None:
     compared = 0
     with zlens.open(demo_lake, options=Options(source=ALL)) as session:
         for name, columns in averaged():
@@ -93,7 +93,7 @@ def test_means_over_any_buckets_are_those_of_the_rows(demo_lake: Path) -> None:
     assert compared > iterations(100, 50)
 
 
-def test_a_bucket_has_totals_means_and_last_values(demo_lake: Path) -> None:
+def test_bucket_has_totals_means_and_last_values(demo_lake: Path) -> None:
     with zlens.open(demo_lake) as session:
         for name, columns in averaged():
             if not has_rows(session, name):
@@ -359,7 +359,7 @@ def test_measures_are_removed_with_data(parts: list[str], tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-def test_a_day_ends_in_local_time(tmp_path: Path, few_measures: None) -> None:
+def test_day_ends_in_local_time(tmp_path: Path, few_measures: None) -> None:
     """The clock of LAKETEST is an hour ahead: its day ends at 23:00 UTC."""
     first = write(tmp_path / "0.data", piece(range(13 * 60 - 3, 13 * 60 + 3)))
     made = tmp_path / "lake"

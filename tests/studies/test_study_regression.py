@@ -76,7 +76,7 @@ def test_zvm_64_performance_outlying_workload() -> None:
     assert any("0.520, is mostly due to outliers" in note for note in answer.notes)
 
 
-def test_ratios_are_those_of_the_runs() -> None:
+def test_ratios_are_those_of_runs() -> None:
     pair = {
         "name": "a",
         "base": {"etr": 100.0, "busy": 80.0, "processors": 4},
@@ -112,14 +112,14 @@ def test_as_published_rounds_busy() -> None:
         (1.051, 1.0, "better"),
     ],
 )
-def test_the_criterion_is_five_percent(etrr: float, itrr: float, verdict: str) -> None:
+def test_criterion_is_five_percent(etrr: float, itrr: float, verdict: str) -> None:
     """ "z/VM Performance Update": results are within usual 5% regression criteria."""
     answer = study([{"name": "a", "etrr": etrr, "itrr": itrr}])
     assert by_name(answer.table("pairs"))["a"]["verdict"] == verdict
     assert answer.figure("worse") == (verdict == "worse")
 
 
-def test_a_workload_that_fell_far_is_an_outlier_too() -> None:
+def test_large_decrease_is_outlier() -> None:
     names = pairs_of([*around(1.0, 0.02, 20), 0.5], [1.0] * 21)
     rows = study(names).table("pairs")
     assert rows.column("outlier") == [False] * 20 + [True]
@@ -131,13 +131,13 @@ def test_a_workload_that_fell_far_is_an_outlier_too() -> None:
     assert "The mean ETR ratio is not within 5 % of 1." in low.notes
 
 
-def test_the_criterion_may_be_another() -> None:
+def test_criterion_is_configurable() -> None:
     answer = study([{"name": "a", "etrr": 0.93}], criterion=10)
     assert by_name(answer.table("pairs"))["a"]["verdict"] == "within"
     assert "regression_criterion" not in [one.name for one in answer.assumptions]
 
 
-def test_one_ratio_of_the_two_is_enough() -> None:
+def test_one_ratio_of_two_is_enough() -> None:
     answer = study([{"name": "a", "etrr": 0.9}, {"name": "b", "itrr": 1.2}])
     assert answer.table("pairs").column("verdict") == ["worse", "better"]
     assert answer.table("summary").column("pairs") == [1, 1]
@@ -206,7 +206,7 @@ def test_invalid_pairs_are_rejected(pair: dict[str, Any], words: str) -> None:
         study([pair])
 
 
-def test_a_name_is_one_pairs() -> None:
+def test_pair_names_are_unique() -> None:
     with pytest.raises(ScenarioError, match=r'pair\[2\]\.name is "a" again'):
         study([{"name": "a", "etrr": 1.0}] * 2)
     with pytest.raises(ScenarioError, match="pair is a list of 0"):
@@ -236,7 +236,7 @@ RATIOS = st.lists(st.floats(0.01, 100), min_size=1, max_size=40)
 
 
 @given(RATIOS)
-def test_spread_is_that_of_statistics(values: list[float]) -> None:
+def test_spread_agrees_with_statistics_module(values: list[float]) -> None:
     found = ratio_spread(values)
     assert found.mean == pytest.approx(statistics.mean(values))
     assert found.geometric == pytest.approx(statistics.geometric_mean(values))
@@ -258,7 +258,7 @@ def test_outlier_scores_are_symmetric(values: list[float]) -> None:
         assert score == pytest.approx(-other, abs=1e-3, rel=1e-3)
 
 
-def test_scores_of_a_normal_distribution_are_standard_deviations() -> None:
+def test_normal_outlier_scores_are_deviations() -> None:
     normal = statistics.NormalDist(0, 0.1)
     values = [math.exp(normal.inv_cdf((at + 0.5) / 2001)) for at in range(2001)]
     found = outlier_scores(values)

@@ -70,7 +70,7 @@ def test_eighty_logical_processors_paging(table: str, run: str) -> None:
 
 
 @pytest.mark.parametrize(("table", "run"), PAGED_RUNS)
-def test_eighty_logical_processors_instructions_per_transaction(table: str, run: str) -> None:
+def test_eighty_logical_processors_instructions(table: str, run: str) -> None:
     """CPU time x 5.208 GHz / CPI, within 0.4 %: the speed of a z14 is no line of the tables."""
     runs = runs_of(table)
     for one in runs:
@@ -165,7 +165,7 @@ def test_falling_itr_is_noted() -> None:
     assert "From 2 to 4 cores the ITR falls." in study(runs).notes
 
 
-def test_efficiency_finds_the_vswitch() -> None:
+def test_efficiency_finds_vswitch() -> None:
     efficiency = study(runs_of("table 4"), factors=CAF).table("scaling").column("efficiency")
     assert efficiency == pytest.approx([1, 1.04, 1.03, 0.97, 0.81], abs=0.013)
 
@@ -197,7 +197,7 @@ def test_factor_origin_is_noted() -> None:
     assert not any("polated" in note for note in study(runs_of("table 8"), factors=CAF).notes)
 
 
-def test_factors_of_a_machine_of_the_catalog() -> None:
+def test_factors_of_machine_of_catalog() -> None:
     own, known = (
         study(runs_of("table 4"), factors=CAF),
         study(runs_of("table 4"), machine="z14-m05"),
@@ -208,7 +208,7 @@ def test_factors_of_a_machine_of_the_catalog() -> None:
         study(runs_of("table 4"), machine="z14-m06")
 
 
-def test_factors_as_linux_has_them() -> None:
+def test_factors_from_linux() -> None:
     runs = [{"name": "a", "processors": 1, "itr": 10.0}, {"name": "b", "processors": 2, "itr": 19.0}]
     answer = study(runs, adjustments=[61_669])
     assert answer.table("scaling").column("expected") == pytest.approx([1, 2 * 61_669 / 65_536])
@@ -248,7 +248,7 @@ def test_no_expectation_beyond_factors() -> None:
 # The scalability law --------------------------------------------------------------------------------
 
 
-def test_the_law_of_a_curve_that_obeys_it() -> None:
+def test_usl_of_exact_curve() -> None:
     def law(n: int) -> float:
         return 100 * n / (1 + 0.03 * (n - 1) + 0.0004 * n * (n - 1))
 
@@ -310,7 +310,7 @@ def test_smt_performance_threads(run: str) -> None:
         )
 
 
-def test_smt_performance_slower_threads_are_not_all_of_it() -> None:
+def test_smt_performance_slower_threads() -> None:
     """Raw CPU per transaction grew 1.965 times, of which slower threads make 1.23: 1.60 is something else."""
     answer = study(serialization(), relative=True)
     found = rows(answer, "threads")

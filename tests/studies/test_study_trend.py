@@ -27,7 +27,7 @@ def series(values: list[float], first: str = "2026-01-01", **keys: Any) -> Answe
 
 
 @given(st.lists(st.floats(0, 100), min_size=10, max_size=60))
-def test_growth_is_that_of_theil_and_sen(values: list[float]) -> None:
+def test_growth_is_theil_sen_slope(values: list[float]) -> None:
     # scipy rounds the place of its bounds to the nearest pair; ours are those around it.
     x = [float(at) for at in range(len(values))]
     line = fit_growth(x, values, 10)
@@ -38,7 +38,7 @@ def test_growth_is_that_of_theil_and_sen(values: list[float]) -> None:
     assert line.high >= expected.high_slope - 1e-9
 
 
-def test_a_straight_line_meets_the_limit_on_its_day() -> None:
+def test_straight_line_meets_limit_on_its_day() -> None:
     answer = series([50 + 0.5 * day for day in range(40)], limit=90)
     [row] = answer.table("growth").rows
     day = dt.date(2026, 1, 1) + dt.timedelta(days=80)
@@ -106,9 +106,7 @@ def test_partial_hour_is_completed(tmp_path: Path, few_measures: None) -> None:
 
 
 @pytest.mark.long
-def test_hours_of_a_lake_are_the_same_from_its_measures(
-    demo_folder: Path, tmp_path: Path, few_measures: None
-) -> None:
+def test_trend_from_rollups_equals_intervals(demo_folder: Path, tmp_path: Path, few_measures: None) -> None:
     made = tmp_path / "lake"
     lake.add([demo_folder], made)
 
@@ -195,6 +193,6 @@ def test_wrong_files(values: dict[str, Any], message: str) -> None:
         ("nothing", "x", "nothing is not a measure with one row per system and interval"),
     ],
 )
-def test_columns_without_a_mean_by_system(demo_files: list[Path], table: str, column: str, said: str) -> None:
+def test_columns_without_mean_by_system(demo_files: list[Path], table: str, column: str, said: str) -> None:
     with zlens.open(demo_files[0]) as session, pytest.raises(QueryError, match=said):
         hourly_values(session, table, [column])
