@@ -266,7 +266,7 @@ def test_unknown_report_is_reported_before_input(capsys: pytest.CaptureFixture[s
     assert "zlens report user INPUT --only LNX*" in run(capsys, "report", "FCX112 lnx*")[2]
 
 
-def test_sql_forms(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path) -> None:
+def test_sql_formats(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path) -> None:
     base = ["sql", str(rmf_file), "-q", QUERY, *ZONE]
     status, out, _ = run(capsys, *base)
     assert status == 0

@@ -269,7 +269,7 @@ def test_waterfall_without_transactions_is_of_busy() -> None:
 @pytest.mark.parametrize(
     ("form", "value"), [("new/base", 1.25), ("base/new", 0.8), ("percent", 25.0), ("points", 0.5)]
 )
-def test_forms(form: str, value: float) -> None:
+def test_comparison_formats(form: str, value: float) -> None:
     sides = [
         side("a", {CPU_TX: 0.002, "load.busy_pct": 40.0}),
         side("b", {CPU_TX: 0.0025, "load.busy_pct": 50.0}),

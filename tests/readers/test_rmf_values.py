@@ -13,7 +13,7 @@ from zlens.readers.rmf import values
 
 
 @given(st.integers(0, 360_000_000), st.sampled_from(".:"))
-def test_durations_are_exact_in_every_form(ms: int, dot: str) -> None:
+def test_durations_are_exact_in_every_format(ms: int, dot: str) -> None:
     seconds, rest = divmod(ms, 1000)
     hours, minutes, second = seconds // 3600, seconds // 60 % 60, seconds % 60
     assert values.milliseconds(f"{hours:02}{dot}{minutes:02}{dot}{second:02}{dot}{rest:03}") == ms

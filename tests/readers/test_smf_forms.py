@@ -125,7 +125,7 @@ class TestForms:
     # In blocks these have an S where monitor data translated to ASCII have one.
     @example(lengths=[40, 24, 24], size=70, seed=26)
     @settings(max_examples=iterations(40, 12), deadline=None)
-    def test_any_records_in_any_form(
+    def test_any_records_in_any_format(
         self, tmp_path_factory: pytest.TempPathFactory, lengths: list[int], size: int, seed: int
     ) -> None:
         generator = draws(seed)

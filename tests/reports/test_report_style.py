@@ -170,7 +170,7 @@ def test_non_numbers_are_blank() -> None:
 
 
 @given(st.characters(categories=("L", "M", "N", "P", "S", "Z", "Cc", "Cf", "Co")))
-def test_unprintable_character_is_question_mark(character: str) -> None:
+def test_unprintable_character_is_replaced(character: str) -> None:
     """Those assigned in Python's version of Unicode; Rust may know more of them."""
     printed = cell(f"a{character}b", "ppd")
     assert printed == f"a{character if character.isprintable() else '?'}b"

@@ -75,7 +75,7 @@ def test_slow_request_header_times_out(served, monkeypatch):
                 ended = True
 
 
-def test_kept_connection_survives_header_timeout(served, monkeypatch):
+def test_reused_connection_survives_header_timeout(served, monkeypatch):
     monkeypatch.setattr(TimeoutProtocol, "arrival_s", 0.5)
     with httpx.Client(base_url=served.address, timeout=60) as client:
         assert client.get("/api/v1/running").status_code == 200

@@ -77,7 +77,7 @@ def test_shares_are_machine_of_dedicated_cores() -> None:
     assert system["pools"] == [{"name": "P", "kind": 1, "limithard_pct": None, "capacity": 0.5}]
 
 
-def test_limithard_100_is_no_limit() -> None:
+def test_limithard_100_sets_no_limit() -> None:
     pool = {"name": "P", "type": "IFL", "limithard": 100}
     [found] = lowered(SHARES | {"pool": [pool]})["systems"][0]["pools"]
     assert found["limithard_pct"] is None

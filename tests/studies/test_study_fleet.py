@@ -39,7 +39,7 @@ def test_fleet_mean_equals_intervals(demo_folder: Path) -> None:
         assert (member.at, member.busiest) == max(member.hours, key=lambda hour: hour[1])
 
 
-def test_two_spans_are_compared(demo_folder: Path) -> None:
+def test_two_time_ranges_are_compared(demo_folder: Path) -> None:
     first, second = (at("2010-03-09T07:00"), at("2010-03-09T08:00")), (at("2010-03-09T08:00"), None)
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
         [early] = fleet.members(session, first)
