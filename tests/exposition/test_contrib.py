@@ -32,7 +32,7 @@ def test_promtool_accepts_configuration() -> None:
 
 
 def test_collector_scrapes_like_prometheus(tmp_path: Path) -> None:
-    """Its Prometheus receiver gets a configuration of Prometheus; test_scraping.py runs the Collector."""
+    """Its Prometheus receiver has a Prometheus configuration; test_server_metrics.py runs the Collector."""
     lines = _text("opentelemetry/collector.yaml").splitlines()
     start = lines.index("    config:") + 1
     length = next(at for at, line in enumerate(lines[start:]) if line and not line.startswith("      "))
@@ -60,7 +60,7 @@ def test_contrib_files_use_default_port(name: str) -> None:
 
 
 def test_address_for_pcp_is_one_line() -> None:
-    """pmdaopenmetrics takes one address from a file whose name ends in .url; test_scraping.py runs it."""
+    """pmdaopenmetrics reads one address from a file named *.url; test_server_metrics.py runs it."""
     assert _text("pcp/zlens.url") == f"http://127.0.0.1:{DEFAULT_PORT}{METRICS}\n"
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import zlens
 from readers.test_linux_counters import metrics, opened
-from readers.test_linux_forms import NAMES, Counts, lshwc_json, lshwc_pairs
+from readers.test_linux_formats import NAMES, Counts, lshwc_json, lshwc_pairs
 from samples import needs, sample
 from zlens.readers.linux.counters import form_of
 

@@ -13,7 +13,7 @@ fn frame(kind: FrameKind, sequence: u64, payload: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_frame_has_the_bytes_that_the_receiver_expects() {
-    // The same as tests/live/test_wire.py has.
+    // The same as tests/live/test_protocol.py has.
     let bytes = frame(FrameKind::Data, 0x0102_0304_0506_0708, b"abc");
     let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(text, "5a46030100000003010203040506070886e64c6e616263");

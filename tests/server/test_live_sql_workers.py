@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from server_process import Program, program
-from test_processes import DEAF, in_background, is_running
+from test_sql_workers import DEAF, in_background, is_running
 
 from iterations import iterations, quick_subset
 from monwrite_builder import beginning

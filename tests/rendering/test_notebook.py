@@ -11,7 +11,7 @@ import pytest
 
 import zlens
 
-NOTEBOOKS = sorted((Path(__file__).parents[1] / "examples").glob("*.ipynb"))
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "examples").glob("*.ipynb"))
 
 
 class Cells(HTMLParser):
