@@ -54,7 +54,7 @@ LAYERS = (
 FACTS = "facts"
 
 
-def room(path: Path) -> str:
+def package_of(path: Path) -> str:
     first = path.relative_to(SOURCES).parts[0]
     return "zlens" if first == "__init__.py" else first.removesuffix(".py")
 
@@ -86,20 +86,20 @@ def of_name(module: str) -> Iterator[str]:
         yield below[0] if below and below[0] else "zlens"
 
 
-def rooms(source: str, path: Path) -> set[str]:
+def imported_packages(source: str, path: Path) -> set[str]:
     package = ("zlens", *path.relative_to(SOURCES).parent.parts)
-    return {*imported(ast.parse(source), package)} - {room(path)}
+    return {*imported(ast.parse(source), package)} - {package_of(path)}
 
 
 def upward(source: str, path: Path) -> list[str]:
     """Rooms that a module imports and that are not below its own."""
-    allowed = LAYERS[: LAYERS.index(room(path))]
-    return sorted(one for one in rooms(source, path) if one not in allowed)
+    allowed = LAYERS[: LAYERS.index(package_of(path))]
+    return sorted(one for one in imported_packages(source, path) if one not in allowed)
 
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_packages_import_only_lower_layers(name: str) -> None:
-    paths = [path for path in SOURCES.rglob("*.py") if room(path) == name]
+    paths = [path for path in SOURCES.rglob("*.py") if package_of(path) == name]
     assert paths or name == "_native"
     for path in paths:
         # The root's own lazy imports are spelled f"zlens.{home}".
@@ -107,7 +107,7 @@ def test_packages_import_only_lower_layers(name: str) -> None:
 
 
 def test_every_package_has_layer() -> None:
-    there = {room(path) for path in SOURCES.rglob("*.py")}
+    there = {package_of(path) for path in SOURCES.rglob("*.py")}
     assert there - {*LAYERS} == set()
     assert not [*(SOURCES / FACTS).rglob("*.py")]
 

@@ -173,7 +173,7 @@ def circles(graph: dict[Module, set[Module]]) -> list[list[Module]]:
     return sorted(sorted(group) for group in groups if group)
 
 
-def rooms(graph: dict[Module, set[Module]]) -> dict[Module, set[Module]]:
+def package_graph(graph: dict[Module, set[Module]]) -> dict[Module, set[Module]]:
     """The same for the folders directly below a crate; a file beside them is a room of its own."""
     merged: dict[Module, set[Module]] = {}
     for user, used in graph.items():
@@ -189,7 +189,7 @@ def _name(module: Module) -> str:
 def faults(folder: Path) -> Iterator[str]:
     graph = arrows(folder)
     # The root only declares and re-exports; nothing may be defined there that a module uses.
-    for kind, what in (("modules", graph), ("rooms", rooms(graph))):
+    for kind, what in (("modules", graph), ("rooms", package_graph(graph))):
         for circle in circles(what):
             yield f"{kind} use each other: {', '.join(map(_name, circle))}"
     for user, used in graph.items():

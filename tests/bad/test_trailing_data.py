@@ -20,7 +20,7 @@ def parts(demo_files: list[Path]) -> dict[str, bytes]:
     return {"monwrite": monwrite, "rmf": rmf, "smf": smf, "gzip": gzip.compress(smf)}
 
 
-def told(path: Path) -> list[Problem]:
+def trailing_problems(path: Path) -> list[Problem]:
     with zlens.open(path) as session:
         return [problem for problem in session.problems if problem.kind == "section"]
 
@@ -42,7 +42,7 @@ def test_trailing_data_is_reported_with_command(
     made = parts(demo_files)
     path = tmp_path / "both"
     path.write_bytes(made[first] + made[second])
-    (problem,) = told(path)
+    (problem,) = trailing_problems(path)
     start, size = len(made[first]), len(made[second])
     assert problem.offset == start
     assert f"the skipped bytes {start:,} to {start + size:,} are {what};" in problem.detail
@@ -58,7 +58,7 @@ def test_trailing_text_is_reported(demo_files: list[Path], tmp_path: Path) -> No
     path = tmp_path / "both"
     share = b"q share lnx1\nUSER LNX1    : RELATIVE SHARE = 100\n"
     path.write_bytes(demo_files[0].read_bytes() + share * 100)
-    (problem,) = told(path)
+    (problem,) = trailing_problems(path)
     assert "are z/VM console text;" in problem.detail
 
 
@@ -70,7 +70,7 @@ def test_leading_data_is_reported(demo_files: list[Path], tmp_path: Path) -> Non
     made = parts(demo_files)
     path = tmp_path / "both"
     path.write_bytes(made["rmf"] + made["monwrite"])
-    (problem,) = told(path)
+    (problem,) = trailing_problems(path)
     assert "are an RMF Postprocessor XML report" in problem.detail
     assert f"head -c {len(made['rmf'])} > OTHER" in problem.detail
 
@@ -100,7 +100,7 @@ def test_data_after_compressed_dump_is_reported(
     made["zip"] = archive(made["smf"])
     path = tmp_path / "both"
     path.write_bytes(made[first] + made[second])
-    (problem,) = told(path)
+    (problem,) = trailing_problems(path)
     start, size = len(made[first]), len(made[second])
     assert problem.offset == start
     assert f"the bytes {start:,} to {start + size:,}, which are not read, are {what};" in problem.detail
@@ -111,13 +111,13 @@ def test_trailing_data_within_gzip_is_reported(demo_files: list[Path], tmp_path:
     made = parts(demo_files)
     path = tmp_path / "both.gz"
     path.write_bytes(made["gzip"] + gzip.compress(made["monwrite"]))
-    (problem,) = told(path)
+    (problem,) = trailing_problems(path)
     assert f"the unpacked bytes {len(made['smf']):,} to " in problem.detail
     assert "are MONWRITE data" in problem.detail
     # Two dumps of one format are read as one.
     half = len(made["smf"])
     path.write_bytes(made["gzip"] + gzip.compress(made["smf"][:half]))
-    assert told(path) == []
+    assert trailing_problems(path) == []
 
 
 def test_bytes_after_zip_archive_are_reported(demo_files: list[Path], tmp_path: Path) -> None:
@@ -134,10 +134,10 @@ def test_concatenated_archives_are_reported(demo_files: list[Path], tmp_path: Pa
     path = tmp_path / "both.zip"
     first = archive(made["smf"])
     path.write_bytes(first + archive(made["smf"]))
-    (problem,) = told(path)
+    (problem,) = trailing_problems(path)
     assert f"the bytes up to {len(first):,} are another ZIP archive" in problem.detail
     path.write_bytes(first)
-    assert told(path) == []
+    assert trailing_problems(path) == []
 
 
 def test_damage_is_not_reported_as_trailing_file(demo_files: list[Path], tmp_path: Path) -> None:
@@ -145,4 +145,4 @@ def test_damage_is_not_reported_as_trailing_file(demo_files: list[Path], tmp_pat
     data[400_000:500_000] = bytes(100_000)
     path = tmp_path / "damaged"
     path.write_bytes(data + bytes(10_000))
-    assert told(path) == []
+    assert trailing_problems(path) == []

@@ -214,7 +214,7 @@ def row(minute: int, seconds: float | None = 60.0, **values: object) -> dict[str
     return head | values
 
 
-def asked(
+def aggregated(
     table: str, rows: Sequence[dict[str, object]], *columns: str, by: Sequence[str] = (), told: str = ""
 ) -> list[tuple[object, ...]]:
     measure = measures.load_measure(table)
@@ -238,14 +238,14 @@ def test_response_times_weigh_by_all_operations() -> None:
         row(1, device="1000", rate=10.0, measured_rate=10.0, resp_s=0.001, serv_s=0.001),
         row(2, 120.0, device="1000", rate=30.0, measured_rate=5.0, resp_s=0.003, serv_s=0.002),
     ]
-    [(response, service)] = asked("device", rows, "resp_s", "serv_s", by=["device"])
+    [(response, service)] = aggregated("device", rows, "resp_s", "serv_s", by=["device"])
     assert response == pytest.approx((600 * 0.001 + 3600 * 0.003) / 4200)
     assert service == pytest.approx((600 * 0.001 + 600 * 0.002) / 1200)
 
 
 def test_speed_is_cycles_over_time() -> None:
     rows = [row(1, cpu_type="CP", cycles=10**10, ghz=5.0), row(2, cpu_type="CP", cycles=10**10, ghz=2.0)]
-    [(speed,)] = asked("cpumf_type", rows, "ghz", by=["cpu_type"])
+    [(speed,)] = aggregated("cpumf_type", rows, "ghz", by=["cpu_type"])
     assert speed == pytest.approx(20 / 7)
 
 
@@ -255,27 +255,27 @@ def test_flagged_intervals_count_only_in_totals() -> None:
         row(2, 300.0, userid="A", cpu_s=150.0, cpu_pct=50.0, flag="gap"),
         row(3, 10.0, userid="A", cpu_s=9.0, cpu_pct=90.0, flag="short"),
     ]
-    assert asked("guest", rows, "cpu_s", "cpu_pct", by=["userid"]) == [(165.0, 10.0)]
+    assert aggregated("guest", rows, "cpu_s", "cpu_pct", by=["userid"]) == [(165.0, 10.0)]
     for told in ("max", "min", "p50", "p95"):
-        assert asked("guest", rows, "cpu_pct", by=["userid"], told=told) == [(10.0,)]
+        assert aggregated("guest", rows, "cpu_pct", by=["userid"], told=told) == [(10.0,)]
 
 
 def test_sum_with_null_part_is_null() -> None:
     first = row(1, userid="A")
     known = row(2, userid="A", cpu_s=6.0, virtual_s=5.0)
-    assert asked("guest", [first, known], "cpu_s", by=["userid"]) == [(6.0,)]
+    assert aggregated("guest", [first, known], "cpu_s", by=["userid"]) == [(6.0,)]
     broken = row(3, userid="A", virtual_s=5.0)
-    assert asked("guest", [first, known, broken], "cpu_s", "virtual_s", by=["userid"]) == [(None, 10.0)]
+    assert aggregated("guest", [first, known, broken], "cpu_s", "virtual_s", by=["userid"]) == [(None, 10.0)]
 
 
 def test_subjects_are_aggregated_before_time() -> None:
     """The rate of two devices is their sum in each interval, also where one is there for a part of them."""
     rows = [row(m, device="1000", rate=10.0, read_pct=50.0) for m in (1, 2)]
     rows += [row(1, device="1001", rate=30.0, read_pct=90.0)]
-    [(rate, read)] = asked("device", rows, "rate", "read_pct")
+    [(rate, read)] = aggregated("device", rows, "rate", "read_pct")
     assert rate == pytest.approx((40 + 10) / 2)
     assert read == pytest.approx((10 * 50 + 30 * 90 + 10 * 50) / 50)
-    assert asked("device", rows, "rate", told="max") == [(40.0,)]
+    assert aggregated("device", rows, "rate", told="max") == [(40.0,)]
 
 
 def test_subjects_are_weighted_by_their_time() -> None:
@@ -287,10 +287,10 @@ def test_subjects_are_weighted_by_their_time() -> None:
             row(1, 30.0, device="1001", rate=20.0),
             row(1, 180.0, device="1002", rate=1.0),
         ]
-        assert asked("device", rows, "rate", "seconds") == [(pytest.approx(10 + 10 + 3), 60)]
+        assert aggregated("device", rows, "rate", "seconds") == [(pytest.approx(10 + 10 + 3), 60)]
         # Among those that are there for half of it, a part is the whole; one without a length is there.
-        assert asked("device", rows[1:2], "rate") == [(20.0,)]
-        assert asked("device", [row(1, None, device="1003", rate=2.0), rows[1]], "rate") == [(22.0,)]
+        assert aggregated("device", rows[1:2], "rate") == [(20.0,)]
+        assert aggregated("device", [row(1, None, device="1003", rate=2.0), rows[1]], "rate") == [(22.0,)]
     finally:
         CONNECTION.execute("DELETE FROM interval")
 
@@ -301,22 +301,22 @@ def test_weight_over_subjects_may_differ_from_weight_over_time() -> None:
         row(1, volume="B", area="PAGE", read_rate=20.0, write_rate=10.0, mload_s=0.005),
         row(2, volume="A", area="PAGE", read_rate=5.0, write_rate=0.0, mload_s=0.002),
     ]
-    [(load,)] = asked("paging", rows, "mload_s")
+    [(load,)] = aggregated("paging", rows, "mload_s")
     assert load == pytest.approx((0.004 + 0.002) / 2)
 
 
 def test_device_without_queue_keeps_queue_of_others() -> None:
     rows = [row(1, device="1000", rate=10.0, queued=0.5), row(1, device="0F00", rate=0.0)]
-    assert asked("device", rows, "queued") == [(0.5,)]
+    assert aggregated("device", rows, "queued") == [(0.5,)]
     rows.append(row(1, device="1001", rate=5.0))
-    assert asked("device", rows, "queued") == [(None,)]
+    assert aggregated("device", rows, "queued") == [(None,)]
 
 
 def test_never_merged_columns_are_not_merged() -> None:
     rows = [row(1, zone="all", available=10), row(1, zone="below 2 GB", available=4)]
     with pytest.raises(QueryError, match="different zone are never merged"):
-        asked("storage", rows, "available")
-    assert asked("storage", rows, "available", by=["zone"]) == [(10.0,), (4.0,)]
+        aggregated("storage", rows, "available")
+    assert aggregated("storage", rows, "available", by=["zone"]) == [(10.0,), (4.0,)]
 
 
 def test_pinned_columns_follow_filter() -> None:
@@ -338,22 +338,22 @@ def test_share_is_relative_to_all_subjects() -> None:
         # No difference yet: no part of the whole.
         row(1, userid="C", vcpus=1.0),
     ]
-    shares = asked("guest", rows, "cpu_s", by=["userid"], told="share")
+    shares = aggregated("guest", rows, "cpu_s", by=["userid"], told="share")
     assert sorted(shares, key=str) == [(25.0,), (75.0,), (None,)]
     # A part that is unknown leaves every share so.
     rows.append(row(2, userid="B", cpu_pct=3.0))
-    assert asked("guest", rows, "cpu_s", by=["userid"], told="share") == [(None,)] * 3
+    assert aggregated("guest", rows, "cpu_s", by=["userid"], told="share") == [(None,)] * 3
 
 
 def test_sources_of_one_system_have_separate_rows() -> None:
     rows = [row(1, busy_pct=50.0, online=2.0), {**row(1, busy_pct=40.0, online=2.0), "source": "rmf-xml"}]
-    assert sorted(asked("load", rows, "busy_pct")) == [(40.0,), (50.0,)]
+    assert sorted(aggregated("load", rows, "busy_pct")) == [(40.0,), (50.0,)]
 
 
 def test_mean_without_weight_is_null() -> None:
     rows = [row(1, userid="A", transaction_rate=2.0, cpu_s=1.0), row(2, userid="A", cpu_s=1.0)]
-    assert asked("guest", rows, "transaction_rate", by=["userid"]) == [(None,)]
-    assert asked("guest", rows, "transaction_rate") == [(None,)]
+    assert aggregated("guest", rows, "transaction_rate", by=["userid"]) == [(None,)]
+    assert aggregated("guest", rows, "transaction_rate") == [(None,)]
 
 
 @pytest.mark.long

@@ -33,7 +33,7 @@ def known(record: str, release: str | None) -> list[RecordLayout]:
     return (layouts.sim_layouts(record) if release == SIM else []) or layouts.layouts(record, NOWHERE)
 
 
-def made(seed: int, copies: int = 3, release: str | None = None) -> Records:
+def random_file_records(seed: int, copies: int = 3, release: str | None = None) -> Records:
     """Some records of every layout, each with its own header time."""
     rng = draws(seed)
     found: Records = {}
@@ -103,7 +103,7 @@ def plain(values: Iterable[tuple[str, Any]], types: dict[str, str]) -> dict[str,
 
 @pytest.mark.parametrize(("seed", "release"), [(1, None), (2, None), (3, SIM), (4, SIM)])
 def test_native_and_plain_reading_agree(seed: int, release: str | None, tmp_path: Path) -> None:
-    records = made(seed, release=release)
+    records = random_file_records(seed, release=release)
     file = written(records, tmp_path / "all.monwrite")
     compiled = plans_of(records)
     native = decoder(file, compiled)
@@ -133,7 +133,7 @@ def test_native_and_plain_reading_agree(seed: int, release: str | None, tmp_path
 
 
 def test_columns_equal_decoder_output(tmp_path: Path) -> None:
-    records = made(3, copies=1)
+    records = random_file_records(3, copies=1)
     file = written(records, tmp_path / "all.monwrite")
     compiled = plans_of(records)
     native = decoder(file, compiled)

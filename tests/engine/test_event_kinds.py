@@ -57,7 +57,7 @@ STATEMENTS = [
 
 
 @pytest.fixture
-def asked(demo_files: list[Path]) -> Iterator[Session]:
+def open_session(demo_files: list[Path]) -> Iterator[Session]:
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
         yield opened
 
@@ -78,16 +78,16 @@ def every(demo_files: list[Path]) -> Iterator[Session]:
 
 @pytest.mark.parametrize(("query", "kinds"), quick_subset(8, STATEMENTS, several=True))
 def test_result_does_not_depend_on_known_event_kinds(
-    query: str, kinds: object, asked: Session, every: Session
+    query: str, kinds: object, open_session: Session, every: Session
 ) -> None:
-    assert Counter(asked.sql(query).rows) == Counter(every.sql(query).rows)
+    assert Counter(open_session.sql(query).rows) == Counter(every.sql(query).rows)
 
 
 @pytest.mark.parametrize(("query", "kinds"), quick_subset(8, STATEMENTS, several=True))
 def test_only_selected_event_kinds_are_read(
-    query: str, kinds: object, asked: Session, monkeypatch: pytest.MonkeyPatch
+    query: str, kinds: object, open_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiler = asked.engine._store.compiler
+    compiler = open_session.engine._store.compiler
     seen: list[set[str] | None] = []
     events = compiler._events
 
@@ -96,25 +96,25 @@ def test_only_selected_event_kinds_are_read(
         return events(wanted, of)
 
     monkeypatch.setattr(compiler, "_events", spied)
-    asked.sql(query).rows  # noqa: B018
+    open_session.sql(query).rows  # noqa: B018
     assert seen
     assert all(of == ({VARY, "logon"} if kinds == 2 else kinds) for of in seen)
 
 
-def test_resets_are_read_only_if_selected(asked: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resets_are_read_only_if_selected(open_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    for source in asked.sources:
+    for source in open_session.sources:
 
         def resets(source=source, found=source.resets):
             looked.append(source.name)
             return found()
 
         monkeypatch.setattr(source, "resets", resets)
-    assert asked.sql(f"SELECT * FROM event WHERE kind = '{VARY}'").rows
-    asked.engine.prepare_queries([f"SELECT system FROM event WHERE kind = '{VARY}'"])
-    assert asked.engine.run_together([f"SELECT system FROM event WHERE kind IN ('{VARY}')"]) != [[]]
+    assert open_session.sql(f"SELECT * FROM event WHERE kind = '{VARY}'").rows
+    open_session.engine.prepare_queries([f"SELECT system FROM event WHERE kind = '{VARY}'"])
+    assert open_session.engine.run_together([f"SELECT system FROM event WHERE kind IN ('{VARY}')"]) != [[]]
     assert not looked
-    asked.sql("SELECT * FROM event WHERE kind = 'counters were reset'").rows  # noqa: B018
+    open_session.sql("SELECT * FROM event WHERE kind = 'counters were reset'").rows  # noqa: B018
     assert looked
 
 

@@ -55,7 +55,7 @@ def random_load(chosen: random.Random, count: int, missing: float) -> Minutes:
     return minutes
 
 
-def asked(peak: Session) -> tuple[int, int, int]:
+def selected_intervals(peak: Session) -> tuple[int, int, int]:
     """The first and last minute that the session has, and how many."""
     ends = [end for (end,) in peak.sql("SELECT interval_end FROM load ORDER BY 1").rows]
     first, last = ((end - START) // dt.timedelta(minutes=1) for end in (ends[0], ends[-1]))
@@ -71,7 +71,7 @@ def test_busiest_complete_window(seed: int) -> None:
     # One stretch is whole, whatever is drawn.
     minutes[120 : 120 + length] = [busy or 0.2 for busy in minutes[120 : 120 + length]]
     first, last = brute(minutes, length)
-    assert asked(opened(minutes, Options(peak_minutes=length))) == (first, last, length)
+    assert selected_intervals(opened(minutes, Options(peak_minutes=length))) == (first, last, length)
 
 
 @pytest.mark.parametrize("seed", range(iterations(20, 3)))
@@ -126,7 +126,7 @@ def test_only_selected_minutes_count() -> None:
     start, end = (f"{START + dt.timedelta(minutes=minute):%Y-%m-%d %H:%M}" for minute in (99, 199))
     options = Options(peak_minutes=30, start=parse_time_spec(start), end=parse_time_spec(end), utc=True)
     first, last = brute(minutes[100:200], 30)
-    assert asked(opened(minutes, options)) == (100 + first, 100 + last, 30)
+    assert selected_intervals(opened(minutes, options)) == (100 + first, 100 + last, 30)
 
 
 def test_data_shorter_than_window() -> None:
@@ -135,7 +135,7 @@ def test_data_shorter_than_window() -> None:
     with pytest.raises(QueryError) as caught:
         opened(minutes, Options(peak_minutes=60)).sql("SELECT count(*) FROM load")
     assert str(caught.value) == "SYSA has no 60 minutes without a gap; expected a peak of 29 minutes or less"
-    assert asked(opened(minutes, Options(peak_minutes=29))) == (21, 49, 29)
+    assert selected_intervals(opened(minutes, Options(peak_minutes=29))) == (21, 49, 29)
 
 
 def test_counters_have_all_intervals_of_peak(demo_folder: Path) -> None:

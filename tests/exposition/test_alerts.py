@@ -27,7 +27,7 @@ RULES = Path(__file__).parents[2] / "contrib" / "prometheus" / "rules.yml"
 
 
 @pytest.fixture(scope="module")
-def made() -> list[alerts.PrometheusAlert]:
+def built_alerts() -> list[alerts.PrometheusAlert]:
     """From all rules, each of which is compiled."""
     return [*alerts.alerts()]
 
@@ -64,21 +64,25 @@ def test_alert_file_is_current() -> None:
         ),
     ],
 )
-def test_alert_conditions(made: list[alerts.PrometheusAlert], rule: str, prefix: str, expr: str) -> None:
-    [found] = [one.expr for one in made if (one.rule.id, one.prefix) == (rule, prefix)]
+def test_alert_conditions(
+    built_alerts: list[alerts.PrometheusAlert], rule: str, prefix: str, expr: str
+) -> None:
+    [found] = [one.expr for one in built_alerts if (one.rule.id, one.prefix) == (rule, prefix)]
     assert found == expr
 
 
 @pytest.mark.parametrize("rule", ["CPU-005", "MF-004", "SHR-001", "LGR-001", "RMF-001", "CPU-008"])
-def test_rules_without_plain_threshold_have_no_alert(made: list[alerts.PrometheusAlert], rule: str) -> None:
+def test_rules_without_plain_threshold_have_no_alert(
+    built_alerts: list[alerts.PrometheusAlert], rule: str
+) -> None:
     """Several measures, all intervals, windows, events, roles, and a text that is no label of the value."""
     assert rule in rules.builtin()
-    assert rule not in {one.rule.id for one in made}
+    assert rule not in {one.rule.id for one in built_alerts}
 
 
-def test_heuristic_rules_have_no_alert(made: list[alerts.PrometheusAlert]) -> None:
+def test_heuristic_rules_have_no_alert(built_alerts: list[alerts.PrometheusAlert]) -> None:
     """As findings leave them out: only balances are always checked."""
-    assert all(one.rule.threshold_class != "ours" or one.rule.kind == "balance" for one in made)
+    assert all(one.rule.threshold_class != "ours" or one.rule.kind == "balance" for one in built_alerts)
 
 
 @contextmanager
@@ -112,7 +116,7 @@ def everything(demo_files: list[Path]) -> Iterator[CoreSession]:
 
 @pytest.mark.long
 def test_alerts_agree_with_rules(
-    tmp_path: Path, everything: CoreSession, made: list[alerts.PrometheusAlert]
+    tmp_path: Path, everything: CoreSession, built_alerts: list[alerts.PrometheusAlert]
 ) -> None:
     """Of each alert, also with a threshold that half of the subjects exceed, so that something is found."""
     page = render(everything, openmetrics=False, limits=ExportLimits(None))
@@ -120,7 +124,7 @@ def test_alerts_agree_with_rules(
     sources = exposition.names().sources
     with published(page) as address, started(tmp_path, address) as prometheus:
         answered(prometheus, "zvm_system_online")
-        for alert in made:
+        for alert in built_alerts:
             rule = alert.rule
             selected = ", ".join(repr(source) for source, prefix in sources.items() if prefix == alert.prefix)
             source = f"AND source IN ({selected})" if selected else ""

@@ -29,7 +29,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def made(whole: Path, tmp_path: Path) -> Path:
+def lake_copy(whole: Path, tmp_path: Path) -> Path:
     """A lake whose files are links to the whole one, but for the manifest."""
     for path in whole.rglob("*"):
         target = tmp_path / "lake" / path.relative_to(whole)
@@ -44,8 +44,8 @@ def made(whole: Path, tmp_path: Path) -> Path:
     return tmp_path / "lake"
 
 
-def everything(made: Path) -> None:
-    with zlens.open(made) as session:
+def everything(lake_copy: Path) -> None:
+    with zlens.open(lake_copy) as session:
         session.sql("SELECT * FROM d0r2")
         session.sql("SELECT * FROM problem")
         session.sql("SELECT * FROM inventory")
@@ -53,9 +53,9 @@ def everything(made: Path) -> None:
         session.sql("SELECT * FROM interval")
 
 
-def test_sound_lake_has_no_faults(made: Path) -> None:
-    everything(made)
-    assert lake.check(made).faults == []
+def test_sound_lake_has_no_faults(lake_copy: Path) -> None:
+    everything(lake_copy)
+    assert lake.check(lake_copy).faults == []
 
 
 Change = Callable[[dict[str, Any]], None]
@@ -148,27 +148,27 @@ MANIFEST: list[tuple[Change, str]] = [
 
 
 @pytest.mark.parametrize(("change", "said"), MANIFEST, ids=range(len(MANIFEST)))
-def test_invalid_manifest_value_is_rejected(made: Path, change: Change, said: str) -> None:
-    path = made / "manifest.json"
+def test_invalid_manifest_value_is_rejected(lake_copy: Path, change: Change, said: str) -> None:
+    path = lake_copy / "manifest.json"
     facts = json.loads(path.read_bytes())
     change(facts)
     path.write_text(json.dumps(facts))
-    assert is_lake(made)
+    assert is_lake(lake_copy)
     with pytest.raises(InputError, match=re.escape(said)) as caught:
-        everything(made)
+        everything(lake_copy)
     assert "\n" not in str(caught.value)
     named = str(caught.value.file)
     if "disagree" in said or "0.seam." in said:
-        assert [(fault.kind, fault.path) for fault in lake.check(made).faults] == [("changed", named)]
+        assert [(fault.kind, fault.path) for fault in lake.check(lake_copy).faults] == [("changed", named)]
     else:
         with pytest.raises(InputError, match=re.escape(said)):
-            lake.check(made)
+            lake.check(lake_copy)
     # A seam is read only with its rows.
     if "0.seam." in said:
-        assert lake.contents(made).inputs
+        assert lake.contents(lake_copy).inputs
     else:
         with pytest.raises(InputError, match=re.escape(said)):
-            lake.contents(made)
+            lake.contents(lake_copy)
 
 
 @pytest.mark.parametrize(
@@ -180,12 +180,12 @@ def test_invalid_manifest_value_is_rejected(made: Path, change: Change, said: st
     ],
     ids=["cut", "nested", "infinite"],
 )
-def test_malformed_manifest_is_rejected(made: Path, text: str, said: str) -> None:
-    (made / "manifest.json").write_text(text)
+def test_malformed_manifest_is_rejected(lake_copy: Path, text: str, said: str) -> None:
+    (lake_copy / "manifest.json").write_text(text)
     with pytest.raises(InputError, match=f"manifest.json: {said}"):
-        zlens.open(made)
+        zlens.open(lake_copy)
     with pytest.raises(InputError, match="this is a lake; import files into a lake"):
-        lake.add([made / "manifest.json", made], made)
+        lake.add([lake_copy / "manifest.json", lake_copy], lake_copy)
 
 
 def test_foreign_manifest_is_not_lake(tmp_path: Path) -> None:
@@ -227,13 +227,13 @@ DOCUMENT: list[tuple[Change, str]] = [
 ]
 
 
-def _redo(made: Path, change: Change) -> None:
+def _redo(lake_copy: Path, change: Change) -> None:
     """Change a document and let the manifest list what came of it."""
-    path = made / "manifest.json"
+    path = lake_copy / "manifest.json"
     facts = json.loads(path.read_bytes())
     one = facts["inputs"][0]
     (key,) = one["documents"]
-    told = made / file_names.document_folder(one["sha256"], key) / documents.NAME
+    told = lake_copy / file_names.document_folder(one["sha256"], key) / documents.NAME
     contents = json.loads(told.read_bytes())
     change(contents)
     data = json.dumps(contents).encode()
@@ -243,23 +243,23 @@ def _redo(made: Path, change: Change) -> None:
 
 
 @pytest.mark.parametrize(("change", "said"), DOCUMENT, ids=range(len(DOCUMENT)))
-def test_invalid_document_is_rejected(made: Path, change: Change, said: str) -> None:
-    _redo(made, change)
+def test_invalid_document_is_rejected(lake_copy: Path, change: Change, said: str) -> None:
+    _redo(lake_copy, change)
     with pytest.raises(InputError, match=re.escape(said)) as caught:
-        everything(made)
+        everything(lake_copy)
     assert "\n" not in str(caught.value)
 
 
-def test_replaced_document_is_rejected(made: Path) -> None:
-    told = next(made.rglob(documents.NAME))
+def test_replaced_document_is_rejected(lake_copy: Path) -> None:
+    told = next(lake_copy.rglob(documents.NAME))
     told.write_bytes(told.read_bytes().replace(b"LAKETEST", b"LAKETASTE"))
     with pytest.raises(InputError, match="this is not the file that the manifest lists"):
-        everything(made)
-    assert [(fault.kind, fault.path) for fault in lake.check(made).faults] == [("changed", str(told))]
+        everything(lake_copy)
+    assert [(fault.kind, fault.path) for fault in lake.check(lake_copy).faults] == [("changed", str(told))]
 
 
-def test_lake_check_finds_file_faults(made: Path) -> None:
-    one, two, three, *_ = sorted(made.glob("d*/**/*.parquet"))
+def test_lake_check_finds_file_faults(lake_copy: Path) -> None:
+    one, two, three, *_ = sorted(lake_copy.glob("d*/**/*.parquet"))
     data = one.read_bytes()
     one.unlink()
     one.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
@@ -267,22 +267,22 @@ def test_lake_check_finds_file_faults(made: Path) -> None:
     two.unlink()
     two.write_bytes(data + b"x")
     three.unlink()
-    found = {(fault.kind, fault.path) for fault in lake.check(made).faults}
+    found = {(fault.kind, fault.path) for fault in lake.check(lake_copy).faults}
     assert found == {("changed", str(one)), ("changed", str(two)), ("missing", str(three))}
 
 
-def test_missing_or_invalid_parquet_is_error(made: Path) -> None:
-    paths = sorted(made.glob("d0r2/**/*.parquet"))
+def test_missing_or_invalid_parquet_is_error(lake_copy: Path) -> None:
+    paths = sorted(lake_copy.glob("d0r2/**/*.parquet"))
     paths[0].unlink()
     with (
-        zlens.open(made) as session,
+        zlens.open(lake_copy) as session,
         pytest.raises(InputError, match="cannot be read: No such file") as caught,
     ):
         _ = session.sql("SELECT count(sytprp_pfxutime) FROM d0r2").rows
     assert caught.value.file == str(paths[0])
     assert "\n" not in str(caught.value)
     paths[0].write_bytes(b"PAR1" + b"\0" * 100 + b"PAR1")
-    with zlens.open(made) as session, pytest.raises(InputError, match="this is not the file"):
+    with zlens.open(lake_copy) as session, pytest.raises(InputError, match="this is not the file"):
         _ = session.sql("SELECT count(sytprp_pfxutime) FROM d0r2").rows
 
 
@@ -295,43 +295,43 @@ def swap(one: Path, other: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["swapped", "another size", "the same size"])
-def test_replaced_parquet_file_is_named(made: Path, how: str) -> None:
+def test_replaced_parquet_file_is_named(lake_copy: Path, how: str) -> None:
     """Valid Parquet with the rows of another input, or of nobody: no number of it is shown."""
-    one, other = sorted(made.glob("d0r2/**/*.parquet"))[:2]
+    one, other = sorted(lake_copy.glob("d0r2/**/*.parquet"))[:2]
     if how == "swapped":
         swap(one, other)
     elif how == "another size":
         one.unlink()
-        one.write_bytes(min(made.glob("d1r4/**/*.parquet")).read_bytes())
+        one.write_bytes(min(lake_copy.glob("d1r4/**/*.parquet")).read_bytes())
     else:
         data = bytearray(one.read_bytes())
         at = data.rindex(b"sytprp")
         data[at : at + 6] = b"sytprq"
         one.unlink()
         one.write_bytes(data)
-    with zlens.open(made) as session, pytest.raises(InputError) as caught:
+    with zlens.open(lake_copy) as session, pytest.raises(InputError) as caught:
         _ = session.sql("SELECT sum(busy_pct) FROM cpu").rows
     assert caught.value.file in (str(one), str(other))
     assert "not the file that the manifest lists" in caught.value.message
     assert "lake.check" in (caught.value.cure or "")
     # What does not need the file is answered.
-    with zlens.open(made) as session:
+    with zlens.open(lake_copy) as session:
         assert session.sql("SELECT count(*) FROM interval").rows != [(0,)]
-    assert lake.check(made).faults != []
+    assert lake.check(lake_copy).faults != []
 
 
-def test_import_refuses_lake_with_replaced_file(made: Path, tmp_path: Path) -> None:
-    swap(*[path for path in sorted(made.glob("d0r2/**/*.parquet")) if "edge" not in path.name])
-    before = (made / "manifest.json").read_bytes()
+def test_import_refuses_lake_with_replaced_file(lake_copy: Path, tmp_path: Path) -> None:
+    swap(*[path for path in sorted(lake_copy.glob("d0r2/**/*.parquet")) if "edge" not in path.name])
+    before = (lake_copy / "manifest.json").read_bytes()
     more = write(tmp_path / "more.data", piece(range(2, 9)))
     with pytest.raises(InputError, match="not the file that the manifest lists"):
-        lake.add([more], made)
-    assert (made / "manifest.json").read_bytes() == before
+        lake.add([more], lake_copy)
+    assert (lake_copy / "manifest.json").read_bytes() == before
 
 
-def test_changed_byte_is_read_or_rejected(made: Path) -> None:
+def test_changed_byte_is_read_or_rejected(lake_copy: Path) -> None:
     """Bytes changed by chance: a manifest or an InputError, nothing else."""
-    data = (made / "manifest.json").read_bytes()
+    data = (lake_copy / "manifest.json").read_bytes()
     chance = draws(5)
     for _ in range(iterations(300, 60)):
         changed = bytearray(data)

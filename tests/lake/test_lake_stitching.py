@@ -15,7 +15,7 @@ from zlens import lake
 COLUMNS = "tod, prcmfc_zlcpuad, c0, c0_d, c33_d, c160_d, seconds"
 
 
-def piece(path: Path, minutes: range) -> Path:
+def write_minutes(path: Path, minutes: range) -> Path:
     config = {**made.SIM_CONFIG, "MTRSYS_SYSMTYPE": "3906"}
     groups = [made.configuration(made.START_US + minutes[0] * made.MINUTE_US - 40 * made.S_US, config)]
     for minute in minutes:
@@ -32,7 +32,7 @@ def piece(path: Path, minutes: range) -> Path:
 
 @pytest.mark.parametrize("turned", quick_subset(1, [True, False]))
 def test_differences_at_boundary_equal_one_file(turned: bool, tmp_path: Path) -> None:
-    files = [piece(tmp_path / "a.mon", range(1, 4)), piece(tmp_path / "b.mon", range(4, 7))]
+    files = [write_minutes(tmp_path / "a.mon", range(1, 4)), write_minutes(tmp_path / "b.mon", range(4, 7))]
     query = f"SELECT {COLUMNS} FROM d5r13_counters ORDER BY tod, prcmfc_zlcpuad"
     with zlens.open(files) as session:
         expected = session.sql(query).rows

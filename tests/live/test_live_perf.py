@@ -50,7 +50,7 @@ def printed(form: str, intervals: range) -> str:
     return "".join(lines)
 
 
-def pieces(path: Path, size: int) -> list[int]:
+def chunk_ends(path: Path, size: int) -> list[int]:
     end = path.stat().st_size
     return [*range(size, end, size), end]
 
@@ -62,7 +62,7 @@ def test_live_perf_equals_file(form: str, tmp_path: Path) -> None:
     path.write_text(STARTED + printed(form, range(12)))
     # Pieces end anywhere within lines, and every cut begins a part.
     live = Watcher(
-        [Pieces(path, pieces(path, path.stat().st_size // 5))],
+        [Pieces(path, chunk_ends(path, path.stat().st_size // 5))],
         lake=str(tmp_path / "lake"),
         limits=RetentionLimits(part=1e-6),
         findings=False,
@@ -140,7 +140,7 @@ def test_perf_header_is_added_only_if_missing(tmp_path: Path) -> None:
 def test_run_totals_are_rejected_as_stream(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
     path.write_text("123456,,CPU_CYCLES,999000000,100.00,,\n" * 400)
-    live = Watcher([Pieces(path, pieces(path, 4000))], findings=False)
+    live = Watcher([Pieces(path, chunk_ends(path, 4000))], findings=False)
     with pytest.raises(InputError, match="this stream cannot be followed") as error:
         play(live)
     live.close()
@@ -150,7 +150,7 @@ def test_run_totals_are_rejected_as_stream(tmp_path: Path) -> None:
 def test_damaged_perf_lines_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     path.write_text(STARTED + printed("csv", range(4)) + "what is this\n" + printed("csv", range(4, 8)))
-    live = Watcher([Pieces(path, pieces(path, 700))], findings=False)
+    live = Watcher([Pieces(path, chunk_ends(path, 700))], findings=False)
     problems = [problem.detail for step in play(live) for problem in step.problems]
     with live.session() as shown:
         assert shown.sql("SELECT count(DISTINCT interval_end) FROM cpumf").rows == [(8,)]

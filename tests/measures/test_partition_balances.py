@@ -118,7 +118,7 @@ def test_dedicated_processor_has_no_weight(tmp_path: Path) -> None:
     assert pool == (1, 3, 400)
 
 
-def told(path: Path) -> dict[str, int]:
+def violated_balances(path: Path) -> dict[str, int]:
     """Which balances are not held, and in how many rows."""
     with zlens.open(path) as session:
         found = session.findings(only=["BAL-002", "BAL-004"])
@@ -145,12 +145,12 @@ def system(
 
 
 def test_findings_report_violated_balances(tmp_path: Path) -> None:
-    assert told(system(tmp_path / "held.mon", 0.5, 0.5)) == {}
-    assert told(system(tmp_path / "own.mon", 0.5, 0.3)) == {"BAL-004": 5}
-    assert told(system(tmp_path / "machine.mon", 0.9, 0.9, physical=1)) == {"BAL-002": 5}
+    assert violated_balances(system(tmp_path / "held.mon", 0.5, 0.5)) == {}
+    assert violated_balances(system(tmp_path / "own.mon", 0.5, 0.3)) == {"BAL-004": 5}
+    assert violated_balances(system(tmp_path / "machine.mon", 0.9, 0.9, physical=1)) == {"BAL-002": 5}
 
 
 def test_inapplicable_balances_are_not_checked(tmp_path: Path) -> None:
     """A dedicated processor is dispatched when idle, too; threads are no cores."""
-    assert told(system(tmp_path / "dedicated.mon", 0.5, 1.0, weight=lpar.DEDICATED)) == {}
-    assert told(system(tmp_path / "threads.mon", 0.5, 0.7, cpus=4)) == {}
+    assert violated_balances(system(tmp_path / "dedicated.mon", 0.5, 1.0, weight=lpar.DEDICATED)) == {}
+    assert violated_balances(system(tmp_path / "threads.mon", 0.5, 0.7, cpus=4)) == {}

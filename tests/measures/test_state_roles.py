@@ -12,7 +12,7 @@ from monwrite_builder import CONFIG, MINUTE_US, S_US, START_US, configuration, e
 from zlens.inputs.options import Options, parse_time_spec
 
 
-def made(path: Path, system: str = "MADETEST") -> Path:
+def write_configuration(path: Path, system: str = "MADETEST") -> Path:
     """A disk known from the beginning, and one that comes in the third minute and again in the fourth."""
     told = record(
         "D1R6",
@@ -39,7 +39,7 @@ def types(session: zlens.Session) -> list[tuple[str, str, str | None]]:
 
 
 def test_state_holds_until_next(tmp_path: Path) -> None:
-    with zlens.open([made(tmp_path / "a")]) as session:
+    with zlens.open([write_configuration(tmp_path / "a")]) as session:
         found = types(session)
     assert [kind for _, device, kind in found if device == "0145"] == ["3390"] * 5
     assert [kind for _, device, kind in found if device == "02AB"] == [None, None, "3380", "9336", "9336"]
@@ -48,14 +48,14 @@ def test_state_holds_until_next(tmp_path: Path) -> None:
 @pytest.mark.parametrize("asked", [{"start": "09:04"}, {"start": "09:04", "systems": ("MADETEST",)}])
 def test_state_holds_in_later_window(tmp_path: Path, asked: dict[str, Any]) -> None:
     options = Options(**(asked | {"start": parse_time_spec(asked["start"])}))
-    with zlens.open([made(tmp_path / "a")], options=options) as session:
+    with zlens.open([write_configuration(tmp_path / "a")], options=options) as session:
         assert types(session) == [("09:05", "0145", "3390"), ("09:05", "02AB", "9336")]
         assert session.sql("SELECT count(*) FROM d1r6").rows == [(0,)], "a record is of its own time"
         assert session.sql("SELECT count(*) FROM role.device_configuration").rows == [(3,)]
 
 
 def test_state_of_unselected_system_is_not_read(tmp_path: Path) -> None:
-    files = [made(tmp_path / "a"), made(tmp_path / "b", "OTHER")]
+    files = [write_configuration(tmp_path / "a"), write_configuration(tmp_path / "b", "OTHER")]
     counted = "SELECT count(*) FROM role.device_configuration"
     with zlens.open(files) as session:
         assert session.sql(counted).rows == [(6,)]
@@ -64,12 +64,12 @@ def test_state_of_unselected_system_is_not_read(tmp_path: Path) -> None:
 
 
 def test_state_holds_with_every(tmp_path: Path) -> None:
-    with zlens.open([made(tmp_path / "a")], options=Options(every_s=3600)) as session:
+    with zlens.open([write_configuration(tmp_path / "a")], options=Options(every_s=3600)) as session:
         assert {(device, kind) for _, device, kind in types(session)} == {("0145", "3390"), ("02AB", "9336")}
 
 
 def test_bits_are_counted_and_numbers_are_hexadecimal(tmp_path: Path) -> None:
-    with zlens.open([made(tmp_path / "a")]) as session:
+    with zlens.open([write_configuration(tmp_path / "a")]) as session:
         rows = session.sql(
             "SELECT DISTINCT device, paths, path_mask, subchannel, device_class, model FROM device "
             "WHERE device = '0145'"

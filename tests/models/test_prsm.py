@@ -206,7 +206,7 @@ def test_allocation(
 Instance = tuple[float, list[Claim], list[tuple[list[int], float]]]
 
 
-def made(chance: random.Random) -> Instance:
+def random_instance(chance: random.Random) -> Instance:
     """A machine with some partitions, caps of all kinds and groups that may cross."""
     capacity = chance.choice([0, 1, 6, 10, 86]) * 1.0
     weights = [
@@ -277,7 +277,7 @@ def by_linear_programming(instances: list[Instance]) -> list[list[float]]:
 
 def test_allocation_agrees_with_linear_programming() -> None:
     chance = draws(9176)
-    instances = [made(chance) for _ in range(iterations(2000, 400))]
+    instances = [random_instance(chance) for _ in range(iterations(2000, 400))]
     for instance, expected in zip(instances, by_linear_programming(instances), strict=True):
         assert prsm.allocate(*instance) == pytest.approx(expected, abs=1e-5), instance
 
@@ -286,7 +286,7 @@ def test_prsm_claims_are_limited() -> None:
     """The definition: who is below its own limit is as high as anybody in some full group or the machine."""
     chance = draws(3906)
     for _ in range(3000):
-        capacity, claims, groups = made(chance)
+        capacity, claims, groups = random_instance(chance)
         found = prsm.allocate(capacity, claims, groups)
         sets = [(list(members), limit) for members, limit in groups] + [(list(range(len(claims))), capacity)]
         for members, limit in sets:

@@ -107,7 +107,7 @@ def test_limit_wait_is_demand() -> None:
 
 
 @contextmanager
-def told(given: FakeSession, role: str, rows: str) -> Iterator[None]:
+def role_rows(given: FakeSession, role: str, rows: str) -> Iterator[None]:
     """Rows of a role, which all sessions share: they are gone afterwards."""
     ((empty,),) = given.connection.execute(
         "SELECT sql FROM duckdb_views() WHERE schema_name = 'role' AND view_name = $1", [role]
@@ -130,7 +130,7 @@ def test_cpu_pools_limit_their_guests() -> None:
         "'IFL' AS cpu_type, 'CAPACITY' AS limit_kind, 0.5 AS limit_amount "
         "FROM (VALUES ('WEB'), ('IDLE')) t(pool)"
     )
-    with told(given, "cpu_pool_configuration", pools):
+    with role_rows(given, "cpu_pool_configuration", pools):
         answer = shares.compare(given, "VM1", END)
     found = by_name(answer.table("compared"))
     assert (found["A"]["expected"], found["A"]["bound_by"]) == (pytest.approx(50), "pool WEB")
@@ -145,7 +145,7 @@ def test_unknown_share_limit_is_noted() -> None:
         "SELECT 'VM1' AS system, userid, max_share, TIMESTAMP '2024-05-14 08:00:00' AS tod "
         "FROM (VALUES ('A', 0), ('B', 1600), ('OTHER', 1600)) t(userid, max_share)"
     )
-    with told(given, "guest_configuration", limits):
+    with role_rows(given, "guest_configuration", limits):
         notes = shares.compare(given, "VM1", END).notes
     assert any("the share of B is limited" in note and "user.B.limit=hard" in note for note in notes)
     assert "CPU pools are not in these data; add them with settings" in notes

@@ -326,7 +326,7 @@ def test_hyptop_is_busy_times_productivity() -> None:
         assert smt_metrics.real_use(busy, busy * density, 0.0, maximum) == pytest.approx(row.utilization)
 
 
-def made(chance: random.Random) -> tuple[list[list[float]], float, float]:
+def random_samples(chance: random.Random) -> tuple[list[list[float]], float, float]:
     """Samples of two threads whose work depends on the state alone; rate of one, and of each of two."""
     one, each = chance.uniform(1, 10), chance.uniform(1, 10)
     states = [(chance.random() < 0.6, chance.random() < 0.5) for _ in range(chance.randint(1, 40))]
@@ -343,7 +343,7 @@ def test_identities_on_random_samples() -> None:
     chance = draws(7)
     seen = 0
     for _ in range(1500):
-        samples, one, each = made(chance)
+        samples, one, each = random_samples(chance)
         counted = smt_metrics.state_times(samples)
         maximum = 2 * each / one
         found = smt_metrics.measured(counted, maximum)

@@ -53,7 +53,7 @@ def pages(text: str) -> str:
     return "".join(f"\f{top}\n{part}\n" for part in parts)
 
 
-def heads_again(text: str) -> str:
+def repeat_headings(text: str) -> str:
     """The heads after every third row, as on a screen that was scrolled."""
     lines = text.splitlines()
     rule = next(at for at, line in enumerate(lines) if line.startswith("____"))
@@ -123,7 +123,7 @@ def quoted(text: str) -> bytes:
     return quopri.encodestring(text.encode())
 
 
-FORMS: list[Callable[[str], str | bytes]] = [carriage, pages, heads_again, page, tabs, trailing, console]
+FORMS: list[Callable[[str], str | bytes]] = [carriage, pages, repeat_headings, page, tabs, trailing, console]
 MAILED: list[Callable[[str], str | bytes]] = [folded, flowed, kept, quoted, lambda text: quoted(flowed(text))]
 
 

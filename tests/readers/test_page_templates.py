@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
 PAGES = ("rmf-cpu-mt", "rmf-workload-mt", "rmf-paging")
 
 
-def made(draw: random.Random, intervals: int) -> str:
+def random_report(draw: random.Random, intervals: int) -> str:
     """Reports of consecutive intervals: those of the publications, with other numbers in the same columns."""
     pages = []
     for number in range(intervals):
@@ -57,7 +57,7 @@ def test_template_pages_equal_parsed_pages(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "rmf.txt"
-    path.write_text(made(draws(seed), 12), encoding="utf-8")
+    path.write_text(random_report(draws(seed), 12), encoding="utf-8")
     put, taken = PageTemplate.add_values, []
 
     def counted(form: PageTemplate, *arguments: Any) -> bool:
@@ -73,7 +73,7 @@ def test_template_pages_equal_parsed_pages(
 
 def test_changed_page_does_not_match_template(tmp_path: Path) -> None:
     """A processor of another type between two reports that have the same form."""
-    text = made(draws(1), 3)
+    text = random_report(draws(1), 3)
     changed = text.replace(" 5   IIP", " 5   AAP", 2).replace(" 5   AAP", " 5   IIP", 1)
     path = tmp_path / "rmf.txt"
     path.write_text(changed, encoding="utf-8")

@@ -89,7 +89,7 @@ def test_damage_is_reported_if_unrecognized(demo_files: list[Path]) -> None:
         recognized(data[:DETECTION_BYTES], len(data))
 
 
-def told(head: bytes, size: int) -> str | None:
+def detection_error(head: bytes, size: int) -> str | None:
     """The reader of a file, or the text of the error."""
     try:
         return recognized(head, size)
@@ -97,7 +97,7 @@ def told(head: bytes, size: int) -> str | None:
         return error.message
 
 
-def asked(head: bytes, size: int) -> set[str | None]:
+def readers_called(head: bytes, size: int) -> set[str | None]:
     """What may be told, by what each reader says alone: the first that knows it, or else the first text."""
     alone = [recognition.reader_module(name).detect for name in READERS]
     answers: list[bool | str] = []
@@ -123,13 +123,15 @@ def test_any_bytes_are_recognized_or_rejected(valid: dict[str, list[bytes]], nam
         for _ in range(numbers.choice((0, 1, 8)) if data else 0):
             data[numbers.randrange(len(data))] = numbers.randrange(256)
         size = max(len(data) + numbers.choice((-1, 0, 1, 4096)), 0)
-        assert told(bytes(data[:DETECTION_BYTES]), size) in asked(bytes(data[:DETECTION_BYTES]), size)
+        assert detection_error(bytes(data[:DETECTION_BYTES]), size) in readers_called(
+            bytes(data[:DETECTION_BYTES]), size
+        )
 
 
 @given(st.binary(max_size=300), st.integers(0, 2**40))
 @settings(max_examples=iterations(1000, 50), deadline=None)
 def test_random_bytes_are_recognized_or_rejected(data: bytes, size: int) -> None:
-    assert told(data, size) in asked(data, size)
+    assert detection_error(data, size) in readers_called(data, size)
 
 
 def test_stream_is_recognized(tmp_path: Path) -> None:

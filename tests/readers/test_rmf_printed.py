@@ -30,7 +30,7 @@ def ask(path: Path, query: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in session.sql(query).rows]
 
 
-def told(path: Path) -> list[str]:
+def problem_details(path: Path) -> list[str]:
     with zlens.open(str(path)) as session:
         return [problem.detail for problem in session.problems if problem.kind != "zone"]
 
@@ -62,7 +62,7 @@ def test_printed_smt2_processors_as_published() -> None:
     assert ask(
         path, "SELECT DISTINCT system, seconds, strftime(interval_end, '%Y-%m-%d %H:%M:%S') FROM rmf_cpu"
     ) == [("PATPLX29", 614.053, "2015-01-21 21:57:09")]
-    assert told(path) == []
+    assert problem_details(path) == []
 
 
 def test_printed_appl_percent_as_published() -> None:
@@ -74,7 +74,7 @@ def test_printed_appl_percent_as_published() -> None:
     ]
     (row,) = ask(path, "SELECT appl_cp_pct, appl_ziip_pct, appl_ziip_on_cp_pct FROM workload")
     assert row == pytest.approx((252.44, 220.69, 0.43))
-    assert told(path) == []
+    assert problem_details(path) == []
 
 
 def test_printed_paging_counts_as_published() -> None:
@@ -86,7 +86,7 @@ def test_printed_paging_counts_as_published() -> None:
         ("CENTRAL STORAGE", 7),
         ("FIXED FRAMES", 9),
     ]
-    assert told(path) == []
+    assert problem_details(path) == []
 
 
 @needs(SAMPLE)
@@ -131,7 +131,7 @@ def test_real_printed_report_is_read() -> None:
         (0.5, 20, 1.0, 0)
     ]
     assert ask(SAMPLE, "SELECT unparked_avg FROM rmf_interval") == [(6.0,)]
-    assert told(SAMPLE) == []
+    assert problem_details(SAMPLE) == []
 
 
 # -- the XML form, printed -----------------------------------------------------------------------------
@@ -272,8 +272,10 @@ def test_unplaced_printed_line_is_reported(tmp_path: Path) -> None:
         ("CPU Activity", "this line has no place 12"),
         ("channelpathactivity", "45 FC_S 1.5 2.5"),
     ]
-    assert any(detail.startswith("line 7: not placed") for detail in told(path))
-    assert any("the report channelpathactivity is not in the catalog" in detail for detail in told(path))
+    assert any(detail.startswith("line 7: not placed") for detail in problem_details(path))
+    assert any(
+        "the report channelpathactivity is not in the catalog" in detail for detail in problem_details(path)
+    )
 
 
 def test_page_without_time_is_reported_or_rejected(tmp_path: Path) -> None:

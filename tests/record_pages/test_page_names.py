@@ -34,7 +34,7 @@ def page_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[RecordLayo
     return there, names, packs.root() / "7.3" / packs.USER_FILE
 
 
-def told(path: Path, names: dict[str, str]) -> list[str]:
+def issues_of_names(path: Path, names: dict[str, str]) -> list[str]:
     lines = "".join(f'{ours} = "{theirs}"\n' for ours, theirs in names.items())
     path.write_text(f"[{RECORD}.names]\n{lines}", encoding="utf-8")
     wrong = packs.apply_user_settings("7.3")
@@ -62,14 +62,14 @@ def test_renamed_fields_keep_counters(tmp_path: Path, monkeypatch: pytest.Monkey
     with zlens.open([path]) as session:
         assert "d5r13_counters" not in session.sources[0].tables
         assert session.sql("SELECT * FROM cpumf").rows == []
-    assert told(user, names) == []
+    assert issues_of_names(user, names) == []
     with zlens.open([path]) as session:
         assert session.sql("SELECT cpi, generation FROM cpumf").rows == [(2.0, "z14"), (2.0, "z14")]
 
 
 def test_invalid_user_field_names_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, _, user = page_of(tmp_path, monkeypatch)
-    wrong = told(
+    wrong = issues_of_names(
         user,
         {
             "PRCMFC_ZLNOTHING": "PRCMFC_XCPUAD",

@@ -27,7 +27,7 @@ GOOD = next(x for x in layouts.layouts("D0R2", NOWHERE) if x.complete)
 PAGE = page_render.page(GOOD)
 
 
-def made_of(data: bytes | str) -> list[RecordLayout]:
+def imported_layouts(data: bytes | str) -> list[RecordLayout]:
     """The layout that a page gives, none when its record is no longer produced."""
     raw = data.encode() if isinstance(data, str) else data
     built = build(page_table.parse(page_text.from_bytes(raw, "page")), "7.3")
@@ -38,14 +38,14 @@ def made_of(data: bytes | str) -> list[RecordLayout]:
 
 
 def layout_of(data: bytes | str) -> RecordLayout:
-    [layout] = made_of(data)
+    [layout] = imported_layouts(data)
     return layout
 
 
 def sentence(data: bytes | str) -> str | None:
     """What a page is refused with, None if it is not."""
     try:
-        made_of(data)
+        imported_layouts(data)
     except CatalogError as error:
         return error.message
     return None

@@ -14,7 +14,7 @@ from zlens.catalog.reports import definition
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def announced_queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The queries that sessions are asked."""
     queries: list[str] = []
     sql = Session.sql
@@ -32,7 +32,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     [(demo.RMF_NAME, "locklog"), (demo.SIM_NAME, "workload"), (demo.MONWRITE_NAME, "appldata")],
 )
 def test_report_without_data_computes_nothing(
-    demo_folder: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch, file: str, name: str
+    demo_folder: Path, announced_queries: list[str], monkeypatch: pytest.MonkeyPatch, file: str, name: str
 ) -> None:
     announced: list[str] = []
     monkeypatch.setattr(Session, "prepare_queries", lambda session, queries: announced.extend(queries))
@@ -42,10 +42,10 @@ def test_report_without_data_computes_nothing(
     assert f"This input has nothing for this report. It needs: {report.needs}" in text
     own = {table.query for table in report.tables}
     assert not announced
-    assert not any(query in question for query in own for question in asked)
+    assert not any(query in question for query in own for question in announced_queries)
 
 
-def test_report_list_runs_only_possible_queries(demo_folder: Path, asked: list[str]) -> None:
+def test_report_list_runs_only_possible_queries(demo_folder: Path, announced_queries: list[str]) -> None:
     with zlens.open([demo_folder / demo.RMF_NAME]) as session:
         entries = {entry.name: entry for entry in reports.list_reports(session)}
         possible = {
@@ -54,7 +54,7 @@ def test_report_list_runs_only_possible_queries(demo_folder: Path, asked: list[s
             for table in definition.load_report(name).tables
             if session.query_has_data(table.query)
         }
-        assert len(asked) == len(set(asked)) == len(possible)
+        assert len(announced_queries) == len(set(announced_queries)) == len(possible)
         # The answer is that of the queries of all reports.
         for name, entry in entries.items():
             filled = [

@@ -26,13 +26,13 @@ def fresh(demo_files):
         yield Workspace(session, [str(vm)])
 
 
-def told(response):
+def response_data(response):
     assert response.status_code == 200, response.text
     return response.json()
 
 
 def test_schema_lists_systems_tables_reports_and_models(served):
-    found = told(served.get("schema"))
+    found = response_data(served.get("schema"))
     assert [one["system"] for one in found["systems"]] == ["ZLDEMO"]
     assert found["synthetic"] is True
     assert found["systems"][0]["start"] == "2010-03-09T07:30:00Z"
@@ -65,29 +65,31 @@ def test_system_of_two_sources_is_answered_by_one(demo_folder, serve_over):
     """The first of the schema, or the one that is asked for."""
     files = [str(demo_folder / name) for name in (demo.SMF_NAME, demo.RMF_NAME)]
     with zlens.open(files) as session, serve_over(session, files) as served:
-        listed = [(one["source"], one["same"]) for one in told(served.get("schema"))["systems"]]
+        listed = [(one["source"], one["same"]) for one in response_data(served.get("schema"))["systems"]]
         assert listed == [("smf", True), ("rmf-xml", True)]
         question = {"table": "cpu", "columns": ["busy_pct"], "by": ["cpu_id"], "system": "ZLZ1"}
         for asked, source in ((None, "smf"), ("smf", "smf"), ("rmf-xml", "rmf-xml")):
-            answer = told(served.post("aggregate", **question, source=asked))
+            answer = response_data(served.post("aggregate", **question, source=asked))
             rows = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
             assert sorted((row["cpu_id"], row["source"]) for row in rows) == [
                 (cpu, source) for cpu in range(3)
             ]
-            plain = told(served.post("rows", table="load", columns=["source"], system="ZLZ1", source=asked))
+            plain = response_data(
+                served.post("rows", table="load", columns=["source"], system="ZLZ1", source=asked)
+            )
             assert plain["rows"] == [[source]] * 4
         answer = served.post("aggregate", **question, source="rmf")
         assert answer.status_code == 400
         assert "rmf-xml, smf" in answer.text
         sides = [{"system": "ZLZ1", "source": name, "name": name} for name in ("smf", "rmf-xml")]
-        compared = told(served.post("compare", base=sides[0], others=sides[1:]))
+        compared = response_data(served.post("compare", base=sides[0], others=sides[1:]))
         [busy] = [row for row in compared["differences"] if row["metric"] == "load.busy_pct"]
         assert busy["ratio"] == pytest.approx(1, abs=0.01)
 
 
 def test_sql_response_equals_session(served):
     query = "SELECT system, interval_end, busy_pct, online, flag FROM load ORDER BY interval_end"
-    found = told(served.post("sql", query=query))
+    found = response_data(served.post("sql", query=query))
     own = served.session.sql(query)
     assert found["columns"] == own.columns
     assert found["types"] == own.types
@@ -97,50 +99,54 @@ def test_sql_response_equals_session(served):
 
 
 def test_sql_response_has_requested_rows(served):
-    found = told(served.post("sql", query="SELECT * FROM range(100)", rows=7))
+    found = response_data(served.post("sql", query="SELECT * FROM range(100)", rows=7))
     assert (len(found["rows"]), found["more"]) == (7, True)
-    found = told(served.post("sql", query="SELECT * FROM range(7)", rows=7))
+    found = response_data(served.post("sql", query="SELECT * FROM range(7)", rows=7))
     assert (len(found["rows"]), found["more"]) == (7, False)
-    found = told(served.post("sql", query="SELECT repeat('x', 50000) AS t"))
+    found = response_data(served.post("sql", query="SELECT repeat('x', 50000) AS t"))
     assert len(found["rows"][0][0]) == 10_003
 
 
 def test_large_integers_are_sent_as_text(served):
     query = "SELECT 9007199254740993 AS large, 5 AS small, 'nan'::DOUBLE AS none, true AS flag"
-    assert told(served.post("sql", query=query))["rows"] == [["9007199254740993", 5, None, True]]
+    assert response_data(served.post("sql", query=query))["rows"] == [["9007199254740993", 5, None, True]]
 
 
 @pytest.mark.parametrize(
     "query", ["SHOW TABLES", "DESCRIBE load", "SUMMARIZE load", "EXPLAIN SELECT * FROM load", "SELECT 1;"]
 )
 def test_statements_other_than_select(served, query):
-    assert told(served.post("sql", query=query))["rows"]
+    assert response_data(served.post("sql", query=query))["rows"]
 
 
 def test_materialized_columns_give_same_numbers(served):
     query = "SELECT userid, sum(cpu_s) FROM {} GROUP BY userid ORDER BY userid"
-    kept = told(served.post("sql", query=query.format("{guest}"), keep={"guest": ["userid", "cpu_s"]}))
-    assert kept["rows"] == told(served.post("sql", query=query.format("guest")))["rows"]
-    more = told(served.post("sql", query="SELECT max(cpu_pct) FROM {guest}", keep={"guest": ["cpu_pct"]}))
-    assert more["rows"] == told(served.post("sql", query="SELECT max(cpu_pct) FROM guest"))["rows"]
+    kept = response_data(
+        served.post("sql", query=query.format("{guest}"), keep={"guest": ["userid", "cpu_s"]})
+    )
+    assert kept["rows"] == response_data(served.post("sql", query=query.format("guest")))["rows"]
+    more = response_data(
+        served.post("sql", query="SELECT max(cpu_pct) FROM {guest}", keep={"guest": ["cpu_pct"]})
+    )
+    assert more["rows"] == response_data(served.post("sql", query="SELECT max(cpu_pct) FROM guest"))["rows"]
     assert served.post("sql", query="SELECT 1", keep={"nosuch": []}).status_code == 400
 
 
 def test_explain_response_equals_cli(served):
-    found = told(served.get("explain", name="load.busy_pct"))
+    found = response_data(served.get("explain", name="load.busy_pct"))
     assert found == {"name": "load.busy_pct", "text": explain.explain("load.busy_pct")}
     assert served.get("explain", name="../../../etc/passwd").status_code == 400
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_report_response_equals_cli(served, form):
-    found = told(served.get("report", name="fcx304", format=form))
+    found = response_data(served.get("report", name="fcx304", format=form))
     assert found["name"] == "prclog"
     assert found["text"] == served.session.report("prclog", form)
 
 
 def test_report_tables_equal_json(served):
-    table = told(served.get("report", name="prclog", format="table"))
+    table = response_data(served.get("report", name="prclog", format="table"))
     own = json.loads(served.session.report("prclog", "json"))
     [shown] = table["tables"]
     keys = [column["key"] for column in shown["columns"]]
@@ -156,7 +162,7 @@ def test_report_tables_equal_json(served):
 
 def test_report_of_window_and_of_some_subjects(served):
     window = {"from": "2010-03-09T07:40:00Z", "to": "2010-03-09T07:45:00Z", "only": "0"}
-    rows = told(served.get("report", name="prclog", format="table", **window))["tables"][0]["rows"]
+    rows = response_data(served.get("report", name="prclog", format="table", **window))["tables"][0]["rows"]
     assert {row[1] for row in rows if row[0] == "interval"} == {
         f"2010-03-09T07:{minute}:00Z" for minute in range(41, 46)
     }
@@ -172,7 +178,7 @@ def test_finding_stages_equal_all_findings(serve_over, demo_files):
     paths = [str(path) for path in demo_files[:2]]
     with zlens.open(paths) as session, serve_over(session, paths) as over:
         parts = lines_of(over.get("findings/stream"))
-        found = told(over.get("findings"))
+        found = response_data(over.get("findings"))
         again = lines_of(over.get("findings/stream"))
         own = lines_of(over.get("findings/stream", system="ZLDEMO"))
     assert len(parts) > 5
@@ -201,7 +207,7 @@ def test_interrupted_finding_stream_is_continued(serve_over, demo_files):
         with over.client.stream("GET", "/api/v1/findings/stream") as response:
             next(response.iter_lines())
         parts = lines_of(over.get("findings/stream"))
-        found = told(over.get("findings"))
+        found = response_data(over.get("findings"))
     rules = [rule["rule"] for part in parts for rule in part["asked"]]
     assert len(rules) == len(set(rules)) == found["asked"]
 
@@ -226,14 +232,14 @@ def test_failing_stage_is_last_line(serve_over, demo_files, monkeypatch):
 
 
 def test_findings_are_those_of_session(served):
-    found = told(served.get("findings"))
+    found = response_data(served.get("findings"))
     own = served.session.findings()
     assert [one["rule"] for one in found["rows"]] == [one.rule.id for one in own.rows]
     assert [one["value"] for one in found["rows"]] == [one.to_row()["value"] for one in own.rows]
     assert found["asked"] == len(own.asked)
     assert {one["rule"] for one in found["missing"]} == {rule.id for rule, _ in own.missing}
     worst = found["rows"][0]
-    shown = told(
+    shown = response_data(
         served.get("evidence", rule=worst["rule"], system=worst["system"], subject=worst["subject"] or "")
     )
     assert len(shown["t"]) == len(shown["value"]) == len(shown["held"]) > 0
@@ -241,7 +247,7 @@ def test_findings_are_those_of_session(served):
 
 def test_two_windows_compared(served):
     half = "2010-03-09T08:00:00Z"
-    found = told(served.post("compare", base={"to": half}, others=[{"from": half, "name": "later"}]))
+    found = response_data(served.post("compare", base={"to": half}, others=[{"from": half, "name": "later"}]))
     assert [side["name"] for side in found["sides"]] == ["base", "later"]
     assert [side["intervals"] for side in found["sides"]] == [30, 30]
     busy = next(one for one in found["differences"] if one["metric"] == "load.busy_pct")
@@ -257,36 +263,36 @@ def test_two_windows_compared(served):
 @pytest.mark.parametrize("name", models.MODELS)
 def test_every_model_answers_its_example(served, name):
     example = models.find(name).EXAMPLE
-    answer = told(served.post("solve", model=name, scenario=example))["answer"]
+    answer = response_data(served.post("solve", model=name, scenario=example))["answer"]
     assert answer["model"] == name
     assert answer["figures"] or answer["tables"]
-    assert told(served.post("solve", model=name, scenario=example, check=True))["answer"] is None
-    assert told(served.get("model", model=name))["example"] == example
+    assert response_data(served.post("solve", model=name, scenario=example, check=True))["answer"] is None
+    assert response_data(served.get("model", model=name))["example"] == example
 
 
 def test_sweep_and_setting(served):
     example = models.find("shares").EXAMPLE
     asked = {"model": "shares", "scenario": example}
     user = models.find("shares").EXAMPLE.partition('name = "')[2].partition('"')[0]
-    swept = told(served.post("solve", sweep=f"user.{user}.relative=100:300:100", **asked))["answer"]
+    swept = response_data(served.post("solve", sweep=f"user.{user}.relative=100:300:100", **asked))["answer"]
     assert [row[0] for row in swept["tables"][0]["rows"]] == [100, 200, 300]
     assert served.post("solve", set=["nosuch=1"], **asked).json()["error"]["kind"] == "ScenarioError"
 
 
 def test_expected_response_has_observed_values(served):
-    found = told(served.post("expected", model="partitions", at="2010-03-09T07:45:00Z"))
+    found = response_data(served.post("expected", model="partitions", at="2010-03-09T07:45:00Z"))
     assert found["system"] == "ZLDEMO"
     assert found["answer"]["tables"]
 
 
 def test_unknown_request_id_cancels_nothing(served):
-    assert told(served.get("running")) == []
-    assert told(served.post("cancel", id="nobody")) == {"cancelled": 0}
+    assert response_data(served.get("running")) == []
+    assert response_data(served.post("cancel", id="nobody")) == {"cancelled": 0}
 
 
 def aggregated(served, **asked):
     """Rows of an answer of /aggregate, by name of the column."""
-    found = told(served.post("aggregate", **asked))
+    found = response_data(served.post("aggregate", **asked))
     return [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]], found
 
 
@@ -500,24 +506,24 @@ def test_aggregate_with_window_and_condition(served):
 def test_text_values_stay_text(served):
     where = {"userid": "x') OR 1=1 --"}
     assert aggregated(served, table="guest", columns=["cpu_pct"], where=where, by=["userid"])[0] == []
-    assert told(served.post("rows", table="guest", columns=["cpu_pct"], where=where))["rows"] == []
+    assert response_data(served.post("rows", table="guest", columns=["cpu_pct"], where=where))["rows"] == []
 
 
 def test_rows_are_those_of_measure(served):
     asked = {"table": "event", "columns": ["time", "kind", "subject"], "system": "ZLDEMO"}
-    found = told(served.post("rows", **asked))
+    found = response_data(served.post("rows", **asked))
     own = served.session.sql("SELECT time, kind, subject FROM event ORDER BY time").rows
     assert [row[1:] for row in found["rows"]] == [list(row[1:]) for row in own]
     assert found["types"] == ["time", "text", "text"]
     assert served.session.sql(found["sql"]).columns == found["columns"]
     # A window of what has moments, not intervals.
     middle = found["rows"][len(own) // 2][0]
-    later = told(served.post("rows", **asked, **{"from": middle}))["rows"]
+    later = response_data(served.post("rows", **asked, **{"from": middle}))["rows"]
     assert later == [row for row in found["rows"] if row[0] > middle]
-    some = told(served.post("rows", **asked, order="kind", descending=True, limit=2))
+    some = response_data(served.post("rows", **asked, order="kind", descending=True, limit=2))
     assert (len(some["rows"]), some["more"]) == (2, True)
     assert [row[1] for row in some["rows"]] == sorted((row[1] for row in own), reverse=True)[:2]
-    assert told(served.post("rows", table="problem"))["columns"][0] == "system"
+    assert response_data(served.post("rows", table="problem"))["columns"][0] == "system"
 
 
 @pytest.mark.parametrize(
@@ -588,8 +594,8 @@ def test_applicable_rules_are_counted_per_system(demo_files, serve_over):
     """Counters of one system do not make rules apply to another."""
     paths = [str(demo_files[0]), str(demo_files[-1])]
     with zlens.open(paths) as session, serve_over(session, paths) as served:
-        found = {name: told(served.get("findings", system=name)) for name in ("ZLDEMO", "ZLSIM")}
-        everywhere = told(served.get("findings"))["asked"]
+        found = {name: response_data(served.get("findings", system=name)) for name in ("ZLDEMO", "ZLSIM")}
+        everywhere = response_data(served.get("findings"))["asked"]
     assert 0 < found["ZLDEMO"]["asked"] < found["ZLSIM"]["asked"] <= everywhere
     for answer in found.values():
         assert {row["rule"] for row in answer["rows"]}.isdisjoint(one["rule"] for one in answer["missing"])

@@ -45,7 +45,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def made(original: Path, tmp_path: Path, few_measures: None) -> Path:
+def lake_copy(original: Path, tmp_path: Path, few_measures: None) -> Path:
     """A copy of it."""
     return shutil.copytree(original, tmp_path / "lake")
 
@@ -54,8 +54,8 @@ def recording(folder: Path, system: str, begin: int = 0, end: int = 6) -> str:
     return write(folder / f"{system}{begin}.data", piece(range(begin, end), system=system))
 
 
-def rows(made: Path, query: str = QUERY, options: Options | None = None) -> list[tuple[Any, ...]]:
-    with zlens.open(made, options=options) as session:
+def rows(lake_copy: Path, query: str = QUERY, options: Options | None = None) -> list[tuple[Any, ...]]:
+    with zlens.open(lake_copy, options=options) as session:
         found = session.sql(query).rows
     del session
     # Nobody reads any more: what was replaced can go.
@@ -64,30 +64,32 @@ def rows(made: Path, query: str = QUERY, options: Options | None = None) -> list
 
 
 def apart(
-    made: Path, monkeypatch: pytest.MonkeyPatch, options: Options | None = None
+    lake_copy: Path, monkeypatch: pytest.MonkeyPatch, options: Options | None = None
 ) -> list[tuple[Any, ...]]:
     """The rows from the files of each system."""
     with monkeypatch.context() as alone:
         alone.setattr(rollup_reader, "MIN_CONSOLIDATED_SYSTEMS", 1_000)
-        return rows(made, options=options)
+        return rows(lake_copy, options=options)
 
 
-def files(made: Path, options: Options | None = None) -> list[str]:
+def files(lake_copy: Path, options: Options | None = None) -> list[str]:
     """The files that rows of hours are read from."""
-    with zlens.open(made, options=options) as session:
+    with zlens.open(lake_copy, options=options) as session:
         found = [path for table in session.sources[-1].tables["cpu_hour"] for path in table.paths]  # type: ignore[attr-defined]
     del session
     gc.collect()
     return found
 
 
-def test_consolidated_systems_are_read_from_one_file(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [path] = files(made)
+def test_consolidated_systems_are_read_from_one_file(
+    lake_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [path] = files(lake_copy)
     assert "system=" not in path
-    found = rows(made)
-    assert found == apart(made, monkeypatch)
+    found = rows(lake_copy)
+    assert found == apart(lake_copy, monkeypatch)
     assert {row[0] for row in found} == {*SYSTEMS}
-    assert lake.check(made).faults == []
+    assert lake.check(lake_copy).faults == []
 
 
 @pytest.mark.parametrize(
@@ -102,88 +104,94 @@ def test_consolidated_systems_are_read_from_one_file(made: Path, monkeypatch: py
         ],
     ),
 )
-def test_options_choose_same_rows(made: Path, options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_choose_same_rows(lake_copy: Path, options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
     if options.systems:
-        assert ("system=" not in files(made, options)[0]) == (len(options.systems) >= 3)
-    assert rows(made, options=options) == apart(made, monkeypatch, options)
+        assert ("system=" not in files(lake_copy, options)[0]) == (len(options.systems) >= 3)
+    assert rows(lake_copy, options=options) == apart(lake_copy, monkeypatch, options)
 
 
 @pytest.mark.long
 def test_changed_system_is_read_from_own_files(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lake_copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until all are gathered again: what is gathered has its old rows."""
-    before = names_of(made)
-    lake.add([recording(tmp_path, "SECOND", 6, 12)], made)
+    before = names_of(lake_copy)
+    lake.add([recording(tmp_path, "SECOND", 6, 12)], lake_copy)
     with monkeypatch.context() as interrupted:
         interrupted.setattr(consolidation, "consolidate", lambda *_: None)
-        stores.rollup(made)
-    assert names_of(made) == before
-    assert ["system=" in path for path in files(made)] == [False, True]
-    found = rows(made)
-    assert found == apart(made, monkeypatch)
-    stores.rollup(made)
-    assert names_of(made) != before
-    assert len(files(made)) == 1
-    assert rows(made) == found
-    assert not before & {path.name for path in (made / file_names.MEASURES / "_gathered").iterdir()}
-    assert lake.check(made).faults == []
+        stores.rollup(lake_copy)
+    assert names_of(lake_copy) == before
+    assert ["system=" in path for path in files(lake_copy)] == [False, True]
+    found = rows(lake_copy)
+    assert found == apart(lake_copy, monkeypatch)
+    stores.rollup(lake_copy)
+    assert names_of(lake_copy) != before
+    assert len(files(lake_copy)) == 1
+    assert rows(lake_copy) == found
+    assert not before & {path.name for path in (lake_copy / file_names.MEASURES / "_gathered").iterdir()}
+    assert lake.check(lake_copy).faults == []
 
 
 @pytest.mark.long
 def test_changed_systems_cause_consolidation_of_day(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lake_copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consolidation, "_SHARE", 2)
-    before = names_of(made)
-    lake.add([recording(tmp_path, "SECOND", 6, 12)], made)
-    stores.rollup(made)
-    assert names_of(made) == before
-    assert rows(made) == apart(made, monkeypatch)
-    lake.add([recording(tmp_path, "FIRST", 6, 12)], made)
-    stores.rollup(made)
-    assert names_of(made) != before
-    assert len(files(made)) == 1
-    assert rows(made) == apart(made, monkeypatch)
+    before = names_of(lake_copy)
+    lake.add([recording(tmp_path, "SECOND", 6, 12)], lake_copy)
+    stores.rollup(lake_copy)
+    assert names_of(lake_copy) == before
+    assert rows(lake_copy) == apart(lake_copy, monkeypatch)
+    lake.add([recording(tmp_path, "FIRST", 6, 12)], lake_copy)
+    stores.rollup(lake_copy)
+    assert names_of(lake_copy) != before
+    assert len(files(lake_copy)) == 1
+    assert rows(lake_copy) == apart(lake_copy, monkeypatch)
 
 
-def names_of(made: Path) -> set[str]:
-    return {f"{one.day}.{one.key}.json" for one in LakeFolder(made).load().gathered.values()}
+def names_of(lake_copy: Path) -> set[str]:
+    return {f"{one.day}.{one.key}.json" for one in LakeFolder(lake_copy).load().gathered.values()}
 
 
 def test_few_or_unchanged_systems_are_not_consolidated(
-    made: Path, tmp_path: Path, few_measures: None
+    lake_copy: Path, tmp_path: Path, few_measures: None
 ) -> None:
-    before = (made / file_names.MANIFEST).read_bytes()
-    stores.rollup(made)
-    assert (made / file_names.MANIFEST).read_bytes() == before
+    before = (lake_copy / file_names.MANIFEST).read_bytes()
+    stores.rollup(lake_copy)
+    assert (lake_copy / file_names.MANIFEST).read_bytes() == before
     few = tmp_path / "few"
     lake.add([recording(tmp_path, name) for name in SYSTEMS[:2]], few)
     stores.rollup(few)
     assert LakeFolder(few).load().gathered == {}
 
 
-def test_rows_of_removed_system_are_removed(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lake.forget(made, Options(systems=("FIRST",)))
+def test_rows_of_removed_system_are_removed(lake_copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.forget(lake_copy, Options(systems=("FIRST",)))
     gc.collect()
-    assert {row[0] for row in rows(made)} == {*SYSTEMS} - {"FIRST"}
-    assert LakeFolder(made).load().gathered == {}
-    stores.rollup(made)
-    assert {row[0] for row in rows(made)} == {*SYSTEMS} - {"FIRST"}
+    assert {row[0] for row in rows(lake_copy)} == {*SYSTEMS} - {"FIRST"}
+    assert LakeFolder(lake_copy).load().gathered == {}
+    stores.rollup(lake_copy)
+    assert {row[0] for row in rows(lake_copy)} == {*SYSTEMS} - {"FIRST"}
     # The files with its rows are gone, not only unlisted.
-    assert len([*(made / file_names.MEASURES / "cpu_hour").glob("day=*/*.parquet")]) == 1
-    assert lake.check(made).faults == []
+    assert len([*(lake_copy / file_names.MEASURES / "cpu_hour").glob("day=*/*.parquet")]) == 1
+    assert lake.check(lake_copy).faults == []
 
 
-def test_changed_consolidated_file_is_reported(made: Path) -> None:
-    [path] = (made / file_names.MEASURES / "cpu_hour").glob("day=*/*.parquet")
+def test_changed_consolidated_file_is_reported(lake_copy: Path) -> None:
+    [path] = (lake_copy / file_names.MEASURES / "cpu_hour").glob("day=*/*.parquet")
     path.write_bytes(path.read_bytes()[:-9])
-    with zlens.open(made) as session, pytest.raises(InputError, match="not the file that the manifest lists"):
+    with (
+        zlens.open(lake_copy) as session,
+        pytest.raises(InputError, match="not the file that the manifest lists"),
+    ):
         session.sql(QUERY)
-    assert [fault.kind for fault in lake.check(made).faults] == ["changed"]
-    [document] = (made / file_names.MEASURES / "_gathered").iterdir()
+    assert [fault.kind for fault in lake.check(lake_copy).faults] == ["changed"]
+    [document] = (lake_copy / file_names.MEASURES / "_gathered").iterdir()
     document.write_text("{}")
-    with zlens.open(made) as session, pytest.raises(InputError, match="not the file that the manifest lists"):
+    with (
+        zlens.open(lake_copy) as session,
+        pytest.raises(InputError, match="not the file that the manifest lists"),
+    ):
         session.sql(QUERY)
 
 
