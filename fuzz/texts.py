@@ -33,7 +33,7 @@ from readers import (  # noqa: E402
     test_dds,
     test_hmc,
     test_linux_counters,
-    test_listing_forms,
+    test_listing_formats,
     test_listing_published,
     test_rmf_printed,
     test_zos_notices,
@@ -130,10 +130,10 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
         system="A", date="04/12/2022", time="08.00.00", interval="14.59.999"
     )
     printed.append(test_rmf_printed.DEVICE.format(header=header).encode())
-    mailed = [test_listing_forms.flowed, test_listing_forms.quoted, test_listing_forms.page]
+    mailed = [test_listing_formats.flowed, test_listing_formats.quoted, test_listing_formats.page]
     listings += [
         bytes(text) if isinstance(text, bytes) else text.encode()
-        for text in (form(test_listing_forms.PRCLOG) for form in mailed)
+        for text in (form(test_listing_formats.PRCLOG) for form in mailed)
     ]
     return {
         "linux_counters": (of_reader(linux_counters), [text.encode() for text in counters]),
@@ -164,7 +164,7 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
                 )
             ],
         ),
-        "listing": (of_reader(listing), [*listings, test_listing_forms.UNKNOWN.encode()]),
+        "listing": (of_reader(listing), [*listings, test_listing_formats.UNKNOWN.encode()]),
         "throughput": (of_throughput, [text.encode() for text in loads]),
     }
 

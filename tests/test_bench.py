@@ -29,14 +29,14 @@ ROWS = [
 ]
 
 
-def test_cpu_is_of_the_whole_process_and_its_children() -> None:
+def test_cpu_time_includes_child_processes() -> None:
     idle = answers.cpu(sys.executable, "-c", "import time; time.sleep(0.3)")
     spin = "import time\nwhile time.process_time() < 0.5: pass"
     child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', '''{spin}'''])"
     assert answers.cpu(sys.executable, "-c", child) > 0.5 > idle
 
 
-def test_a_command_that_fails_is_told_with_its_words() -> None:
+def test_failing_command_is_reported() -> None:
     with pytest.raises(OSError, match="no such file"):
         answers.zlens_cpu("info", "/nowhere/at/all")
     question = answers.Question("info", "", ("info", "/nowhere/at/all"), 2)
@@ -46,7 +46,7 @@ def test_a_command_that_fails_is_told_with_its_words() -> None:
     assert len(bases) == 2
 
 
-def test_the_page_has_the_last_table(tmp_path: Path) -> None:
+def test_bench_page_has_last_table(tmp_path: Path) -> None:
     path = tmp_path / "speed.md"
     path.write_text(PAGE)
     for machine in ("B 0.2 s; one machine", "B 0.3 s; another"):

@@ -50,19 +50,19 @@ def crates(*arguments: str) -> set[str]:
     return {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
 
 
-def test_the_rust_build_stays_small() -> None:
+def test_rust_build_stays_small() -> None:
     found = crates("--package", "zlens-native", "--edges", "normal,build")
     heavy = {name for name in found if name in HEAVY or name.startswith(HEAVY_FAMILIES)}
     assert not heavy, f"{', '.join(sorted(heavy))} came into the Rust build; see Cargo.toml"
     assert len(found) < 80, f"{len(found)} crates: the build grows"
 
 
-def test_the_reader_of_frames_has_no_arrow() -> None:
+def test_reader_of_frames_has_no_arrow() -> None:
     found = crates("--package", "zlens-frames", "--edges", "normal")
     assert not {name for name in found if name.startswith("arrow")}
 
 
-def test_cargo_builds_what_the_lock_says() -> None:
+def test_cargo_builds_are_locked() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["tool"]["maturin"]["locked"] is True
     assert (ROOT / "Cargo.lock").is_file()
@@ -88,7 +88,7 @@ def test_python_packages_are_pinned_with_hashes(folder: Path) -> None:
         assert re.split(r"[=<>!~ \[]", requirement)[0].lower() in pins, requirement
 
 
-def test_requirements_repeat_what_the_program_needs() -> None:
+def test_requirements_include_dependencies() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert set(project["project"]["dependencies"]) <= set(required(ROOT))
     assert set(project["build-system"]["requires"]) <= set(required(ROOT))
@@ -111,7 +111,7 @@ def test_one_module_imports_duckdb() -> None:
     assert users == ["engine/connection.py"]
 
 
-def test_the_program_needs_only_its_dependencies() -> None:
+def test_program_needs_only_its_dependencies() -> None:
     # pyarrow and the like are for tests: answers leave through Arrow capsules.
     used: set[str] = set()
     for path in SOURCES.rglob("*.py"):
@@ -121,7 +121,7 @@ def test_the_program_needs_only_its_dependencies() -> None:
     assert not used & {"pyarrow", "pandas", "numpy", "polars", "scipy", "requests", "pytest", "hypothesis"}
 
 
-def test_catalog_is_not_read_by_rust() -> None:
+def test_rust_does_not_read_catalog() -> None:
     # Rust is handed a compiled plan; facts stay where people can read and correct them.
     for path, text in texts(".rs"):
         code = re.sub(r"//.*", "", text)
@@ -131,14 +131,14 @@ def test_catalog_is_not_read_by_rust() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".py", ".rs"])
-def test_names_say_what_is_inside(suffix: str) -> None:
+def test_file_names_are_meaningful(suffix: str) -> None:
     for path in tracked():
         if path.suffix == suffix:
             parts = {part.lower() for part in (*path.relative_to(ROOT).parts[:-1], path.stem)}
             assert not parts & EMPTY_NAMES, path
 
 
-def test_files_can_be_read_in_one_sitting() -> None:
+def test_files_have_limited_length() -> None:
     long = [
         f"{path.relative_to(ROOT)}: {lines}"
         for path, text in texts(".py", ".rs", ".sql")
@@ -159,7 +159,7 @@ def test_no_build_step_needs_node() -> None:
     assert project["build-system"]["build-backend"] == "maturin"
 
 
-def test_ci_runs_everything() -> None:
+def test_ci_runs_all_checks() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     made = {word for line in script.splitlines() if line.startswith("make ") for word in line.split()}
     # Without Chromium the tests of the page are skipped; not there.
@@ -167,7 +167,7 @@ def test_ci_runs_everything() -> None:
     assert "CI=true" in script
 
 
-def test_test_files_have_names_of_their_own() -> None:
+def test_test_file_names_are_unique() -> None:
     """Two of one name in different rooms cannot be collected together."""
     names = [path.name for path in tracked() if path.suffix == ".py" and path.name.startswith("test_")]
     assert len(names) > 100

@@ -46,14 +46,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str) -> None:
+def test_links_have_targets(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for target, _ in LINK.findall(text):
         if "://" not in target:
             assert ((ROOT / page).parent / target).exists(), f"{page} leads to {target}"
 
 
-def test_links_of_the_reference_lead_somewhere(pages: Path) -> None:
+def test_reference_links_have_targets(pages: Path) -> None:
     links = 0
     for page in (pages / "docs" / "reference").rglob("*.md"):
         for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
@@ -67,11 +67,11 @@ def test_links_of_the_reference_lead_somewhere(pages: Path) -> None:
 
 
 @pytest.mark.parametrize("name", REFERENCE)
-def test_the_reference_has_the_facts(pages: Path, name: str) -> None:
+def test_reference_contains_facts(pages: Path, name: str) -> None:
     assert REFERENCE[name] in (pages / "docs" / "reference" / name).read_text(encoding="utf-8")
 
 
-def test_schemas_of_facts_are_beside_the_reference(pages: Path) -> None:
+def test_fact_schemas_are_published_with_reference(pages: Path) -> None:
     folder = pages / "docs" / "reference" / "schemas"
     for path in folder.rglob("*.json"):
         schema = json.loads(path.read_text(encoding="utf-8"))
@@ -81,7 +81,7 @@ def test_schemas_of_facts_are_beside_the_reference(pages: Path) -> None:
     assert {"record", "dsect", "title", "kind"} == {*record["required"]}
 
 
-def test_every_report_is_in_the_reference(pages: Path) -> None:
+def test_every_report_is_in_reference(pages: Path) -> None:
     folder = pages / "docs" / "reference" / "reports"
     headings = re.findall(
         r"^## (.+)$", "\n".join(p.read_text(encoding="utf-8") for p in folder.iterdir()), re.MULTILINE
@@ -99,7 +99,7 @@ def listed(nav: list[Any] | str) -> Iterator[str]:
             yield from listed(part)
 
 
-def test_every_page_is_in_the_navigation(pages: Path) -> None:
+def test_every_page_is_in_navigation(pages: Path) -> None:
     site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
     assert sorted(listed(site["project"]["nav"])) == sorted(
         page.relative_to(pages).as_posix() for page in pages.rglob("*.md")
@@ -123,7 +123,7 @@ def test_messages_of_troubleshooting_are_those_of_the_program() -> None:
     assert {part for part in parts if part not in program} == set()
 
 
-def test_kinds_of_problems_are_all_told() -> None:
+def test_all_problem_kinds_are_documented() -> None:
     from zlens.inputs.problems import KINDS
 
     text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
@@ -131,14 +131,14 @@ def test_kinds_of_problems_are_all_told() -> None:
     assert set(KINDS) <= told
 
 
-def test_every_promise_of_security_names_a_test_that_exists() -> None:
+def test_security_claims_name_existing_tests() -> None:
     text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(tests/[\w/.]+)`", text))
     assert named
     assert {name for name in named if not (ROOT / name).exists()} == set()
 
 
-def test_the_limits_of_security_are_those_of_the_program() -> None:
+def test_documented_limits_equal_program() -> None:
     from zlens.cli import inputs, watchdog
     from zlens.engine import results
     from zlens.server import connections, response_bodies, running_requests, sql_workers

@@ -35,11 +35,11 @@ def test_damaged_inputs(harness: dict[str, Any], capsys: pytest.CaptureFixture[s
     assert f"{target}: 25 inputs" in capsys.readouterr().out
 
 
-def test_no_target_is_left_out(harness: dict[str, Any]) -> None:
+def test_every_fuzz_target_runs(harness: dict[str, Any]) -> None:
     assert set(harness["seeds"]()) == set(TARGETS)
 
 
-def test_what_is_not_answered_is_told_and_kept(
+def test_fuzz_failures_are_reported_and_saved(
     harness: dict[str, Any],
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,

@@ -72,7 +72,7 @@ PAGES = {
 
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.usefixtures("unless_unchanged")
-def test_commands_of_a_page(page: str, tmp_path: Path, demo_files: list[Path]) -> None:
+def test_guide_examples_run(page: str, tmp_path: Path, demo_files: list[Path]) -> None:
     if page != "GUIDE.md":
         (tmp_path / "zlens-demo").symlink_to(demo_files[0].parent)
         (tmp_path / "monwrite.data").symlink_to(demo_files[0])
@@ -96,7 +96,7 @@ def test_the_minute_of_the_readme(tmp_path: Path) -> None:
     assert (tmp_path / serve.split()[2]).is_dir()
 
 
-def test_pictures_of_the_readme_are_there() -> None:
+def test_readme_images_exist() -> None:
     for path in re.findall(r"!\[[^]]+\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8")):
         assert (ROOT / path).read_bytes().startswith(b"\x89PNG"), path
 

@@ -54,7 +54,7 @@ LAYERS = (
 FACTS = "facts"
 
 
-def room(path: Path) -> str:
+def package_of(path: Path) -> str:
     first = path.relative_to(SOURCES).parts[0]
     return "zlens" if first == "__init__.py" else first.removesuffix(".py")
 
@@ -86,28 +86,28 @@ def of_name(module: str) -> Iterator[str]:
         yield below[0] if below and below[0] else "zlens"
 
 
-def rooms(source: str, path: Path) -> set[str]:
+def imported_packages(source: str, path: Path) -> set[str]:
     package = ("zlens", *path.relative_to(SOURCES).parent.parts)
-    return {*imported(ast.parse(source), package)} - {room(path)}
+    return {*imported(ast.parse(source), package)} - {package_of(path)}
 
 
 def upward(source: str, path: Path) -> list[str]:
     """Rooms that a module imports and that are not below its own."""
-    allowed = LAYERS[: LAYERS.index(room(path))]
-    return sorted(one for one in rooms(source, path) if one not in allowed)
+    allowed = LAYERS[: LAYERS.index(package_of(path))]
+    return sorted(one for one in imported_packages(source, path) if one not in allowed)
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_arrows_go_down(name: str) -> None:
-    paths = [path for path in SOURCES.rglob("*.py") if room(path) == name]
+def test_packages_import_only_lower_layers(name: str) -> None:
+    paths = [path for path in SOURCES.rglob("*.py") if package_of(path) == name]
     assert paths or name == "_native"
     for path in paths:
         # The root's own lazy imports are spelled f"zlens.{home}".
         assert upward(path.read_text(encoding="utf-8"), path) == [], path
 
 
-def test_every_room_has_a_place() -> None:
-    there = {room(path) for path in SOURCES.rglob("*.py")}
+def test_every_package_has_layer() -> None:
+    there = {package_of(path) for path in SOURCES.rglob("*.py")}
     assert there - {*LAYERS} == set()
     assert not [*(SOURCES / FACTS).rglob("*.py")]
 
@@ -125,11 +125,11 @@ def test_every_room_has_a_place() -> None:
         "import zlens",
     ],
 )
-def test_an_arrow_up_is_seen(source: str) -> None:
+def test_upward_import_is_detected(source: str) -> None:
     assert upward(source, SOURCES / "readers" / "recognition.py") != []
 
 
-def test_the_document_names_every_room() -> None:
+def test_architecture_names_every_package() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for name in [*LAYERS, FACTS]:
         if (SOURCES / name).is_dir():
@@ -141,7 +141,7 @@ def test_no_reader_declares_columns() -> None:
     assert [path for path in readers if re.search(r"\bRawColumn\(", path.read_text(encoding="utf-8"))] == []
 
 
-def test_facts_are_toml_alone() -> None:
+def test_facts_are_only_toml() -> None:
     assert {path.suffix for path in (SOURCES / FACTS).rglob("*") if path.is_file()} == {".toml"}
 
 
@@ -161,13 +161,13 @@ def bare(source: str) -> list[str]:
     ]
 
 
-def test_a_bare_next_is_seen() -> None:
+def test_bare_next_is_detected() -> None:
     assert bare("a = next(x for x in y)") == ["next((x for x in y))"]
     assert bare("a = next((x for x in y), None)") == []
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
-def test_no_search_in_data_ends_in_stop_iteration(name: str) -> None:
+def test_searches_never_raise_stop_iteration(name: str) -> None:
     """A search that finds nothing says so with an error of zlens, or has an answer for it."""
     found = {str(path): bare(path.read_text(encoding="utf-8")) for path in (SOURCES / name).rglob("*.py")}
     assert {path: calls for path, calls in found.items() if calls} == {}
@@ -188,7 +188,7 @@ def test_modules_are_named_by_nouns() -> None:
     assert named == []
 
 
-def test_no_two_public_classes_have_one_name() -> None:
+def test_public_class_names_are_unique() -> None:
     places: dict[str, list[str]] = {}
     for path in SOURCES.rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -197,7 +197,7 @@ def test_no_two_public_classes_have_one_name() -> None:
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
-def test_no_function_of_a_module_is_named_by_a_function_word() -> None:
+def test_functions_are_not_named_by_function_words() -> None:
     words = {"of", "at", "put", "own", "together", "kept", "told", "shown", "named", "found", "placed"}
     found = [
         f"{path.relative_to(SOURCES).as_posix()}: {node.name}"

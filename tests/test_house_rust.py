@@ -173,7 +173,7 @@ def circles(graph: dict[Module, set[Module]]) -> list[list[Module]]:
     return sorted(sorted(group) for group in groups if group)
 
 
-def rooms(graph: dict[Module, set[Module]]) -> dict[Module, set[Module]]:
+def package_graph(graph: dict[Module, set[Module]]) -> dict[Module, set[Module]]:
     """The same for the folders directly below a crate; a file beside them is a room of its own."""
     merged: dict[Module, set[Module]] = {}
     for user, used in graph.items():
@@ -189,7 +189,7 @@ def _name(module: Module) -> str:
 def faults(folder: Path) -> Iterator[str]:
     graph = arrows(folder)
     # The root only declares and re-exports; nothing may be defined there that a module uses.
-    for kind, what in (("modules", graph), ("rooms", rooms(graph))):
+    for kind, what in (("modules", graph), ("rooms", package_graph(graph))):
         for circle in circles(what):
             yield f"{kind} use each other: {', '.join(map(_name, circle))}"
     for user, used in graph.items():
@@ -199,7 +199,7 @@ def faults(folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("crate", sorted(path.name for path in CRATES.iterdir() if path.is_dir()))
-def test_modules_of_a_crate_form_layers(crate: str) -> None:
+def test_modules_of_crate_form_layers(crate: str) -> None:
     folder = CRATES / crate / "src"
     assert len(arrows(folder)) > 3
     assert list(faults(folder)) == []
@@ -225,7 +225,7 @@ def _crate(folder: Path, files: dict[str, str]) -> Path:
         "pub(crate) use crate::b::*;",
     ],
 )
-def test_a_circle_is_found_however_its_path_is_written(tmp_path: Path, text: str) -> None:
+def test_import_cycle_is_found_for_any_path_syntax(tmp_path: Path, text: str) -> None:
     lib = "mod a;\nmod b;\npub use b::Thing;\n"
     folder = _crate(tmp_path, {"lib.rs": lib, "a.rs": text, "b.rs": "use crate::a::f;\npub struct Thing;"})
     assert list(faults(folder))[:1] == ["modules use each other: a, b"]
@@ -240,12 +240,12 @@ def test_a_circle_is_found_however_its_path_is_written(tmp_path: Path, text: str
         "use std::b::Thing;",
     ],
 )
-def test_what_is_no_use_is_no_arrow(tmp_path: Path, text: str) -> None:
+def test_non_imports_are_ignored(tmp_path: Path, text: str) -> None:
     files = {"lib.rs": "mod a;\nmod b;", "a.rs": text, "b.rs": "use crate::a::f;"}
     assert list(faults(_crate(tmp_path, files))) == []
 
 
-def test_rooms_form_layers_and_core_stands_below_all(tmp_path: Path) -> None:
+def test_crate_modules_form_layers_above_core(tmp_path: Path) -> None:
     files = {
         "lib.rs": "mod core;\nmod x;\nmod y;",
         "core/mod.rs": "pub mod low;",

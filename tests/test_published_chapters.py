@@ -17,7 +17,7 @@ CHAPTERS: dict[str, dict[str, Any]] = PUBLISHED["chapters"]()
 
 @pytest.mark.usefixtures("unless_unchanged")
 @pytest.mark.parametrize("name", quick_subset(1, sorted(CHAPTERS, key=lambda name: name != "cpumf")))
-def test_a_chapter_is_what_its_commands_answer(name: str) -> None:
+def test_published_chapter_equals_command_output(name: str) -> None:
     chapter = CHAPTERS[name]
     found = [PUBLISHED["cells"](table) for table in chapter["table"]]
     assert [cell for cells in found for cell in cells if not cell.explained] == []
@@ -29,13 +29,13 @@ def test_a_chapter_is_what_its_commands_answer(name: str) -> None:
     assert page == PUBLISHED["page"](chapter), "write it again: make published"
 
 
-def test_all_tables_of_the_eighty_processors_are_there() -> None:
+def test_eighty_processor_tables_are_complete() -> None:
     titles = [table["title"] for table in CHAPTERS["eighty-processors"]["table"]]
     assert {f"Table {number}" for number in range(2, 11)} == {title.partition(".")[0] for title in titles}
     assert "Table 11" in CHAPTERS["eighty-processors"]["without"]
 
 
-def test_a_number_that_differs_is_seen() -> None:
+def test_differing_published_number_is_detected() -> None:
     cell = PUBLISHED["Cell"]("table", "row", "column", 4.26, "4.2")
     assert (cell.same, cell.explained) == (False, False)
     assert PUBLISHED["Cell"]("table", "row", "column", 4.26, "4.2", 0.07, "rounded").explained

@@ -26,7 +26,7 @@ VITEST = (
 )
 
 
-def test_the_table_has_runners_tools_and_reasons() -> None:
+def test_table_has_runners_tools_and_reasons() -> None:
     pytest_run = {
         "passed": 5123,
         "failed": 0,
@@ -65,7 +65,7 @@ def test_the_table_has_runners_tools_and_reasons() -> None:
         ("first: false", 1),
     ],
 )
-def test_all_commands_run_and_one_that_fails_is_the_status(command: str, status: int) -> None:
+def test_failing_command_sets_exit_status(command: str, status: int) -> None:
     words = [sys.executable, TESTS / "runners.py", command, "second: echo last line"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == status
@@ -77,7 +77,7 @@ def test_skipped_tests_are_counted_by_reason() -> None:
     assert outcomes.by_reason(reports) == {"b": 2, "a": 1}
 
 
-def test_every_folder_of_samples_is_described_and_the_users_are_found() -> None:
+def test_sample_folders_are_described_with_users() -> None:
     done = subprocess.run(
         [sys.executable, TESTS / "samples.py"],
         capture_output=True,

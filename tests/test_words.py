@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +49,15 @@ REFUSED_RUST_NAMES = re.compile(
     r"|\bmod (?:places|pieces|journal|copies|census|walk|spans|reading|seen|cut|clock|made)\b"
 )
 
+#: A longer name of a test tells a story; what is tested and what is expected fit into this.
+MAX_TEST_NAME = 60
+#: In names of tests: retired words, articles, and subjects that are sentences ("what is wrong is told").
+REFUSED_TEST_NAMES = re.compile(
+    r"test_(?:an?|the|what|who|where)_"
+    r"|_(?:told|tells?|asks?|asked|stands?|beside|made|kept|apart|stubs?|seams?|moments?|stretch|pieces?|rooms?)(?:_|$)"
+    r"|_(?:nobody|somebody|everybody|whatever|whoever|wherever)(?:_|$)|_(?:is|are)_(?:no|none)(?:_|$)"
+)
+
 CODE = ("python/zlens/**/*.py", "crates/**/*.rs", "bench/*.py", "ui/src/**/*.ts", "ui/src/**/*.svelte")
 RUST_CRATES = ("columns", "forward", "frames", "listing", "native", "sim", "text")
 RUST = tuple(f"crates/{crate}/src/**/*.rs" for crate in RUST_CRATES)
@@ -64,7 +75,7 @@ def refused(text: str, words: dict[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize("pattern", [*CODE, *PROSE])
-def test_texts_do_without_them(pattern: str) -> None:
+def test_texts_have_no_refused_words(pattern: str) -> None:
     words = REFUSED | (REFUSED_IN_PROSE if pattern in PROSE else {})
     paths = list(files((pattern,)))
     assert paths
@@ -75,7 +86,7 @@ def test_texts_do_without_them(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", RUST)
-def test_rust_does_without_them(pattern: str) -> None:
+def test_rust_has_no_refused_words(pattern: str) -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in files((pattern,))}
     assert texts
     found = {
@@ -86,7 +97,25 @@ def test_rust_does_without_them(pattern: str) -> None:
     assert {path: words for path, words in found.items() if words} == {}
 
 
-def test_a_refused_word_is_found_across_lines() -> None:
+def defined_tests() -> list[str]:
+    paths = list(files(("tests/**/test_*.py",)))
+    assert len(paths) > 100
+    nodes = (node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return [
+        node.name
+        for node in nodes
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_")
+    ]
+
+
+def test_test_names_are_unique_short_and_plain() -> None:
+    names = defined_tests()
+    assert {name for name, count in Counter(names).items() if count > 1} == set()
+    assert {name for name in names if len(name) > MAX_TEST_NAME} == set()
+    assert {name for name in names if REFUSED_TEST_NAMES.search(name)} == set()
+
+
+def test_refused_word_is_found_across_lines() -> None:
     assert refused("Counters began\n  Anew at the\n  processor\n  time", REFUSED) == [
         "Anew: again",
         "processor time: CPU time",

@@ -27,7 +27,7 @@ def printed(*arguments: str) -> str:
     return told.getvalue()
 
 
-def asked(path: Path, query: str) -> list[dict[str, object]]:
+def query_objects(path: Path, query: str) -> list[dict[str, object]]:
     """Rows of `zlens sql`, with every digit."""
     found: list[dict[str, object]] = json.loads(printed("sql", str(path), "--format", "json", "-q", query))
     return found

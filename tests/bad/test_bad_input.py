@@ -68,7 +68,7 @@ class Outcome:
 ALL = made.CPUS * made.INTERVALS
 
 
-def test_a_good_file_has_no_problem(capsys: pytest.CaptureFixture[str], good: Path) -> None:
+def test_undamaged_file_has_no_problem(capsys: pytest.CaptureFixture[str], good: Path) -> None:
     seen = Outcome(capsys, good)
     assert seen.status == 0
     assert seen.problems == []
@@ -91,7 +91,7 @@ def test_a_good_file_has_no_problem(capsys: pytest.CaptureFixture[str], good: Pa
         (b"<?xml version='1.0'?><a><b/></a>", ["byte"]),
     ],
 )
-def test_what_is_no_data_is_said_in_one_line(
+def test_foreign_data_is_one_line_error(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, data: bytes, words: list[str]
 ) -> None:
     path = tmp_path / "input"
@@ -111,7 +111,7 @@ def test_what_is_no_data_is_said_in_one_line(
             assert word in captured.err
 
 
-def test_a_transfer_as_text_is_named_with_its_cure(
+def test_text_mode_transfer_is_reported_with_fix(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path
 ) -> None:
     # What FTP in ASCII mode does: EBCDIC to Latin-1, byte by byte.
@@ -132,7 +132,7 @@ def test_a_transfer_as_text_is_named_with_its_cure(
 # Damaged MONWRITE files -------------------------------------------------------------------------
 
 
-def test_cut_in_a_control_record(capsys: pytest.CaptureFixture[str], good: Path) -> None:
+def test_cut_in_control_record(capsys: pytest.CaptureFixture[str], good: Path) -> None:
     ends = made.places(good, 1, 11)
     control = (ends[-1] // made.PAGE - 1) * made.PAGE
     os.truncate(good, control + 100)
@@ -143,7 +143,7 @@ def test_cut_in_a_control_record(capsys: pytest.CaptureFixture[str], good: Path)
 
 
 @pytest.mark.parametrize("keep", [7, 30])
-def test_cut_in_a_header_or_a_record(capsys: pytest.CaptureFixture[str], good: Path, keep: int) -> None:
+def test_cut_in_header_or_record(capsys: pytest.CaptureFixture[str], good: Path, keep: int) -> None:
     last = made.places(good, 0, 2)[-1]
     os.truncate(good, last + keep)
     seen = Outcome(capsys, good)
@@ -154,7 +154,7 @@ def test_cut_in_a_header_or_a_record(capsys: pytest.CaptureFixture[str], good: P
     assert seen.samples() == ALL - 1
 
 
-def test_not_closed_is_read_in_full(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_unclosed_file_is_read_completely(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = made.write(tmp_path / "open", finish=False)
     seen = Outcome(capsys, path)
     assert seen.samples() == ALL
@@ -164,7 +164,7 @@ def test_not_closed_is_read_in_full(capsys: pytest.CaptureFixture[str], tmp_path
 @pytest.mark.parametrize(
     ("length", "kind"), [(0, "length"), (5, "length"), (0x0FF0, "length"), (0xFFFF, "length")]
 )
-def test_a_length_that_cannot_be(
+def test_impossible_record_length(
     capsys: pytest.CaptureFixture[str], good: Path, length: int, kind: str
 ) -> None:
     place = made.places(good, 0, 2)[made.CPUS * 3 + 1]
@@ -176,7 +176,7 @@ def test_a_length_that_cannot_be(
     assert seen.samples() >= ALL - made.CPUS + 1
 
 
-def test_a_domain_that_is_none(capsys: pytest.CaptureFixture[str], good: Path) -> None:
+def test_invalid_domain_is_reported(capsys: pytest.CaptureFixture[str], good: Path) -> None:
     place = made.places(good, 0, 2)[5]
     made.patch(good, place + 4, b"\xee")
     seen = Outcome(capsys, good)
@@ -185,7 +185,7 @@ def test_a_domain_that_is_none(capsys: pytest.CaptureFixture[str], good: Path) -
     assert seen.samples() >= ALL - made.CPUS + 1
 
 
-def test_a_record_without_a_layout_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_record_without_layout_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     strange = bytearray(made.processor(made.START_US, 1, 0))
     strange[4:8] = struct.pack(">BBH", 3, 0, 777)
     path = made.write(tmp_path / "strange", [made.sample(0, more=[bytes(strange)] * 3), made.sample(1)])
@@ -197,7 +197,7 @@ def test_a_record_without_a_layout_is_counted(capsys: pytest.CaptureFixture[str]
     assert seen.samples() == 2 * made.CPUS
 
 
-def test_shorter_and_longer_records_are_decoded_as_far_as_they_go(
+def test_shorter_and_longer_records_are_decoded_up_to_their_end(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     intervals = [made.sample(number, {1: 68, 2: 300}) for number in range(4)]
@@ -218,7 +218,7 @@ def test_shorter_and_longer_records_are_decoded_as_far_as_they_go(
 
 
 @pytest.mark.parametrize("address", [(0x5000, 0x1000), (0x0000_1000, 0xFFFF_FFFF)])
-def test_addresses_that_go_backwards_or_past_the_file(
+def test_invalid_frame_addresses(
     capsys: pytest.CaptureFixture[str], good: Path, address: tuple[int, int]
 ) -> None:
     # The control record before the fifth interval.
@@ -232,7 +232,7 @@ def test_addresses_that_go_backwards_or_past_the_file(
     assert seen.samples() >= ALL - made.CPUS
 
 
-def test_a_hole_is_skipped_with_its_size(capsys: pytest.CaptureFixture[str], good: Path) -> None:
+def test_gap_in_file_is_skipped_with_size(capsys: pytest.CaptureFixture[str], good: Path) -> None:
     control = (made.places(good, 1, 11)[5] // made.PAGE - 1) * made.PAGE
     made.patch(good, control, b"\xa5" * 2 * made.PAGE)
     seen = Outcome(capsys, good)
@@ -245,7 +245,7 @@ def test_a_hole_is_skipped_with_its_size(capsys: pytest.CaptureFixture[str], goo
 TOGETHER = 12
 
 
-def test_any_damage_ends_well(tmp_path: Path) -> None:
+def test_any_damage_gives_rows_and_problems(tmp_path: Path) -> None:
     """Seeded mutations: no exception but our own, and no more rows than were written."""
     chance = draws(42)
     readable: list[Path] = []
@@ -286,7 +286,7 @@ def xml(tmp_path: Path, demo_folder: Path) -> Path:
     return Path(shutil.copy(demo_folder / demo.RMF_NAME, tmp_path))
 
 
-def test_xml_that_is_cut_off(capsys: pytest.CaptureFixture[str], xml: Path) -> None:
+def test_truncated_xml_is_reported(capsys: pytest.CaptureFixture[str], xml: Path) -> None:
     data = xml.read_bytes()
     xml.write_bytes(data[: len(data) * 5 // 8])
     seen = Outcome(capsys, xml)
@@ -298,7 +298,7 @@ def test_xml_that_is_cut_off(capsys: pytest.CaptureFixture[str], xml: Path) -> N
     assert json.loads(out)[0]["n"] >= 2
 
 
-def test_a_section_that_nobody_expects(capsys: pytest.CaptureFixture[str], xml: Path) -> None:
+def test_unknown_xml_section_is_reported(capsys: pytest.CaptureFixture[str], xml: Path) -> None:
     text = xml.read_text(encoding="utf-8")
     text = text.replace(
         "<name>Number of Physical Processors</name>", "<name>Number of Rubber Ducks</name>", 1
@@ -330,9 +330,7 @@ def test_entities_are_not_expanded(capsys: pytest.CaptureFixture[str], xml: Path
 # Files and folders ------------------------------------------------------------------------------
 
 
-def test_the_same_file_twice_is_read_once(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path
-) -> None:
+def test_repeated_input_is_read_once(capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path) -> None:
     copy = tmp_path / "copy.data"
     shutil.copy(good, copy)
     os.symlink(good, tmp_path / "link.data")
@@ -342,9 +340,7 @@ def test_the_same_file_twice_is_read_once(
     assert seen.samples() == ALL
 
 
-def test_a_folder_of_thousands_of_files(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path
-) -> None:
+def test_folder_of_thousands_of_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path) -> None:
     folder = tmp_path / "many"
     folder.mkdir()
     notes = iterations(3000, 300)
@@ -359,7 +355,7 @@ def test_a_folder_of_thousands_of_files(
     assert seen.samples() == ALL
 
 
-def test_more_data_files_than_may_be_open(tmp_path: Path) -> None:
+def test_more_files_than_descriptors(tmp_path: Path) -> None:
     for number in range(300):
         made.write(tmp_path / f"{number:03}", [made.sample(number)])
     few = 'ulimit -n 200; exec "$@"'
@@ -373,7 +369,7 @@ def test_more_data_files_than_may_be_open(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["a b.data", "ü-日本.data", "x'y\"z.data", "-q.data", "new\nline", "\x1b[31mred", "*?[x]"]
 )
-def test_names_with_odd_characters(
+def test_input_names_with_unusual_characters(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path, name: str
 ) -> None:
     path = tmp_path / name
@@ -386,7 +382,7 @@ def test_names_with_odd_characters(
     assert "\x1b" not in out
 
 
-def test_a_name_that_is_no_text(tmp_path: Path, good: Path) -> None:
+def test_undecodable_file_name_is_read(tmp_path: Path, good: Path) -> None:
     path = os.fsencode(tmp_path) + b"/\xff\xfe.data"
     os.rename(good, path)
     done = subprocess.run([sys.executable, "-m", "zlens", "info", path], capture_output=True)
@@ -399,7 +395,7 @@ def test_a_name_that_is_no_text(tmp_path: Path, good: Path) -> None:
     assert json.loads(done.stdout)[0]["system"] == "BADTEST"
 
 
-def test_what_is_no_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_irregular_files_are_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").mkdir()
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
@@ -425,7 +421,7 @@ def vanish(path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [grow, shrink, vanish])
-def test_a_file_that_changes(good: Path, change: Any) -> None:
+def test_changed_input_is_reported(good: Path, change: Any) -> None:
     # Files of sessions that other tests left open count among the hundred that stay open.
     gc.collect()
     with zlens.open(good) as session:
@@ -457,7 +453,7 @@ def peak_mib(*words: str) -> tuple[int, float, float]:
     return int(status), float(seconds), int(peak) / 1024
 
 
-def test_gigabytes_of_nothing(tmp_path: Path) -> None:
+def test_gigabytes_of_zeros(tmp_path: Path) -> None:
     """Zeros at the start, and zeros behind good data: the file is sparse, reading it is not."""
     # More than the memory it may take.
     size = iterations(4 * 2**30, 3 * 2**29)

@@ -33,7 +33,7 @@ class Damaged:
         self.skipped = sum(lost for _, _, lost, _, _ in self.problems)
 
 
-def test_records_lost_to_zeros_are_told_of(tmp_path: Path, whole: bytes) -> None:
+def test_records_lost_to_zeros_are_problems(tmp_path: Path, whole: bytes) -> None:
     good = Damaged(tmp_path, whole)
     assert good.problems == []
     chance = draws(187_254)
@@ -56,7 +56,7 @@ def test_records_lost_to_zeros_are_told_of(tmp_path: Path, whole: bytes) -> None
     assert truncated > 150
 
 
-def test_zeros_are_a_row_of_problem(tmp_path: Path, whole: bytes) -> None:
+def test_zeros_are_problem_row(tmp_path: Path, whole: bytes) -> None:
     data = bytearray(whole)
     # The end of a frame in the middle of the samples.
     at = len(whole) // 2 // PAGE * PAGE + PAGE - 1024
@@ -74,7 +74,7 @@ def test_zeros_are_a_row_of_problem(tmp_path: Path, whole: bytes) -> None:
 
 
 @pytest.mark.parametrize("count", [1, -1, 7, -333, 5000])
-def test_reading_goes_on_behind_bytes_added_or_lost(tmp_path: Path, whole: bytes, count: int) -> None:
+def test_reading_resumes_after_added_or_lost_bytes(tmp_path: Path, whole: bytes, count: int) -> None:
     good = Damaged(tmp_path, whole).records
     chance = draws(count)
     for _ in range(6):
@@ -88,7 +88,7 @@ def test_reading_goes_on_behind_bytes_added_or_lost(tmp_path: Path, whole: bytes
         assert seen.skipped < 200_000
 
 
-def test_offsets_are_those_of_the_damaged_file(tmp_path: Path, whole: bytes) -> None:
+def test_offsets_are_those_of_damaged_file(tmp_path: Path, whole: bytes) -> None:
     data = bytearray(whole)
     for at in (len(whole) * 3 // 4, len(whole) // 2 + 99, 400_001):
         data[at:at] = b"\x11\x22\x33"

@@ -90,7 +90,7 @@ def written(path: Path, data: bytes) -> Path:
     return path
 
 
-def test_what_is_whole_has_no_problem_of_reading(said: Said, tmp_path: Path, form: str) -> None:
+def test_undamaged_linux_inputs_have_no_read_problem(said: Said, tmp_path: Path, form: str) -> None:
     path = written(tmp_path / form, FORMS[form])
     _, found = said.info(path)
     assert found[0]["system"]
@@ -103,7 +103,7 @@ def test_what_is_whole_has_no_problem_of_reading(said: Said, tmp_path: Path, for
     [("utf-16", "text in UTF-16"), ("utf-16-be", "UTF-16"), ("cp037", "text in EBCDIC")],
 )
 @pytest.mark.parametrize("form", TEXTS)
-def test_text_in_another_code_is_named(
+def test_foreign_text_encoding_is_reported(
     said: Said, tmp_path: Path, form: str, encoding: str, words: str
 ) -> None:
     text = TEXTS[form].encode("ascii", "replace").decode()
@@ -112,7 +112,7 @@ def test_text_in_another_code_is_named(
     assert "UTF-8" in error
 
 
-def test_cut_anywhere_is_read_up_to_there(said: Said, tmp_path: Path, form: str) -> None:
+def test_linux_input_is_read_up_to_truncation(said: Said, tmp_path: Path, form: str) -> None:
     data = FORMS[form]
     for twelfth in range(12):
         path = written(tmp_path / f"{form}-{twelfth}", data[: len(data) * twelfth // 12])
@@ -122,7 +122,7 @@ def test_cut_anywhere_is_read_up_to_there(said: Said, tmp_path: Path, form: str)
     assert status == 0
 
 
-def test_the_same_file_twice_is_read_once(said: Said, tmp_path: Path, form: str) -> None:
+def test_repeated_linux_input_is_read_once(said: Said, tmp_path: Path, form: str) -> None:
     first = written(tmp_path / form, FORMS[form])
     shutil.copy2(first, tmp_path / "copy")
     alone = said.info(first)[1]
@@ -133,7 +133,7 @@ def test_the_same_file_twice_is_read_once(said: Said, tmp_path: Path, form: str)
 
 
 @pytest.mark.parametrize("name", ["a b", "ü-日本", "x'y\"z", "-q", "new\nline", "\x1b[31mred", "*?[x]"])
-def test_names_with_odd_characters(said: Said, tmp_path: Path, form: str, name: str) -> None:
+def test_linux_names_with_unusual_characters(said: Said, tmp_path: Path, form: str, name: str) -> None:
     path = written(tmp_path / name, FORMS[form])
     _, found = said.info(path)
     # An archive is named with the folder in it, here none.
@@ -157,7 +157,7 @@ def test_among_thousands_of_files(said: Said, tmp_path: Path) -> None:
 OPENERS = {"hmc": hmc, "dds": dds, "sysinfo": sysinfo, "tar": sysinfo, "tgz": sysinfo}
 
 
-def test_a_file_that_vanishes_or_shrinks_between_looking_and_reading(
+def test_file_removed_or_truncated_after_detection(
     said: Said, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = OPENERS.get(form, linux_counters)
@@ -179,9 +179,7 @@ def test_a_file_that_vanishes_or_shrinks_between_looking_and_reading(
 
 
 @pytest.mark.parametrize("form", [*(name for name in FORMS if name not in ("sysinfo", "tar", "tgz"))])
-def test_a_file_that_grows_while_it_is_read(
-    said: Said, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_growing_file_is_read(said: Said, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was there is read, and that there is more now is told."""
     path = written(tmp_path / form, FORMS[form])
     true = os.fstat
@@ -205,7 +203,7 @@ def test_a_file_that_grows_while_it_is_read(
     ]
 
 
-def test_info_tells_the_damage_of_an_archive_and_of_a_folder_with_them(said: Said, tmp_path: Path) -> None:
+def test_info_reports_damage_of_archive_and_folder(said: Said, tmp_path: Path) -> None:
     path = written(tmp_path / "s.tar", FORMS["tar"] + b"what is this? " * 100)
     out = said.run("info", path)[1]
     assert "Not read" not in out
@@ -220,7 +218,7 @@ def test_info_tells_the_damage_of_an_archive_and_of_a_folder_with_them(said: Sai
 
 
 @pytest.mark.parametrize("form", quick_subset(3, ["nothing", *FORMS]))
-def test_four_gigabytes_of_zeros_behind_data(said: Said, tmp_path: Path, form: str) -> None:
+def test_four_gigabytes_of_trailing_zeros(said: Said, tmp_path: Path, form: str) -> None:
     """A hole in a file costs no room on the disk. The data before it are read, and it is kept nowhere."""
     path = written(tmp_path / "hole", FORMS.get(form, b""))
     os.truncate(path, 4 << 30)

@@ -53,7 +53,7 @@ def names(folder: str) -> list[str]:
     ]
 
 
-def test_names_that_are_no_text_are_shown_with_replacement_characters(folder: bytes) -> None:
+def test_undecodable_names_show_replacement_characters(folder: bytes) -> None:
     status, out, told = run("sql", folder, "-q", FILES, "--format", "json")
     assert status == 0, told
     shown = folder.decode("utf-8", "replace")
@@ -62,7 +62,7 @@ def test_names_that_are_no_text_are_shown_with_replacement_characters(folder: by
         assert run(*words, folder)[0] == 0
 
 
-def test_a_lake_holds_them_and_has_a_name_that_is_text(folder: bytes, tmp_path: Path) -> None:
+def test_lake_stores_undecodable_names_as_text(folder: bytes, tmp_path: Path) -> None:
     lake = os.fsencode(tmp_path) + b"/lake"
     assert run("import", folder, "--lake", lake)[0] == 0
     status, out, told = run("sql", lake, "-q", "SELECT count(*) AS n FROM problem", "--format", "csv")
@@ -77,13 +77,13 @@ def test_a_lake_holds_them_and_has_a_name_that_is_text(folder: bytes, tmp_path: 
     assert "not UTF-8 text" in told
 
 
-def test_a_query_that_is_no_text_is_told(folder: bytes) -> None:
+def test_undecodable_query_is_rejected(folder: bytes) -> None:
     status, _, told = run("sql", folder, "-q", b"SELECT '\xff'")
     assert status == 2
     assert "the query is not UTF-8 text" in told
 
 
-def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_folder_is_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made.write(tmp_path / "good.data")
     (tmp_path / "denied").mkdir()
     real = os.scandir
@@ -102,9 +102,7 @@ def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatch: 
         zlens.open(tmp_path / "denied")
 
 
-def test_a_pipe_that_nobody_writes_to_is_not_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pipe_without_writer_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(user_files, "_PIPE_S", 0.2)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

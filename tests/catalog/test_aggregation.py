@@ -141,7 +141,7 @@ def held(files: dict[str, Path], name: str, every_s: int, folder: Path | None) -
         pytest.param("zlzos-rmf-cpu.xml", 80, 30 * 60, False, marks=pytest.mark.long),
     ],
 )
-def test_the_value_of_a_window_is_that_of_its_rows(
+def test_window_value_equals_rows(
     demo_files: dict[str, Path], tmp_path: Path, name: str, least: int, every_s: int, loaded: bool
 ) -> None:
     """The mean over a window does not depend on --every."""
@@ -165,7 +165,7 @@ NOT_IN_DEMO = {
 
 
 @pytest.mark.long
-def test_no_column_of_no_measure_is_left_out(demo_files: dict[str, Path], tmp_path: Path) -> None:
+def test_every_measure_column_has_aggregation(demo_files: dict[str, Path], tmp_path: Path) -> None:
     """Every column takes part above, except those that say why --every may differ."""
     reached: set[tuple[str, str]] = set()
     for name in demo_files:
@@ -214,7 +214,7 @@ def row(minute: int, seconds: float | None = 60.0, **values: object) -> dict[str
     return head | values
 
 
-def asked(
+def aggregated(
     table: str, rows: Sequence[dict[str, object]], *columns: str, by: Sequence[str] = (), told: str = ""
 ) -> list[tuple[object, ...]]:
     measure = measures.load_measure(table)
@@ -238,47 +238,47 @@ def test_response_times_weigh_by_all_operations() -> None:
         row(1, device="1000", rate=10.0, measured_rate=10.0, resp_s=0.001, serv_s=0.001),
         row(2, 120.0, device="1000", rate=30.0, measured_rate=5.0, resp_s=0.003, serv_s=0.002),
     ]
-    [(response, service)] = asked("device", rows, "resp_s", "serv_s", by=["device"])
+    [(response, service)] = aggregated("device", rows, "resp_s", "serv_s", by=["device"])
     assert response == pytest.approx((600 * 0.001 + 3600 * 0.003) / 4200)
     assert service == pytest.approx((600 * 0.001 + 600 * 0.002) / 1200)
 
 
-def test_a_speed_is_cycles_over_time() -> None:
+def test_speed_is_cycles_over_time() -> None:
     rows = [row(1, cpu_type="CP", cycles=10**10, ghz=5.0), row(2, cpu_type="CP", cycles=10**10, ghz=2.0)]
-    [(speed,)] = asked("cpumf_type", rows, "ghz", by=["cpu_type"])
+    [(speed,)] = aggregated("cpumf_type", rows, "ghz", by=["cpu_type"])
     assert speed == pytest.approx(20 / 7)
 
 
-def test_stubs_and_gaps_are_in_totals_only() -> None:
+def test_flagged_intervals_count_only_in_totals() -> None:
     rows = [
         row(1, userid="A", cpu_s=6.0, cpu_pct=10.0),
         row(2, 300.0, userid="A", cpu_s=150.0, cpu_pct=50.0, flag="gap"),
         row(3, 10.0, userid="A", cpu_s=9.0, cpu_pct=90.0, flag="short"),
     ]
-    assert asked("guest", rows, "cpu_s", "cpu_pct", by=["userid"]) == [(165.0, 10.0)]
+    assert aggregated("guest", rows, "cpu_s", "cpu_pct", by=["userid"]) == [(165.0, 10.0)]
     for told in ("max", "min", "p50", "p95"):
-        assert asked("guest", rows, "cpu_pct", by=["userid"], told=told) == [(10.0,)]
+        assert aggregated("guest", rows, "cpu_pct", by=["userid"], told=told) == [(10.0,)]
 
 
-def test_a_sum_with_an_unknown_part_is_unknown() -> None:
+def test_sum_with_null_part_is_null() -> None:
     first = row(1, userid="A")
     known = row(2, userid="A", cpu_s=6.0, virtual_s=5.0)
-    assert asked("guest", [first, known], "cpu_s", by=["userid"]) == [(6.0,)]
+    assert aggregated("guest", [first, known], "cpu_s", by=["userid"]) == [(6.0,)]
     broken = row(3, userid="A", virtual_s=5.0)
-    assert asked("guest", [first, known, broken], "cpu_s", "virtual_s", by=["userid"]) == [(None, 10.0)]
+    assert aggregated("guest", [first, known, broken], "cpu_s", "virtual_s", by=["userid"]) == [(None, 10.0)]
 
 
-def test_subjects_come_before_time() -> None:
+def test_subjects_are_aggregated_before_time() -> None:
     """The rate of two devices is their sum in each interval, also where one is there for a part of them."""
     rows = [row(m, device="1000", rate=10.0, read_pct=50.0) for m in (1, 2)]
     rows += [row(1, device="1001", rate=30.0, read_pct=90.0)]
-    [(rate, read)] = asked("device", rows, "rate", "read_pct")
+    [(rate, read)] = aggregated("device", rows, "rate", "read_pct")
     assert rate == pytest.approx((40 + 10) / 2)
     assert read == pytest.approx((10 * 50 + 30 * 90 + 10 * 50) / 50)
-    assert asked("device", rows, "rate", told="max") == [(40.0,)]
+    assert aggregated("device", rows, "rate", told="max") == [(40.0,)]
 
 
-def test_each_subject_counts_for_its_own_time() -> None:
+def test_subjects_are_weighted_by_their_time() -> None:
     """One is there for half of the interval; one was away, and what it did in three intervals is told now."""
     CONNECTION.execute("INSERT INTO interval VALUES ('S', 'm', '2026-03-02 09:01:00+00', 60)")
     try:
@@ -287,39 +287,39 @@ def test_each_subject_counts_for_its_own_time() -> None:
             row(1, 30.0, device="1001", rate=20.0),
             row(1, 180.0, device="1002", rate=1.0),
         ]
-        assert asked("device", rows, "rate", "seconds") == [(pytest.approx(10 + 10 + 3), 60)]
+        assert aggregated("device", rows, "rate", "seconds") == [(pytest.approx(10 + 10 + 3), 60)]
         # Among those that are there for half of it, a part is the whole; one without a length is there.
-        assert asked("device", rows[1:2], "rate") == [(20.0,)]
-        assert asked("device", [row(1, None, device="1003", rate=2.0), rows[1]], "rate") == [(22.0,)]
+        assert aggregated("device", rows[1:2], "rate") == [(20.0,)]
+        assert aggregated("device", [row(1, None, device="1003", rate=2.0), rows[1]], "rate") == [(22.0,)]
     finally:
         CONNECTION.execute("DELETE FROM interval")
 
 
-def test_a_column_across_subjects_may_weigh_otherwise_than_over_time() -> None:
+def test_weight_over_subjects_may_differ_from_weight_over_time() -> None:
     rows = [
         row(1, volume="A", area="PAGE", read_rate=10.0, write_rate=0.0, mload_s=0.001),
         row(1, volume="B", area="PAGE", read_rate=20.0, write_rate=10.0, mload_s=0.005),
         row(2, volume="A", area="PAGE", read_rate=5.0, write_rate=0.0, mload_s=0.002),
     ]
-    [(load,)] = asked("paging", rows, "mload_s")
+    [(load,)] = aggregated("paging", rows, "mload_s")
     assert load == pytest.approx((0.004 + 0.002) / 2)
 
 
-def test_a_device_without_a_queue_leaves_that_of_the_others_known() -> None:
+def test_device_without_queue_keeps_queue_of_others() -> None:
     rows = [row(1, device="1000", rate=10.0, queued=0.5), row(1, device="0F00", rate=0.0)]
-    assert asked("device", rows, "queued") == [(0.5,)]
+    assert aggregated("device", rows, "queued") == [(0.5,)]
     rows.append(row(1, device="1001", rate=5.0))
-    assert asked("device", rows, "queued") == [(None,)]
+    assert aggregated("device", rows, "queued") == [(None,)]
 
 
-def test_what_the_measure_keeps_apart_is_not_put_together() -> None:
+def test_never_merged_columns_are_not_merged() -> None:
     rows = [row(1, zone="all", available=10), row(1, zone="below 2 GB", available=4)]
     with pytest.raises(QueryError, match="different zone are never merged"):
-        asked("storage", rows, "available")
-    assert asked("storage", rows, "available", by=["zone"]) == [(10.0,), (4.0,)]
+        aggregated("storage", rows, "available")
+    assert aggregated("storage", rows, "available", by=["zone"]) == [(10.0,), (4.0,)]
 
 
-def test_parts_of_one_whole_are_put_together() -> None:
+def test_pinned_columns_follow_filter() -> None:
     job = measures.load_measure("job")
     assert aggregation.pinned_columns(job, {"kind": ["interval", "last interval"], "job": ["A", "B"]}) == [
         "kind"
@@ -331,33 +331,33 @@ def test_parts_of_one_whole_are_put_together() -> None:
         assert set(table.parts) <= set(table.never_merged), name
 
 
-def test_a_share_is_of_what_all_have() -> None:
+def test_share_is_relative_to_all_subjects() -> None:
     rows = [
         row(1, userid="A", cpu_s=1.0, cpu_pct=1.0),
         row(1, userid="B", cpu_s=3.0, cpu_pct=3.0),
         # No difference yet: no part of the whole.
         row(1, userid="C", vcpus=1.0),
     ]
-    shares = asked("guest", rows, "cpu_s", by=["userid"], told="share")
+    shares = aggregated("guest", rows, "cpu_s", by=["userid"], told="share")
     assert sorted(shares, key=str) == [(25.0,), (75.0,), (None,)]
     # A part that is unknown leaves every share so.
     rows.append(row(2, userid="B", cpu_pct=3.0))
-    assert asked("guest", rows, "cpu_s", by=["userid"], told="share") == [(None,)] * 3
+    assert aggregated("guest", rows, "cpu_s", by=["userid"], told="share") == [(None,)] * 3
 
 
-def test_two_sources_of_one_system_stay_two_rows() -> None:
+def test_sources_of_one_system_have_separate_rows() -> None:
     rows = [row(1, busy_pct=50.0, online=2.0), {**row(1, busy_pct=40.0, online=2.0), "source": "rmf-xml"}]
-    assert sorted(asked("load", rows, "busy_pct")) == [(40.0,), (50.0,)]
+    assert sorted(aggregated("load", rows, "busy_pct")) == [(40.0,), (50.0,)]
 
 
-def test_what_has_no_weight_has_no_mean() -> None:
+def test_mean_without_weight_is_null() -> None:
     rows = [row(1, userid="A", transaction_rate=2.0, cpu_s=1.0), row(2, userid="A", cpu_s=1.0)]
-    assert asked("guest", rows, "transaction_rate", by=["userid"]) == [(None,)]
-    assert asked("guest", rows, "transaction_rate") == [(None,)]
+    assert aggregated("guest", rows, "transaction_rate", by=["userid"]) == [(None,)]
+    assert aggregated("guest", rows, "transaction_rate") == [(None,)]
 
 
 @pytest.mark.long
-def test_every_column_of_every_measure_gives_sql() -> None:
+def test_every_statistic_of_every_column_runs() -> None:
     """Each statistic of each column, of one subject and of all, is a statement that runs."""
     for name in measures.measure_names():
         table = measures.load_measure(name)
@@ -373,7 +373,7 @@ def test_every_column_of_every_measure_gives_sql() -> None:
             assert CONNECTION.execute(MeasureQuery(table, wanted, empty, by).sql()).fetchall() == []
 
 
-def test_every_face_expands_the_declaration() -> None:
+def test_weights_are_declared_only_with_columns() -> None:
     """No weight, and no rule, stands anywhere but beside the column."""
     package = Path(zlens.__file__).parent
     for folder in ("facts/reports", "facts/compare", "facts/rules"):
@@ -384,7 +384,7 @@ def test_every_face_expands_the_declaration() -> None:
     ]
 
 
-def test_means_that_a_report_names_are_written_out() -> None:
+def test_report_means_are_expanded() -> None:
     written = aggregation.expand_references(
         "SELECT {mean device.resp_s of d}, {across device.rate} FROM device AS d"
     )

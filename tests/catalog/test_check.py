@@ -12,11 +12,11 @@ from zlens.catalog.check import records as check
 NOWHERE = Path(__file__).parent / "no packs here"
 
 
-def test_the_built_in_catalog_has_no_findings() -> None:
+def test_built_in_catalog_has_no_findings() -> None:
     assert check.check(NOWHERE) == []
 
 
-def test_everything_is_in_order() -> None:
+def test_catalog_check_passes() -> None:
     assert check.check_catalog(NOWHERE) == []
     assert check.summary(NOWHERE).startswith("194 records with 156 layouts of 2,559 fields, 0 packs")
 
@@ -79,7 +79,7 @@ def found(text: str, tmp_path: Path, name: str = "d00r02.toml") -> list[check.Ca
         ("[[layout]]", "[[layout", "is not valid TOML"),
     ],
 )
-def test_what_is_wrong_is_told(old: str, new: str, words: str, tmp_path: Path) -> None:
+def test_invalid_record_file_is_reported(old: str, new: str, words: str, tmp_path: Path) -> None:
     assert old in D0R2
     told = [str(one) for one in found(D0R2.replace(old, new, 1), tmp_path)]
     assert any(words in one for one in told), told
@@ -106,29 +106,29 @@ def test_what_is_wrong_is_told(old: str, new: str, words: str, tmp_path: Path) -
         ("SYTCUP_LCUCFLGS", "SYTCUP_CALFLGS", "both give the column sytcup_calflgs"),
     ],
 )
-def test_what_is_wrong_with_a_section_is_told(old: str, new: str, words: str, tmp_path: Path) -> None:
+def test_invalid_section_is_reported(old: str, new: str, words: str, tmp_path: Path) -> None:
     assert old in D0R16
     told = [str(one) for one in found(D0R16.replace(old, new, 1), tmp_path, "d00r16.toml")]
     assert any(words in one for one in told), told
 
 
-def test_a_finding_names_the_line(tmp_path: Path) -> None:
+def test_record_issue_has_line(tmp_path: Path) -> None:
     bad = D0R2.replace(TMSYS, TMSYS.replace('"timer"', '"clock"'), 1)
     one = found(bad, tmp_path)[0]
     assert one.line is not None
     assert "PFXTMSYS" in bad.splitlines()[one.line - 1]
 
 
-def test_overlays_lie_over_something(tmp_path: Path) -> None:
+def test_overlays_cover_fields(tmp_path: Path) -> None:
     lies = D0R2.replace(UTIME, UTIME.replace("len = 8", "len = 8, overlay = true"), 1)
     assert any("overlays nothing" in one.what for one in found(lies, tmp_path))
 
 
-def test_a_file_is_named_after_its_record(tmp_path: Path) -> None:
+def test_file_is_named_after_its_record(tmp_path: Path) -> None:
     assert any("contains D0R2" in one.what for one in found(D0R2, tmp_path, "d00r03.toml"))
 
 
-def test_packs_are_checked_as_well(tmp_path: Path) -> None:
+def test_check_includes_packs(tmp_path: Path) -> None:
     (tmp_path / "7.3").mkdir()
     (tmp_path / "7.3" / "d00r02.toml").write_text(
         D0R2.replace("length = 108", "length = 100"), encoding="utf-8"
@@ -138,7 +138,7 @@ def test_packs_are_checked_as_well(tmp_path: Path) -> None:
     assert all("7.3" in one.file for one in told)
 
 
-def test_the_skeleton_is_a_sound_record(tmp_path: Path) -> None:
+def test_record_skeleton_is_valid(tmp_path: Path) -> None:
     text = (layouts.monitor_root() / "_skeleton.toml").read_text(encoding="utf-8")
     (layout,) = layouts.parse(text).layouts
     assert found(text, tmp_path, "d00r99.toml") == []

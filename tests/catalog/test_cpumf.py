@@ -32,7 +32,7 @@ COUNTS = {
 _SOURCED = re.compile(r"L1[ID]_.*SOURCED_WRITES(_IV|_RO)?|L1[ID]_L3_(LOCAL|REMOTE)_WRITES|(I|D|ID)CW_.*")
 
 
-def test_nothing_is_wrong() -> None:
+def test_cpumf_facts_are_consistent() -> None:
     assert check_cpumf.check() == []
     assert [each for each in check.check_catalog() if "cpumf" in each] == []
 
@@ -47,13 +47,13 @@ def test_counts(name: str) -> None:
 # Machines and sets
 
 
-def test_every_type_has_a_generation_and_every_generation_a_type() -> None:
+def test_machine_types_and_generations_match() -> None:
     assert {machine.generation for machine in generations.types().values()} == set(generations.names())
     assert generations.types()["2097"].generation == "z10"
     assert generations.types()["9176"].generation == "z17"
 
 
-def test_generations_are_in_the_order_of_their_years() -> None:
+def test_generations_are_in_order_of_their_years() -> None:
     assert [name for name in generations.names() if name in COUNTS] == list(COUNTS)
 
 
@@ -146,7 +146,7 @@ def test_counters_of_some_machines() -> None:
 
 
 @pytest.mark.parametrize("name", generations.names())
-def test_every_formula_parses_and_its_counters_are_there(name: str) -> None:
+def test_formulas_parse_and_counters_exist(name: str) -> None:
     generation = cpumf.generation(name)
     for metric in generation.metrics.values():
         formulas = [metric.formula, *(variant.formula for variant in metric.variants)]
@@ -161,7 +161,7 @@ def test_every_formula_parses_and_its_counters_are_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", generations.names())
-def test_shares_are_an_exact_partition_of_the_sourced_counters(name: str) -> None:
+def test_shares_partition_sourced_counters(name: str) -> None:
     generation = cpumf.generation(name)
     sourced = {each.number for each in generation.counters.values() if _SOURCED.fullmatch(each.name)}
     assert set(cpumf.l1_source_counters(name)) == sourced
@@ -222,7 +222,7 @@ BY_NAME |= {"z15": BY_NAME["z14"], "z17": BY_NAME["z16"]}
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_shares_are_of_the_counters_whose_names_say_so(name: str) -> None:
+def test_shares_use_counters_named_after_source(name: str) -> None:
     generation = cpumf.generation(name)
     for share, pattern in BY_NAME[name].items():
         added = {int(number) for number in re.findall(r"(?<!- )E(\d+)", generation.metrics[share].formula)}
@@ -231,7 +231,7 @@ def test_shares_are_of_the_counters_whose_names_say_so(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in generations.names() if name not in ("z10", "z196")])
-def test_transactions_are_all_that_end_or_abort(name: str) -> None:
+def test_transactions_are_ended_plus_aborted(name: str) -> None:
     generation = cpumf.generation(name)
     named = {n for n, counter in generation.counters.items() if counter.name.startswith("TX_")}
     assert set(cpumf.numbers_in([generation.metrics["transactions"].formula])) == named
@@ -239,7 +239,7 @@ def test_transactions_are_all_that_end_or_abort(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", generations.names())
-def test_shares_of_the_early_machines_add_to_100(name: str) -> None:
+def test_shares_of_early_machines_add_up_to_100(name: str) -> None:
     generation = cpumf.generation(name)
     shares = [f"({generation.metrics[s].formula})" for s in cpumf.SHARES if s in generation.metrics]
     numbers = {f"E{number}": 10 + k for k, number in enumerate(cpumf.l1_source_counters(name))} | {
@@ -269,7 +269,7 @@ def test_rni_and_finite_cpi_by_generation() -> None:
     assert statuses == [*["verified"] * 2, *["verified-secondary"] * 2, *["unverified"] * 4]
 
 
-def test_what_is_unverified_is_told_only_to_those_who_ask() -> None:
+def test_unverified_formulas_need_permission() -> None:
     allowed = FormulaPolicy(unverified=True)
     for name in ("z14", "z15", "z16"):
         assert counter_formula(name, "rni") is None
@@ -283,14 +283,14 @@ def test_what_is_unverified_is_told_only_to_those_who_ask() -> None:
     assert "1.67" not in counter_formula("z196", "rni", allowed).formula
 
 
-def test_a_machine_nobody_knows_has_what_all_have() -> None:
+def test_unknown_machine_has_common_formulas() -> None:
     for metric in ("cpi", "l1mp", "problem_state_pct", "lpar_cpu_pct", "ghz", "sha_fn_rate", "core_busy_pct"):
         assert counter_formula(None, metric) is not None
     for metric in ("l3p", "rni", "est_finite_cpi", "est_instr_cmplx_cpi", "transactions", "tlb_pte_pct"):
         assert counter_formula(None, metric) is None
 
 
-def test_columns_are_told_once_where_machines_do_not_differ() -> None:
+def test_common_formulas_are_written_once() -> None:
     assert cpumf_formulas.column_formula("cpi") == "counter.c0 / counter.c1"
     assert cpumf_formulas.column_formula("lpar_cpu_pct") == "100 * counter.used / seconds"
     assert cpumf_formulas.column_formula("l15p") == (
@@ -304,7 +304,7 @@ def test_columns_are_told_once_where_machines_do_not_differ() -> None:
             assert cpumf_formulas.column_formula(column.name, FormulaPolicy(unverified=True)), column.name
 
 
-def test_what_is_built_from_the_doubtful_is_doubtful() -> None:
+def test_status_propagates_to_derived_formulas() -> None:
     mine = FormulaPolicy(weights=CpumfWeights(rni={"z196": (1.67, 0.4, 1.0, 2.4, 7.5)}))
     assert counter_formula("z196", "rni", mine).status == "user"
     assert counter_formula("z196", "est_finite_cpi", mine).status == "user"
@@ -339,14 +339,14 @@ def hint(l1mp: float | None, rni: float | None) -> str | None:
         (3.0, None, None),
     ],
 )
-def test_bounds_of_the_workload_hint(l1mp: float | None, rni: float | None, category: str | None) -> None:
+def test_bounds_of_workload_hint(l1mp: float | None, rni: float | None, category: str | None) -> None:
     assert hint(l1mp, rni) == category
 
 
 # The user's weights
 
 
-def test_a_file_of_weights() -> None:
+def test_file_of_weights() -> None:
     weights = cpumf_weights.parse(
         """
         # mine
@@ -365,7 +365,7 @@ def test_a_file_of_weights() -> None:
     assert cpumf_weights.parse("", "empty.toml") == CpumfWeights()
 
 
-def test_the_examples_of_the_catalog_are_right() -> None:
+def test_catalog_examples_are_correct() -> None:
     lines = re.findall(r"^ +(z\w+ = \{.*\})$", cpumf_weights.__doc__ or "", re.MULTILINE)
     assert len(lines) == 2
     cpumf_weights.parse("\n".join(lines), "example")
@@ -403,7 +403,7 @@ def test_wrong_weights(text: str, said: str, expected: str | None) -> None:
     assert expected is None or expected in (caught.value.expected or "")
 
 
-def test_files_of_weights_that_are_none(tmp_path: Path) -> None:
+def test_unreadable_weight_files_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         cpumf_weights.read(str(tmp_path / "nothing.toml"))
     with pytest.raises(InputError, match="cannot be read"):

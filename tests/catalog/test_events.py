@@ -8,7 +8,7 @@ from zlens.catalog import events, layouts
 from zlens.catalog.raw_columns import field_parts
 
 
-def test_every_event_of_the_io_domain_is_told_once() -> None:
+def test_io_events_have_one_table_each() -> None:
     tables = [one.table for one in events.events() if one.table.startswith("d6r")]
     assert len(tables) == len(set(tables))
     assert len(tables) >= 27

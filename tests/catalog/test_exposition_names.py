@@ -82,7 +82,7 @@ def with_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
         ("slot", "int", "", "state", "ticks_info", "info"),
     ],
 )
-def test_a_new_measure_is_exported_without_more(
+def test_new_measure_is_exported(
     with_measure: object, name: str, type: str, unit: str, aggregate: str, sample: str, kind: str
 ) -> None:
     group = with_measure(NEW + column(name, type, unit, aggregate))  # type: ignore[operator]
@@ -94,19 +94,19 @@ def test_a_new_measure_is_exported_without_more(
     assert f"zvm_{sample}" in {*group.names()}
 
 
-def test_a_label_of_prometheus_is_refused(with_measure: object) -> None:
+def test_prometheus_label_is_rejected(with_measure: object) -> None:
     with pytest.raises(CatalogError, match="'instance' is one of Prometheus itself"):
         with_measure(NEW.replace("thing_id", "instance"))  # type: ignore[operator]
 
 
-def test_a_name_that_another_column_has_is_refused(with_measure: object) -> None:
+def test_duplicate_metric_name_is_rejected(with_measure: object) -> None:
     with pytest.raises(CatalogError, match="zvm_ticks_wait_seconds"):
         with_measure(  # type: ignore[operator]
             NEW + column("wait_s", "float", "s", "ratio") + column("wait_seconds", "float", "s", "ratio")
         )
 
 
-def test_names_are_as_prometheus_wants_them() -> None:
+def test_names_follow_prometheus_conventions() -> None:
     for group in exposition.names().groups:
         for family in group.families:
             assert family.name == family.name.lower()
@@ -115,7 +115,7 @@ def test_names_are_as_prometheus_wants_them() -> None:
         assert not {*group.labels.values(), *group.info.values()} & exposition.RESERVED
 
 
-def test_every_source_has_a_prefix() -> None:
+def test_every_source_has_prefix() -> None:
     """A source without one would not be exported."""
     sources = {import_module(f"zlens.readers.{name}").NAME for name in READERS}
     names = exposition.names()
@@ -124,7 +124,7 @@ def test_every_source_has_a_prefix() -> None:
     assert used == {*names.prefixes}
 
 
-def test_others_name_what_is_exported() -> None:
+def test_other_conventions_name_exported_metrics() -> None:
     exported = {family.sample for group in exposition.names().groups for family in group.families}
     labels = {"system", *exposition.names().system_labels}
     for program in exposition.other_conventions():
@@ -132,5 +132,5 @@ def test_others_name_what_is_exported() -> None:
         assert {ours for ours, _ in program.names()} <= exported | labels
 
 
-def test_the_check_finds_no_fault() -> None:
+def test_exposition_check_passes() -> None:
     assert exposition.check() == []

@@ -83,7 +83,7 @@ def test_values(
     assert value(database, formula, row) == expected
 
 
-def test_last_takes_the_last_value_there_is(database: duckdb.DuckDBPyConnection) -> None:
+def test_last_selects_last_known_value(database: duckdb.DuckDBPyConnection) -> None:
     sql = compile_sql("last(x)", quote)
     rows = "(VALUES (1, 'a'), (3, NULL), (2, 'b')) AS t(interval_end, x)"
     assert database.execute(f"SELECT {sql} FROM {rows}").fetchone() == ("b",)
@@ -264,7 +264,7 @@ def by_hand(formula: str, row: dict[str, Null]) -> Null:
     formula=formulas,
     row=st.fixed_dictionaries({name: st.none() | st.integers(-100, 100) for name in "xyz"}),
 )
-def test_sql_computes_what_the_tree_says(
+def test_sql_agrees_with_expression_tree(
     database: duckdb.DuckDBPyConnection, formula: str, row: dict[str, int | None]
 ) -> None:
     held = {name: Null(None if number is None else float(number)) for name, number in row.items()}
@@ -291,5 +291,5 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
 
 @settings(max_examples=iterations(100, 25), deadline=None)
 @given(st.text(st.characters(min_codepoint=32, exclude_categories=["Cs"]), max_size=20))
-def test_text_literals_come_back_as_written(database: duckdb.DuckDBPyConnection, text: str) -> None:
+def test_text_literals_round_trip(database: duckdb.DuckDBPyConnection, text: str) -> None:
     assert value(database, literal(text), {}) == text

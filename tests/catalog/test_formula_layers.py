@@ -17,7 +17,7 @@ def _columns(name: str, *, grouped: bool) -> LayeredSelect:
 
 
 @pytest.mark.parametrize(("name", "grouped"), [("guest", True), ("load", True), ("storage", False)])
-def test_what_must_be_finite_is_a_column_of_the_layer_below(name: str, grouped: bool) -> None:
+def test_finite_values_are_columns_of_lower_layer(name: str, grouped: bool) -> None:
     columns = _columns(name, grouped=grouped)
     assert not any("isfinite" in item for item in columns.first)
     bounded = [item for layer in columns.above for item in layer if "isfinite" in item]
@@ -29,7 +29,7 @@ def test_what_must_be_finite_is_a_column_of_the_layer_below(name: str, grouped: 
         assert re.fullmatch(r'CASE WHEN isfinite\("#\w+"\) THEN "#\w+" END AS "?\w+"?', item), item
 
 
-def test_an_aggregate_that_several_columns_need_is_computed_once() -> None:
+def test_shared_aggregate_is_computed_once() -> None:
     """guest.seconds is a sum of spans by which percentages are divided."""
     columns = _columns("guest", grouped=True)
     text = " ".join([*columns.first, *(item for layer in columns.above for item in layer)])

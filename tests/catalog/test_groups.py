@@ -77,7 +77,7 @@ def test_rates_are_added_and_times_weighted_by_rate() -> None:
     assert {key: value for key, value in alone.items() if value is not None} == {**rows[3], "seconds": 60.0}
 
 
-def test_what_one_member_does_not_tell_the_group_does_not_tell() -> None:
+def test_group_value_is_null_if_member_is_null() -> None:
     rows = [device("1000", rate=10.0, queued=1.0), device("1001", rate=5.0, queued=None)]
     group = one(grouped("device", rows, PAGING), "device", "PAGING")
     assert (group["rate"], group["queued"]) == (15.0, None)
@@ -87,7 +87,7 @@ def test_what_one_member_does_not_tell_the_group_does_not_tell() -> None:
     assert one(grouped("device", rows, PAGING), "device", "PAGING")["pend_s"] is None
 
 
-def test_a_member_without_differences_takes_part_from_the_next_interval_on() -> None:
+def test_group_member_counts_after_first_difference() -> None:
     rows = [
         {"system": "S", "source": "m", "userid": "LNX1", "cpu_s": 2.0, "storage_bytes": 100},
         {"system": "S", "source": "m", "userid": "LNX2", "cpu_s": None, "storage_bytes": 50},
@@ -97,7 +97,7 @@ def test_a_member_without_differences_takes_part_from_the_next_interval_on() -> 
     assert (group["cpu_s"], group["storage_bytes"]) == (2.0, 150)
 
 
-def test_virtual_processors_of_a_group_are_one_row() -> None:
+def test_virtual_processors_of_group_are_one_row() -> None:
     head = {"system": "S", "source": "m"}
     rows = [{**head, "userid": "LNX1", "vcpu": 0, "cpu_s": 1.0, "virtual_s": 1.0, "tv": 1.0}]
     rows += [{**head, "userid": "LNX1", "vcpu": 1, "cpu_s": 3.0, "virtual_s": 2.0, "tv": 1.5}]
@@ -108,7 +108,7 @@ def test_virtual_processors_of_a_group_are_one_row() -> None:
     assert one(found, "userid", "CMS")["vcpu"] == 0
 
 
-def test_partitions_keep_their_types_apart() -> None:
+def test_partition_groups_are_per_processor_type() -> None:
     head = {"system": "S", "source": "m", "machine": "z"}
     rows = [
         {
@@ -132,26 +132,26 @@ def test_partitions_keep_their_types_apart() -> None:
     ]
 
 
-def test_a_subject_called_as_a_group_is_belongs_to_it() -> None:
+def test_subject_named_like_group_belongs_to_it() -> None:
     wanted = groups.parse('[device]\n"1000" = "20AB"', "groups.toml")
     found = grouped("device", [device("1000", rate=1.0), device("20AB", rate=2.0)], wanted)
     assert [(row["device"], row["rate"]) for row in found] == [("20AB", 3.0)]
 
 
-def test_a_volume_is_found_by_its_name_where_its_device_fits_nothing() -> None:
+def test_group_matches_volume_name_if_device_does_not() -> None:
     wanted = groups.parse('[volume]\n"PAG*" = "paging"\n[device]\n"1000" = "first"', "groups.toml")
     rows = [device(number, volume="PAG001", rate=1.0) for number in ("1000", "1001", "1002")]
     found = grouped("device", rows, wanted)
     assert sorted((row["device"], row["rate"]) for row in found) == [("first", 1.0), ("paging", 2.0)]
 
 
-def test_wildcards_of_sql_are_none_of_ours() -> None:
+def test_sql_wildcards_are_literal_in_groups() -> None:
     wanted = groups.parse('[guest]\n"A_%\'*" = "odd"', "groups.toml")
     rows = [{"system": "S", "source": "m", "userid": name} for name in ("A_%'X", "ABCD", "A_%")]
     assert sorted(row["userid"] for row in grouped("guest_wait", rows, wanted)) == ["ABCD", "A_%", "odd"]
 
 
-def test_a_stub_of_one_member_does_not_make_the_group_a_stub() -> None:
+def test_short_member_interval_does_not_flag_group() -> None:
     rows = [device("1000", rate=1.0, flag="short"), device("1001", rate=1.0)]
     assert one(grouped("device", rows, PAGING), "device", "PAGING")["flag"] is None
     rows[1]["flag"] = "gap"
@@ -216,7 +216,7 @@ def test_group_rows_are_sums_and_weighted_means(drawn: Sequence[tuple[Any, ...]]
 
 @settings(max_examples=iterations(20, 5), deadline=None)
 @given(ROWS, st.booleans())
-def test_groups_of_one_change_nothing(drawn: Sequence[tuple[Any, ...]], mean: bool) -> None:
+def test_single_member_groups_change_nothing(drawn: Sequence[tuple[Any, ...]], mean: bool) -> None:
     rows = rows_of(drawn)
     own = groups.Groups({"device": tuple((name, name) for name in DEVICES)}, mean)
     once = grouped("device", rows, own)
@@ -229,7 +229,7 @@ def test_groups_of_one_change_nothing(drawn: Sequence[tuple[Any, ...]], mean: bo
     assert sorted(grouped("device", once, own), key=key) == sorted(once, key=key)
 
 
-def test_every_measure_that_shows_groups_gives_sql() -> None:
+def test_every_grouped_measure_runs() -> None:
     everything = groups.Groups(dict.fromkeys(groups.KINDS, (("*", "all"),)))
     assert set(groups.groupings()) == {"guest", "guest_cpu", "guest_wait", "device", "paging", "partition"}
     # DuckDB takes seconds to bind the statement of all columns of `guest`, which other tests run as well.
@@ -251,7 +251,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("text", "said", "cure"), BAD)
-def test_bad_files_are_told_of(text: str, said: str, cure: str) -> None:
+def test_invalid_group_files_are_reported(text: str, said: str, cure: str) -> None:
     with pytest.raises(InputError) as caught:
         groups.parse(text, "mine.toml")
     assert said in str(caught.value)
@@ -259,7 +259,7 @@ def test_bad_files_are_told_of(text: str, said: str, cure: str) -> None:
     assert cure in f"{caught.value.expected} {caught.value.cure}"
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_group_files_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         groups.read(str(tmp_path / "none.toml"))
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
@@ -270,12 +270,12 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         groups.read(str(tmp_path / "long"))
 
 
-def test_the_example_in_the_module_is_read() -> None:
+def test_group_file_example_is_read() -> None:
     example = "\n".join(line[4:] for line in str(groups.__doc__).split("\n") if line.startswith("    "))
     assert set(groups.parse(example, "example.toml").patterns) == {*groups.KINDS, groups.CLUSTER}
 
 
-def test_the_page_about_groups_is_true() -> None:
+def test_groups_documentation_is_correct() -> None:
     text = (Path(__file__).parents[2] / "docs" / "groups.md").read_text(encoding="utf-8")
     example = text.split("```toml\n")[1].split("```")[0]
     assert set(groups.parse(example, "example.toml").patterns) == {*groups.KINDS, groups.CLUSTER}
@@ -296,7 +296,7 @@ def test_the_page_about_groups_is_true() -> None:
         ("", None),
     ],
 )
-def test_a_cluster_is_that_of_the_first_pattern(system: str, cluster: str | None) -> None:
+def test_first_matching_pattern_determines_cluster(system: str, cluster: str | None) -> None:
     text = '[cluster]\n"ZVM*" = "PROD"\n"TEST?" = "TEST"\n"ZVM1" = "LATER"\n"A.B" = "DOT"'
     assert groups.cluster(system, groups.parse(text, "groups.toml")) == cluster
     assert groups.cluster(system, groups.parse("", "groups.toml")) is None
@@ -304,7 +304,7 @@ def test_a_cluster_is_that_of_the_first_pattern(system: str, cluster: str | None
 
 
 @pytest.mark.parametrize("factor", ["0", "-1.5", "inf", "nan", "true", '"two"'])
-def test_a_factor_of_a_member_is_a_number_above_zero(factor: str) -> None:
+def test_factor_of_member_is_number_above_zero(factor: str) -> None:
     with pytest.raises(InputError, match="above 0"):
         groups.parse(f'[member]\n"ZVM2" = {factor}\n', "groups.toml")
     with pytest.raises(InputError, match="member"):

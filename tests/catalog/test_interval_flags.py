@@ -24,13 +24,13 @@ FLAG_RS = Path(__file__).parents[2] / "crates" / "columns" / "src" / "core" / "f
         (60.0, None, None),
     ],
 )
-def test_interval_length_determines_the_flag(
+def test_interval_length_determines_flag(
     seconds: float | None, nominal: float | None, flagged: str | None
 ) -> None:
     assert flag(seconds, nominal) == flagged
 
 
-def test_the_decoder_judges_alike() -> None:
+def test_decoder_sets_same_flags() -> None:
     text = FLAG_RS.read_text(encoding="utf-8")
     stated = dict(re.findall(r"const (GAP|SHORT)_FACTOR: f64 = ([0-9.]+);", text))
     assert {name: float(value) for name, value in stated.items()} == {"GAP": GAP, "SHORT": SHORT}

@@ -24,13 +24,13 @@ def builtin() -> list[RecordLayout]:
     return [layout for record in layouts.records(NOWHERE) for layout in layouts.layouts(record, NOWHERE)]
 
 
-def test_every_known_record_is_there() -> None:
+def test_built_in_records_are_complete() -> None:
     assert len(layouts.records(NOWHERE)) == 194
     assert layouts.records(NOWHERE)[:3] == ["D0R1", "D0R2", "D0R3"]
     assert layouts.records(NOWHERE)[-1] == "D11R8"
 
 
-def test_every_complete_layout_of_5_3_is_there() -> None:
+def test_complete_layouts_of_5_3() -> None:
     complete = [x for x in builtin() if x.release == "5.3" and x.complete]
     assert len(complete) == 126
     assert sum(1 for x in complete for f in x.fields if not f.reserved) == 2288
@@ -38,7 +38,7 @@ def test_every_complete_layout_of_5_3_is_there() -> None:
     assert {"CPUDATA", "MIBDATA", "CHPDATA", "CALLKDATA"} <= set(arrays)
 
 
-def test_every_field_that_is_known_is_there() -> None:
+def test_built_in_layouts_have_all_known_fields() -> None:
     known = builtin()
     assert len(known) == 156
     assert sum(len(x.fields) for x in known) == 2629
@@ -62,12 +62,12 @@ def test_every_field_that_is_known_is_there() -> None:
         *[("D2R12", 32), ("D4R9", 352), ("D5R3", 384), ("D5R12", 800), ("D6R22", 80), ("D10R2", 52)],
     ],
 )
-def test_lengths_are_those_of_the_pages(record: str, length: int) -> None:
+def test_lengths_are_those_of_pages(record: str, length: int) -> None:
     (layout,) = (x for x in layouts.layouts(record, NOWHERE) if x.release == "5.3")
     assert layout.length == length
 
 
-def test_places_of_fields_that_several_sources_give() -> None:
+def test_offsets_confirmed_by_several_sources() -> None:
     (d0r2,) = (x for x in layouts.layouts("D0R2", NOWHERE) if x.release == "5.3")
     places = {f.name.removeprefix("SYTPRP_"): (f.offset, f.length) for f in d0r2.fields if not f.reserved}
     assert places["PFXCPUAD"] == (20, 2)
@@ -78,7 +78,7 @@ def test_places_of_fields_that_several_sources_give() -> None:
     assert places["PFXCPUTY"] == (104, 1)
 
 
-def test_a_head_is_read_without_its_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_record_header_is_read_without_fields(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
     real = toml.parse
 
@@ -101,7 +101,7 @@ def test_a_head_is_read_without_its_fields(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(parsed) == 2, "a file is parsed once"
 
 
-def test_an_unknown_record_has_nothing() -> None:
+def test_unknown_record_has_no_layout() -> None:
     assert layouts.layouts("D31R999", NOWHERE) == []
     assert layouts.record_info("D31R999", NOWHERE) is None
     with pytest.raises(CatalogError, match="not a monitor record"):
@@ -126,7 +126,7 @@ def test_packs_add_layouts_and_records(tmp_path: Path) -> None:
     assert head.pack == "7.3"
 
 
-def test_the_pack_root_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_pack_root_follows_user_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path))
     assert layouts.pack_root() == tmp_path / "packs"
     assert layouts.packs() == []
@@ -134,7 +134,7 @@ def test_the_pack_root_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert layouts.pack_root().name == "packs"
 
 
-def test_changed_files_are_read_again_when_asked(tmp_path: Path) -> None:
+def test_clear_cache_rereads_changed_files(tmp_path: Path) -> None:
     path = tmp_path / "7.3" / "d00r02.toml"
     path.parent.mkdir()
     shutil.copy(layouts.monitor_root() / "d00r02.toml", path)
@@ -166,7 +166,7 @@ def test_changed_files_are_read_again_when_asked(tmp_path: Path) -> None:
         ("[[layout]]", f"x = {'[' * 100_000}", "not valid TOML"),
     ],
 )
-def test_a_wrong_file_is_refused_with_a_sentence(old: str, new: str, words: str) -> None:
+def test_invalid_record_file_is_rejected(old: str, new: str, words: str) -> None:
     text = (layouts.monitor_root() / "d00r02.toml").read_text(encoding="utf-8")
     assert old in text
     with pytest.raises(CatalogError) as caught:
@@ -174,7 +174,7 @@ def test_a_wrong_file_is_refused_with_a_sentence(old: str, new: str, words: str)
     assert words in str(caught.value)
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_binary_layout_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "d00r02.toml"
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(CatalogError, match="cannot be read"):
@@ -190,14 +190,14 @@ def test_releases_are_in_order() -> None:
 # Writing
 
 
-def test_every_file_is_as_the_writer_writes_it() -> None:
+def test_shipped_record_files_are_canonical() -> None:
     for record in layouts.records(NOWHERE):
         path = layouts.monitor_root() / layouts.file_name(record)
         text = path.read_text(encoding="utf-8")
         assert record_file_writer.text(layouts.parse(text)) == text, record
 
 
-def test_a_file_is_written_whole(tmp_path: Path) -> None:
+def test_record_file_is_written_atomically(tmp_path: Path) -> None:
     file = layouts.read(layouts.monitor_root() / "d00r16.toml")
     path = tmp_path / "new" / "d00r16.toml"
     record_file_writer.save(file, path)
@@ -246,7 +246,7 @@ _sections = st.builds(
 
 @settings(max_examples=iterations(40, 15), deadline=None)
 @given(st.lists(_fields, max_size=2), st.lists(_sections, max_size=1), _text, st.integers(0, 2))
-def test_whatever_a_page_says_is_written_and_read_back(
+def test_record_file_round_trips_any_text(
     some: list[MonitorField], sections: list[MonitorSection], text: str, copies: int
 ) -> None:
     named = {
@@ -273,7 +273,7 @@ def test_whatever_a_page_says_is_written_and_read_back(
     assert layouts.parse(record_file_writer.text(file), "p") == file
 
 
-def test_the_writer_knows_every_member_of_a_field() -> None:
+def test_record_file_writer_covers_field_members() -> None:
     made = MonitorField("N", 1, 2, "signed", "timer", "stated", "u", "t", "up", True, 3, 0, "n")
     assert all(getattr(made, m.name) != m.default for m in members(MonitorField))
     named = {"record": "D3R4", "domain": 3, "number": 4, "dsect": "MRX", "title": "t", "kind": "sample"}
@@ -304,7 +304,7 @@ def test_layouts_in_one_file_share_their_subject() -> None:
     assert file.subject_kind == "processor"
 
 
-def test_the_layout_of_channel_paths_fills_the_lengths_it_is_concluded_from() -> None:
+def test_channel_path_layout_fills_known_lengths() -> None:
     (layout,) = (one for one in layouts.layouts("D0R20", NOWHERE) if one.release == "5.3")
     sections = {section.name: section for section in layout.sections}
     for name in ("ECMENTRY", "CMCHARS"):

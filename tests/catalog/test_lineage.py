@@ -96,7 +96,7 @@ def statements() -> Statements:
 
 
 @pytest.mark.parametrize("name", quick_subset(8, FED))
-def test_what_is_told_is_what_the_statement_reads(name: str, statements: Statements) -> None:
+def test_lineage_equals_columns_read(name: str, statements: Statements) -> None:
     for column in measures.load_measure(name).columns:
         read = statements.reads(name, frozenset({column.name}))
         found = column_lineage().lineages.lineage(name, column.name)
@@ -107,7 +107,7 @@ def test_what_is_told_is_what_the_statement_reads(name: str, statements: Stateme
         assert told == {table: ones for table, ones in read.items() if ones}, f"{name}.{column.name}"
 
 
-def test_a_column_has_raw_columns_or_says_why_not() -> None:
+def test_column_has_raw_columns_or_reason() -> None:
     for table, column in measures.all_columns():
         if column.status == "constructed":
             continue
@@ -116,7 +116,7 @@ def test_a_column_has_raw_columns_or_says_why_not() -> None:
         assert raw or why, f"{table.name}.{column.name}"
 
 
-def test_only_constants_come_from_no_raw_column() -> None:
+def test_only_constants_have_no_raw_column() -> None:
     told = {
         f"{table.name}.{column.name}"
         for table, column in measures.all_columns()
@@ -131,7 +131,7 @@ def test_only_constants_come_from_no_raw_column() -> None:
     }
 
 
-def test_a_helper_is_followed_to_the_roles_that_a_column_reads() -> None:
+def test_lineage_follows_helpers_to_roles() -> None:
     # The helper _share reads roles of partitions by a dozen names, and _pool many more.
     shares = [each for each in column_lineage().roles("cpu", "entitlement_pct") if each[0] == "partition"]
     assert shares == [("partition", "dedicated"), ("partition", "logical_cpus"), ("partition", "weight")]
@@ -139,13 +139,13 @@ def test_a_helper_is_followed_to_the_roles_that_a_column_reads() -> None:
     assert column_lineage().roles("cpu", "user_pct") == [("processor", "seconds"), ("processor", "user_time")]
 
 
-def test_a_table_of_a_formula_is_that_of_the_join_and_no_entity_of_the_same_name() -> None:
+def test_formula_table_is_join_not_entity_of_same_name() -> None:
     # The rows of guest are of the helper _guest, and there is an entity guest as well.
     assert ("_guest", "cpu_time") in column_lineage().lineages.referenced_columns("guest", "guest.cpu_time")
     assert "catalog/helpers/guest.sql, from role.guest, role.guest_end" in explain("guest.cpu_pct")
 
 
-def test_what_a_role_goes_into_by_way_of_helpers_and_measures() -> None:
+def test_columns_using_role_through_helpers() -> None:
     used = column_lineage().columns_using("processor", "user_time")
     # By way of the measure load and the helper _cost.
     assert {"cpu.user_pct", "load.chargeable_cp_pct", "per_transaction.cp_s"} <= {*used}
@@ -159,7 +159,7 @@ def test_what_a_role_goes_into_by_way_of_helpers_and_measures() -> None:
     assert "workload_response.ended" in column_lineage().columns_using("class_period", "bucket3")
 
 
-def test_values_and_what_finds_the_rows_are_told_apart() -> None:
+def test_lineage_separates_values_and_row_columns() -> None:
     found = column_lineage().lineages.lineage("cpu", "user_pct")
     assert found.raw["d0r2"] == ["seconds", "sytprp_pfxutime_d"]
     assert "sytprp_pfxutime_d" not in found.rows["d0r2"]

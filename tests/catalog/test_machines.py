@@ -54,7 +54,7 @@ def generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
         each.cache_clear()
 
 
-def test_the_files_are_in_order() -> None:
+def test_machine_files_are_valid() -> None:
     assert list(capacity_curves.check()) == []
     assert not [what for what in check.check_catalog() if what.startswith("machines/")]
 
@@ -75,7 +75,7 @@ def test_the_files_are_in_order() -> None:
         ("2 = 0.94", "two = 0.94", "curves.made.factors"),
     ],
 )
-def test_a_wrong_curve_is_found(generation: Callable[..., None], old: str, new: str, said: str) -> None:
+def test_invalid_curve_is_found(generation: Callable[..., None], old: str, new: str, said: str) -> None:
     generation(z14=GOOD)
     assert list(capacity_curves.check()) == []
     generation(z14=GOOD.replace(old, new))
@@ -84,19 +84,19 @@ def test_a_wrong_curve_is_found(generation: Callable[..., None], old: str, new: 
     assert said in wrong[0]
 
 
-def test_a_curve_that_is_not_complete_is_an_error(generation: Callable[..., None]) -> None:
+def test_incomplete_curve_is_rejected(generation: Callable[..., None]) -> None:
     generation(z14=GOOD.replace('text = "a machine"\n', ""))
     with pytest.raises(CatalogError, match=r"curves\.made\.text is missing"):
         capacity_curves.capacity_curves()
 
 
-def test_a_curve_belongs_to_one_generation(generation: Callable[..., None]) -> None:
+def test_curve_belongs_to_one_generation(generation: Callable[..., None]) -> None:
     generation(z14=GOOD, z15=GOOD.replace("csvn = 5", "csvn = 6"))
     with pytest.raises(CatalogError, match="the curve made is also in z14"):
         capacity_curves.capacity_curves()
 
 
-def test_a_curve_is_found_by_type_and_capability() -> None:
+def test_curve_is_found_by_type_and_capability() -> None:
     def name(type: str, capability: int | None) -> str | None:
         found = capacity_curves.curve_of_type(type, capability)
         return None if found is None else found.name

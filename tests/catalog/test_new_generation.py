@@ -84,14 +84,14 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return said
 
 
-def test_its_types_and_its_version_are_recognized(answers: dict[str, Any]) -> None:
+def test_new_generation_is_recognized(answers: dict[str, Any]) -> None:
     assert answers["order"][-1] == "z99"
     assert answers["type"] == "z99"
     assert answers["by type"] == ["z99", "machine type"]
     assert answers["by version"] == ["z99", "counter version"]
 
 
-def test_its_formulas_are_compiled(answers: dict[str, Any]) -> None:
+def test_new_generation_formulas_are_compiled(answers: dict[str, Any]) -> None:
     assert answers["measure"] == {
         "generation": "z99",
         "generation_by": "machine type",
@@ -102,10 +102,10 @@ def test_its_formulas_are_compiled(answers: dict[str, Any]) -> None:
     assert answers["weights"] == [1.0] * 5
 
 
-def test_its_curve_is_usable(answers: dict[str, Any]) -> None:
+def test_new_generation_curve_is_used(answers: dict[str, Any]) -> None:
     assert answers["curve"] == "z99-m01"
     assert answers["factor of two"] == 0.941
 
 
-def test_the_check_has_nothing_to_say(answers: dict[str, Any]) -> None:
+def test_new_generation_passes_check(answers: dict[str, Any]) -> None:
     assert answers["wrong"] == []

@@ -37,7 +37,7 @@ def _covered(start: float, end: float, others: list[dict[int, int]]) -> bool:
 
 @settings(deadline=None)
 @given(st.lists(_reporter(), min_size=1, max_size=6))
-def test_the_first_system_that_covers_an_interval_speaks_for_its_machine(reporters):
+def test_first_system_with_interval_represents_machine(reporters):
     named = {(f"S{place}", "zvm-monitor"): one for place, one in enumerate(reporters)}
     expected = []
     for key, one in named.items():

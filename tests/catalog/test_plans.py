@@ -38,7 +38,7 @@ def places(plan: dict[str, Any], length: int) -> dict[str, dict[str, Any]]:
     return {plan["columns"][f["column"]]["name"]: f for f in layout["fields"]}
 
 
-def test_plans_are_made_once() -> None:
+def test_plans_are_cached() -> None:
     """Another file of the system, or piece of one that is followed, has them at once."""
     layout = of("D0R2")
     one, other = (plans.record_plans("D0R2", {layout.length: layout}) for _ in range(2))
@@ -52,7 +52,7 @@ def test_plans_are_made_once() -> None:
 # Plans
 
 
-def test_the_plan_of_a_record() -> None:
+def test_plan_of_record() -> None:
     plan = plans.table_plan("d0r2", "D0R2", {108: of("D0R2"), 124: of("D0R2")})
     assert (plan["table"], plan["domain"], plan["record"]) == ("d0r2", 0, 2)
     assert (plan["subject"], plan["subject_kind"], plan["section"]) == (
@@ -74,7 +74,7 @@ def test_the_plan_of_a_record() -> None:
     assert not any("*" in c["name"] for c in plan["columns"])
 
 
-def test_the_plan_of_a_section() -> None:
+def test_plan_of_section() -> None:
     own, entries = plans.record_plans("D0R16", {64 + 40 * n: of("D0R16") for n in (1, 2)})
     assert own["table"] == "d0r16"
     assert entries["table"] == "d0r16_cpudata"
@@ -91,7 +91,7 @@ def test_the_plan_of_a_section() -> None:
     assert found["sytcup_lcupname"]["part"] == "record"
 
 
-def test_payloads_are_told_apart_by_their_bytes() -> None:
+def test_payloads_are_distinguished_by_bytes() -> None:
     made = {plan["table"]: plan for plan in plans.record_plans("D10R2", {196: of("D10R2")})}
     assert set(made) == {
         *("d10r2", "d10r2_linux_mem", "d10r2_linux_os", "d10r2_linux_net"),
@@ -107,7 +107,7 @@ def test_payloads_are_told_apart_by_their_bytes() -> None:
     assert inner["within"] == made["d10r2_linux_os"]["section"]
 
 
-def test_arrays_are_rows_wherever_they_stand() -> None:
+def test_arrays_in_any_section_are_rows() -> None:
     plan = plans.table_plan("d3r8_blocks", "D3R8", {260: of("D3R8")})
     assert plan["section"] == {"offset": 20, "stride": 4, "count": 20, "span": 164}
     columns = [c["name"] for c in plan["columns"]]
@@ -116,7 +116,7 @@ def test_arrays_are_rows_wherever_they_stand() -> None:
     assert (placed["stobpg_block_size"]["offset"], placed["stobpg_block_size"]["part"]) == (1, "ordinal")
 
 
-def test_texts_and_what_follows_them_have_places_of_their_own() -> None:
+def test_variable_texts_shift_following_fields() -> None:
     plan = plans.table_plan("d10r2_mon_fsstatd", "D10R2", {196: of("D10R2")})
     assert plan["section"]["strings"] == {"at": 12, "count": 3, "tail": 72}
     assert plan["section"]["inner"] == {"offset": {"at": 10, "len": 2}, "length": {"at": 8, "len": 2}}
@@ -132,7 +132,7 @@ def test_events_and_configuration_have_no_differences() -> None:
         assert all(c["difference"] is None for c in plan["columns"])
 
 
-def test_an_unknown_kind_is_never_differenced() -> None:
+def test_unknown_kind_is_never_differenced() -> None:
     for layout in ALL:
         for plan in plans.record_plans(layout.record, {layout.length: layout}):
             for c in plan["columns"]:
@@ -161,7 +161,7 @@ def _made(
     )
 
 
-def test_layouts_that_disagree_on_a_type_do_not_share_a_column() -> None:
+def test_conflicting_types_do_not_share_column() -> None:
     one = _made(
         MonitorField("A", 20, 8, "unsigned", "counter", "stated"), MonitorField("B", 28, 4, "unsigned")
     )
@@ -172,14 +172,14 @@ def test_layouts_that_disagree_on_a_type_do_not_share_a_column() -> None:
     assert places(plan, 64) == {}
 
 
-def test_what_one_release_does_not_say_another_may() -> None:
+def test_plan_merges_kinds_of_releases() -> None:
     one = _made(MonitorField("A", 20, 4, "unsigned"), MonitorField("B", 28, 4, "unsigned"))
     two = _made(MonitorField("A", 20, 4, "unsigned", "counter", "stated"), release="7.2")
     plan = plans.table_plan("d0r99", "D0R99", {60: one, 64: two})
     assert column(plan, "a")["difference"] is not None
 
 
-def test_sections_that_are_found_in_two_ways_are_read_in_one() -> None:
+def test_sections_with_two_locations_share_table() -> None:
     entry = (MonitorField("E", 0, 4, "unsigned"),)
     one = _made(
         MonitorField("A", 20, 4, "unsigned"),
@@ -217,14 +217,14 @@ def test_sections_that_are_found_in_two_ways_are_read_in_one() -> None:
     assert plan["section"] == {"offset": 24, "stride": 4}
 
 
-def test_no_plan_without_a_layout() -> None:
+def test_no_plan_without_layout() -> None:
     with pytest.raises(CatalogError, match="no layout"):
         plans.table_plan("d0r2", "D0R2", {})
     with pytest.raises(CatalogError, match="no table d0r2_x"):
         plans.table_plan("d0r2_x", "D0R2", {108: of("D0R2")})
 
 
-def test_every_plan_is_plain_json_with_names_of_its_own() -> None:
+def test_plans_are_json_with_unique_names() -> None:
     for layout in ALL:
         made = plans.record_plans(layout.record, {layout.length: layout})
         assert json.loads(json.dumps(made, allow_nan=False)) == made
@@ -235,7 +235,7 @@ def test_every_plan_is_plain_json_with_names_of_its_own() -> None:
             assert plan["layouts"][0]["lengths"] == [layout.length]
 
 
-def test_columns_leave_with_their_differences() -> None:
+def test_plan_columns_include_differences() -> None:
     plan = plans.table_plan("d0r2", "D0R2", {108: of("D0R2")})
     leaving = {c.name: c for c in plans.plan_columns(plan)}
     assert list(leaving)[:3] == ["sytprp_pfxcpuad", "sytprp_plscuhaf", "sytprp_pfxprbtm"]
@@ -269,11 +269,11 @@ def test_columns_leave_with_their_differences() -> None:
         (MonitorField("A", 0, 0, "character"), "hex"),
     ],
 )
-def test_types_follow_the_kind(field: MonitorField, type_: str) -> None:
+def test_types_follow_kind(field: MonitorField, type_: str) -> None:
     assert column_type(field) == type_
 
 
-def test_arrays_give_a_column_for_each_element() -> None:
+def test_array_has_column_per_element() -> None:
     made = field_parts(MonitorField("A", 20, 4, "unsigned", count=3, first=0))
     assert [(p.name, p.element) for p in made] == [("A_0", 0), ("A_1", 1), ("A_2", 2)]
     (whole,) = field_parts(MonitorField("A", 20, 4, "character", count=3))
@@ -284,7 +284,7 @@ def test_arrays_give_a_column_for_each_element() -> None:
     assert places(plan, 260)["stobpg_pgdbr_tbl"]["length"] == 80
 
 
-def test_how_differences_are_judged() -> None:
+def test_difference_rules_of_plan() -> None:
     d6r3 = plans.table_plan("d6r3", "D6R3", {260: of("D6R3")})
     assert column(d6r3, "ioddev_scmssch")["difference"] is None
     assert column(d6r3, "ioddev_scgssch")["difference"] == {
@@ -325,20 +325,20 @@ def check_round_trip(layout: RecordLayout, seed: int) -> None:
 
 
 @pytest.mark.parametrize("layout", ALL, ids=lambda x: f"{x.record}-{x.release}")
-def test_every_layout_is_written_and_read_back(layout: RecordLayout) -> None:
+def test_every_layout_round_trips(layout: RecordLayout) -> None:
     for seed in range(3):
         check_round_trip(layout, seed)
 
 
 @settings(max_examples=iterations(100, 25), deadline=None)
 @given(st.sampled_from(ALL), st.integers(0, 2**32))
-def test_any_layout_is_written_and_read_back(layout: RecordLayout, seed: int) -> None:
+def test_any_layout_round_trips(layout: RecordLayout, seed: int) -> None:
     check_round_trip(layout, seed)
 
 
 @settings(max_examples=iterations(50, 15), deadline=None)
 @given(st.sampled_from(ALL), st.integers(0, 2**32), st.integers(20, 400))
-def test_what_is_beyond_the_end_is_none(layout: RecordLayout, seed: int, cut: int) -> None:
+def test_fields_past_end_are_null(layout: RecordLayout, seed: int, cut: int) -> None:
     data, expected, _ = some_record(layout, draws(seed))
     short = data[:cut]
     values = plans.decode(layout, short)
@@ -351,7 +351,7 @@ def test_what_is_beyond_the_end_is_none(layout: RecordLayout, seed: int, cut: in
                 assert values[part.name] == expected[part.name]
 
 
-def test_overlays_are_read_from_the_bytes_under_them() -> None:
+def test_overlays_read_underlying_bytes() -> None:
     layout = of("D4R2")
     data = plans.encode(layout, {"USELOF_ASCDEFSZ": (7 << 32) + 9}, tod=TOD)
     values = plans.decode(layout, data)
@@ -369,7 +369,7 @@ def test_records_of_another_length() -> None:
     assert plans.decode(of("D0R2"), short)["SYTPRP_PFXUTIME"] is None
 
 
-def test_entries_that_a_record_does_not_hold_are_not_read() -> None:
+def test_entries_past_record_end_are_not_read() -> None:
     layout = of("D0R16")
     data = plans.encode(layout, {}, tod=TOD, entries={"CPUDATA": [{"SYTCUP_LCUCPUID": n} for n in range(3)]})
     section = layout.sections[0]
@@ -391,7 +391,7 @@ def test_entries_that_a_record_does_not_hold_are_not_read() -> None:
         ({"SYTCUP_LCUPNAME": "NINECHARS"}, {}, "longer than the 8 bytes"),
     ],
 )
-def test_what_cannot_be_written_is_refused(
+def test_unwritable_values_are_rejected(
     values: dict[str, Any], entries: dict[str, list[dict[str, Any]]], words: str
 ) -> None:
     with pytest.raises(CatalogError, match=words):

@@ -7,7 +7,7 @@ import pytest
 from zlens.catalog import codes, measures, processor_types
 
 
-def test_what_holds_for_types() -> None:
+def test_processor_type_properties() -> None:
     assert processor_types.modeled_types() == ("CP", "IFL", "ZIIP", "ICF")
     assert processor_types.cpu_pool_types() == ("CP", "IFL")
     assert "CP" not in processor_types.full_speed_types()
@@ -15,10 +15,10 @@ def test_what_holds_for_types() -> None:
 
 
 @pytest.mark.parametrize("table", ["cpu_type", "rmf_cpu_type", "smf70_cpu_type"])
-def test_codes_lead_to_types(table: str) -> None:
+def test_codes_map_to_types(table: str) -> None:
     assert set(codes.words(table).values()) <= {*processor_types.types()}
 
 
-def test_the_system_has_the_threads_of_every_modeled_type() -> None:
+def test_system_has_threads_per_modeled_type() -> None:
     columns = {column.name for column in measures.load_measure("system").columns}
     assert {f"mt_{kind.lower()}" for kind in processor_types.modeled_types()} <= columns

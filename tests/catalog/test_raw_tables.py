@@ -82,12 +82,12 @@ def opened(case: str, folder: Path) -> list[RawTable]:
     return [table for parts in source.tables.values() for table in parts]
 
 
-def test_every_set_is_tested() -> None:
+def test_every_table_set_has_case() -> None:
     assert {case.partition(" ")[0] for case in CASES} | OTHERS == {*raw_tables.set_names()}
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_raw_table_has_the_columns_of_its_file(case: str, tmp_path: Path) -> None:
+def test_raw_table_has_columns_of_its_file(case: str, tmp_path: Path) -> None:
     name = case.partition(" ")[0]
     facts = tomllib.loads((FACTS / f"{name}.toml").read_text(encoding="utf-8"))
     files = {CASES[case][2] + table["name"]: table for table in facts["table"]}
@@ -108,7 +108,7 @@ def test_a_raw_table_has_the_columns_of_its_file(case: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_no_row_has_what_no_column_shows(case: str, tmp_path: Path) -> None:
+def test_rows_have_only_declared_columns(case: str, tmp_path: Path) -> None:
     for table in opened(case, tmp_path):
         if isinstance(table, RowTable):
             columns = {column.name for column in table.columns}
@@ -125,7 +125,7 @@ def test_roles_name_columns_of_these_tables(case: str, tmp_path: Path) -> None:
                 assert fields <= tables[origin.table] | origin.roles.keys(), (name, origin.table)
 
 
-def test_leading_columns_are_those_that_no_field_may_be_named() -> None:
+def test_leading_columns_are_reserved_names() -> None:
     assert tuple(column.name for column in raw_tables.load_tables("smf/section_tables").leading) == FIXED
 
 
@@ -158,7 +158,7 @@ columns = [
         ('unit = "count"', 'units = "count"', 10, "units is not known here"),
     ],
 )
-def test_a_faulty_file_is_told_with_its_line(
+def test_invalid_table_file_has_line(
     old: str, new: str, line: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "leading_columns.toml").write_bytes((FACTS / "leading_columns.toml").read_bytes())
@@ -172,7 +172,7 @@ def test_a_faulty_file_is_told_with_its_line(
     assert raw_tables.check() == [str(error.value)]
 
 
-def test_one_table_in_two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_in_two_files_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "leading_columns.toml").write_bytes((FACTS / "leading_columns.toml").read_bytes())
     for name in ("left_tables", "right_tables"):
         (tmp_path / f"{name}.toml").write_text(FILE, encoding="utf-8")

@@ -18,7 +18,7 @@ FILE = FACTS / "rmf" / "postprocessor_cpu.toml"
 FACTS = tomllib.loads(FILE.read_text("utf-8"))
 
 
-def test_the_built_in_report() -> None:
+def test_built_in_report() -> None:
     facts = rmf_reports.report("postprocessor_cpu")
     assert facts.report == "CPU"
     assert {table.name for table in facts.tables} == {
@@ -38,7 +38,7 @@ def test_the_built_in_report() -> None:
     assert {"mt_prod_pct", "mt_util_pct", "max_cf"} <= unverified
 
 
-def test_the_report_of_monitor_iii() -> None:
+def test_report_of_monitor_iii() -> None:
     facts = rmf_reports.report("monitor3_cpc")
     assert (facts.report, facts.element) == ("CPC", "report")
     assert [table.name for table in facts.tables] == ["rmf3_cpc", "rmf3_partition", "rmf3_other"]
@@ -51,7 +51,7 @@ def test_the_report_of_monitor_iii() -> None:
     assert "unverified" not in {c.status for s in facts.sections.values() for c in s.columns}
 
 
-def test_sections_are_found_whatever_blanks_and_case() -> None:
+def test_sections_match_ignoring_blanks_and_case() -> None:
     facts = rmf_reports.report("postprocessor_cpu")
     found = facts.find("PARTITION  data report", " Partition Data", "table")
     assert found is facts.sections["partitions"]
@@ -86,7 +86,7 @@ FAULTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
 
 
 @pytest.mark.parametrize(("spoil", "words"), FAULTS.values(), ids=FAULTS)
-def test_faults_are_named(spoil: Callable[[dict[str, Any]], Any], words: str) -> None:
+def test_invalid_rmf_report_facts_are_named(spoil: Callable[[dict[str, Any]], Any], words: str) -> None:
     facts = copy.deepcopy(FACTS)
     spoil(facts)
     with pytest.raises(CatalogError, match=words) as caught:

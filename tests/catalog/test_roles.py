@@ -46,9 +46,7 @@ def entity(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> roles.En
         roles.catalog_entity.cache_clear()
 
 
-def test_a_name_with_words_and_ranges_stands_for_each(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_role_name_pattern_expands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     named = entity(tmp_path, monkeypatch, FILE).roles
     codes = ["code_00", "code_04", "code_08", "code_0c", "code_9", "code_10", "code_other"]
     assert list(named) == ["name", "read_rate", "write_rate", *codes]
@@ -56,7 +54,7 @@ def test_a_name_with_words_and_ranges_stands_for_each(
     assert [named[code].text for code in ("code_0c", "code_10")] == ["code 0C", "code 10"]
 
 
-def test_a_block_like_another_has_its_roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_inherits_roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     two, one, three = entity(tmp_path, monkeypatch, FILE).origins
     assert (
         one.roles

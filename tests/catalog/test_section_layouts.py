@@ -15,11 +15,11 @@ from zlens.explain.names import explain
 LAYOUT = smf_sections.layout(70)
 
 
-def test_nothing_is_wrong() -> None:
+def test_section_layouts_are_consistent() -> None:
     assert check_sections.check() == []
 
 
-def test_each_fact_has_a_source() -> None:
+def test_section_fact_has_source() -> None:
     for record in smf_sections.records():
         for section in smf_sections.layout(record).sections:
             assert all(len(source) > 10 for source in (section.source, *(f.source for f in section.fields)))
@@ -43,7 +43,7 @@ def test_each_fact_has_a_source() -> None:
         ("CID", {"bits": {"A": (0, "no flags")}}, "only flags have bits"),
     ],
 )
-def test_what_is_wrong_is_found(name: str, change: dict[str, Any], words: str) -> None:
+def test_invalid_section_layouts_are_found(name: str, change: dict[str, Any], words: str) -> None:
     section = LAYOUT.section("cpu")
     fields = tuple(replace(f, **change) if f.name == name else f for f in section.fields)
     changed = replace(section, fields=fields)
@@ -51,14 +51,14 @@ def test_what_is_wrong_is_found(name: str, change: dict[str, Any], words: str) -
     assert any(words in one for one in found), found
 
 
-def test_sections_that_are_not_told_apart_are_found() -> None:
+def test_ambiguous_sections_are_found() -> None:
     twice = replace(LAYOUT, sections=(*LAYOUT.sections, LAYOUT.sections[0]))
     found = list(check_sections._layout(twice))
     assert "section product is defined twice" in found
     assert "two sections have the same triplet" in found
 
 
-def test_what_there_is_not() -> None:
+def test_unknown_section_and_field_are_errors() -> None:
     with pytest.raises(CatalogError, match="no section nowhere"):
         LAYOUT.section("nowhere")
     with pytest.raises(CatalogError, match="no field NO"):
@@ -68,7 +68,7 @@ def test_what_there_is_not() -> None:
     assert smf_sections.find("d0r2") is None
 
 
-def test_titles() -> None:
+def test_section_record_titles() -> None:
     assert smf_sections.title(30, 4) == "address space work: end of a step"
     assert smf_sections.title(113, 1) == "CPU Measurement Facility: counts of the interval"
     assert smf_sections.title(70, 2) == "RMF processor activity"
@@ -78,7 +78,7 @@ def test_titles() -> None:
     assert not smf_sections.is_decoded(2, None)
 
 
-def test_lengths_are_those_of_the_level_described() -> None:
+def test_lengths_are_those_of_level_described() -> None:
     """IBM z/OS Data Gatherer, SMF REST API 1.3.0 (z/OS 3.1): sections of 70-1 and 72-3."""
     expected = {
         70: {28: 104, 36: 404, 44: 92, 60: 84, 68: 96, 76: 24, 84: 16, 92: 188},
@@ -90,7 +90,7 @@ def test_lengths_are_those_of_the_level_described() -> None:
         assert found == lengths
 
 
-def test_a_raw_table_is_explained() -> None:
+def test_raw_table_is_explained() -> None:
     told = explain("smf70_cpu")
     assert told.startswith("smf70_cpu: a logical processor (thread) of the system\n")
     assert "SMF70CPU, triplet at 44, 92 bytes" in told
@@ -99,13 +99,13 @@ def test_a_raw_table_is_explained() -> None:
     assert "SELECT * FROM smf70_cpu" in told
 
 
-def test_a_record_type_is_explained() -> None:
+def test_record_type_is_explained() -> None:
     for name in ("SMF70", "smf 70", "SMF 70.1"):
         assert "smf70_logical: a logical processor, or core, of a partition" in explain(name)
     assert "cpsp: speed of the processor" in explain("smf113")
 
 
-def test_a_field_and_a_bit_are_explained() -> None:
+def test_field_and_bit_are_explained() -> None:
     told = explain("R723CCPU")
     assert "smf72_scs.r723ccpu" in told
     assert "hfp, 8 bytes at 32 of R723SCS" in told

@@ -17,11 +17,11 @@ from zlens.errors import CatalogError
 LAYOUT = smf.layout(113)
 
 
-def test_nothing_is_wrong() -> None:
+def test_smf_layouts_are_consistent() -> None:
     assert check_smf.check() == []
 
 
-def test_each_fact_has_a_source() -> None:
+def test_smf_fact_has_source() -> None:
     for known in (*LAYOUT.sections.values(), *LAYOUT.subtypes.values(), *LAYOUT.fields):
         assert len(known.source) > 10
         assert known.text
@@ -39,7 +39,7 @@ def test_each_fact_has_a_source() -> None:
         ({"name": "CTM"}, "defined twice"),
     ],
 )
-def test_what_is_wrong_is_found(change: dict[str, object], words: str) -> None:
+def test_invalid_smf_layouts_are_found(change: dict[str, object], words: str) -> None:
     changed = [
         replace(field, **change) if (field.name, field.subtype) == ("CPUID", 1) else field
         for field in LAYOUT.fields
@@ -51,13 +51,13 @@ def test_what_is_wrong_is_found(change: dict[str, object], words: str) -> None:
     assert any(words in one for one in found), found
 
 
-def test_a_field_that_there_is_not() -> None:
+def test_unknown_smf_field_is_error() -> None:
     with pytest.raises(CatalogError, match="has no field COREID"):
         LAYOUT.field("COREID", 2)
     assert LAYOUT.field("COREID", 1).offset == 76
 
 
-def test_columns_are_named_once_and_counters_are_those_of_cpumf() -> None:
+def test_smf_columns_are_unique_and_cover_cpumf() -> None:
     names = [column.name for column in smf.columns(113)]
     assert len(names) == len(set(names))
     numbers = {int(m[1]) for name in names if (m := re.fullmatch(r"c(\d+)_d", name))}
@@ -65,7 +65,7 @@ def test_columns_are_named_once_and_counters_are_those_of_cpumf() -> None:
     assert numbers == expected
 
 
-def test_titles() -> None:
+def test_smf_record_titles() -> None:
     assert smf.title(30, 4) == "address space work"
     assert smf.title(2) == "dump header"
     assert smf.title(250, 1) == ""
@@ -73,7 +73,7 @@ def test_titles() -> None:
 
 
 @given(st.data())
-def test_what_is_written_is_read(data: st.DataObject) -> None:
+def test_smf_record_round_trips(data: st.DataObject) -> None:
     subtype = data.draw(st.sampled_from(LAYOUT.order))
     values: dict[str, object] = {}
     for field in LAYOUT.fields:
@@ -103,6 +103,6 @@ def test_what_is_written_is_read(data: st.DataObject) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_can_be_asked(record: bytes) -> None:
+def test_smf_decode_accepts_any_bytes(record: bytes) -> None:
     smf_record.decode(LAYOUT, record)
     smf_record.local_us(record)

@@ -39,7 +39,7 @@ def origins() -> list[tuple[str, roles.RoleOrigin]]:
 @pytest.mark.parametrize(
     ("entity", "origin"), [pytest.param(*one, id=f"{one[0]}-{one[1].table}") for one in origins()]
 )
-def test_roles_name_columns_that_are_there(entity: str, origin: roles.RoleOrigin) -> None:
+def test_smf_roles_name_existing_columns(entity: str, origin: roles.RoleOrigin) -> None:
     there = {table: columns(table) or set() for table in roles.tables_read(origin)}
     known = set().union(*there.values())
     wanted = {name for how in origin.roles.values() for name in named(how)}
@@ -53,13 +53,13 @@ def test_roles_name_columns_that_are_there(entity: str, origin: roles.RoleOrigin
     assert wanted <= known, f"roles/{entity}.toml: {sorted(wanted - known)}"
 
 
-def test_there_are_roles_of_every_section_that_measures_need() -> None:
+def test_measured_sections_have_roles() -> None:
     read = {table for _, origin in origins() for table in roles.tables_read(origin)}
     sections = ("product", "control", "cpu", "asid", "partition", "logical", "name", "core")
     assert {f"smf70_{name}" for name in sections} <= read
 
 
-def test_events_name_columns_that_are_there() -> None:
+def test_smf_events_name_existing_columns() -> None:
     told = [event for event in events.events() if columns(event.table) is not None]
     assert {event.kind for event in told} >= {"capacity change", "boost", "processor reconfigured"}
     for event in told:

@@ -17,11 +17,11 @@ def text(name: str) -> str:
     return (ROOT / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def test_subjects_stand_in_their_order() -> None:
+def test_subjects_have_declared_order() -> None:
     assert [one.table for one in subjects.declared()] == ["guest", "workload", "job"]
 
 
-def test_figures_have_the_words_of_their_columns() -> None:
+def test_figures_have_words_of_their_columns() -> None:
     [guest, workload, job] = subjects.declared()
     busiest = next(one for one in guest.figure if one.key == "cpu_pct_max")
     column = measures.load_measure("guest").column("cpu_pct")
@@ -37,13 +37,13 @@ def test_figures_have_the_words_of_their_columns() -> None:
     assert by_key["storage_bytes_last"].unit == "MiB"
 
 
-def test_a_new_figure_needs_no_more_than_its_entry() -> None:
+def test_new_figure_needs_only_its_entry() -> None:
     more = text("guest") + '\n[[figure]]\ncolumn = "spool_pages"\nheading = "Spool"\n'
     found = subject_file.parse(more, "guest.toml").figure[-1]
     assert (found.key, found.unit, found.statistic) == ("spool_pages_mean", "pages", "mean")
 
 
-def test_the_file_to_copy_is_understood() -> None:
+def test_subject_skeleton_is_valid() -> None:
     copied = subject_file.parse(text("_skeleton"), "_skeleton.toml")
     assert copied.records[0].where == {"basis": ["sample"]}
     assert aggregation.pinned_columns(measures.load_measure("guest"), dict(copied.records[0].where)) == [
@@ -78,7 +78,7 @@ def test_the_file_to_copy_is_understood() -> None:
         ("job", "order = 3", "order = 3\norder = 4", "not valid TOML"),
     ],
 )
-def test_a_wrong_file_is_refused(name: str, there: str, instead: str, said: str) -> None:
+def test_invalid_subject_file_is_rejected(name: str, there: str, instead: str, said: str) -> None:
     whole = text(name)
     assert there in whole
     with pytest.raises(CatalogError, match=re.escape(said)) as error:

@@ -87,7 +87,7 @@ def user_times(tmp_path: Path, busy: float) -> list[tuple[float]]:
         return session.sql("SELECT DISTINCT user_time FROM role.processor").rows
 
 
-def test_a_line_binds_a_role_to_a_field_of_a_pack(tmp_path: Path, data: Path) -> None:
+def test_user_role_binds_pack_field(tmp_path: Path, data: Path) -> None:
     file = measured(tmp_path, imported(tmp_path))
     assert set(waits(file)) == {None}
     say(data, '[guest]\ndispatch_wait = { field = "USEACT_MYWAIT", scale = "tod" }\n')
@@ -105,7 +105,7 @@ def test_first_existing_field_name_wins(tmp_path: Path, data: Path) -> None:
     assert waits(file)[-1] == pytest.approx(6.0)
 
 
-def test_systems_of_different_releases_each_have_their_own_name(tmp_path: Path, data: Path) -> None:
+def test_user_role_has_field_name_per_release(tmp_path: Path, data: Path) -> None:
     old = next(one for one in layouts.layouts("D0R2", NOWHERE) if one.complete)
     renamed = tuple(replace(f, name=f.name.replace("PFXSPINC", "NEWSPINC")) for f in old.fields)
     new = replace(old, fields=(*renamed, MonitorField("*", old.length, 8)), length=old.length + 8)
@@ -126,17 +126,17 @@ def test_systems_of_different_releases_each_have_their_own_name(tmp_path: Path, 
     assert rows == [("V5", 6.0), ("V7", 6.0)]
 
 
-def test_a_field_that_a_record_has_not_leaves_the_catalog_in_force(tmp_path: Path, data: Path) -> None:
+def test_role_of_missing_field_keeps_catalog_definition(tmp_path: Path, data: Path) -> None:
     say(data, '[processor]\nuser_time = { field = "SYTPRP_GHOST", scale = "tod" }\n')
     assert user_times(tmp_path, 0.5) == [(pytest.approx(30.0),)]
 
 
-def test_what_the_user_says_goes_before_the_catalog(tmp_path: Path, data: Path) -> None:
+def test_user_role_overrides_catalog(tmp_path: Path, data: Path) -> None:
     say(data, '[processor]\nuser_time = { field = "SYTPRP_PFXTOTWT", scale = "tod" }\n')
     assert user_times(tmp_path, 0.25) == [(pytest.approx(45.0),)]
 
 
-def test_a_number_as_it_stands_is_not_differenced(data: Path) -> None:
+def test_plain_value_role_has_no_difference(data: Path) -> None:
     share, locked = '{ field = "USEACT_SHARE" }', '{ field = "USEACT_X", take = "value" }'
     say(data, f"[guest]\nrelative_share = {share}\nlocked = {locked}\n")
     origin = roles.entity("guest").origins[0]
@@ -146,7 +146,7 @@ def test_a_number_as_it_stands_is_not_differenced(data: Path) -> None:
     assert origin.roles["locked"]["else"] == roles.catalog_entity("guest").origins[0].roles["locked"]
 
 
-def test_a_field_of_a_record_without_a_subject_is_not_differenced(data: Path) -> None:
+def test_user_role_without_subject_has_no_difference(data: Path) -> None:
     say(data, '[guest]\ndispatch_wait = { field = "USEACT_MYWAIT", scale = "tod" }\n')
     layout = activity()
     taught = user_roles.bind_layout(layout).field("USEACT_MYWAIT")
@@ -157,7 +157,7 @@ def test_a_field_of_a_record_without_a_subject_is_not_differenced(data: Path) ->
     assert user_roles.bind_layout(alone) == alone
 
 
-def test_explain_shows_what_is_bound(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_bound_field(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     say(data, '\n[processor]\nuser_time = { field = "SYTPRP_PFXTOTWT", scale = "tod" }\n')
     assert main(["explain", "processor.user_time"]) == 0
     said = capsys.readouterr().out
@@ -169,7 +169,7 @@ def test_explain_shows_what_is_bound(data: Path, capsys: pytest.CaptureFixture[s
     assert "SYTPRP_PFXUTIME" in said
 
 
-def test_a_new_pack_brings_a_file_that_explains_itself(tmp_path: Path, data: Path) -> None:
+def test_new_pack_has_commented_role_file(tmp_path: Path, data: Path) -> None:
     imported(tmp_path)
     text = (data / "roles.toml").read_text(encoding="utf-8")
     assert user_roles.bindings() == ()
@@ -182,7 +182,7 @@ def test_a_new_pack_brings_a_file_that_explains_itself(tmp_path: Path, data: Pat
     assert (data / "roles.toml").read_text(encoding="utf-8") == example
 
 
-def test_the_examples_of_the_documentation_hold(data: Path) -> None:
+def test_role_examples_of_documentation_bind(data: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "packs.md").read_text(encoding="utf-8")
     blocks = re.findall(r"(?:^    .*\n|^\n)+", text, re.MULTILINE)
     tables = [block for block in map(textwrap.dedent, blocks) if block.lstrip().startswith("[")]
@@ -217,7 +217,7 @@ def test_the_examples_of_the_documentation_hold(data: Path) -> None:
         ('[guest]\nlocked = { field = "USEACT_X", base = 8 }', 2, "base is 8"),
     ],
 )
-def test_a_wrong_line_is_told_with_its_number(data: Path, text: str, line: int, words: str) -> None:
+def test_invalid_role_line_has_number(data: Path, text: str, line: int, words: str) -> None:
     say(data, text)
     with pytest.raises(CatalogError, match=words) as caught:
         user_roles.bindings()
@@ -225,7 +225,7 @@ def test_a_wrong_line_is_told_with_its_number(data: Path, text: str, line: int, 
     assert str(caught.value) in user_roles.check()
 
 
-def test_a_table_that_cannot_be_told_from_the_field_is_asked_for(data: Path) -> None:
+def test_ambiguous_role_field_requires_table(data: Path) -> None:
     tables = [origin.table for origin in roles.catalog_entity("processor").origins]
     assert len(set(tables)) > 1
     say(data, '[processor]\nspins = { field = "NOPREFIX" }\n')
@@ -233,7 +233,7 @@ def test_a_table_that_cannot_be_told_from_the_field_is_asked_for(data: Path) -> 
         user_roles.bindings()
 
 
-def test_a_name_that_no_layout_has_is_told(
+def test_role_field_missing_in_layouts_is_reported(
     data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Rules are held by tests of their own; asking all of them takes long.
@@ -245,7 +245,7 @@ def test_a_name_that_no_layout_has_is_told(
     assert f"{missing}; did you mean SYTPRP_PFXSPIN" in said
 
 
-def test_what_cannot_be_read_or_is_no_file_of_roles(data: Path) -> None:
+def test_unreadable_role_file_is_rejected(data: Path) -> None:
     (data / "roles.toml").mkdir()
     with pytest.raises(CatalogError, match="cannot be read"):
         user_roles.bindings()
@@ -258,7 +258,7 @@ def test_what_cannot_be_read_or_is_no_file_of_roles(data: Path) -> None:
         user_roles.bindings()
 
 
-def test_mutated_files_bind_something_or_are_a_sentence(data: Path) -> None:
+def test_mutated_role_files_bind_or_fail(data: Path) -> None:
     chance = draws(20261122)
     whole = (
         '[guest]\ndispatch_wait = { field = ["USEACT_A", "USEACT_B"], scale = "tod", table = "d4r3" }\n'

@@ -13,7 +13,7 @@ from zlens.schema.facts import FACTS
 TEXTS = (FACTS / "zos" / "texts.toml").read_text(encoding="utf-8")
 
 
-def test_facts_fit_each_other() -> None:
+def test_zos_text_facts_are_consistent() -> None:
     known = facts()
     assert known.status == "verified-secondary"
     assert set(known.his.sets.values()) <= set(cpumf.sets())
@@ -36,7 +36,7 @@ LABEL = '[[run]]\nlabel = "X"\nform = "{}"\ncolumn = {{ name = "{}", type = "tex
         (LABEL.format("word", "x"), "operands give no column cntintval, smfintval"),
     ],
 )
-def test_labels_that_cannot_be(labels: str, message: str) -> None:
+def test_invalid_labels_are_rejected(labels: str, message: str) -> None:
     before, _, rest = TEXTS.partition("[[run]]")
     _, service, rest = rest.partition("[[service]]")
     with pytest.raises(CatalogError, match=message):

@@ -37,14 +37,14 @@ def test_other_shells(shell, capsys):
     assert all(name in text for name in COMMANDS)
 
 
-def test_a_shell_that_is_none(capsys):
+def test_unknown_shell_is_rejected(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["complete", "ksh"])
     assert ended.value.code == 2
     assert "'ksh'" in capsys.readouterr().err
 
 
-def test_the_manual_page_has_every_command_and_option():
+def test_manual_page_has_every_command_and_option():
     spec = importlib.util.spec_from_file_location("man", Path(__file__).parents[2] / "docs" / "man.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -14,7 +14,9 @@ import pytest
 from zlens.cli import main
 
 
-def asked(capsys: pytest.CaptureFixture[str], rmf_file: Path, query: str, *more: str) -> list[dict[str, Any]]:
+def query_rows(
+    capsys: pytest.CaptureFixture[str], rmf_file: Path, query: str, *more: str
+) -> list[dict[str, Any]]:
     assert main(["sql", str(rmf_file), "-q", query, "--format", "json", *more]) == 0
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
     return found
@@ -29,12 +31,12 @@ select interval_end, partition, cpu_type, group_name, effective_s, total_pct, lo
 def test_partitions_as_groups(
     capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path, every: tuple[str, ...]
 ) -> None:
-    each = asked(capsys, rmf_file, QUERY, *every)
+    each = query_rows(capsys, rmf_file, QUERY, *every)
     names = sorted({row["partition"] for row in each})
     assert len(names) > 2
     path = tmp_path / "groups.toml"
     path.write_text(f'[partition]\n"{names[0].lower()}" = "both"\n"{names[1]}" = "both"\n', encoding="utf-8")
-    found = asked(capsys, rmf_file, QUERY, "--group", str(path), *every)
+    found = query_rows(capsys, rmf_file, QUERY, "--group", str(path), *every)
     assert {row["partition"] for row in found} == {"both", *names[2:]}
     for row in found:
         head = (row["interval_end"], row["cpu_type"])
@@ -47,7 +49,7 @@ def test_partitions_as_groups(
         assert row["group_name"] == ("both" if row["partition"] == "both" else None)
 
 
-def test_a_report_of_groups(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path) -> None:
+def test_report_of_groups(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "groups.toml"
     path.write_text('[partition]\n"*" = "everything"\n', encoding="utf-8")
     words = ["report", "partition", str(rmf_file), "--format", "csv", "--group", str(path)]
@@ -60,7 +62,7 @@ def test_a_report_of_groups(capsys: pytest.CaptureFixture[str], rmf_file: Path, 
     ("text", "said"),
     [(None, "cannot be read"), ("[guest", "is not valid TOML"), ('[guest]\n"A" = 1', "'A' is 1")],
 )
-def test_a_bad_file_ends_with_2_and_its_name(
+def test_invalid_group_file_exits_with_2(
     capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path, text: str | None, said: str
 ) -> None:
     path = tmp_path / "mine.toml"

@@ -29,7 +29,7 @@ def test_input_options_have_defaults() -> None:
     assert options == type(options)()
 
 
-def test_everything_said() -> None:
+def test_all_input_options_are_parsed() -> None:
     options = inputs.parse_options(
         parsed(
             *("--system", "A", "--system", "B", "--from", "2026-03-02 09:00", "--to", "10:00"),
@@ -64,7 +64,7 @@ def test_everything_said() -> None:
         ("--leap", "many", "'many' is not a number of leap seconds"),
     ],
 )
-def test_what_cannot_be_understood_is_one_sentence(option: str, value: str, said: str) -> None:
+def test_invalid_input_option_is_one_line_error(option: str, value: str, said: str) -> None:
     with pytest.raises(QueryError, match=f"^{said}; expected ") as caught:
         inputs.parse_options(parsed(option, value))
     assert "\n" not in str(caught.value)
@@ -79,7 +79,7 @@ class Stdin:
         return self._terminal
 
 
-def test_standard_input_is_a_private_file_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_private_temporary_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", Stdin(b"data"))
     with inputs.input_files(["a", "-"]) as names:
         assert names[0] == "a"
@@ -89,7 +89,7 @@ def test_standard_input_is_a_private_file_that_goes_away(monkeypatch: pytest.Mon
     assert not path.parent.exists()
 
 
-def test_standard_input_goes_away_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_file_is_removed_after_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", Stdin(b"data"))
     kept: list[Path] = []
     with contextlib.suppress(KeyboardInterrupt), inputs.input_files(["-"]) as names:
@@ -98,7 +98,7 @@ def test_standard_input_goes_away_after_an_error(monkeypatch: pytest.MonkeyPatch
     assert not kept[0].parent.exists()
 
 
-def test_a_terminal_is_no_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_is_rejected_as_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", Stdin(b"", terminal=True))
     with pytest.raises(InputError, match="terminal"), inputs.input_files(["-"]):
         pass
@@ -111,7 +111,7 @@ def test_standard_input_is_bounded(tmp_path: Path) -> None:
         inputs.spool(io.BytesIO(b"x" * 100), str(tmp_path / "t"), share=0.0)
 
 
-def test_standard_input_leaves_half_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_leaves_half_of_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     free = 600 * 1024**2
     monkeypatch.setattr(inputs.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": free})())
 

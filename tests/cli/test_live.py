@@ -24,7 +24,7 @@ def live(*words: str, data: bytes | None = None) -> subprocess.CompletedProcess[
     return subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False, **how)  # type: ignore[call-overload,no-any-return]
 
 
-def test_a_line_for_each_interval_of_a_pipe(demo_folder: Path) -> None:
+def test_line_for_each_interval_of_pipe(demo_folder: Path) -> None:
     """The configuration records end an interval without samples; the next one only closes its samples."""
     found = live("-", "--no-serve", data=beginning(demo_folder / "zldemo.monwrite", 4))
     assert found.returncode == 0
@@ -98,14 +98,14 @@ def _deleted(process: int) -> list[str]:
         (("-", "--keep", "long"), b"long"),
     ],
 )
-def test_what_cannot_be_followed_says_so(words: tuple[str, ...], sentence: bytes) -> None:
+def test_live_rejects_unusable_input(words: tuple[str, ...], sentence: bytes) -> None:
     found = live(*words, "--no-serve", data=b"" if "-" in words else None)
     assert found.returncode == 2
     assert sentence in found.stderr
     assert found.stderr.count(b"\n") == 1
 
 
-def test_a_stream_of_another_kind_says_so() -> None:
+def test_live_rejects_foreign_stream() -> None:
     found = live("-", "--no-serve", data=b"nothing of the kind\n" * 1000)
     assert b"this stream cannot be followed" in found.stderr
     assert found.returncode == 2

@@ -42,7 +42,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_every_command_has_help_with_example(capsys: pytest.CaptureFixture[str], command: str) -> None:
     status, out, err = run(capsys, command, "--help")
     assert status == 0
     assert f"zlens {command}" in out
@@ -50,7 +50,7 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
     assert err == ""
 
 
-def test_help_imports_nothing_but_the_parser() -> None:
+def test_help_imports_only_parser() -> None:
     # What takes time to import must not be touched to print help: no command, no catalog, no engine.
     code = (
         "import sys\nfrom zlens import cli\n"
@@ -65,7 +65,7 @@ def test_help_imports_nothing_but_the_parser() -> None:
     )
 
 
-def test_info_imports_no_engine_and_no_reader_of_other_formats(rmf_file: Path, tmp_path: Path) -> None:
+def test_info_imports_only_its_reader(rmf_file: Path, tmp_path: Path) -> None:
     code = (
         "import sys\nfrom zlens import cli\n"
         "cli.main(['info', sys.argv[1]])\n"
@@ -83,7 +83,7 @@ def test_info_imports_no_engine_and_no_reader_of_other_formats(rmf_file: Path, t
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_help_lists_every_command_with_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_describes_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "--help")
     lines = [line.split(maxsplit=1) for line in out.splitlines() if line.startswith("    ")]
     assert [tuple(words) for words in lines[: len(COMMANDS)]] == list(COMMANDS.items())
@@ -123,7 +123,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         ["info", "x", "--tz", "Mars"],
     ],
 )
-def test_wrong_words_end_with_2_and_one_line(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+def test_invalid_arguments_exit_with_2(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     status, out, err = run(capsys, *words)
     assert status == 2
     assert out == ""
@@ -132,7 +132,7 @@ def test_wrong_words_end_with_2_and_one_line(capsys: pytest.CaptureFixture[str],
     assert "Traceback" not in err
 
 
-def test_wrong_sql_ends_with_2(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+def test_invalid_sql_exits_with_2(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
     for query in (
         "select nonsense from partition",
         "select",
@@ -147,7 +147,7 @@ def test_wrong_sql_ends_with_2(capsys: pytest.CaptureFixture[str], rmf_file: Pat
 
 
 @pytest.mark.parametrize("target", ["no/such/folder/out.csv", "."])
-def test_a_place_that_cannot_be_written_is_called_as_the_user_did(
+def test_unwritable_output_is_named_as_given(
     capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path, target: str
 ) -> None:
     question = ("sql", str(rmf_file), "-q", "from load")
@@ -158,7 +158,7 @@ def test_a_place_that_cannot_be_written_is_called_as_the_user_did(
         assert os.listdir(tmp_path) == []
 
 
-def test_an_error_that_nobody_thought_of_is_one_line(
+def test_unexpected_error_is_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import zlens
@@ -177,7 +177,7 @@ def test_an_error_that_nobody_thought_of_is_one_line(
         cli.main(["info", "x"])
 
 
-def test_ctrl_c_ends_with_130(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_exits_with_130(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     import zlens
 
     def interrupt(*_: object, **__: object) -> None:
@@ -221,7 +221,7 @@ def test_info_imports_no_engine(rmf_file: Path) -> None:
     assert done.stdout.splitlines()[-1] == "False"
 
 
-def test_strict_makes_problems_an_exit_status(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+def test_strict_sets_exit_status(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
     # Without a zone the report's times are local, which is a problem of its own.
     assert run(capsys, "info", str(rmf_file))[0] == 0
     assert run(capsys, "info", str(rmf_file), "--strict")[0] == 1
@@ -258,7 +258,7 @@ def test_report_list(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None
 QUERY = "select partition, count(*) as n from partition where cpu_type = 'IFL' group by all order by all"
 
 
-def test_a_report_that_there_is_not_is_told_before_the_input(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_report_is_reported_before_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no report 'fcx999'" in run(capsys, "report", "fcx999")[2]
     assert "no input" in run(capsys, "report", "fcx304")[2]
     # A command of Performance Toolkit, which names a subject.
@@ -266,7 +266,7 @@ def test_a_report_that_there_is_not_is_told_before_the_input(capsys: pytest.Capt
     assert "zlens report user INPUT --only LNX*" in run(capsys, "report", "FCX112 lnx*")[2]
 
 
-def test_sql_forms(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path) -> None:
+def test_sql_formats(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path) -> None:
     base = ["sql", str(rmf_file), "-q", QUERY, *ZONE]
     status, out, _ = run(capsys, *base)
     assert status == 0
@@ -345,13 +345,13 @@ def test_standard_input(rmf_file: Path) -> None:
     assert "ZLZOS" in done.stdout
 
 
-def test_standard_input_that_is_nothing() -> None:
+def test_empty_standard_input() -> None:
     done = subprocess.run([*PROGRAM, "info", "-"], input="", capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("zlens: standard input at byte 0: the file is empty")
 
 
-def test_a_reader_that_has_seen_enough(rmf_file: Path) -> None:
+def test_closed_pipe_ends_output(rmf_file: Path) -> None:
     command = [*PROGRAM, "sql", str(rmf_file), "-q", "from range(200000)", *ZONE]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -388,7 +388,7 @@ def on_terminal(*words: str) -> tuple[int, str]:
     return status, shown.decode("utf-8").replace("\r\n", "\n")
 
 
-def test_a_terminal_is_not_flooded(rmf_file: Path) -> None:
+def test_terminal_is_not_flooded(rmf_file: Path) -> None:
     status, shown = on_terminal("sql", str(rmf_file), "-q", "from range(1000)", *ZONE)
     assert status == 0
     assert "60 of 1,000 rows; --rows 0 shows all" in shown
@@ -397,7 +397,7 @@ def test_a_terminal_is_not_flooded(rmf_file: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "csv"])
-def test_a_long_question_can_be_interrupted(rmf_file: Path, tmp_path: Path, form: str) -> None:
+def test_long_query_can_be_interrupted(rmf_file: Path, tmp_path: Path, form: str) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     query = "select sum(a.range * b.range) from range(1000000) a, range(1000000) b"
     with subprocess.Popen(
@@ -419,7 +419,7 @@ def test_a_long_question_can_be_interrupted(rmf_file: Path, tmp_path: Path, form
     assert list(tmp_path.iterdir()) == []
 
 
-def test_answers_as_text_are_exact(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+def test_text_results_are_exact(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
     """Whole numbers of any width, floats that read back, lists as text, columns of one name."""
     query = (
         "SELECT 170141183460469231731687303715884105727 AS huge, 18446744073709551615::UBIGINT AS wide, "
@@ -459,7 +459,7 @@ def test_answers_as_text_are_exact(capsys: pytest.CaptureFixture[str], rmf_file:
     ]
 
 
-def test_csv_holds_texts_as_they_were_recorded(rmf_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_csv_has_texts_as_recorded(rmf_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No apostrophe before what a spreadsheet takes for a formula; the page saves the same."""
     texts = ["=1+1", "@SUM(A1)", "+1", "-1"]
     query = f"SELECT unnest({texts!r}) AS name"
@@ -469,7 +469,7 @@ def test_csv_holds_texts_as_they_were_recorded(rmf_file: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize(("form", "text"), [("csv", "range\n"), ("json", "[]\n")])
-def test_an_answer_without_rows(
+def test_result_without_rows(
     capsys: pytest.CaptureFixture[str], rmf_file: Path, form: str, text: str
 ) -> None:
     query = "SELECT * FROM range(3) WHERE false"
@@ -511,14 +511,14 @@ def test_memory_does_not_grow_with_rows(rmf_file: Path, form: str) -> None:
     assert peak(3_000_000) - peak(500_000) < 150_000
 
 
-def test_patterns_are_zlens_own(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+def test_file_patterns_are_expanded(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
     status, out, _ = run(capsys, "info", str(rmf_file.parent / "*.xm?"), *ZONE)
     assert status == 0
     assert "ZLZOS" in out
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
+def test_interrupt_removes_temporary_files(number: signal.Signals, tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
         [*PROGRAM, "info", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
@@ -542,7 +542,7 @@ WORDS = ("info {0}", "sql {0} -q 'select 1'", "--help")
 @pytest.mark.parametrize(
     ("words", "closed"), iterations([*product(WORDS, CLOSED)], [*zip(cycle(WORDS), CLOSED)])
 )
-def test_a_closed_stream_is_no_fault(rmf_file: Path, words: str, closed: str) -> None:
+def test_closed_output_stream_is_not_error(rmf_file: Path, words: str, closed: str) -> None:
     command = f"{sys.executable} -m zlens {words.format(rmf_file)} {closed}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
@@ -551,7 +551,7 @@ def test_a_closed_stream_is_no_fault(rmf_file: Path, words: str, closed: str) ->
     assert "Traceback" not in done.stderr
 
 
-def test_an_error_is_told_where_nothing_can_be_printed() -> None:
+def test_error_with_closed_output_goes_to_stderr() -> None:
     done = subprocess.run(
         ["sh", "-c", f"{sys.executable} -m zlens info no-such-file >&-"],
         capture_output=True,
@@ -563,7 +563,7 @@ def test_an_error_is_told_where_nothing_can_be_printed() -> None:
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_the_engine_reads_is_no_error_of_the_query(
+def test_signal_during_read_is_not_query_error(
     rmf_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sign: signal.Signals
 ) -> None:
     from zlens.readers import row_tables

@@ -15,7 +15,7 @@ from zlens import cli, models
 from zlens.cli import main, output
 
 
-def test_a_file_behind_a_link_is_written_and_the_link_stays(tmp_path: Path) -> None:
+def test_output_through_link_keeps_link(tmp_path: Path) -> None:
     target = tmp_path / "target.txt"
     target.write_text("before")
     link = tmp_path / "link.txt"
@@ -27,7 +27,7 @@ def test_a_file_behind_a_link_is_written_and_the_link_stays(tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.txt", "target.txt"]
 
 
-def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+def test_output_to_pipe_keeps_pipe(tmp_path: Path) -> None:
     """So is /dev/null, which an administrator would miss."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -41,7 +41,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_parquet_is_not_for_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parquet_to_pipe_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     words = ["sql", "nothing", "-q", "SELECT 1", "--format", "parquet", "-o", str(pipe)]
@@ -50,7 +50,7 @@ def test_parquet_is_not_for_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_an_output_never_replaces_an_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_over_input_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scenario = tmp_path / "s.toml"
     scenario.write_text(models.find("queueing").EXAMPLE, encoding="utf-8")
     before = scenario.read_bytes()
@@ -72,7 +72,7 @@ def test_an_output_never_replaces_an_input(tmp_path: Path, capsys: pytest.Captur
     assert main(["solve", "queueing", str(scenario), "-o", str(tmp_path / "new.txt")]) == 0
 
 
-def test_an_output_never_lands_in_a_lake(
+def test_output_into_lake_is_rejected(
     demo_files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "lake"
@@ -86,7 +86,7 @@ def test_an_output_never_lands_in_a_lake(
 
 
 @pytest.mark.long
-def test_the_demo_keeps_other_files(
+def test_demo_preserves_other_files(
     tmp_path: Path, demo_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = tmp_path / "zlzos.smf"

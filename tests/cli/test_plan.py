@@ -29,7 +29,7 @@ def rows_of(text: str, table: str) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in json.loads(text)["tables"][table]["rows"]}
 
 
-def test_list_shows_each_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_list_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "--list")
     assert (status, err) == (0, "")
     assert out == run(capsys, "--keys")[1]
@@ -38,9 +38,7 @@ def test_list_shows_each_with_an_example(capsys: pytest.CaptureFixture[str]) -> 
         assert f"--set {example}" in out
 
 
-def test_without_set_it_says_what_can_be_asked_of_the_file(
-    monwrite: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plan_without_set_lists_settings(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, monwrite)
     assert status == 0
     assert "What-ifs for ZLSIM, interval that ended" in out
@@ -50,7 +48,7 @@ def test_without_set_it_says_what_can_be_asked_of_the_file(
     assert "Partitions: ZLSIM, ZLSIM2, ZLTOOL; that of ZLSIM is ZLSIM" in out
 
 
-def test_text(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_text(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Weights 375, 400, 225 on twelve cores are 4.5, 4.8, 2.7; with 500 of 1,125: 5.33, 4.27, 2.40."""
     status, out, err = run(capsys, monwrite, "--set", "weight=500")
     assert (status, err) == (0, "")
@@ -79,9 +77,7 @@ def test_one_more_core_in_json(monwrite: str, capsys: pytest.CaptureFixture[str]
     assert sum(row["difference"] for row in rows_of(text, "guests").values()) > 70
 
 
-def test_html_of_an_interval_by_its_time_to_a_file(
-    monwrite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plan_html_of_interval(monwrite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "plan.html"
     words = ("--set", "split=2", "--at", "2024-05-14 07:44:30Z", "--system", "ZLSIM", "--format", "html")
     assert run(capsys, monwrite, *words, "-o", str(out))[:2] == (0, "")
@@ -91,7 +87,7 @@ def test_html_of_an_interval_by_its_time_to_a_file(
     assert "use_of_parts" in page
 
 
-def test_multithreading_is_asked_by_itself(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_smt_setting_excludes_other_settings(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, monwrite, "--set", "smt=off", "--set", "path=1.6")
     assert (status, "Published by IBM" in out) == (0, True)
     assert "predicted" in out
@@ -109,7 +105,7 @@ def test_multithreading_is_asked_by_itself(monwrite: str, capsys: pytest.Capture
         (("FILE", "--set", "smt=maybe"), 'smt is "maybe"; expected one of "on", "off"'),
     ],
 )
-def test_messages(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_command_errors(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     """What cannot be asked of any input is said before one is read."""
     status, out, err = run(capsys, *words)
     assert (status, out) == (2, "")
@@ -118,7 +114,7 @@ def test_messages(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixtu
 
 
 @needs(Z15)
-def test_partitions_of_a_real_z15(capsys: pytest.CaptureFixture[str]) -> None:
+def test_partitions_of_real_z15(capsys: pytest.CaptureFixture[str]) -> None:
     """Weights 25, 10, 25, 52 on two CPs; VIRPT, whose report it is, has 52 of 112: 0.93 cores."""
     text = run(capsys, str(Z15), "--set", "physical_cores=+1", "--format", "json")[1]
     row = rows_of(text, "entitled")["VIRPT"]
@@ -127,7 +123,7 @@ def test_partitions_of_a_real_z15(capsys: pytest.CaptureFixture[str]) -> None:
     assert (status, "no data for table guest; expected samples of guests (D4R3)" in err) == (2, True)
 
 
-def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_has_example(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["plan", "--help"])
     assert "zlens plan monwrite.data --set logical_cores=+1" in capsys.readouterr().out

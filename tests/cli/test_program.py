@@ -16,7 +16,7 @@ def _run(before: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
 
 
-def test_handlers_run_and_everything_is_written() -> None:
+def test_exit_runs_handlers_and_flushes() -> None:
     plain = _run("", "report", "--list")
     handled = _run("atexit.register(lambda: print('handled')); ", "report", "--list")
     assert plain.returncode == handled.returncode == 0
@@ -25,17 +25,17 @@ def test_handlers_run_and_everything_is_written() -> None:
 
 
 @pytest.mark.parametrize(("words", "status"), [(("report", "nosuch", "x"), 2), (("--version",), 0)])
-def test_the_exit_status_is_that_of_the_command(words: tuple[str, ...], status: int) -> None:
+def test_program_returns_exit_status_of_command(words: tuple[str, ...], status: int) -> None:
     assert _run("", *words).returncode == status
 
 
-def test_a_thread_that_still_works_is_waited_for() -> None:
+def test_exit_waits_for_threads() -> None:
     work = "threading.main_thread().join(), print('late', flush=True)"
     late = f"threading.Thread(target=lambda: ({work})).start(); "
     assert _run(late, "report", "--list").stdout.endswith("late\n")
 
 
-def test_modules_are_not_taken_apart() -> None:
+def test_module_objects_are_not_deleted_at_exit() -> None:
     """An object that a module keeps is not deleted one by one at the end."""
     kept = "cli.kept = type('Kept', (), {'__del__': lambda self: print('deleted')})(); "
     assert "deleted" not in _run(kept, "report", "--list").stdout

@@ -22,7 +22,7 @@ class Clock:
         return self.now
 
 
-def test_nothing_in_a_pipe() -> None:
+def test_progress_is_silent_in_pipe() -> None:
     stream = io.StringIO()
     clock = Clock()
     with progress.Progress(stream, clock) as shown:
@@ -32,7 +32,7 @@ def test_nothing_in_a_pipe() -> None:
     assert stream.getvalue() == ""
 
 
-def test_short_work_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_silent_for_short_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     clock = Clock()
@@ -43,7 +43,7 @@ def test_short_work_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stream.getvalue() == ""
 
 
-def test_long_work_shows_bytes_rate_and_time_left_and_wipes_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_shows_rate_and_clears_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     clock = Clock()
@@ -58,7 +58,7 @@ def test_long_work_shows_bytes_rate_and_time_left_and_wipes_the_line(monkeypatch
     assert stream.getvalue().endswith(" \r")
 
 
-def test_dumb_terminals_get_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_silent_on_dumb_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     assert not progress.Progress(Terminal()).shown
 

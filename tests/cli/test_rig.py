@@ -46,7 +46,7 @@ def test_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [(row["subject"], float(row["expected"])) for row in numbers[:2]] == [("A", 50), ("B", 50)]
 
 
-def test_a_verdict_that_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failing_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = EQUAL.replace('{ name = "B", relative = 100 }', '{ name = "B", relative = 100, demand = 10 }')
     published = wrong.replace('"solver:users.allocation"', '"published"')
     file = write(tmp_path, published + '[[case]]\nname = "x"\nexpected.CPU = { A = 50, B = 50 }\n')

@@ -46,7 +46,9 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return status, said.out, said.err
 
 
-def test_the_file_that_is_solved(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_accepts_solver_scenario(
+    scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     output = str(tmp_path / "shares.data")
     status, out, err = run(capsys, scenario, "-o", output, "--format", "json")
     assert (status, err) == (0, "")
@@ -60,7 +62,7 @@ def test_the_file_that_is_solved(scenario: str, tmp_path: Path, capsys: pytest.C
         assert [system.system for system in session.systems] == ["ZVM"]
 
 
-def test_text_names_the_files(
+def test_text_names_files(
     scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -84,7 +86,7 @@ def test_settings(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("start", ["2027-01-02T03:00:00Z", '"2027-01-02T03:00:00Z"', "1798858800"])
-def test_a_start_in_every_form(
+def test_start_time_formats(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], start: str
 ) -> None:
     output = str(tmp_path / "shares.data")
@@ -93,7 +95,7 @@ def test_a_start_in_every_form(
         assert session.sql("SELECT epoch(min(interval_start)) FROM interval").rows == [(1_798_858_800,)]
 
 
-def test_hours_that_are_no_whole_intervals(
+def test_hours_with_partial_interval(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = str(tmp_path / "shares.data")
@@ -116,7 +118,7 @@ def test_several_runs(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     ]
 
 
-def test_an_interrupted_run(
+def test_interrupted_run(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import signal
@@ -138,7 +140,7 @@ def test_an_interrupted_run(
         assert len(session.sql("SELECT interval_end FROM load").rows) == 1
 
 
-def test_what_is_assumed(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_explain_lists_constants(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, scenario, "--explain", "--format", "json", "--set", "cp.slice=2.5")
     assert status == 0
     rows = {row["name"]: row for row in json.loads(out)["tables"]["constants"]["rows"]}
@@ -147,7 +149,7 @@ def test_what_is_assumed(scenario: str, capsys: pytest.CaptureFixture[str]) -> N
     assert not (Path(scenario).parent / "shares.data").exists()
 
 
-def test_the_example_is_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_example_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
     assert tomllib.loads(run(capsys, "--example")[1])["model"] == "system"
     keys = run(capsys, "--keys")[1]
     assert "default 5.0, an assumption" in next(line for line in keys.splitlines() if " slice: " in line)
@@ -167,7 +169,7 @@ def test_the_example_is_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
         (["{}", "-o", "x", "--set", "user.A.relative=0"], "user[1].relative is 0"),
     ],
 )
-def test_what_cannot_be_simulated(
+def test_invalid_simulate_arguments(
     words: list[str], says: str, scenario: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out, err = run(capsys, *(scenario if word == "{}" else word for word in words))
@@ -176,7 +178,7 @@ def test_what_cannot_be_simulated(
     assert err.count("\n") == 1
 
 
-def test_a_numbered_file_replaces_no_scenario(
+def test_numbered_output_keeps_scenario_file(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     numbered = tmp_path / "s-002.toml"
@@ -187,7 +189,7 @@ def test_a_numbered_file_replaces_no_scenario(
     assert numbered.read_text(encoding="utf-8") == SHARES
 
 
-def test_a_scenario_without_a_model(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scenario_without_model(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = Path(scenario)
     path.write_text(SHARES.partition("\n")[2], encoding="utf-8")
     status, _, err = run(capsys, scenario, "-o", "x")

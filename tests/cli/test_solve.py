@@ -42,7 +42,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return status, said.out, said.err
 
 
-def test_text(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_text(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "shares", scenario)
     assert (status, err) == (0, "")
     lines = out.splitlines()
@@ -51,7 +51,7 @@ def test_text(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert any("entitled" in line and "#" in line for line in lines)
 
 
-def test_json_and_csv_say_the_same(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_json_equals_csv(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     answer = json.loads(run(capsys, "shares", scenario, "--format", "json")[1])
     assert list(answer) == ["model", "title", "figures", "tables", "assumptions", "notes"]
     assert answer["model"] == "shares"
@@ -70,7 +70,7 @@ def test_json_and_csv_say_the_same(scenario: str, capsys: pytest.CaptureFixture[
     assert [float(row["allocation"]) for row in lines if row["table"] == "users"] == pytest.approx([50, 150])
 
 
-def test_html_is_one_file_that_fetches_nothing(scenario: str, tmp_path: Path) -> None:
+def test_solve_html_is_self_contained(scenario: str, tmp_path: Path) -> None:
     page = tmp_path / "a.html"
     assert main(["solve", "shares", scenario, "--format", "html", "-o", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
@@ -80,7 +80,7 @@ def test_html_is_one_file_that_fetches_nothing(scenario: str, tmp_path: Path) ->
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
 
 
-def test_set_and_sweep(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_set_and_sweep(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     answer = json.loads(
         run(capsys, "shares", scenario, "--set", "user.B.virtual_cpus=1", "--format", "json")[1]
     )
@@ -92,7 +92,7 @@ def test_set_and_sweep(scenario: str, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize("model", models.MODELS)
-def test_help_on_a_model(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_on_model(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Keys, an example that solves, and every field of the answer, with its unit."""
     with pytest.raises(SystemExit) as exit:
         main(["solve", model, "--help"])
@@ -110,7 +110,7 @@ def test_help_on_a_model(model: str, capsys: pytest.CaptureFixture[str]) -> None
             assert re.search(line, fields, re.MULTILINE), column.key
 
 
-def test_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_lists_models_and_keys(capsys: pytest.CaptureFixture[str]) -> None:
     listed = run(capsys, "--list")[1]
     assert [line.split()[0] for line in listed.splitlines()] == list(models.MODELS)
     assert run(capsys, "shares", "--example")[1].startswith("# ")
@@ -126,7 +126,7 @@ def test_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
         (["shares", "/none/x.toml"], "cannot be read"),
     ],
 )
-def test_what_cannot_be_solved(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_solve_arguments(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, *words)
     assert (status, out) == (2, "")
     assert says in err

@@ -25,7 +25,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return said.out
 
 
-def test_text(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_smt_text(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     lines = run(capsys, scenario).splitlines()
     core = next(line for line in lines if line.startswith("0 "))
     assert core.split() == ["0", "IFL", "80.00", "1.25", "73.2", "113.9", "155.6", "58.57", "100.0", "41.43"]
@@ -34,7 +34,7 @@ def test_text(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert any(line.startswith("Note: SMT-2, 4 cores: path factors apply to") for line in lines)
 
 
-def test_what_if_without_calibration(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_smt_without_calibration_has_only_bounds(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Bounds and a range, and the reason why there is no more."""
     text = Path(scenario).read_text(encoding="utf-8").replace('calibrated_by = "SMT-2" ', "")
     Path(scenario).write_text(text, encoding="utf-8")
@@ -43,7 +43,7 @@ def test_what_if_without_calibration(scenario: str, capsys: pytest.CaptureFixtur
     assert "Capacity factors do not predict throughput" in out
 
 
-def test_set_and_sweep(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_smt_set_and_sweep(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     key = "run.SMT-2, 4 cores.cores"
     tables = json.loads(run(capsys, scenario, "--set", f"{key}=1", "--format", "json"))["tables"]
     four = next(row for row in tables["runs"]["rows"] if row["name"] == "SMT-2, 4 cores")

@@ -49,7 +49,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return status, said.out, said.err
 
 
-def test_text(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_study_text(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "scaling", runs)
     assert (status, err) == (0, "")
     assert out.startswith("Two sizes\n")
@@ -67,7 +67,7 @@ def test_as_published(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert itr() == pytest.approx(5031.68, abs=0.01)
 
 
-def test_json_and_csv_say_the_same(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_study_json_equals_csv(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
     tables = json.loads(run(capsys, "scaling", runs, "--format", "json")[1])["tables"]
     lines = list(csv.DictReader(io.StringIO(run(capsys, "scaling", runs, "--format", "csv")[1])))
     assert {line["table"] for line in lines} >= set(tables)
@@ -85,7 +85,7 @@ def test_html_fetches_nothing(runs: str, tmp_path: Path, capsys: pytest.CaptureF
     assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
 
 
-def test_set_changes_a_run(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_set_changes_run(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, "scaling", runs, "--set", "run.large.etr=9999", "--format", "json")[1]
     rows = json.loads(text)["tables"]["scaling"]["rows"]
     assert next(row["etr"] for row in rows if row["run"] == "large") == 9999
@@ -115,7 +115,7 @@ def test_examples_and_keys(name: str, tmp_path: Path, capsys: pytest.CaptureFixt
         (["scaling", "RUNS", "--set", 'run.small.file="x"'], "x: no such file"),
     ],
 )
-def test_what_is_wrong_is_one_line(
+def test_invalid_study_arguments(
     words: list[str], said: str, runs: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out, err = run(capsys, *(runs if word == "RUNS" else word for word in words))
@@ -150,7 +150,7 @@ def of(answer: dict[str, Any], table: str) -> dict[str, Any]:
     return answer["tables"][table]["rows"][0]
 
 
-def test_a_measured_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_measured_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Names are from the folder of the TOML; numbers are those of the measures."""
     status, rows, err = measured(folder, capsys, 'throughput = "load.csv"')
     assert (status, err) == (0, "")
@@ -170,7 +170,7 @@ def test_a_measured_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert any("covers" in note for note in rows["notes"])
 
 
-def test_a_window_of_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_measured_run_of_window(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, rows, _ = measured(folder, capsys, 'throughput = "load.csv"', 'from = "09:02"', 'to = "09:04"')
     found = of(rows, "measured")
     assert (found["first"], found["last"]) == ("2026-03-02 09:02:00", "2026-03-02 09:04:00")
@@ -179,9 +179,7 @@ def test_a_window_of_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert of(rows, "beside")["response_ms"] == pytest.approx((103 * 30 + 104 * 40) / 207)
 
 
-def test_numbers_told_beside_a_file_hold_before_its_own(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_explicit_run_numbers_override_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, rows, _ = measured(folder, capsys, "etr = 50.0", "busy = 25.0")
     assert of(rows, "scaling")["itr"] == pytest.approx(200.0)
     # Parts of the busy that was measured are none of the busy that is told.
@@ -198,7 +196,7 @@ def test_numbers_told_beside_a_file_hold_before_its_own(
         (["etr = 1.0", 'from = "soon"'], "'soon' is not a time"),
     ],
 )
-def test_a_measured_run_that_cannot_be(
+def test_invalid_measured_run(
     lines: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, rows, err = measured(folder, capsys, *lines)

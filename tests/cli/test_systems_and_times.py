@@ -33,7 +33,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 @pytest.mark.parametrize("command", quick_subset(2, COMMANDS), ids=lambda command: " ".join(command[:2]))
-def test_at_takes_back_the_time_that_is_printed(
+def test_at_accepts_printed_time(
     sim_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     path = tmp_path / "sim.monwrite"
@@ -57,7 +57,7 @@ def test_at_takes_back_the_time_that_is_printed(
     [command for command in COMMANDS if "smt" not in command],
     ids=lambda command: " ".join(command[:2]),
 )
-def test_one_of_several_systems_is_not_taken_silently(
+def test_several_systems_require_choice(
     demo_folder: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     files = str(demo_folder)
@@ -72,7 +72,7 @@ def test_one_of_several_systems_is_not_taken_silently(
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:2]))
-def test_an_unknown_system_has_one_sentence(
+def test_unknown_system_is_one_line_error(
     sim_file: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     sentence = run(capsys, "sql", str(sim_file), "--system", "NOPE", "-q", "SELECT 1")[2]
@@ -107,7 +107,7 @@ def test_offsets_are_those_of_iso_8601(text: str, minutes: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["+18:01", "-19:00", "+23:59", "+99:00", "+01:60", "+02:99"])
-def test_offsets_that_no_zone_has(text: str) -> None:
+def test_invalid_zone_offsets_are_rejected(text: str) -> None:
     """ISO 8601 has minutes below 60; no zone is farther from UTC than 18 hours (java.time.ZoneOffset)."""
     with pytest.raises(QueryError, match="is not a time zone"):
         parse_zone(text)

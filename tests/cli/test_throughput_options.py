@@ -25,7 +25,7 @@ def achieved(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_info_states_columns_and_units_back(
+def test_info_shows_throughput_columns_and_units(
     capsys: pytest.CaptureFixture[str], data: Path, achieved: str
 ) -> None:
     assert main(["info", str(data), "--throughput", achieved]) == 0
@@ -40,7 +40,7 @@ def test_info_states_columns_and_units_back(
     assert "rate from 'Requests/min' in per min" in shown.err
 
 
-def test_columns_that_nobody_knows_are_named(
+def test_unknown_throughput_columns_are_named(
     capsys: pytest.CaptureFixture[str], data: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "achieved.csv"
@@ -49,7 +49,9 @@ def test_columns_that_nobody_knows_are_named(
     assert "not used: 'errors', 'cost': throughput-columns" in capsys.readouterr().out
 
 
-def test_sql_and_report_show_it(capsys: pytest.CaptureFixture[str], data: Path, achieved: str) -> None:
+def test_sql_and_report_show_throughput(
+    capsys: pytest.CaptureFixture[str], data: Path, achieved: str
+) -> None:
     words = [str(data), "--throughput", achieved, "--throughput-columns", "response=latency:ms"]
     query = "select etr, itr, busy_pct, response_s from load join throughput using (interval_end) order by 1"
     assert main(["sql", *words, "-q", query.replace("etr,", "load.etr,"), "--format", "json"]) == 0
@@ -74,7 +76,7 @@ def test_sql_and_report_show_it(capsys: pytest.CaptureFixture[str], data: Path, 
         ("0.5", [k - 0.5 / 60 for k in range(1, 6)]),
     ],
 )
-def test_a_clock_offset_moves_the_file(
+def test_clock_offset_moves_file(
     capsys: pytest.CaptureFixture[str],
     data: Path,
     achieved: str,
@@ -101,7 +103,7 @@ def test_a_clock_offset_moves_the_file(
         (["--throughput", "BAD"], "line 3 has 'yesterday' as time"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(
+def test_invalid_throughput_is_one_line_error(
     capsys: pytest.CaptureFixture[str], data: Path, achieved: str, tmp_path: Path, more: list[str], said: str
 ) -> None:
     bad = tmp_path / "bad.csv"
@@ -114,7 +116,7 @@ def test_what_cannot_be_is_one_sentence(
     assert "Traceback" not in error
 
 
-def test_import_takes_no_throughput(
+def test_import_rejects_throughput(
     capsys: pytest.CaptureFixture[str], data: Path, achieved: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SystemExit) as raised:
@@ -123,7 +125,7 @@ def test_import_takes_no_throughput(
     assert "--throughput" in capsys.readouterr().err
 
 
-def test_a_file_of_another_day_is_told_so(
+def test_throughput_of_other_day_is_reported(
     capsys: pytest.CaptureFixture[str], data: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "late.csv"
@@ -134,7 +136,7 @@ def test_a_file_of_another_day_is_told_so(
     assert "none of it is joined: its times are 2026-03-05 09:00:00 to 2026-03-05 09:10:00" in text
 
 
-def test_explain_tells_both_forms_of_itr(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_both_itr_formulas(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "load.itr"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Formula 100 * etr / busy_pct Rounded 100 * etr / round(busy_pct, 1), with --as-published" in text

@@ -78,7 +78,7 @@ def encryption(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return words
 
 
-def test_zvm_performance_update_tcpnje_encryption(
+def test_compare_command_prints_published_tcpnje(
     encryption: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The table of ratios of CPU/tx, incremental; since case 1 they are held in test_comparison."""
@@ -95,7 +95,7 @@ def test_zvm_performance_update_tcpnje_encryption(
     assert first < out.index("CPU/tx  ", first) < out.index("Samples:")
 
 
-def test_windows_of_one_file_take_inputs_of_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_windows_inherit_inputs_of_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = minutes_of(tmp_path / "day.monwrite", [0.2] * 15 + [0.5] * 15)
     status, out, _ = run(capsys, path, "--to", "09:15", "--", "--from", "09:15", "--name", "after")
     assert status == 0
@@ -105,7 +105,7 @@ def test_windows_of_one_file_take_inputs_of_base(tmp_path: Path, capsys: pytest.
     assert row.split() == ["Busy", "%", "20.00", "50.00", "+30.00", "points", "±0.0000", "*", "15", "/", "15"]
 
 
-def test_hours_of_base_hold_for_a_side_without(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_side_inherits_hours_of_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = minutes_of(tmp_path / "a.monwrite", [0.2] * 5 + [0.9] * 5)
     second = minutes_of(tmp_path / "b.monwrite", [0.3] * 5 + [0.1] * 5)
     # A window of its own is a window of its own: --to of BASE is no part of it.
@@ -115,7 +115,7 @@ def test_hours_of_base_hold_for_a_side_without(tmp_path: Path, capsys: pytest.Ca
     assert [each["other_value"] for each in busy] == pytest.approx([30, 10])
 
 
-def test_every_input_of_a_side_is_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_input_of_compared_side_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [minutes_of(tmp_path / f"r{n}.mon", [busy] * 3) for n, busy in enumerate((0.30, 0.31, 0.32, 0.33))]
     [busy] = [e for e in differences(capsys, *runs[:3], "--", runs[3]) if e["metric"] == "load.busy_pct"]
     assert (busy["tested_by"], busy["base_samples"], busy["other_samples"]) == ("runs", 3, 1)
@@ -123,7 +123,7 @@ def test_every_input_of_a_side_is_a_run(tmp_path: Path, capsys: pytest.CaptureFi
     assert busy["beyond_noise"] is False
 
 
-def test_a_plus_sign_joins_inputs_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plus_sign_joins_inputs_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = minutes_of(tmp_path / "one.mon", [0.2] * 12)
     other = minutes_of(tmp_path / "other.mon", [0.3] * 12, config={"MTRSYS_SYSTMID": "SECOND"})
     status, out, _ = run(capsys, one, "+", other, "--name", "both", "--", one, "+", other)
@@ -153,7 +153,7 @@ def without_a_story() -> dict[str, Any]:
     return values
 
 
-def test_halves_of_a_steady_run_hardly_differ(steady: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_of_steady_halves_finds_little(steady: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = differences(capsys, steady, "--to", "09:00", "--", "--from", "09:00")
     tested = [each for each in found if each["beyond_noise"] is not None]
     assert len(tested) >= 20
@@ -161,7 +161,7 @@ def test_halves_of_a_steady_run_hardly_differ(steady: str, capsys: pytest.Captur
 
 
 @pytest.mark.long
-def test_a_change_in_a_steady_run_is_found(
+def test_compare_finds_change_in_steady_run(
     steady: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The same machine with CP working harder for its guests by a tenth."""
@@ -181,7 +181,7 @@ def test_a_change_in_a_steady_run_is_found(
     assert not found["load.guest_pct"]["beyond_noise"]
 
 
-def test_what_is_not_alike_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_reports_differing_facts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = minutes_of(tmp_path / "one.mon", [0.2] * 12)
     two = minutes_of(tmp_path / "two.mon", [0.2] * 30, cpus=4)
     status, out, _ = run(capsys, one, "--", two)

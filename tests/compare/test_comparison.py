@@ -69,7 +69,7 @@ def cases() -> list[Side]:
 @pytest.mark.parametrize(
     ("against", "printed"), [("first", ("1.56", "1.39", "1.54")), ("previous", ("1.56", "0.891", "1.105"))]
 )
-def test_zvm_performance_update_tcpnje_encryption(against: str, printed: tuple[str, ...]) -> None:
+def test_comparison_of_published_tcpnje(against: str, printed: tuple[str, ...]) -> None:
     """RSCS TCPNJE encryption: Ratio, CPU/tx, incremental and since Case 1."""
     comparison = compare(cases(), CompareOptions(against=against))
     changes = row_of(comparison, CPU_TX).changes
@@ -200,7 +200,7 @@ def published(run: dict[str, float]) -> dict[str, float | None]:
     return found
 
 
-def test_zvm_eighty_processors_change_of_a_transaction() -> None:
+def test_zvm_eighty_processors_transaction_change() -> None:
     place, cause = falls.build_waterfalls(published(LARGE), published(SMALL))
     assert place.start == pytest.approx(4.288)
     assert place.end == pytest.approx(4.213)
@@ -223,7 +223,7 @@ def test_zvm_eighty_processors_change_of_a_transaction() -> None:
     assert [*parts] == ["instructions", "complexity CPI", "finite CPI", "cycles per busy second"]
 
 
-def test_waterfall_is_the_same_in_either_direction() -> None:
+def test_waterfall_is_same_in_either_direction() -> None:
     one, other = published(LARGE), published(SMALL)
     for there, back in zip(
         falls.build_waterfalls(one, other), falls.build_waterfalls(other, one), strict=True
@@ -233,7 +233,7 @@ def test_waterfall_is_the_same_in_either_direction() -> None:
             assert a.change == pytest.approx(-b.change)
 
 
-def test_waterfall_says_what_its_parts_do_not_explain() -> None:
+def test_waterfall_shows_unexplained_rest() -> None:
     """Counters know the speed here, and tell less than timers do."""
     one = {**published(LARGE), "per_transaction.ghz": 5.2}
     other = {**published(SMALL), "per_transaction.ghz": 5.2, CPU_TX: 0.05}
@@ -246,7 +246,7 @@ def test_waterfall_says_what_its_parts_do_not_explain() -> None:
     assert parts["not explained"] == pytest.approx(cause.end - cause.start - told)
 
 
-def test_waterfall_of_a_faster_machine() -> None:
+def test_waterfall_of_faster_machine() -> None:
     one = {**published(LARGE), "per_transaction.ghz": 5.0}
     other = {**published(LARGE), "per_transaction.ghz": 5.5}
     cause = falls.cpu_time_by_cause(one, other)
@@ -269,7 +269,7 @@ def test_waterfall_without_transactions_is_of_busy() -> None:
 @pytest.mark.parametrize(
     ("form", "value"), [("new/base", 1.25), ("base/new", 0.8), ("percent", 25.0), ("points", 0.5)]
 )
-def test_forms(form: str, value: float) -> None:
+def test_comparison_formats(form: str, value: float) -> None:
     sides = [
         side("a", {CPU_TX: 0.002, "load.busy_pct": 40.0}),
         side("b", {CPU_TX: 0.0025, "load.busy_pct": 50.0}),
@@ -282,7 +282,7 @@ def test_forms(form: str, value: float) -> None:
     assert (share.form, share.value) == ("points", pytest.approx(10))
 
 
-def test_csv_has_the_differences() -> None:
+def test_csv_has_differences() -> None:
     sides = [
         side(name, {"load.tv": value, "load.busy_pct": 10 * value})
         for name, value in (("a", 1.0), ("b", 1.5))
@@ -294,7 +294,7 @@ def test_csv_has_the_differences() -> None:
     assert float(busy["percent"]) == pytest.approx(50)
 
 
-def test_systems_belong_together_by_name_or_as_the_only_ones() -> None:
+def test_systems_are_paired_by_name_or_if_single() -> None:
     one, two = side("a", {"load.tv": 1.0}), side("b", {"load.tv": 1.0}, system="SECOND")
     assert [compared.title for compared in compare([one, two]).systems] == ["SYSA - SECOND"]
     both = Side("both", [SideRun("r", {**one.runs[0].systems, **two.runs[0].systems})])
@@ -321,7 +321,7 @@ def test_better_and_worse() -> None:
     assert [tables.marks(told[key]) for key in names] == ["*!-", "*+", "*!"]
 
 
-def test_beyond_the_noise_stands_first_and_the_largest_above() -> None:
+def test_significant_differences_are_first() -> None:
     names = {"load.tv": (1.2, 1.2), "per_transaction.etr": (100.0, 99.0), "load.page_rate": (100.0, 300.0)}
     sides = [side(name, {key: both[at] for key, both in names.items()}) for at, name in enumerate("ab")]
     [compared] = compare(sides).systems
@@ -330,7 +330,7 @@ def test_beyond_the_noise_stands_first_and_the_largest_above() -> None:
     assert [row.metric.key for row in rest] == ["load.tv"]
 
 
-def test_a_large_difference_without_a_test_stands_first_with_its_mark(demo_files: list[Path]) -> None:
+def test_untested_large_difference_is_first_and_marked(demo_files: list[Path]) -> None:
     """Busy of 30 % against 72 % cannot be tested while the load drifts; it is no less large for that."""
     sides = []
     windows = {
@@ -356,7 +356,7 @@ def test_a_large_difference_without_a_test_stands_first_with_its_mark(demo_files
         assert 0 < len(rows) <= 10
 
 
-def test_what_only_one_side_tells_comes_last() -> None:
+def test_one_sided_metrics_are_last() -> None:
     """A listing has few metrics of a monitor file. A guest that is not there used nothing."""
     sides = [
         side("listing", {"load.tv": 1.2, "load.page_rate": 100.0}),
@@ -381,7 +381,7 @@ def test_what_only_one_side_tells_comes_last() -> None:
     assert data[-1]["change"] is None
 
 
-def test_across_generations_few_things_are_compared_unless_asked() -> None:
+def test_generations_are_compared_by_few_metrics() -> None:
     names = ("cpi", "l1mp", "memp", "problem_state_pct", "ghz", "rni", "est_finite_cpi", "l3p")
     values = {f"cpumf_type.{name}": 2.0 for name in names}
     sides = [
@@ -401,7 +401,7 @@ def test_across_generations_few_things_are_compared_unless_asked() -> None:
 
 
 @pytest.mark.parametrize("fact", declared.comparability_facts(), ids=lambda fact: fact.name)
-def test_every_fact_that_differs_is_said(fact: declared.ComparabilityFact) -> None:
+def test_every_differing_fact_is_warning(fact: declared.ComparabilityFact) -> None:
     sides = [side("a", {CPU_TX: 1.0}, **{fact.name: "one"}), side("b", {CPU_TX: 1.0}, **{fact.name: "two"})]
     [compared] = compare(sides).systems
     assert compared.warnings == [f"{fact.name} differs: a one; b two ({fact.why})"]
@@ -411,7 +411,7 @@ def test_every_fact_that_differs_is_said(fact: declared.ComparabilityFact) -> No
     assert compare([same[0], side("b", {CPU_TX: 1.0})]).systems[0].warnings == []
 
 
-def test_issue_names_what_must_be_alike() -> None:
+def test_comparability_facts_are_declared() -> None:
     """Other machine, capability, cores, MT level, release, storage, interval."""
     names = {fact.name for fact in declared.comparability_facts()}
     assert names >= {
@@ -426,7 +426,7 @@ def test_issue_names_what_must_be_alike() -> None:
     }
 
 
-def test_html_is_one_file_that_fetches_nothing() -> None:
+def test_comparison_html_is_self_contained() -> None:
     one = {**published(LARGE), "per_transaction.etr": 3745.58}
     two = {**published(SMALL), "per_transaction.etr": 3417.83}
     sides = [
@@ -453,7 +453,7 @@ def test_html_is_one_file_that_fetches_nothing() -> None:
     assert "ETR: small/large &lt;b&gt; 0.912, outside, WORSE" in text
 
 
-def test_what_is_unverified_is_marked() -> None:
+def test_unverified_metrics_are_marked() -> None:
     values = {"cpumf_type.est_finite_cpi": 1.0, "cpumf_type.cpi": 3.0}
     sides = [side(name, values, subject=("CP",)) for name in "ab"]
     sides[1].runs[0].systems["SYSA"].doubts["est_finite_cpi"] = "unverified"
@@ -464,7 +464,7 @@ def test_what_is_unverified_is_marked() -> None:
     assert '"doubt": "unverified"' in render(comparison, "json")
 
 
-def test_nothing_to_compare() -> None:
+def test_compare_without_common_values() -> None:
     with pytest.raises(QueryError, match="nothing to compare with"):
         compare([side("a", {CPU_TX: 1.0})])
     text = render(compare([side("a", {}), side("b", {})]), "text")
@@ -473,7 +473,7 @@ def test_nothing_to_compare() -> None:
     assert "<svg" not in render(compare([side("a", {}), side("b", {})]), "html")
 
 
-def test_one_side_without_a_value() -> None:
+def test_one_side_without_value() -> None:
     comparison = compare([side("a", {CPU_TX: 0.002, "load.tv": 1.1}), side("b", {CPU_TX: 0.002})])
     row = row_of(comparison, "load.tv")
     assert row.values == (pytest.approx(1.1), None)
@@ -482,7 +482,7 @@ def test_one_side_without_a_value() -> None:
         assert render(comparison, form)
 
 
-def test_from_and_to_nothing() -> None:
+def test_change_from_and_to_zero() -> None:
     comparison = compare([side("a", {"load.page_rate": 0.0}), side("b", {"load.page_rate": 5.0})])
     [change] = row_of(comparison, "load.page_rate").changes
     assert change.value is None
@@ -493,7 +493,7 @@ def test_from_and_to_nothing() -> None:
     assert not compare([side(name, {"load.page_rate": 0.0}) for name in "ab"]).systems[0].rows
 
 
-def test_the_catalog_declares_what_the_issue_names() -> None:
+def test_required_metrics_are_declared() -> None:
     keys = {metric.key for metric in declared.compared_metrics()}
     wanted = ("etr", "itr", "response_s", "cpu_s", "guest_s", "cp_s", "instructions", "est_finite_cpi")
     assert {f"per_transaction.{name}" for name in (*wanted, "est_instr_cmplx_cpi")} <= keys
@@ -510,7 +510,7 @@ def test_the_catalog_declares_what_the_issue_names() -> None:
 
 
 @pytest.mark.parametrize("query", [fact.query for fact in declared.comparability_facts()])
-def test_facts_are_asked_in_sql_that_runs(query: str) -> None:
+def test_comparability_queries_run(query: str) -> None:
     with empty_session() as session:
         assert session.sql(query).rows == []
 
@@ -549,7 +549,7 @@ def test_wrong_declarations(text: str, said: str, tmp_path: Path) -> None:
         declared.read(tmp_path)
 
 
-def test_a_good_declaration(tmp_path: Path) -> None:
+def test_valid_comparison_declaration(tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(GROUP + GOOD, encoding="utf-8")
     [metric] = declared.read(tmp_path)
     assert (metric.key, metric.unit, metric.by) == ("load.tv", "ratio", ())

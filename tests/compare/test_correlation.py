@@ -16,19 +16,19 @@ def test_ranks_need_no_straight_line():
     assert rank_correlation([(n, -(2.0**n)) for n in range(12)]) == pytest.approx(-1)
 
 
-def test_equal_values_share_their_rank():
+def test_equal_values_share_rank():
     # Worked by hand: ranks 1.5 1.5 3 ... 10 beside 1 ... 10.
     pairs = [(max(1, n), float(n)) for n in range(10)]
     # 1 - 6 * sum of d^2 / (n (n^2 - 1)), corrected for one tie of two.
     assert rank_correlation(pairs) == pytest.approx((82.5 - 0.5) / (82.0 * 82.5) ** 0.5)
 
 
-def test_what_never_changes_or_is_too_short_has_none():
+def test_constant_or_short_series_has_no_correlation():
     assert rank_correlation([(n, 5.0) for n in range(12)]) is None
     assert rank_correlation([(n, float(n)) for n in range(9)]) is None
 
 
-def test_a_column_in_total_and_by_subject_keeps_both_headings() -> None:
+def test_total_and_subject_columns_have_headings() -> None:
     start = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
     ends = [start + dt.timedelta(minutes=minute) for minute in range(12)]
     points = [(end, float(number), 1.0) for number, end in enumerate(ends)]

@@ -32,7 +32,7 @@ def estimated(pairs: list[tuple[float, float]], seed: str = "x") -> RatioEstimat
 
 
 @pytest.mark.parametrize(("t", "freedom"), [(0.0, 3.0), (0.1, 1.0), (2.0, 3.3), (12.0, 40.0), (3.0, 200.5)])
-def test_student_against_scipy(t: float, freedom: float) -> None:
+def test_student_quantiles_against_scipy(t: float, freedom: float) -> None:
     assert noise.two_sided(t, freedom) == pytest.approx(2 * stats.t.sf(t, freedom), rel=1e-10)
     assert noise.quantile(freedom) == pytest.approx(stats.t.isf(0.005, freedom), rel=1e-9)
 
@@ -47,7 +47,7 @@ def test_runs_against_scipy() -> None:
     assert verdict.p == pytest.approx(stats.ttest_ind(base, other, equal_var=False).pvalue)
 
 
-def test_one_run_against_three_is_held_against_their_spread() -> None:
+def test_one_run_is_tested_against_spread_of_three() -> None:
     base = [RatioEstimate(v, 0, 3, 3) for v in (30.0, 31.0, 32.0)]
     # t = 2 / (1 x sqrt(1 + 1/3)), two degrees of freedom
     verdict = noise.judge(base, [RatioEstimate(33.0, 0, 3, 3)])
@@ -59,7 +59,7 @@ def test_one_run_against_three_is_held_against_their_spread() -> None:
 
 
 @pytest.mark.parametrize("memory", [0.0, 0.5, 0.7])
-def test_halves_of_steady_series_differ_in_few_of_hundreds(memory: float) -> None:
+def test_steady_halves_rarely_differ(memory: float) -> None:
     """At 1 %; a test that takes intervals for independent samples is wrong every seventh time and more."""
     draw = random.Random(f"steady {memory}")
     wrong = naive = tested = 0
@@ -86,7 +86,7 @@ def test_halves_of_steady_series_differ_in_few_of_hundreds(memory: float) -> Non
         ],
     ),
 )
-def test_the_level_holds_or_no_test_is_made(series: tuple[float, int]) -> None:
+def test_false_positive_rate_stays_within_level(series: tuple[float, int]) -> None:
     """Of series without a difference, no more are beyond the noise than 1 % explains, as the binomial tells.
 
     That is true of all series, and of those that are tested, if these are not a few exceptions among all: a
@@ -108,7 +108,7 @@ def test_the_level_holds_or_no_test_is_made(series: tuple[float, int]) -> None:
         assert tested == count
 
 
-def test_what_no_drift_explains_is_beyond_the_noise() -> None:
+def test_difference_above_drift_is_significant() -> None:
     """Fifteen steady intervals that drift by a percent show two or three independent samples, if as many."""
     before = [(10 + 0.005 * at, 10.0) for at in range(15)]
     after = [(15.5 + 0.005 * at, 10.0) for at in range(15)]
@@ -123,7 +123,7 @@ def test_what_no_drift_explains_is_beyond_the_noise() -> None:
     assert noise.judge([base], [near]).why.endswith("independent samples")
 
 
-def test_a_real_difference_is_found() -> None:
+def test_real_difference_is_significant() -> None:
     draw = random.Random("different")
     found = 0
     for number in range(40):
@@ -133,7 +133,7 @@ def test_a_real_difference_is_found() -> None:
     assert found >= 36
 
 
-def test_effective_samples_of_what_remembers() -> None:
+def test_effective_samples_of_autoregression() -> None:
     """n (1 - r) / (1 + r) of an autoregression, within what a sample tells of it."""
     draw = random.Random("effective")
     for memory in (0.0, 0.5, 0.8):
@@ -142,13 +142,13 @@ def test_effective_samples_of_what_remembers() -> None:
         assert one.error == pytest.approx(1 / (1 - memory) / 2000**0.5, rel=0.25)
 
 
-def test_value_is_the_ratio_of_sums() -> None:
+def test_value_is_ratio_of_sums() -> None:
     one = estimated([(10.0, 1.0), (10.0, 4.0), (0.0, 0.0)] * 5)
     assert one.value == pytest.approx(4.0)
     assert one.intervals == 10
 
 
-def test_no_test_where_too_little_is_known() -> None:
+def test_too_few_samples_are_not_tested() -> None:
     draw = random.Random("few")
     short = estimated(remembering(0, 9, draw))
     assert noise.judge([short], [short]).why == "only 9 intervals"
@@ -161,7 +161,7 @@ def test_no_test_where_too_little_is_known() -> None:
     assert noise.estimate([(1.0, 0.0)], "x") is None
 
 
-def test_what_never_changes_within_a_side() -> None:
+def test_constant_sides_are_tested() -> None:
     four, six = estimated([(4.0, 1.0)] * 12), estimated([(6.0, 1.0)] * 12)
     assert noise.judge([four], [six]).beyond is True
     assert noise.judge([four], [four]).beyond is False
@@ -172,12 +172,12 @@ def test_what_never_changes_within_a_side() -> None:
     assert noise.judge(*runs).beyond is False
 
 
-def test_the_same_seed_draws_the_same() -> None:
+def test_bootstrap_is_reproducible() -> None:
     pairs = remembering(0.6, 40, random.Random("seed"))
     assert noise.estimate(pairs, "1") == noise.estimate(pairs, "1")
 
 
-def test_a_month_of_minutes_is_quick_enough_to_wait_for() -> None:
+def test_month_of_minutes_is_tested_quickly() -> None:
     """Blocks grow, and not their number: a month takes hardly longer than a day."""
     assert noise._block(43_200, 0.0) == 432
     assert noise._block(60, 0.0) == 4
@@ -185,7 +185,7 @@ def test_a_month_of_minutes_is_quick_enough_to_wait_for() -> None:
     assert noise._block(60, 0.99) <= 15
 
 
-def test_what_remembers_is_worth_less_by_hand() -> None:
+def test_autocorrelation_time_by_hand() -> None:
     """Twenty values + + - -: the first correlation is 1/20, corrected by (1 + 4/20)/20; the second < 0.
 
     It is not above 0.11 + 1.645 sqrt((1 - 0.11 x 0.11) / 20) = 0.4756 in 95 % of series.
@@ -198,7 +198,7 @@ def test_what_remembers_is_worth_less_by_hand() -> None:
     assert one.error == pytest.approx((8 / 7) ** 0.5)
 
 
-def test_what_remembers_long_and_little_is_seen() -> None:
+def test_long_weak_autocorrelation_is_detected() -> None:
     """A level that shifts once under noise: every correlation is small, and there are many."""
     draw = random.Random("shift")
     off = [(1.0 if at < 60 else -1.0) + draw.gauss(0, 1.5) for at in range(120)]
@@ -209,7 +209,7 @@ def test_what_remembers_long_and_little_is_seen() -> None:
     assert noise.autocorrelation_time(off) > 1.5 * (1 + corrected) / (1 - corrected)
 
 
-def test_ten_intervals_are_enough_and_two_runs_know_more() -> None:
+def test_ten_intervals_or_two_runs_are_tested() -> None:
     pairs = [(100.0 + off, 1.0) for off in (1, -1, 2, -2, 1, -1, -2, 2, -1, 1)]
     one = estimated(pairs)
     single = noise.judge([one], [one])

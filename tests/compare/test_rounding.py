@@ -23,7 +23,7 @@ def precise(session: zlens.Session) -> dict[str, float]:
     return {name: bound for (name, subject), bound in run.roundings.items() if not subject}
 
 
-def test_a_listing_says_how_precise_its_measures_are() -> None:
+def test_listing_measures_have_precision() -> None:
     with zlens.open(str(FOLDER / "prclog-smt0.txt")) as session:
         found = precise(session)
     assert found["load.guest_pct"] == pytest.approx(0.05)
@@ -37,7 +37,7 @@ def test_a_listing_says_how_precise_its_measures_are() -> None:
     assert found["load.online"] == 0
 
 
-def test_bounds_are_in_the_unit_of_a_metric_and_by_subject() -> None:
+def test_rounding_bounds_have_metric_unit_and_subject() -> None:
     with zlens.open(str(FOLDER / "physlog.txt")) as session:
         ((_, run),) = measure_run(session, "").systems.items()
     # 1,812.8 and 341.71 are printed; 6355.5 is their sum with what is dispatched to partitions.
@@ -45,7 +45,7 @@ def test_bounds_are_in_the_unit_of_a_metric_and_by_subject() -> None:
     assert run.roundings["cec.ovrhd_pct", ("IFL",)] == pytest.approx(0.005)
 
 
-def test_a_table_of_several_files_is_bounded_once(tmp_path: Path) -> None:
+def test_rounding_bound_of_several_files(tmp_path: Path) -> None:
     """Rows of all files, once for each change: the bound is that of one file."""
     text = (FOLDER / "prclog-smt0.txt").read_text(encoding="utf-8")
     for name in ("first", "second"):
@@ -67,7 +67,7 @@ def test_numbers_have_about_five_digits(value: float, shown: str) -> None:
     assert tables.number(value) == shown
 
 
-def test_differences_within_rounding_are_none() -> None:
+def test_differences_within_rounding_are_zero() -> None:
     sides = []
     for name in ("prclog-smt0", "prclog-smt2"):
         with zlens.open(str(FOLDER / f"{name}.txt")) as session:
@@ -79,7 +79,7 @@ def test_differences_within_rounding_are_none() -> None:
     assert any("what printing rounds" in note for note in system.notes)
 
 
-def test_rounding_adds_to_the_noise() -> None:
+def test_rounding_adds_to_noise() -> None:
     def side(value: float, rounding: float) -> list[RatioEstimate]:
         return [RatioEstimate(value, 0.1, 60, 60.0, rounding)]
 
@@ -95,7 +95,7 @@ def test_rounding_adds_to_the_noise() -> None:
     assert (inside.by, inside.beyond, inside.noise) == ("rounding", False, 0.75)
 
 
-def test_what_rounding_leaves_of_a_difference_is_tested() -> None:
+def test_difference_above_rounding_is_tested() -> None:
     """5 of the 6 may be rounding; what is left is as likely as the same difference of exact values."""
     exact = [RatioEstimate(10.0, 1.0, 60, 60.0), RatioEstimate(11.0, 1.0, 60, 60.0)]
     printed = [RatioEstimate(10.0, 1.0, 60, 60.0, 2.5), RatioEstimate(16.0, 1.0, 60, 60.0, 2.5)]
@@ -103,7 +103,7 @@ def test_what_rounding_leaves_of_a_difference_is_tested() -> None:
     assert not judge(printed[:1], printed[1:]).beyond
 
 
-def test_a_printed_report_of_monitor_data_does_not_differ_from_it(sim_file: Path, tmp_path: Path) -> None:
+def test_printed_report_equals_its_monitor_data(sim_file: Path, tmp_path: Path) -> None:
     """`compare LISTING -- MONITOR`: each metric that both have is within its bound, and no difference."""
     path = tmp_path / "reports.txt"
     with zlens.open([sim_file]) as session:
@@ -127,12 +127,12 @@ def test_a_printed_report_of_monitor_data_does_not_differ_from_it(sim_file: Path
         assert not row.changes[0].is_beyond_noise, row.metric.key
 
 
-def test_explain_names_the_precision() -> None:
+def test_explain_names_precision() -> None:
     assert "busy_pct +- busy_pct_half" in explain("listing_prclog.busy_pct")
     assert "half a unit of its last digit" in " ".join(explain("listing_prclog").split())
 
 
-def test_a_printed_rmf_report_says_how_precise_its_measures_are() -> None:
+def test_rmf_listing_measures_have_precision() -> None:
     with zlens.open(str(FOLDER / "rmf-cpu-mt.txt")) as session:
         halves = session.sql("SELECT DISTINCT lpar_busy_pct_half, share_pct_half FROM rmf_cpu").rows
         found = precise(session)
@@ -146,7 +146,7 @@ def test_a_printed_rmf_report_says_how_precise_its_measures_are() -> None:
     assert "lpar_busy_pct +- lpar_busy_pct_half" in " ".join(explain("rmf_cpu.lpar_busy_pct").split())
 
 
-def test_printed_rmf_reports_are_compared_as_precisely_as_they_are_printed(tmp_path: Path) -> None:
+def test_rmf_listings_are_compared_within_rounding(tmp_path: Path) -> None:
     """A report beside itself with one number half a unit away: no difference."""
     text = (FOLDER / "rmf-cpu-mt.txt").read_text(encoding="utf-8")
     sides = []

@@ -25,7 +25,7 @@ def test_cpi_is_of_all_cycles_and_instructions() -> None:
     assert sum(below for *_, below in points) == pytest.approx(4000)
 
 
-def test_doubts_where_somebody_asked_for_unverified_formulas() -> None:
+def test_unverified_formulas_are_listed_per_run() -> None:
     rows = [row({"B0": 3000.0, "B1": 1000.0, "B2": 20.0, "B4": 20.0}, generation="z15")]
     with opened(rows) as session:
         assert measure_run(session, "x").systems["SYSA"].doubts == {}

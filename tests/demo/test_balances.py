@@ -47,12 +47,12 @@ def printed(session: Session) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_balances_are_held(demo_folder: Path, name: str) -> None:
+def test_demo_balances_hold(demo_folder: Path, name: str) -> None:
     held(demo_folder / name, HELD[name])
 
 
 @pytest.mark.long
-def test_pages_of_a_release_hold_them_too_and_tell_the_same(
+def test_demo_balances_hold_with_imported_pages(
     demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = [name for name in layouts.records() if layouts.sim_layouts(name)]

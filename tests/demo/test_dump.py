@@ -20,7 +20,7 @@ def session(dump_session: Session) -> Session:
     return dump_session
 
 
-def test_an_hour_of_three_processors(session: Session) -> None:
+def test_hour_of_three_processors(session: Session) -> None:
     answer = session.sql(
         "select cpu_id, count(*), min(seconds), max(seconds), count(flag) from smf113 "
         "group by all order by all"
@@ -42,7 +42,7 @@ def test_both_subtypes_agree(session: Session) -> None:
     assert session.all_problems() == []
 
 
-def test_counters_fit_each_other(session: Session) -> None:
+def test_demo_counters_are_consistent(session: Session) -> None:
     sizes = cpumf.sizes(smf.VERSION1, smf.VERSION2)
     assert {name: size for name, _, size in smf.SETS} == {k: v for k, v in sizes.items() if v is not None}
     broken = session.sql(
@@ -62,13 +62,13 @@ def test_counters_fit_each_other(session: Session) -> None:
     assert ranges[7] == pytest.approx(0, abs=1e-9)
 
 
-def test_entries_of_translation_buffers_take_cycles(session: Session) -> None:
+def test_tlb_entries_have_misses_in_progress(session: Session) -> None:
     """Each entry that is installed (counters 138 and 139 of the z10) has a miss in progress (145 and 146)."""
     rows = session.sql("select count(*), count_if(c145_d > c138_d and c146_d > c139_d) from smf113").rows
     assert rows == [(180, 180)]
 
 
-def test_cycles_are_what_the_hypervisor_dispatched(demo_folder: Path) -> None:
+def test_demo_cycles_equal_dispatch_time(demo_folder: Path) -> None:
     """Against the RMF report of the same system, whose times are cut off at the millisecond."""
     options = zlens.Options(tz=parse_zone(demo.ZONE), every_s=900)
     with zlens.open([demo_folder / demo.SMF_NAME, demo_folder / demo.RMF_NAME], options=options) as both:
@@ -84,7 +84,7 @@ def test_cycles_are_what_the_hypervisor_dispatched(demo_folder: Path) -> None:
 
 
 @pytest.mark.long
-def test_counters_speak_for_no_partitions(
+def test_counters_do_not_describe_partitions(
     demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A system that comes first by name, but tells of no partitions, does not hide what another tells."""

@@ -27,7 +27,7 @@ def session(dump_session: Session) -> Session:
     return dump_session
 
 
-def test_nothing_is_doubtful(session: Session) -> None:
+def test_demo_dumps_have_no_problems(session: Session) -> None:
     assert session.all_problems() == []
     (info,) = session.systems
     assert (info.lpar, info.lpar_number, info.nominal_s) == (machine.ZOS_PARTITION, 3, 60)
@@ -40,7 +40,7 @@ def test_counters_have_polarity_and_parked_time(session: Session) -> None:
     assert sorted(rows) == [("Vh", 0.0, "CP", cpu, 60) for cpu in range(3)]
 
 
-def test_both_tell_the_same_of_partitions_and_processors(demo_folder: Path) -> None:
+def test_smf_and_rmf_agree_on_partitions_and_processors(demo_folder: Path) -> None:
     """The report cuts times off at the millisecond and prints two decimals."""
     # What z/VM varies off is offline for a while by SMF, in the report only by its number of processors.
     partitions = (
@@ -92,7 +92,7 @@ def test_classes_and_address_spaces_add_up(session: Session) -> None:
     assert all(0.9 < part < zos.CAPTURED for (part,) in captured)
 
 
-def test_instructions_are_those_that_the_counters_counted(session: Session) -> None:
+def test_rmf_instructions_equal_counters(session: Session) -> None:
     rows = session.sql(
         "SELECT told, counted, charged FROM (SELECT interval_end, "
         "sum(smf30_inst_cp_task + smf30_inst_cp_preemptsrb) AS told, "
@@ -110,7 +110,7 @@ def test_instructions_are_those_that_the_counters_counted(session: Session) -> N
         assert told / counted == pytest.approx(charged / effective, rel=1e-6)
 
 
-def test_response_times_are_those_of_the_distribution(session: Session) -> None:
+def test_response_times_are_those_of_distribution(session: Session) -> None:
     rows = session.sql(
         "SELECT ended_rate * seconds, response_s, performance_index FROM workload WHERE class = 'CICSHI'"
     ).rows

@@ -27,18 +27,18 @@ def one(session: Session, query: str) -> tuple[object, ...]:
 
 
 @pytest.mark.long
-def test_the_same_each_time(demo_files: list[Path], tmp_path: Path) -> None:
+def test_demo_files_are_reproducible(demo_files: list[Path], tmp_path: Path) -> None:
     for first, second in zip(demo_files, demo.write(tmp_path), strict=True):
         assert first.read_bytes() == second.read_bytes()
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(p.name for p in demo_files)
 
 
-def test_it_says_that_it_is_made(demo_files: list[Path], session: Session) -> None:
+def test_demo_files_are_marked_synthetic(demo_files: list[Path], session: Session) -> None:
     assert "no machine has run this" in demo_files[1].read_text(encoding="utf-8")
     assert one(session, "select bool_and(synthetic) from system") == (True,)
 
 
-def test_nothing_is_wrong_with_it(session: Session) -> None:
+def test_demo_files_have_no_problems(session: Session) -> None:
     assert session.all_problems() == []
 
 
@@ -52,7 +52,7 @@ def test_one_machine_two_observers(session: Session) -> None:
     ]
 
 
-def test_the_varied_processor_began_again(session: Session) -> None:
+def test_demo_varied_processor_has_resets(session: Session) -> None:
     kinds = session.sql(
         f"select kind from event where system = '{machine.SYSTEM}' and subject = 'CPU 3' and inferred"
     ).rows
@@ -63,7 +63,7 @@ def test_the_varied_processor_began_again(session: Session) -> None:
     assert minutes[0][0] < 56
 
 
-def test_busy_agrees_with_the_own_partition(session: Session) -> None:
+def test_demo_busy_equals_own_partition(session: Session) -> None:
     """D0R2 against D0R16: independent fields of the file, one truth."""
     rows = session.sql(
         "select c.interval_end, sum(c.user_pct + c.system_pct) * 0.6 as busy_s, any_value(p.effective_s) "

@@ -357,7 +357,7 @@ def opened(request: pytest.FixtureRequest, demo_folder: Path) -> Iterator[tuple[
 
 
 @pytest.mark.parametrize("name", HOLD)
-def test_every_row_holds(opened: tuple[str, Session], name: str) -> None:
+def test_demo_identities_hold(opened: tuple[str, Session], name: str) -> None:
     file, session = opened
     rows, condition = HOLD[name]
     told(file, name, session.sql(f"SELECT {condition} FROM {rows}").rows)
@@ -375,7 +375,7 @@ def told(file: str, name: str, rows: list[tuple[object, ...]]) -> None:
         assert any(held for (held,) in rows), "nothing to ask, or never known"
 
 
-def test_a_share_with_a_limit_is_reported_as_limited(sim_file: Path) -> None:
+def test_share_with_limit_is_reported_as_limited(sim_file: Path) -> None:
     with zlens.open([sim_file]) as session:
         rows = [line.split() for line in session.report("uconf").splitlines()]
     limited = {row[0] for row in rows if "limited" in row}

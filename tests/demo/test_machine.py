@@ -30,7 +30,7 @@ def minutes(session: Session) -> list[MachineMinute]:
     return list(machine.minutes(session))
 
 
-def test_an_hour_of_minutes(minutes: list[MachineMinute]) -> None:
+def test_hour_of_minutes(minutes: list[MachineMinute]) -> None:
     assert [minute.number for minute in minutes] == [*range(61)]
     assert [minute.end_us for minute in minutes] == [machine.START_US + n * MINUTE for n in range(61)]
     for minute in minutes:
@@ -40,7 +40,7 @@ def test_an_hour_of_minutes(minutes: list[MachineMinute]) -> None:
         assert [kind for kind, _ in minute.physical] == ["IFL"] * 4 + ["CP"] * 3
 
 
-def test_the_varied_processor_is_offline_for_the_time_between(minutes: list[MachineMinute]) -> None:
+def test_varied_processor_is_offline_in_between(minutes: list[MachineMinute]) -> None:
     for minute in minutes[1:]:
         begin = (minute.number - 1) * 60
         gone = max(0, min(begin + 60, ON_S) - max(begin, OFF_S))
@@ -48,7 +48,7 @@ def test_the_varied_processor_is_offline_for_the_time_between(minutes: list[Mach
         assert [minute.online_us[cpu] for cpu in range(3)] == [MINUTE] * 3
 
 
-def test_partitions_fit_into_the_machine(minutes: list[MachineMinute]) -> None:
+def test_partitions_fit_into_machine(minutes: list[MachineMinute]) -> None:
     for before, after in pairwise(minutes):
         for kind, count in machine.PHYSICAL.items():
             taken = after.management_us(kind) - before.management_us(kind)
@@ -60,7 +60,7 @@ def test_partitions_fit_into_the_machine(minutes: list[MachineMinute]) -> None:
             assert 0 < taken <= count * MINUTE
 
 
-def test_losing_a_processor_under_load_saturates_the_rest(session: Session) -> None:
+def test_losing_processor_under_load_saturates_rest(session: Session) -> None:
     """Load rises toward nine, a guest logs on, a processor goes, and the other three are not enough."""
     rows = session.sql("SELECT busy_pct, online FROM load ORDER BY interval_end").rows
     busy = [row[0] for row in rows]

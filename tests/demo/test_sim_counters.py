@@ -14,7 +14,7 @@ def test_every_thread_is_measured_in_every_minute(session: Session) -> None:
     assert problems == (0,)
 
 
-def test_cycles_are_those_of_the_time_a_processor_was_busy(session: Session) -> None:
+def test_cycles_equal_busy_time(session: Session) -> None:
     (apart,) = session.sql(
         "SELECT max(abs(counter.used - processor.user_time - processor.system_time)) "
         "FROM role.counter JOIN role.processor USING (system, source, interval_end, cpu_id)"
@@ -22,7 +22,7 @@ def test_cycles_are_those_of_the_time_a_processor_was_busy(session: Session) -> 
     assert apart[0] < 0.01
 
 
-def test_the_load_shows_in_the_caches(session: Session) -> None:
+def test_load_increases_cache_misses(session: Session) -> None:
     rows = session.sql(
         "SELECT min(cpi), max(cpi), min(l1mp), max(l2p), max(memp), min(problem_state_pct) "
         "FROM cpumf WHERE cpi IS NOT NULL"

@@ -13,7 +13,7 @@ COMES, GOES = 20, 45
 SAMPLES = 30
 
 
-def test_all_time_of_users_is_found_in_the_guests(session: Session) -> None:
+def test_guest_time_adds_up_to_user_time(session: Session) -> None:
     rows = session.sql("SELECT capture_pct, logged_on, active FROM load ORDER BY interval_end").rows
     assert [captured for captured, _, _ in rows] == [pytest.approx(100)] * MINUTES
     assert [count for _, count, _ in rows] == [
@@ -22,7 +22,7 @@ def test_all_time_of_users_is_found_in_the_guests(session: Session) -> None:
     assert {active for _, _, active in rows} == {11, 12}
 
 
-def test_guests_ran_what_emulation_time_says(session: Session) -> None:
+def test_guest_virtual_time_equals_emulation_time(session: Session) -> None:
     rows = session.sql(
         "SELECT g.virtual, l.guest_pct / 100 * l.online * l.seconds FROM load AS l JOIN "
         "(SELECT interval_end, sum(virtual_s) AS virtual FROM guest GROUP BY interval_end) AS g "
@@ -39,7 +39,7 @@ def test_three_times_keep_their_order(session: Session) -> None:
     assert all(0 <= prorated <= mt1 <= raw < 60 for raw, mt1, prorated in rows if raw is not None)
 
 
-def test_states_are_sampled_all_the_time(session: Session) -> None:
+def test_states_are_sampled_continuously(session: Session) -> None:
     rows = session.sql(
         "SELECT samples, running_samples, seconds FROM guest_wait WHERE samples IS NOT NULL"
     ).rows

@@ -16,7 +16,7 @@ OPERATION = {"PAGE": 8 * 4096, "LNX003": 1 << 20, "LNX004": 1 << 20}
 USUAL = 16 * 1024
 
 
-def test_control_units_count_what_the_disks_did(session: zlens.Session) -> None:
+def test_control_unit_rates_equal_device_rates(session: zlens.Session) -> None:
     rows = session.sql(
         "SELECT max(abs(d.rate - c.io_rate)), max(abs(d.read_pct - c.read_pct)), count(*) "
         "FROM device AS d JOIN cache AS c USING (system, interval_end, device)"
@@ -26,7 +26,7 @@ def test_control_units_count_what_the_disks_did(session: zlens.Session) -> None:
     assert rows[0][:2] == (pytest.approx(0, abs=1e-6), pytest.approx(0, abs=1e-6))
 
 
-def test_processors_start_what_the_disks_did(session: zlens.Session) -> None:
+def test_processor_ssch_rate_equals_device_rate(session: zlens.Session) -> None:
     rows = session.sql(
         "SELECT d.rate, c.rate FROM "
         "(SELECT interval_end, sum(rate) AS rate FROM device GROUP BY interval_end) AS d JOIN "
@@ -52,7 +52,7 @@ def test_reports_print_one_number_of_starts(session: zlens.Session) -> None:
     assert mean["ssch_rate"] == pytest.approx(disks)
 
 
-def test_channel_paths_carry_the_bytes_of_their_disks(session: zlens.Session) -> None:
+def test_channel_paths_carry_bytes_of_their_disks(session: zlens.Session) -> None:
     ((carried,),) = session.sql(
         "SELECT avg(total) FROM (SELECT sum(partition_read_rate + partition_write_rate) AS total "
         "FROM channel GROUP BY interval_end)"
@@ -64,7 +64,7 @@ def test_channel_paths_carry_the_bytes_of_their_disks(session: zlens.Session) ->
     assert 0 < own < every < 80
 
 
-def test_pools_have_no_more_in_use_than_there_is(session: zlens.Session) -> None:
+def test_alias_use_stays_within_pool(session: zlens.Session) -> None:
     rows = session.sql(
         "SELECT pool, max(used), max(due), min(due), any_value(there) FROM ("
         "SELECT pool, interval_end, sum(in_use) AS used, sum(entitlement) AS due, "
@@ -79,7 +79,7 @@ def test_pools_have_no_more_in_use_than_there_is(session: zlens.Session) -> None
     assert waited > 0, "the story is of minidisk I/O that waits for aliases"
 
 
-def test_aliases_in_use_and_base_devices_are_what_volumes_serve(session: zlens.Session) -> None:
+def test_volumes_in_service_equal_aliases_and_bases(session: zlens.Session) -> None:
     """Operations in service are those on base devices and those on aliases."""
     rows = session.sql(
         "SELECT any_value(a.used), sum(d.rate * d.serv_s), count(*) FROM ("
@@ -95,7 +95,7 @@ def test_aliases_in_use_and_base_devices_are_what_volumes_serve(session: zlens.S
         assert serving <= used + volumes
 
 
-def test_the_loading_guest_makes_minidisks_wait(session: zlens.Session) -> None:
+def test_loading_guest_delays_minidisks(session: zlens.Session) -> None:
     """BATCH1 comes at 07:49:20 and goes at 08:14:35: while it is there its volumes want all aliases."""
     rows = session.sql(
         "SELECT interval_end BETWEEN '2024-05-14 07:51:00Z' AND '2024-05-14 08:14:00Z' AS loads, "

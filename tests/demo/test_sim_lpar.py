@@ -11,7 +11,7 @@ PHYSICAL, ENTITLED = 12, 4.5
 WEB, WEB_LIMIT = "ZLWEB", 1.4
 
 
-def test_partitions_use_no_more_than_the_machine_has(session: Session) -> None:
+def test_simulated_partitions_fit_into_machine(session: Session) -> None:
     rows = session.sql("SELECT physical, total_pct, phys_total_pct, ovrhd_pct, lpmgt_pct FROM cec").rows
     assert len(rows) == 60
     for physical, total, of_physical, overhead, management in rows:
@@ -21,7 +21,7 @@ def test_partitions_use_no_more_than_the_machine_has(session: Session) -> None:
         assert 0 < overhead < management < total
 
 
-def test_our_cores_were_dispatched_while_they_were_busy(session: Session) -> None:
+def test_own_cores_are_dispatched_while_busy(session: Session) -> None:
     rows = session.sql(
         "SELECT any_value(60 * c.cores), sum(k.core_busy_pct * k.sampled_s) / 100, any_value(p.effective_s), "
         "any_value(p.entitlement), any_value(p.vh), any_value(p.vm), any_value(p.vl) "
@@ -36,7 +36,7 @@ def test_our_cores_were_dispatched_while_they_were_busy(session: Session) -> Non
         assert polarities == [4, 1, 1]
 
 
-def test_locks_are_what_processors_spun_for(session: Session) -> None:
+def test_lock_spin_equals_processor_spin(session: Session) -> None:
     rows = session.sql(
         "SELECT (SELECT sum(spin_pct) FROM lock WHERE mode = 'combined' AND interval_end = c.interval_end), "
         "sum(c.spin_pct) FROM cpu AS c WHERE c.spin_pct IS NOT NULL GROUP BY c.interval_end"
@@ -45,7 +45,7 @@ def test_locks_are_what_processors_spun_for(session: Session) -> None:
     assert all(locks == pytest.approx(spun, rel=1e-6) and spun > 0 for locks, spun in rows)
 
 
-def test_pools_are_within_our_user_time(session: Session) -> None:
+def test_cpu_pools_stay_within_user_time(session: Session) -> None:
     rows = session.sql(
         "SELECT sum(a.cpu_time), any_value(c.used) FROM role.cpu_pool AS a "
         "JOIN (SELECT interval_end, sum(user_pct) / 100 * 60 AS used FROM cpu GROUP BY ALL) AS c "
@@ -55,7 +55,7 @@ def test_pools_are_within_our_user_time(session: Session) -> None:
     assert all(0 < pools < user for pools, user in rows)
 
 
-def test_the_pool_is_held_back_at_its_limit(session: Session) -> None:
+def test_cpu_pool_is_limited(session: Session) -> None:
     rows = session.sql(
         "SELECT limited_time > 0, cpu_time / seconds FROM role.cpu_pool "
         f"WHERE pool = '{WEB}' AND cpu_time IS NOT NULL"

@@ -11,7 +11,7 @@ from zlens.api import Session
 from zlens.catalog import layouts
 
 
-def test_it_says_what_it_is(session: Session) -> None:
+def test_simulated_system_is_described(session: Session) -> None:
     rows = session.sql("SELECT system, release, synthetic, mt_cp, mt_ifl, nominal_s FROM system").rows
     assert rows == [("ZLSIM", layouts.SIM, True, 1, 2, 60.0)]
     assert session.all_problems() == []
@@ -50,7 +50,7 @@ def test_threads_and_cores_agree(session: Session) -> None:
         assert threads == pytest.approx(ran, abs=0.01)
 
 
-def test_what_is_left_of_the_entitlement(session: Session) -> None:
+def test_available_capacity_is_entitlement_less_use(session: Session) -> None:
     """Used: MT utilization of the cores sampled, added; left: the entitlement less that."""
     rows = session.sql(
         "SELECT t.mt_used_pct, t.mt_available_pct, t.entitlement_pct, "
@@ -66,7 +66,7 @@ def test_what_is_left_of_the_entitlement(session: Session) -> None:
         assert left == pytest.approx(entitled - used)
 
 
-def test_the_two_state_model_holds(session: Session) -> None:
+def test_two_state_model_holds(session: Session) -> None:
     """Capacity factor is productivity by its maximum, as in IBM's listings of busy systems."""
     rows = session.sql(
         "SELECT productivity_pct, capacity_factor_pct, max_capacity_factor_pct, mt_utilization_pct, "
@@ -79,7 +79,7 @@ def test_the_two_state_model_holds(session: Session) -> None:
         assert utilization == pytest.approx(productivity * busy / 100)
 
 
-def test_the_low_core_is_parked_while_there_is_little_to_do(session: Session) -> None:
+def test_vertical_low_core_is_parked_at_low_load(session: Session) -> None:
     """As many cores are unparked as CP decided to leave so, every two seconds."""
     rows = session.sql("SELECT interval_end, cores FROM core_type ORDER BY interval_end").rows
     decided = session.sql(
@@ -101,7 +101,7 @@ REPORTS = (
 )  # fmt: skip
 
 
-def test_two_records_count_as_many_diagnoses(session: Session) -> None:
+def test_two_records_agree_on_diagnose_count(session: Session) -> None:
     """D5R12 has them by code and in all, D0R1 in all."""
     ((first, second),) = session.sql(
         "SELECT (SELECT sum(sytsyp_plsdiagt_d) FROM d0r1), (SELECT sum(prcdia_plstotdi_d) FROM d5r12)"
@@ -109,7 +109,7 @@ def test_two_records_count_as_many_diagnoses(session: Session) -> None:
     assert first == second > 0
 
 
-def test_cores_have_their_place(session: Session) -> None:
+def test_cores_have_location(session: Session) -> None:
     rows = session.sql("SELECT DISTINCT core_id, polarity, threads, nesting FROM core ORDER BY core_id").rows
     assert rows[0] == (0, "Vh", 2, "1/1/1")
     assert rows[-1][:3] == (5, "Vl", 2)

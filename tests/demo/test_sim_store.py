@@ -32,7 +32,7 @@ def test_pages_of_volumes_are_those_of_processors(session: Session) -> None:
         assert block == pytest.approx(BLOCK, rel=0.1)
 
 
-def test_volumes_do_as_paging_volumes_what_they_do_as_devices(session: Session) -> None:
+def test_paging_volume_rates_equal_device_rates(session: Session) -> None:
     rows = session.sql(
         "SELECT p.io_rate, d.rate, p.mload_s, d.serv_s FROM paging AS p "
         "JOIN device AS d USING (system, source, interval_end, device) "
@@ -45,7 +45,7 @@ def test_volumes_do_as_paging_volumes_what_they_do_as_devices(session: Session) 
         assert rate < 5 or 0.5 < mload / service < 2
 
 
-def test_what_guests_send_arrives(session: Session) -> None:
+def test_sent_traffic_is_received(session: Session) -> None:
     """What the NICs sent beyond the uplink, the other NICs received beyond it."""
     rows = session.sql(
         "SELECT sum(out_bytes_rate) FILTER (WHERE kind = 'nic') "
@@ -57,20 +57,20 @@ def test_what_guests_send_arrives(session: Session) -> None:
     assert all(sent == pytest.approx(got) and sent > 0 for sent, got in rows)
 
 
-def test_lists_stay_within_what_there_is(session: Session) -> None:
+def test_free_storage_stays_within_frames(session: Session) -> None:
     rows = session.sql(
         "SELECT available, available_low, available_high, frames FROM storage WHERE zone = 'all'"
     ).rows
     assert all(low <= there < frames and high > low for there, low, high, frames in rows)
 
 
-def test_reports_have_something_to_say(session: Session) -> None:
+def test_storage_reports_have_data(session: Session) -> None:
     for name in ("auxlog", "availlog", "vswitch", "gvswitch"):
         assert "Dotted" not in session.report(name), name
     assert "PAGE01" in session.report("cpowned")
 
 
-def test_paging_volumes_as_a_group(sim_file: Path, tmp_path: Path, session: Session) -> None:
+def test_paging_volumes_as_group(sim_file: Path, tmp_path: Path, session: Session) -> None:
     (tmp_path / "g.toml").write_text('[volume]\n"PAGE??" = "PAGING"\n', encoding="utf-8")
     with zlens.open([sim_file], options=Options(group=str(tmp_path / "g.toml"))) as opened:
         (found,) = opened.sql("SELECT sum(rate), any_value(volume) FROM device WHERE device = 'PAGING'").rows

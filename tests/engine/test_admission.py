@@ -98,7 +98,7 @@ READING = (
 
 
 @pytest.fixture(scope="module")
-def asked():
+def open_session():
     info = system()
     info.intervals = intervals(3)
     opened = session([FakeSource([info], [processors(info.system, [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])])])
@@ -108,44 +108,44 @@ def asked():
 
 
 @pytest.mark.parametrize("query", WRITING + HIDDEN)
-def test_what_does_not_only_read_is_refused_and_changes_nothing(asked, query):
-    before = asked.sql("SELECT busy_pct FROM load").rows
+def test_writing_statements_are_refused(open_session, query):
+    before = open_session.sql("SELECT busy_pct FROM load").rows
     with pytest.raises(QueryError) as refused:
-        asked.sql(query).rows  # noqa: B018
+        open_session.sql(query).rows  # noqa: B018
     assert refused.value.message
-    assert asked.sql("SELECT busy_pct FROM load").rows == before
+    assert open_session.sql("SELECT busy_pct FROM load").rows == before
 
 
 @pytest.mark.parametrize("query", READING)
-def test_what_only_reads_is_answered(asked, query):
-    assert asked.sql(query).columns
+def test_reading_statements_are_allowed(open_session, query):
+    assert open_session.sql(query).columns
 
 
-def test_the_refusal_names_what_and_the_cure(asked):
+def test_refusal_names_clause_and_fix(open_session):
     with pytest.raises(QueryError, match=r"not allowed in a question: UPDATE"):
-        asked.sql(WRITING[0])
+        open_session.sql(WRITING[0])
     with pytest.raises(QueryError, match="table function duckdb_settings"):
-        asked.sql(HIDDEN[0])
+        open_session.sql(HIDDEN[0])
 
 
-def test_variables_of_the_program_are_no_tables(asked):
-    secret = asked.sql("SELECT 42 AS answer")
+def test_python_variables_are_not_tables(open_session):
+    secret = open_session.sql("SELECT 42 AS answer")
     assert secret.rows == [(42,)]
     with pytest.raises(QueryError, match="secret does not exist"):
-        asked.sql("SELECT * FROM secret").rows  # noqa: B018
+        open_session.sql("SELECT * FROM secret").rows  # noqa: B018
 
 
-def test_a_deep_question_gets_no_advice_that_it_may_not_follow(asked):
+def test_deep_query_error_does_not_suggest_settings(open_session):
     with pytest.raises(QueryError, match="nested too deeply; expected at most 1,000") as caught:
-        _ = asked.sql(f"SELECT {'1 + ' * 3000}1").rows
+        _ = open_session.sql(f"SELECT {'1 + ' * 3000}1").rows
     assert "SET" not in str(caught.value)
 
 
-def test_a_very_deep_question_is_an_error_of_ours(asked):
+def test_very_deep_query_is_rejected(open_session):
     with pytest.raises(QueryError, match="nested too deeply; expected at most 1,000 expressions"):
-        asked.sql("SELECT " + "(" * 2000 + "1" + ")" * 2000).rows  # noqa: B018
+        open_session.sql("SELECT " + "(" * 2000 + "1" + ")" * 2000).rows  # noqa: B018
     with pytest.raises(QueryError, match="characters"):
-        asked.sql("SELECT '" + "x" * 2_000_000 + "'").rows  # noqa: B018
+        open_session.sql("SELECT '" + "x" * 2_000_000 + "'").rows  # noqa: B018
 
 
 def _digests(folder: Path) -> dict[str, str]:
@@ -156,7 +156,7 @@ def _digests(folder: Path) -> dict[str, str]:
     }
 
 
-def test_a_lake_stays_as_it_is(tmp_path, demo_folder, capsys):
+def test_queries_cannot_change_lake(tmp_path, demo_folder, capsys):
     """Paths that the engine may read are not paths that a question may write."""
     lake = tmp_path / "lake"
     assert main(["import", str(demo_folder / demo.MONWRITE_NAME), "--lake", str(lake)]) == 0

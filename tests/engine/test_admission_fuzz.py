@@ -37,7 +37,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def asked(lake: Path) -> Iterator[zlens.Session]:
+def lake_session(lake: Path) -> Iterator[zlens.Session]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZLENS_CANARY", CANARY)
         with zlens.open(lake, options=Options(systems=("ZLSIM",))) as session:
@@ -125,23 +125,23 @@ SETTINGS = (
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_path_is_not_a_table(asked: zlens.Session, lake: Path, form: str) -> None:
+def test_path_is_not_a_table(lake_session: zlens.Session, lake: Path, form: str) -> None:
     for path in paths(lake):
         with pytest.raises(QueryError) as refused:
-            asked.sql(form.replace("{path}", path)).rows  # noqa: B018
+            lake_session.sql(form.replace("{path}", path)).rows  # noqa: B018
         assert CANARY not in str(refused.value)
 
 
 @pytest.mark.parametrize("query", SETTINGS)
-def test_settings_are_not_shown(asked: zlens.Session, query: str) -> None:
+def test_settings_are_not_shown(lake_session: zlens.Session, query: str) -> None:
     with pytest.raises(QueryError):
-        asked.sql(query).rows  # noqa: B018
+        lake_session.sql(query).rows  # noqa: B018
 
 
-def test_the_database_of_a_query_can_read_no_file(asked: zlens.Session, lake: Path) -> None:
+def test_query_database_reads_no_file(lake_session: zlens.Session, lake: Path) -> None:
     """Even if the list let something through."""
-    assert {row[0] for row in asked.sql("SELECT DISTINCT system FROM d0r2").rows} == {"ZLSIM"}
-    engine = asked.engine
+    assert {row[0] for row in lake_session.sql("SELECT DISTINCT system FROM d0r2").rows} == {"ZLSIM"}
+    engine = lake_session.engine
     assert engine._isolated is not None
     cursor = engine._isolated.cursor()
     select = "SELECT current_setting('allowed_directories'), current_setting('allowed_paths')"
@@ -153,17 +153,17 @@ def test_the_database_of_a_query_can_read_no_file(asked: zlens.Session, lake: Pa
             cursor.execute(f"SELECT count(*) FROM '{path}'")
 
 
-def test_views_and_plans_name_no_file_of_the_lake(asked: zlens.Session, lake: Path) -> None:
+def test_views_and_plans_name_no_file_of_lake(lake_session: zlens.Session, lake: Path) -> None:
     for query in (
         "SELECT v.sql FROM duckdb_views() AS v, (SELECT * FROM d0r2 LIMIT 1)",
         "SELECT v.view_definition FROM information_schema.views AS v, (SELECT * FROM d0r2 LIMIT 1)",
         "EXPLAIN ANALYZE SELECT * FROM d0r2",
         "EXPLAIN (FORMAT json) SELECT system, count(*) FROM role.processor GROUP BY 1",
     ):
-        assert str(lake) not in str(asked.sql(query).rows)
+        assert str(lake) not in str(lake_session.sql(query).rows)
 
 
-def test_answers_of_a_lake_are_those_of_its_files(asked: zlens.Session, demo_folder: Path) -> None:
+def test_lake_results_equal_file_results(lake_session: zlens.Session, demo_folder: Path) -> None:
     with zlens.open(demo_folder / "sim.monwrite") as files:
         for query in (
             "SELECT system, count(*), sum(sytprp_pfxutime_d), min(interval_end) FROM d0r2 GROUP BY ALL",
@@ -176,18 +176,18 @@ def test_answers_of_a_lake_are_those_of_its_files(asked: zlens.Session, demo_fol
             "SELECT count(*) FROM guest, (SELECT count(*) FROM cpu WHERE busy_pct >= 50)",
             "SELECT typeof(hash(system)), busy_pct::INTEGER FROM load ORDER BY ALL",
         ):
-            assert asked.sql(query).rows == files.sql(query).rows
+            assert lake_session.sql(query).rows == files.sql(query).rows
 
 
-def test_a_refusal_names_the_function_and_what_to_do(asked: zlens.Session) -> None:
+def test_refusal_names_function_and_alternative(lake_session: zlens.Session) -> None:
     with pytest.raises(QueryError, match=r"function uper; .*did you mean upper"):
-        asked.sql("SELECT uper('a')")
+        lake_session.sql("SELECT uper('a')")
     with pytest.raises(QueryError, match=r"table function read_parquet .files.*SHOW TABLES"):
-        asked.sql("FROM read_parquet('x')")
+        lake_session.sql("FROM read_parquet('x')")
     with pytest.raises(QueryError, match=r"the file x\.parquet"):
-        asked.sql("FROM 'x.parquet'")
+        lake_session.sql("FROM 'x.parquet'")
     with pytest.raises(QueryError, match="Table with name laod does not exist; did you mean load"):
-        asked.sql("FROM laod")
+        lake_session.sql("FROM laod")
 
 
 class Grammar:
@@ -298,7 +298,9 @@ class Grammar:
 
 
 @pytest.mark.parametrize("part", quick_subset(4, range(10)))
-def test_no_made_statement_shows_what_is_outside(asked: zlens.Session, lake: Path, part: int) -> None:
+def test_generated_statements_read_no_outside_data(
+    lake_session: zlens.Session, lake: Path, part: int
+) -> None:
     engine = connect(None, threads=1)
     listed = engine.execute("SELECT DISTINCT function_name, function_type FROM duckdb_functions()").fetchall()
     functions = sorted(name for name, kind in listed if kind not in ("table", "pragma", "table_macro"))
@@ -308,7 +310,7 @@ def test_no_made_statement_shows_what_is_outside(asked: zlens.Session, lake: Pat
     for number in range(count):
         query = Grammar(1000 * part + number, lake, functions, of_tables).statement()
         try:
-            answer = asked.sql(query)
+            answer = lake_session.sql(query)
             shown = [answer.columns, answer.first(100)[0]]
             answered += 1
         except QueryError as error:
@@ -318,7 +320,7 @@ def test_no_made_statement_shows_what_is_outside(asked: zlens.Session, lake: Pat
     assert answered >= count // 20
 
 
-def test_errors_of_streams_are_those_of_the_engine() -> None:
+def test_errors_of_streams_are_those_of_engine() -> None:
     for start in ("exporting a stream from the object", "reading the stream"):
         told = f"Invalid Input Error: {start} registered as 'd0r2#1' failed: Error: don't know what type: x"
         assert query_error(ValueError(told)).message == "a file of the lake is damaged"

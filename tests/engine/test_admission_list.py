@@ -22,7 +22,7 @@ def names(engine: duckdb.DuckDBPyConnection, select: str) -> set[str]:
     return {str(name).lower() for (name,) in engine.execute(select).fetchall()}
 
 
-def test_every_function_of_the_engine_is_allowed_or_refused(engine):
+def test_every_function_of_engine_is_allowed_or_refused(engine):
     known = names(
         engine,
         "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type <> 'pragma'",
@@ -37,19 +37,19 @@ def test_every_function_of_the_engine_is_allowed_or_refused(engine):
     assert not {name for name in listed if name.startswith(prefixes)}
 
 
-def test_every_type_of_the_engine_is_listed(engine):
+def test_every_type_of_engine_is_listed(engine):
     types = "SELECT DISTINCT type_name FROM duckdb_types() WHERE database_name = 'system'"
     assert names(engine, types) == allow_list().expressions.types
 
 
-def test_functions_that_read_run_or_remember_something_else_are_refused():
+def test_functions_with_side_effects_are_refused():
     allowed = allow_list()
     for name in allowed.functions | allowed.table_functions:
         assert not name.startswith(("read_", "parquet", "pragma_", "pg_get", "current_s", "copy_", "sniff"))
         assert not name.endswith(("_scan", "nextval", "_sql", "_plan", "_profiling", "_logging"))
 
 
-def test_no_setting_has_the_name_of_a_table(engine):
+def test_no_setting_has_name_of_table(engine):
     assert not names(engine, "SELECT name FROM duckdb_settings()") & {*measures.measure_names()}, (
         "SHOW shows it"
     )

@@ -47,7 +47,7 @@ def rows(asked: Session, name: str, columns: list[str], order: list[str]) -> lis
 
 
 @pytest.mark.parametrize("name", quick_subset(8, FED))
-def test_a_column_is_the_same_whatever_is_asked_beside_it(name: str, whole: Session, parts: Session) -> None:
+def test_column_does_not_depend_on_other_columns(name: str, whole: Session, parts: Session) -> None:
     """Also that a LEFT JOIN left out of a statement found no more than one row."""
     table = measures.load_measure(name)
     order = [f'"{key}"' for key in ("system", "source", "interval_end", *table.key)]
@@ -84,14 +84,14 @@ def full() -> Session:
     return asked
 
 
-def test_a_join_from_which_nothing_is_wanted_reads_nothing() -> None:
+def test_unused_join_reads_nothing() -> None:
     asked, used, beside = opened()
     assert len(asked.sql("SELECT cpu_id, busy_pct FROM cpu").rows) == 6
     assert len(used.asked) == 1
     assert not beside.asked
 
 
-def test_what_was_made_is_extended_by_what_is_new() -> None:
+def test_materialized_table_is_extended() -> None:
     asked, used, _ = opened()
     asked.sql("SELECT busy_pct FROM cpu").rows  # noqa: B018
     read = len(used.asked)
@@ -104,7 +104,7 @@ def test_what_was_made_is_extended_by_what_is_new() -> None:
     assert len(used.asked) == read + 1
 
 
-def test_what_is_expected_is_made_once() -> None:
+def test_prepared_queries_are_materialized_once() -> None:
     asked, used, _ = opened()
     queries = ["SELECT busy_pct FROM cpu", "SELECT emulation_pct FROM cpu", "SELECT system_pct FROM cpu"]
     for result in asked.answers(queries):
@@ -112,7 +112,7 @@ def test_what_is_expected_is_made_once() -> None:
     assert len(used.asked) == 1
 
 
-def test_stages_begin_with_what_reads_least(demo_files: list[Path]) -> None:
+def test_stages_start_with_smallest_input(demo_files: list[Path]) -> None:
     costly, cheap = "SELECT cpu_pct FROM guest", "SELECT busy_pct FROM cpu"
     nothing, wrong = "SELECT 7 AS seven", "SELECT busy FROM FROM cpu"
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
@@ -127,7 +127,7 @@ def test_stages_begin_with_what_reads_least(demo_files: list[Path]) -> None:
         assert store.has_columns("guest", ["cpu_pct"])
 
 
-def test_who_comes_first_makes_what_others_have_announced(demo_files: list[Path]) -> None:
+def test_first_query_materializes_prepared_columns(demo_files: list[Path]) -> None:
     cheap, much, more = (
         "SELECT busy_pct FROM cpu",
         "SELECT cpu_pct FROM guest",
@@ -140,7 +140,7 @@ def test_who_comes_first_makes_what_others_have_announced(demo_files: list[Path]
         assert asked.engine.store.has_columns("guest", ["cpu_pct", "cpu_s", "tv"])
 
 
-def test_a_lazy_measure_is_kept_if_queries_share_much_of_it(demo_files: list[Path]) -> None:
+def test_shared_lazy_measure_is_materialized(demo_files: list[Path]) -> None:
     columns = "cpu_pct, cpu_s, virtual_s, tv, vcpu, basis, list, page_read_rate, page_write_rate"
     for second, kept in ((columns, True), ("basis", False)):
         with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
@@ -149,7 +149,7 @@ def test_a_lazy_measure_is_kept_if_queries_share_much_of_it(demo_files: list[Pat
             assert asked.engine.store.has_columns("guest_cpu", ["basis"]) == kept
 
 
-def test_a_stage_makes_no_more_than_it_needs(demo_files: list[Path]) -> None:
+def test_stage_materializes_only_its_columns(demo_files: list[Path]) -> None:
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
         store = asked.engine.store
         stages = asked.queries.stages(
@@ -163,7 +163,7 @@ def test_a_stage_makes_no_more_than_it_needs(demo_files: list[Path]) -> None:
         assert store.has_columns("guest", ["cpu_pct", "cpu_s"])
 
 
-def test_helpers_that_several_read_are_kept(whole: Session) -> None:
+def test_shared_helpers_are_materialized(whole: Session) -> None:
     graph = whole.queries.compiler.nodes
     readers: dict[str, set[str]] = {}
     for name in (*nodes.helpers(), *FED):
@@ -233,7 +233,7 @@ def test_statements_of_every_kind(full: Session, query: str) -> None:
         ),
     ],
 )
-def test_unknown_column_is_reported_with_table_columns(query: str, message: str, cure: str | None) -> None:
+def test_unknown_column_lists_similar_names(query: str, message: str, cure: str | None) -> None:
     session, _, _ = opened()
     with pytest.raises(QueryError) as wrong:
         session.sql(query)
@@ -242,7 +242,7 @@ def test_unknown_column_is_reported_with_table_columns(query: str, message: str,
     assert (wrong.value.cure is None) == (cure is None)
 
 
-def test_a_statement_that_names_its_columns_is_not_planned(
+def test_statement_that_names_its_columns_is_not_planned(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(cache, "_root", lambda *_: tmp_path)
@@ -258,7 +258,7 @@ def test_a_statement_that_names_its_columns_is_not_planned(
 
 
 @pytest.mark.parametrize("every_s", quick_subset(1, [None, 900]))
-def test_a_star_gives_columns_in_their_order(sim_file: Path, every_s: int | None) -> None:
+def test_star_returns_columns_in_order(sim_file: Path, every_s: int | None) -> None:
     with zlens.open([sim_file], options=Options(every_s=every_s)) as opened:
         for name in measures.measure_names():
             described = [row[0] for row in opened.sql(f"DESCRIBE {name}").rows]

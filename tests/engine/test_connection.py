@@ -13,7 +13,7 @@ from zlens.engine.results import ResultStream
 
 
 @pytest.mark.parametrize("kind", ["ASOF JOIN", "ASOF LEFT JOIN"])
-def test_the_row_before_in_time_is_found_without_comparing_all_pairs(kind: str) -> None:
+def test_asof_join_does_not_compare_all_pairs(kind: str) -> None:
     """Rows of selected times are estimated to be few, however many there are."""
     connection = connect(None)
     connection.execute("CREATE TABLE sought AS SELECT i AS at FROM range(10) AS numbers(i)")
@@ -37,7 +37,7 @@ class _Counted:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
-def test_an_answer_is_computed_once_to_be_written(tmp_path: Path) -> None:
+def test_result_is_computed_once_for_output(tmp_path: Path) -> None:
     source = duckdb.connect()
     source.execute("SET TimeZone = 'UTC'")
     types = "1::BIGINT AS i, 2.5::DOUBLE AS f, 'x' AS t, true AS b, TIMESTAMPTZ '2026-01-05' AS time"

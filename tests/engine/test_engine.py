@@ -23,20 +23,20 @@ def opened(options: Options | None = None, shares=SHARES, **facts):
     return session([FakeSource([info], [table])], options), table
 
 
-def test_a_question_reads_only_its_columns():
+def test_query_reads_only_its_columns():
     asked, table = opened()
     rows = asked.sql("SELECT sytprp_pfxcpuad, sum(sytprp_pfxutime_d) FROM d0r2 GROUP BY 1 ORDER BY 1").rows
     assert [cpu for cpu, _ in rows] == [0, 1]
     assert table.asked == [["sytprp_pfxcpuad", "sytprp_pfxutime_d"]]
 
 
-def test_filters_are_read_too_and_nothing_else():
+def test_filter_columns_are_read():
     asked, table = opened()
     assert asked.sql("SELECT count(*) FROM d0r2 WHERE sytprp_pfxcpuad = 1").rows == [(4,)]
     assert table.asked == [["sytprp_pfxcpuad"]]
 
 
-def test_star_and_exclude_bind_the_same_twice():
+def test_star_and_exclude_bind_same_twice():
     asked, _ = opened()
     whole = asked.sql("SELECT * FROM d0r2")
     less = asked.sql("SELECT * EXCLUDE (flag, file) FROM d0r2")
@@ -44,7 +44,7 @@ def test_star_and_exclude_bind_the_same_twice():
     assert len(less.rows) == 8
 
 
-def test_a_measure_reads_the_raw_data_once():
+def test_measure_reads_raw_data_once():
     asked, table = opened()
     first = asked.sql("SELECT * FROM cpu").rows
     count = len(table.asked)
@@ -59,12 +59,12 @@ def test_busy_is_user_and_system():
     assert rows[0] == pytest.approx((0, 15.0, 10.0, 5.0, 8.0, 80.0))
 
 
-def test_suspend_is_what_is_left():
+def test_suspend_is_rest_of_online_time():
     asked, _ = opened()
     assert asked.sql("SELECT suspend_pct FROM cpu LIMIT 1").rows[0][0] == pytest.approx(5.0)
 
 
-def test_suspend_is_nothing_where_nothing_is_left():
+def test_suspend_is_zero_without_rest():
     """Shares of an interval that make 100 leave 1e-14 of a difference of doubles: no time is suspended."""
     shares = [[at / 100, 0.83 - at / 300] for at in range(1, 80)]
     _, made = opened(shares=shares)
@@ -78,7 +78,7 @@ def test_suspend_is_nothing_where_nothing_is_left():
     assert any(whole != 100 for _, whole in rows)
 
 
-def test_core_is_the_processor_before_6_3_and_unknown_after():
+def test_core_is_processor_before_6_3():
     old, _ = opened(release="5.3")
     new, _ = opened(release="7.3")
     assert old.sql("SELECT DISTINCT core_id, thread_id FROM cpu ORDER BY 1").rows == [(0, 0), (1, 0)]
@@ -96,7 +96,7 @@ def test_two_systems_of_different_release():
     assert chosen.sql("SELECT DISTINCT system FROM cpu").rows == [("SYSB",)]
 
 
-def test_load_is_the_mean_of_the_processors():
+def test_load_is_mean_of_processors():
     asked, _ = opened()
     rows = asked.sql(
         "SELECT busy_pct, guest_pct, chargeable_cp_pct, nonchargeable_cp_pct, tv, online FROM load"
@@ -104,7 +104,7 @@ def test_load_is_the_mean_of_the_processors():
     assert rows.rows[0] == pytest.approx((20.0, 12.0, 3.0, 5.0, 1.25, 2.0))
 
 
-def test_what_cannot_be_computed_is_null():
+def test_missing_inputs_give_null():
     asked, _ = opened(shares=[[0.0, None]])
     rows = asked.sql("SELECT cpu_id, busy_pct, user_pct FROM cpu ORDER BY 1").rows
     assert rows[0] == pytest.approx((0, 5.0, 0.0))
@@ -150,14 +150,14 @@ def test_every_measure_exists_typed_and_commented(asked, name):
         "PRAGMA database_list",
     ],
 )
-def test_a_question_cannot_do_more_than_ask(query):
+def test_query_cannot_write(query):
     asked, _ = opened()
     with pytest.raises(QueryError) as caught:
         asked.sql(query)
     assert "\n" not in str(caught.value)
 
 
-def test_a_plan_can_be_asked_for():
+def test_explain_shows_query_plan():
     asked, table = opened()
     for how in ("EXPLAIN", "explain analyze"):
         ((_, plan),) = asked.sql(f"{how} SELECT sum(sytprp_pfxutime_d) FROM d0r2").rows
@@ -165,18 +165,18 @@ def test_a_plan_can_be_asked_for():
     assert table.asked == [["sytprp_pfxutime_d"]] * 2
 
 
-def test_what_cannot_be_divided_is_no_error():
+def test_division_by_zero_is_null():
     asked, _ = opened()
     assert asked.sql("SELECT 5 % 0, 5 // 0").rows == [(None, None)]
 
 
-def test_a_name_that_is_nearly_right():
+def test_misspelled_table_has_suggestion():
     asked, _ = opened()
     with pytest.raises(QueryError, match="did you mean partition"):
         asked.sql("SELECT * FROM partitions")
 
 
-def test_listing_says_what_tables_hold():
+def test_show_tables_describes_tables():
     asked, _ = opened()
     rows = {name: (kind, text) for name, kind, text in asked.sql("show tables").rows}
     assert rows["cpu"][0] == "measure"
@@ -202,7 +202,7 @@ def test_from_and_to_are_local_times():
     assert asked.sql("SELECT count(*) FROM d0r2").rows == [(2,)]
 
 
-def test_shift_holds_on_its_days_only():
+def test_shift_applies_only_on_its_days():
     tuesday, _ = opened(Options(shift=parse_shift("Tue 22:14-22:16")))
     assert tuesday.sql("SELECT count(*) FROM interval").rows == [(2,)]
     monday, _ = opened(Options(shift=parse_shift("Mon 00:00-23:59")))
@@ -210,7 +210,7 @@ def test_shift_holds_on_its_days_only():
         monday.sql("SELECT count(*) FROM interval")
 
 
-def test_peak_is_the_busiest_stretch():
+def test_peak_selects_busiest_interval():
     asked, _ = opened(Options(peak_minutes=2))
     ends = [end.strftime("%H:%M") for (end,) in asked.sql("SELECT interval_end FROM load ORDER BY 1").rows]
     assert ends == ["22:15", "22:16"]
@@ -232,26 +232,26 @@ def test_every_leaves_flagged_rows_out():
     assert asked.sql("SELECT seconds, user_pct FROM cpu").rows == [(60.0, pytest.approx(10.0))]
 
 
-def test_every_gives_percentiles_of_gauges():
+def test_every_adds_percentiles_of_gauges():
     asked, _ = opened(Options(every_s=240))
     answer = asked.sql("SELECT online, online_p50, online_p95, online_max FROM load LIMIT 1")
     assert answer.rows == [(2.0, 2.0, 2.0, 2.0)]
 
 
-def test_every_shorter_than_an_interval_is_refused():
+def test_every_shorter_than_interval_is_rejected():
     asked, _ = opened(Options(every_s=10))
     with pytest.raises(QueryError, match="shorter than the intervals"):
         asked.sql("SELECT * FROM cpu")
 
 
-def test_arrow_goes_out_without_copying_python_rows():
+def test_arrow_export_copies_no_python_rows():
     asked, _ = opened()
     table = pa.table(asked.sql("SELECT system, busy_pct, interval_end FROM load"))
     assert table.num_rows == 4
     assert str(table.schema.field("interval_end").type) == "timestamp[us, tz=UTC]"
 
 
-def test_answers_do_not_disturb_each_other():
+def test_results_are_independent():
     """An answer that is taken late, or in parts, is that to its own question."""
     asked, _ = opened()
     first = asked.sql("SELECT sytprp_pfxutime FROM d0r2")
@@ -268,7 +268,7 @@ def test_answers_do_not_disturb_each_other():
             late()
 
 
-def test_what_leaves_has_types_that_others_know():
+def test_exported_types_are_standard_arrow():
     asked, _ = opened()
     query = (
         "SELECT sum(sytprp_pfxutime_d) AS s, 1.5 AS d, count(*)::UTINYINT AS n, DATE '2026-03-02' AS t, "
@@ -282,7 +282,7 @@ def test_what_leaves_has_types_that_others_know():
     assert pa.table(asked.sql("SHOW TABLES")).column_names == ["table", "kind", "text"]
 
 
-def test_parquet_is_written_whole_or_not_at_all(tmp_path):
+def test_parquet_is_written_atomically(tmp_path):
     import pyarrow.parquet as pq
 
     asked, _ = opened()
@@ -293,7 +293,7 @@ def test_parquet_is_written_whole_or_not_at_all(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["cpu.parquet"]
 
 
-def test_one_observer_speaks_for_a_machine():
+def test_one_system_represents_machine():
     a, b = system("SYSA"), system("SYSB")
     a.intervals = b.intervals = intervals(2)
     both = session([FakeSource([a, b], [])])
@@ -304,7 +304,7 @@ def test_one_observer_speaks_for_a_machine():
     assert len(apart.sql("SELECT DISTINCT system FROM _observer").rows) == 2
 
 
-def test_display_is_local_unless_asked_for_utc():
+def test_display_is_local_by_default():
     time = dt.datetime(2023, 11, 14, 22, 14, tzinfo=dt.UTC)
     local, _ = opened(utc_offset_s=3600)
     utc, _ = opened(Options(utc=True), utc_offset_s=3600)
@@ -319,7 +319,7 @@ def test_zone_by_name_and_offset():
             parse_zone(wrong)
 
 
-def test_what_resets_are_of_is_looked_up_once_a_table(monkeypatch):
+def test_reset_subject_is_looked_up_once_per_table(monkeypatch):
     """A busy day has ten thousand resets in a dozen tables."""
     asked = []
 
@@ -340,7 +340,7 @@ def test_what_resets_are_of_is_looked_up_once_a_table(monkeypatch):
 
 
 @pytest.mark.parametrize("time", ["290000-01-01 00:00:00", "0044-03-15 (BC) 00:00:00"])
-def test_a_time_that_python_does_not_have_is_a_sentence(time):
+def test_time_outside_python_range_is_error(time):
     asked, _ = opened()
     answer = asked.sql(f"SELECT '{time}'::TIMESTAMP AS t")
     with pytest.raises(QueryError, match="not in the years 1 to 9999"):

@@ -57,7 +57,7 @@ STATEMENTS = [
 
 
 @pytest.fixture
-def asked(demo_files: list[Path]) -> Iterator[Session]:
+def open_session(demo_files: list[Path]) -> Iterator[Session]:
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
         yield opened
 
@@ -76,17 +76,17 @@ def every(demo_files: list[Path]) -> Iterator[Session]:
 
 
 @pytest.mark.parametrize(("query", "kinds"), quick_subset(8, STATEMENTS, several=True))
-def test_an_answer_is_the_same_whether_or_not_its_kinds_are_known(
-    query: str, kinds: object, asked: Session, every: Session
+def test_result_does_not_depend_on_known_event_kinds(
+    query: str, kinds: object, open_session: Session, every: Session
 ) -> None:
-    assert Counter(asked.sql(query).rows) == Counter(every.sql(query).rows)
+    assert Counter(open_session.sql(query).rows) == Counter(every.sql(query).rows)
 
 
 @pytest.mark.parametrize(("query", "kinds"), quick_subset(8, STATEMENTS, several=True))
-def test_only_the_kinds_that_conditions_select_are_read(
-    query: str, kinds: object, asked: Session, monkeypatch: pytest.MonkeyPatch
+def test_only_selected_event_kinds_are_read(
+    query: str, kinds: object, open_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiler = asked.queries.compiler
+    compiler = open_session.queries.compiler
     seen: list[set[str] | None] = []
     events = compiler._events
 
@@ -95,34 +95,34 @@ def test_only_the_kinds_that_conditions_select_are_read(
         return events(wanted, of)
 
     monkeypatch.setattr(compiler, "_events", spied)
-    asked.sql(query).rows  # noqa: B018
+    open_session.sql(query).rows  # noqa: B018
     assert seen
     assert all(of == ({VARY, "logon"} if kinds == 2 else kinds) for of in seen)
 
 
-def test_resets_of_counters_are_looked_for_only_if_they_are_asked_for(
-    asked: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_resets_are_read_only_if_selected(open_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    for source in asked.sources:
+    for source in open_session.sources:
 
         def resets(source=source, found=source.resets):
             looked.append(source.name)
             return found()
 
         monkeypatch.setattr(source, "resets", resets)
-    assert asked.sql(f"SELECT * FROM event WHERE kind = '{VARY}'").rows
-    assert [*asked.answers([f"SELECT system FROM event WHERE kind = '{VARY}'"])]
-    assert asked.queries.select_together([f"SELECT system FROM event WHERE kind IN ('{VARY}')"]) != [[]]
+    assert open_session.sql(f"SELECT * FROM event WHERE kind = '{VARY}'").rows
+    assert [*open_session.answers([f"SELECT system FROM event WHERE kind = '{VARY}'"])]
+    assert open_session.queries.select_together([f"SELECT system FROM event WHERE kind IN ('{VARY}')"]) != [
+        []
+    ]
     assert not looked
-    asked.sql("SELECT * FROM event WHERE kind = 'counters were reset'").rows  # noqa: B018
+    open_session.sql("SELECT * FROM event WHERE kind = 'counters were reset'").rows  # noqa: B018
     assert looked
 
 
 @pytest.mark.parametrize(
     ("first", "last"), [("09:15", None), ("09:10", "09:14"), (None, "08:55"), ("08:30", "09:30")]
 )
-def test_resets_of_the_selected_times_only(demo_folder: Path, first: str | None, last: str | None) -> None:
+def test_resets_of_selected_times_only(demo_folder: Path, first: str | None, last: str | None) -> None:
     """As of all other events: those in the selected intervals."""
     path = demo_folder / "zldemo.monwrite"
     question = f"SELECT time, subject, record FROM event WHERE kind = '{RESET}' ORDER BY ALL"

@@ -55,7 +55,7 @@ def random_load(chosen: random.Random, count: int, missing: float) -> Minutes:
     return minutes
 
 
-def asked(peak: Session) -> tuple[int, int, int]:
+def selected_intervals(peak: Session) -> tuple[int, int, int]:
     """The first and last minute that the session has, and how many."""
     ends = [end for (end,) in peak.sql("SELECT interval_end FROM load ORDER BY 1").rows]
     first, last = ((end - START) // dt.timedelta(minutes=1) for end in (ends[0], ends[-1]))
@@ -63,7 +63,7 @@ def asked(peak: Session) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize("seed", range(iterations(60, 8)))
-def test_the_busiest_complete_window(seed: int) -> None:
+def test_busiest_complete_window(seed: int) -> None:
     chosen = draws(f"peak {seed}")
     length = chosen.choice([1, 2, 5, 15, 60])
     # Every second input has gaps; so rarely that a window is left.
@@ -71,11 +71,11 @@ def test_the_busiest_complete_window(seed: int) -> None:
     # One stretch is whole, whatever is drawn.
     minutes[120 : 120 + length] = [busy or 0.2 for busy in minutes[120 : 120 + length]]
     first, last = brute(minutes, length)
-    assert asked(opened(minutes, Options(peak_minutes=length))) == (first, last, length)
+    assert selected_intervals(opened(minutes, Options(peak_minutes=length))) == (first, last, length)
 
 
 @pytest.mark.parametrize("seed", range(iterations(20, 3)))
-def test_it_is_whole_buckets_where_intervals_are_summed(seed: int) -> None:
+def test_peak_uses_whole_buckets(seed: int) -> None:
     """Buckets end on hours of the system, whose clock is half an hour ahead here."""
     minutes = random_load(draws(f"buckets {seed}"), 240, 0)
     options = Options(peak_minutes=60, every_s=3600)
@@ -105,7 +105,7 @@ def recorded(path: Path, shares: list[float], minutes: int = 1, peak: int = 60) 
     return [((end - began) // dt.timedelta(minutes=minutes) - 1, busy) for end, busy in rows]
 
 
-def test_a_file_of_four_hours(tmp_path: Path) -> None:
+def test_file_of_four_hours(tmp_path: Path) -> None:
     """The first minute is the busiest of all, and no hour."""
     shares = [0.9, *(0.3 + 0.4 * (90 <= minute < 150) for minute in range(239))]
     found = recorded(tmp_path / "hours", shares)
@@ -113,7 +113,7 @@ def test_a_file_of_four_hours(tmp_path: Path) -> None:
     assert [busy for _, busy in found] == pytest.approx([70] * 60)
 
 
-def test_intervals_that_do_not_divide_the_window(tmp_path: Path) -> None:
+def test_intervals_not_dividing_peak(tmp_path: Path) -> None:
     """A window overlaps its first interval: of 7 minutes, three are 20 minutes and two are not."""
     shares = [0.8, 0.1, 0.1, 0.6, 0.6, 0.6, 0.1, 0.1]
     assert [number for number, _ in recorded(tmp_path / "seven", shares, 7, 20)] == [3, 4, 5]
@@ -126,19 +126,19 @@ def test_only_selected_minutes_count() -> None:
     start, end = (f"{START + dt.timedelta(minutes=minute):%Y-%m-%d %H:%M}" for minute in (99, 199))
     options = Options(peak_minutes=30, start=parse_time_spec(start), end=parse_time_spec(end), utc=True)
     first, last = brute(minutes[100:200], 30)
-    assert asked(opened(minutes, options)) == (100 + first, 100 + last, 30)
+    assert selected_intervals(opened(minutes, options)) == (100 + first, 100 + last, 30)
 
 
-def test_data_shorter_than_the_window() -> None:
+def test_data_shorter_than_window() -> None:
     minutes = random_load(random.Random(6), 50, 0)
     minutes[20] = None
     with pytest.raises(QueryError) as caught:
         opened(minutes, Options(peak_minutes=60)).sql("SELECT count(*) FROM load")
     assert str(caught.value) == "SYSA has no 60 minutes without a gap; expected a peak of 29 minutes or less"
-    assert asked(opened(minutes, Options(peak_minutes=29))) == (21, 49, 29)
+    assert selected_intervals(opened(minutes, Options(peak_minutes=29))) == (21, 49, 29)
 
 
-def test_counters_have_all_intervals_of_the_stretch(demo_folder: Path) -> None:
+def test_counters_have_all_intervals_of_peak(demo_folder: Path) -> None:
     """Counters have one minute where processors have fifteen."""
     with zlens.open(str(demo_folder / "zlzos.smf"), options=Options(peak_minutes=30)) as peak:
         rows = peak.sql("SELECT max(interval_end), count(*) FROM interval").rows

@@ -27,12 +27,12 @@ RULES = Path(__file__).parents[2] / "contrib" / "prometheus" / "rules.yml"
 
 
 @pytest.fixture(scope="module")
-def made() -> list[alerts.PrometheusAlert]:
+def built_alerts() -> list[alerts.PrometheusAlert]:
     """From all rules, each of which is compiled."""
     return [*alerts.alerts()]
 
 
-def test_promtool_accepts_the_file() -> None:
+def test_promtool_accepts_file() -> None:
     checked = subprocess.run(
         [program("promtool"), "check", "rules", str(RULES)], capture_output=True, text=True, check=False
     )
@@ -40,7 +40,7 @@ def test_promtool_accepts_the_file() -> None:
     assert "SUCCESS" in checked.stdout
 
 
-def test_the_file_is_fresh() -> None:
+def test_alert_file_is_current() -> None:
     assert RULES.read_text(encoding="utf-8") == alerts.rules_file(), "make contrib"
 
 
@@ -64,21 +64,25 @@ def test_the_file_is_fresh() -> None:
         ),
     ],
 )
-def test_conditions(made: list[alerts.PrometheusAlert], rule: str, prefix: str, expr: str) -> None:
-    [found] = [one.expr for one in made if (one.rule.id, one.prefix) == (rule, prefix)]
+def test_alert_conditions(
+    built_alerts: list[alerts.PrometheusAlert], rule: str, prefix: str, expr: str
+) -> None:
+    [found] = [one.expr for one in built_alerts if (one.rule.id, one.prefix) == (rule, prefix)]
     assert found == expr
 
 
 @pytest.mark.parametrize("rule", ["CPU-005", "MF-004", "SHR-001", "LGR-001", "RMF-001", "CPU-008"])
-def test_what_is_no_plain_threshold_is_left_out(made: list[alerts.PrometheusAlert], rule: str) -> None:
+def test_rules_without_plain_threshold_have_no_alert(
+    built_alerts: list[alerts.PrometheusAlert], rule: str
+) -> None:
     """Several measures, all intervals, windows, events, roles, and a text that is no label of the value."""
     assert rule in rules.builtin()
-    assert rule not in {one.rule.id for one in made}
+    assert rule not in {one.rule.id for one in built_alerts}
 
 
-def test_rules_of_thumb_are_left_out(made: list[alerts.PrometheusAlert]) -> None:
+def test_heuristic_rules_have_no_alert(built_alerts: list[alerts.PrometheusAlert]) -> None:
     """As findings leave them out: only balances are always checked."""
-    assert all(one.rule.threshold_class != "heuristic" or one.rule.kind == "balance" for one in made)
+    assert all(one.rule.threshold_class != "heuristic" or one.rule.kind == "balance" for one in built_alerts)
 
 
 @contextmanager
@@ -111,8 +115,8 @@ def everything(demo_files: list[Path]) -> Iterator[CoreSession]:
 
 
 @pytest.mark.long
-def test_alerts_hold_where_rules_hold(
-    tmp_path: Path, everything: CoreSession, made: list[alerts.PrometheusAlert]
+def test_alerts_agree_with_rules(
+    tmp_path: Path, everything: CoreSession, built_alerts: list[alerts.PrometheusAlert]
 ) -> None:
     """Of each alert, also with a threshold that half of the subjects exceed, so that something is found."""
     page = render(everything, openmetrics=False, limits=ExportLimits(None))
@@ -120,7 +124,7 @@ def test_alerts_hold_where_rules_hold(
     sources = exposition.names().sources
     with published(page) as address, started(tmp_path, address) as prometheus:
         answered(prometheus, "zvm_system_online")
-        for alert in made:
+        for alert in built_alerts:
             rule = alert.rule
             selected = ", ".join(repr(source) for source, prefix in sources.items() if prefix == alert.prefix)
             source = f"AND source IN ({selected})" if selected else ""

@@ -23,7 +23,7 @@ def _text(name: str) -> str:
     return (CONTRIB / name).read_text(encoding="utf-8")
 
 
-def test_promtool_accepts_the_configuration() -> None:
+def test_promtool_accepts_configuration() -> None:
     """With the rules, which stand beside it."""
     command = [program("promtool"), "check", "config", str(CONTRIB / "prometheus" / "prometheus.yml")]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -31,8 +31,8 @@ def test_promtool_accepts_the_configuration() -> None:
     assert "rules found" in checked.stdout
 
 
-def test_the_collector_scrapes_as_prometheus_would(tmp_path: Path) -> None:
-    """Its Prometheus receiver gets a configuration of Prometheus; test_scraping.py runs the Collector."""
+def test_collector_scrapes_like_prometheus(tmp_path: Path) -> None:
+    """Its Prometheus receiver has a Prometheus configuration; test_server_metrics.py runs the Collector."""
     lines = _text("opentelemetry/collector.yaml").splitlines()
     start = lines.index("    config:") + 1
     length = next(at for at, line in enumerate(lines[start:]) if line and not line.startswith("      "))
@@ -43,7 +43,7 @@ def test_the_collector_scrapes_as_prometheus_would(tmp_path: Path) -> None:
     assert checked.returncode == 0, checked.stderr
 
 
-def test_the_pipeline_names_what_is_there() -> None:
+def test_collector_pipeline_names_defined_components() -> None:
     text = _text("opentelemetry/collector.yaml")
     for kind in ("receivers", "processors", "exporters"):
         [section] = re.findall(rf"^{kind}:\n((?:  .*\n)+)", text, re.M)
@@ -55,16 +55,16 @@ def test_the_pipeline_names_what_is_there() -> None:
 @pytest.mark.parametrize(
     "name", ["prometheus/prometheus.yml", "opentelemetry/collector.yaml", "pcp/zlens.url"]
 )
-def test_they_ask_the_port_that_zlens_takes(name: str) -> None:
+def test_contrib_files_use_default_port(name: str) -> None:
     assert re.findall(r"127\.0\.0\.1:(8\d+)", _text(name)) == [str(DEFAULT_PORT)]
 
 
-def test_the_address_for_pcp_is_one_line() -> None:
-    """pmdaopenmetrics takes one address from a file whose name ends in .url; test_scraping.py runs it."""
+def test_address_for_pcp_is_one_line() -> None:
+    """pmdaopenmetrics reads one address from a file named *.url; test_server_metrics.py runs it."""
     assert _text("pcp/zlens.url") == f"http://127.0.0.1:{DEFAULT_PORT}{METRICS}\n"
 
 
-def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+def test_systemd_accepts_unit(tmp_path: Path) -> None:
     verify = shutil.which("systemd-analyze")
     tools.require("systemd-analyze", present=verify is not None)
     assert verify is not None
@@ -80,7 +80,7 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     assert (about, checked.returncode) == ([], 0), checked.stderr
 
 
-def test_the_container_asks_whether_it_is_ready() -> None:
+def test_container_checks_readiness() -> None:
     """Where no container can be built, its file is only read."""
     text = _text("container/Containerfile")
     assert f"http://127.0.0.1:{DEFAULT_PORT}{READY}" in text

@@ -26,19 +26,19 @@ def expressions(dashboard: dict[str, object]) -> list[str]:
     return [target["expr"] for panel in panels for target in panel["targets"]]
 
 
-def test_there_is_one_for_each_view() -> None:
+def test_every_view_has_dashboard() -> None:
     assert tuple(dashboards.dashboards()) == VIEWS
     assert {path.stem for path in FOLDER.glob("*.json")} == {*VIEWS}
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_the_files_are_fresh(name: str) -> None:
+def test_dashboard_files_are_current(name: str) -> None:
     text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
     assert json.loads(text) == dashboards.dashboards()[name], "make contrib"
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_every_query_names_a_metric_that_is_exported(name: str) -> None:
+def test_dashboard_queries_use_exported_metrics(name: str) -> None:
     exported = {metric for group in exposition.names().groups for metric in group.names()}
     dashboard = dashboards.dashboards()[name]
     for expr in (*expressions(dashboard), dashboard["templating"]["list"][1]["query"]):
@@ -60,7 +60,7 @@ def test_panels_do_not_overlap() -> None:
 
 
 @pytest.mark.long
-def test_a_view_of_z_vm_has_something_to_show(sim_session: CoreSession) -> None:
+def test_zvm_dashboard_has_data(sim_session: CoreSession) -> None:
     page = render(sim_session, openmetrics=False, limits=ExportLimits(None)).decode()
     there = {*re.findall(r"^([a-z0-9_]+)[{ ]", page, re.M)}
     for name in ("overview", "processors", "partitions", "guests", "io", "cpumf"):

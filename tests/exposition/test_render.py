@@ -43,11 +43,11 @@ def pages(everything: CoreSession) -> dict[bool, bytes]:
 
 
 @pytest.mark.long
-def test_both_forms_have_the_same_samples(pages: dict[bool, bytes]) -> None:
+def test_both_formats_have_same_samples(pages: dict[bool, bytes]) -> None:
     assert samples(pages[False]) == samples(pages[True])
 
 
-def test_families_are_as_openmetrics_wants_them(pages: dict[bool, bytes]) -> None:
+def test_families_follow_openmetrics(pages: dict[bool, bytes]) -> None:
     """OpenMetrics 1.0: endings that belong to a type, and a unit that the name ends in."""
     for family in families(pages[True]).values():
         assert family.kind in ("gauge", "counter", "info"), family
@@ -62,7 +62,7 @@ def test_families_are_as_openmetrics_wants_them(pages: dict[bool, bytes]) -> Non
             assert min(family.samples.values()) >= 0
 
 
-def test_promtool_finds_no_fault(pages: dict[bool, bytes]) -> None:
+def test_promtool_accepts_exposition(pages: dict[bool, bytes]) -> None:
     checked = subprocess.run(
         [program("promtool"), "check", "metrics"], input=pages[False], capture_output=True, check=False
     )
@@ -124,7 +124,7 @@ def test_counters_of_virtual_processors_are_added(sim_session: CoreSession, page
     assert by_user == pytest.approx(dict(rows))
 
 
-def test_a_limit_keeps_the_largest_and_says_what_it_left_out(
+def test_export_limit_keeps_largest_and_reports_rest(
     sim_session: CoreSession, pages: dict[bool, bytes]
 ) -> None:
     page = render(sim_session, openmetrics=False, limits=ExportLimits(3))
@@ -194,7 +194,7 @@ INPUTS = ("machine", demo.SMF_NAME, demo.MONWRITE_NAME, demo.RMF_NAME, demo.SIM_
 
 
 @pytest.mark.parametrize("name", quick_subset(2, INPUTS))
-def test_samples_are_one_for_each_set_of_labels_with_the_whole_amount(
+def test_samples_with_equal_labels_are_summed(
     demo_folder: Path, request: pytest.FixtureRequest, name: str
 ) -> None:
     path = request.getfixturevalue("transactions") if name == "machine" else demo_folder / name
@@ -209,7 +209,7 @@ def test_samples_are_one_for_each_set_of_labels_with_the_whole_amount(
     assert checked > 0
 
 
-def test_virtual_processors_of_transactions_are_those_of_their_guests(transactions: Path) -> None:
+def test_transaction_virtual_cpus_belong_to_guests(transactions: Path) -> None:
     """Each end of a transaction is a row of its own: of all of them there is one sample."""
     with zlens.open([transactions]) as session:
         newest = "interval_end = (SELECT max(interval_end) FROM interval)"
@@ -235,16 +235,14 @@ def test_virtual_processors_of_transactions_are_those_of_their_guests(transactio
     assert found == pytest.approx({(user, vcpu): share for user, vcpu, share in shares})
 
 
-def test_one_source_of_a_system_is_taken(everything: CoreSession, pages: dict[bool, bytes]) -> None:
+def test_exposition_uses_one_source_per_system(everything: CoreSession, pages: dict[bool, bytes]) -> None:
     """SMF and RMF describe the same processors: a sample for each would be a sample too many."""
     assert [info.source for info in everything.sources_by_system["ZLZ1"]] == ["smf", "rmf-xml"]
     cpus = [dict(labels)["cpu"] for labels in _of(pages[False], "zos_cpu_busy_ratio", system="ZLZ1")]
     assert len(cpus) == len({*cpus}) > 0
 
 
-def test_a_system_of_z_os_has_the_label_of_its_sysplex(
-    everything: CoreSession, pages: dict[bool, bytes]
-) -> None:
+def test_zos_system_has_sysplex_label(everything: CoreSession, pages: dict[bool, bytes]) -> None:
     """SMF names it (SMF70XNM); the page has it also where RMF, which does not, is the source."""
     assert ("ZLZ1", "ZLPLEX") in everything.sql("SELECT system, sysplex FROM system").rows
     found = _of(pages[False], "zos_system_busy_ratio", system="ZLZ1", sysplex="ZLPLEX")
@@ -252,13 +250,13 @@ def test_a_system_of_z_os_has_the_label_of_its_sysplex(
     assert not _of(pages[False], "zvm_system_busy_ratio", sysplex="ZLPLEX")
 
 
-def test_what_is_null_is_absent(everything: CoreSession, pages: dict[bool, bytes]) -> None:
+def test_null_values_have_no_sample(everything: CoreSession, pages: dict[bool, bytes]) -> None:
     [(known,)] = everything.sql("SELECT count(unparked) FROM load WHERE system = 'ZLDEMO'").rows
     assert known == 0
     assert not _of(pages[False], "zvm_system_unparked", system="ZLDEMO")
 
 
-def test_the_end_of_the_interval_is_told(everything: CoreSession, pages: dict[bool, bytes]) -> None:
+def test_interval_end_is_exported(everything: CoreSession, pages: dict[bool, bytes]) -> None:
     [(end,)] = everything.sql("SELECT max(interval_end) FROM interval WHERE system = 'ZLDEMO'").rows
     found = _of(pages[False], "zvm_interval_end_timestamp_seconds", system="ZLDEMO")
     assert [*found.values()] == [end.timestamp()]
@@ -270,17 +268,17 @@ def test_the_end_of_the_interval_is_told(everything: CoreSession, pages: dict[bo
     )
 
 
-def test_every_name_is_one_of_the_catalog(pages: dict[bool, bytes]) -> None:
+def test_exported_names_are_in_catalog(pages: dict[bool, bytes]) -> None:
     named = {name for group in exposition.names().groups for name in group.names()}
     found = {sample for sample, _ in samples(pages[False])}
     assert {name for name in found - named if not name.startswith("zlens_")} == set()
 
 
-def test_without_an_interval_there_is_only_zlens() -> None:
+def test_exposition_without_interval_has_build_info() -> None:
     assert {name for name, _ in samples(render(empty_session(), openmetrics=True))} == {"zlens_build_info"}
 
 
-def test_time_is_that_of_the_options(demo_folder: Path) -> None:
+def test_exposition_time_follows_options(demo_folder: Path) -> None:
     """With --to, the newest interval is the last one of the window; with --every, a longer one."""
     options = Options(every_s=600)
     with zlens.open(demo_folder / demo.SIM_NAME, options=options) as session:
@@ -310,5 +308,5 @@ def test_time_is_that_of_the_options(demo_folder: Path) -> None:
         ("application/openmetrics-text;q=x, text/plain;q=0.2", False),
     ],
 )
-def test_the_form_is_the_one_asked_for(accept: str | None, openmetrics: bool) -> None:
+def test_accept_header_selects_format(accept: str | None, openmetrics: bool) -> None:
     assert wants_openmetrics(accept) is openmetrics

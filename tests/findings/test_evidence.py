@@ -14,7 +14,7 @@ def session(sim_session: Session) -> Session:
     return sim_session
 
 
-def test_the_evidence_holds_where_the_finding_says(session: Session):
+def test_evidence_agrees_with_finding(session: Session):
     """As many points beyond the threshold as the finding counts intervals, the worst of them its value."""
     found = [each for each in session.findings() if each.value is not None]
     assert len(found) > 10
@@ -36,6 +36,6 @@ def test_thinned_evidence_keeps_smallest_and_largest(session: Session):
     assert set(few) <= set(whole)
 
 
-def test_an_unknown_rule_is_told(session: Session):
+def test_unknown_rule_is_error(session: Session):
     with pytest.raises(QueryError, match="there is no rule NOPE-1"):
         evidence(session, "NOPE-1", "ZLSIM", "")

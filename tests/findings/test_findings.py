@@ -71,7 +71,7 @@ def write(folder: Path, text: str, name: str = "own-001.toml") -> Path:
 # Order and value
 
 
-def test_the_worst_comes_first() -> None:
+def test_worst_finding_is_first() -> None:
     found = find(Made(FULL))
     severities = [rules.SEVERITIES.index(each.severity) for each in found.rows]
     assert severities == sorted(severities)
@@ -80,7 +80,7 @@ def test_the_worst_comes_first() -> None:
     assert [each.value for each in busy] == sorted((each.value or 0 for each in busy), reverse=True)
 
 
-def test_a_finding_says_when_it_held() -> None:
+def test_finding_has_time_range() -> None:
     (page,) = [each for each in find(Made(FULL)).rows if each.rule.id == "PAG-002"]
     row = page.to_row()
     assert row["value"] == pytest.approx(81.2)
@@ -90,7 +90,7 @@ def test_a_finding_says_when_it_held() -> None:
     assert (row["intervals"], row["tested"]) == (2, 4)
 
 
-def test_a_value_may_make_it_critical() -> None:
+def test_critical_threshold_raises_severity() -> None:
     hot = {"paging": minutes(**PAGE), "device": minutes(**DISK, busy_pct=63.0)}
     found = find(Made(hot), only=["PAG-003"])
     assert [each.severity for each in found.rows] == ["crit"]
@@ -116,7 +116,7 @@ def test_amount_formats_value_with_unit(value: float | None, unit: str, text: st
 # Which rules
 
 
-def test_our_own_rules_of_thumb_are_off_unless_asked_for() -> None:
+def test_heuristic_rules_are_off_by_default() -> None:
     waiting = {"guest": minutes(**GUEST, cpu_wait_pct=60.0)}
     usual = find(Made(waiting))
     assert "USR-001" not in {each.rule.id for each in usual.rows}
@@ -127,7 +127,7 @@ def test_our_own_rules_of_thumb_are_off_unless_asked_for() -> None:
     assert {each.rule.id for each in find(Made(waiting), only=["usr-001"]).rows} == {"USR-001"}
 
 
-def test_our_own_rules_hold_where_the_baseline_was_better() -> None:
+def test_heuristic_rules_compare_with_baseline() -> None:
     now = {"guest": minutes(**GUEST, page_wait_pct=9.0)}
     for before, expected in ((2.0, ["USR-002"]), (8.9, []), (30.0, [])):
         baseline = Made({"guest": minutes(**GUEST, page_wait_pct=before)})
@@ -136,7 +136,7 @@ def test_our_own_rules_hold_where_the_baseline_was_better() -> None:
         assert all(each.baseline == before for each in found.rows)
 
 
-def test_a_baseline_may_have_another_name() -> None:
+def test_baseline_may_have_other_system_name() -> None:
     other = [{**row, "system": "TESTLPAR"} for row in minutes(**LOAD, etr=10.0, page_rate=100.0)]
     now = {"load": minutes(**LOAD, etr=10.0, page_rate=150.0)}
     found = find(Made(now), baseline=Made({"load": other}))
@@ -145,7 +145,7 @@ def test_a_baseline_may_have_another_name() -> None:
     assert page.limit == "more than 20 % above the baseline's 10"
 
 
-def test_text_tells_what_differs_from_the_baseline() -> None:
+def test_text_shows_differences_from_baseline() -> None:
     now = {"system": system(machine_type="8561", model="704", release="7.3.0"), "load": minutes(**LOAD)}
     before = {**now, "system": system(machine_type="8561", model="703", release="7.3.0")}
     text = render(find(Made(now), baseline=Made(before)))
@@ -154,7 +154,7 @@ def test_text_tells_what_differs_from_the_baseline() -> None:
     assert "level:" not in text
 
 
-def test_what_cannot_be_computed_is_named() -> None:
+def test_rules_without_inputs_are_named() -> None:
     found = find(Made({"load": minutes(**LOAD)}))
     missing = {rule.id: names for rule, names in found.missing}
     assert missing["PAG-002"] == ("paging.slots", "paging.slots_used")
@@ -169,7 +169,7 @@ class _Disks(Made):
         return name == "device"
 
 
-def test_a_rule_without_a_whole_table_costs_nothing() -> None:
+def test_rule_without_table_runs_no_query() -> None:
     """PAG-007 needs the cache of devices, which is dear, and paging volumes, of which there are none."""
     made = _Disks({"device": minutes(**DISK)})
     missing = {rule.id: names for rule, names in find(made).missing}
@@ -177,7 +177,7 @@ def test_a_rule_without_a_whole_table_costs_nothing() -> None:
     assert not any("read_hit_pct" in question for question in made.questions)
 
 
-def test_the_text_of_many_rows_is_that_of_the_worst() -> None:
+def test_text_of_several_rows_shows_worst() -> None:
     waits = [0.004, 0.009, 0.003, 0.007]
     found = find(Made({"device": minutes(**{**DISK, "resp_s": waits, "queued": [1.0, 4.0, 2.0, 3.0]})}))
     (queue,) = [each for each in found.rows if each.rule.id == "IO-001"]
@@ -193,7 +193,7 @@ def test_the_text_of_many_rows_is_that_of_the_worst() -> None:
         ({"classes": ["mine"]}, "there is no class mine"),
     ],
 )
-def test_strange_wishes(asked: dict[str, list[str]], sentence: str) -> None:
+def test_invalid_finding_options(asked: dict[str, list[str]], sentence: str) -> None:
     with pytest.raises(QueryError, match=sentence):
         find(Made({}), **asked)
 
@@ -214,7 +214,7 @@ def test_both_views_of_page_space_are_shown() -> None:
     assert both["PAG-009"].others[0].startswith("PAG-002 (vendor)")
 
 
-def test_the_other_view_may_not_be_computable() -> None:
+def test_page_space_without_second_view() -> None:
     without = {name: rows for name, rows in FULL.items() if name != "guest"}
     (page,) = [each for each in find(Made(without)).rows if each.rule.id == "PAG-002"]
     assert "not computable here, without guest.storage_bytes" in page.others[0]
@@ -223,7 +223,7 @@ def test_the_other_view_may_not_be_computable() -> None:
 # Forms
 
 
-def test_text_has_a_block_for_each_rule() -> None:
+def test_text_has_block_for_each_rule() -> None:
     text = answers.render(
         entries.build_answer(find(Made(FULL)), most=entries.SHOWN, now=datetime(2026, 3, 3, 8, 0)), "text"
     )
@@ -253,12 +253,12 @@ def test_text_has_a_block_for_each_rule() -> None:
     assert text.endswith("them.\n")
 
 
-def test_text_can_list_what_is_missing() -> None:
+def test_text_lists_missing_inputs() -> None:
     text = render(find(Made({"load": minutes(**LOAD)})), missing=True)
     assert re.search(r"^  PAG-002   Page space is too full: without paging.slots", text, re.MULTILINE)
 
 
-def test_nothing_found() -> None:
+def test_text_without_findings() -> None:
     quiet = find(Made({"load": minutes(**LOAD)}))
     assert quiet.rows == []
     assert "Nothing found" in render(quiet)
@@ -267,7 +267,7 @@ def test_nothing_found() -> None:
     assert len(render(quiet, "csv").splitlines()) == 1
 
 
-def test_csv_and_json_hold_the_same() -> None:
+def test_finding_csv_equals_json() -> None:
     found = find(Made(FULL))
     rows = list(csv.DictReader(io.StringIO(render(found, "csv"))))
     objects = json.loads(render(found, "json"))
@@ -283,7 +283,7 @@ def test_csv_and_json_hold_the_same() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_names_of_the_input_do_no_harm(format: str) -> None:
+def test_input_names_are_escaped(format: str) -> None:
     wild = {**FULL, "guest": minutes(**{**GUEST, "userid": "<b>\x1b[2J", "cpu_pct": 199.0})}
     text = render(find(Made(wild)), format)
     assert "CPU-001" in text
@@ -296,7 +296,7 @@ def test_names_of_the_input_do_no_harm(format: str) -> None:
 # The user's rules
 
 
-def test_rules_of_the_user(tmp_path: Path) -> None:
+def test_rules_of_user(tmp_path: Path) -> None:
     write(tmp_path / "data" / "rules", USER)
     write(tmp_path / "more", USER.replace("OWN-001", "OWN-002").replace("T = 10", "T = 99"), "mine.toml")
     made = Made({"load": minutes(**LOAD)})
@@ -311,7 +311,7 @@ def test_class_ours_is_read_as_heuristic(tmp_path: Path) -> None:
     assert rules.read(path).threshold_class == "heuristic"
 
 
-def test_a_rule_of_the_user_stands_in_the_place_of_ours(tmp_path: Path) -> None:
+def test_user_rule_replaces_built_in_rule(tmp_path: Path) -> None:
     write(tmp_path, USER.replace("OWN-001", "CPU-002").replace("T = 10", "T = 45"))
     found = find(Made({"load": minutes(**LOAD)}), only=["CPU-002"], folders=[tmp_path])
     assert [(each.rule.title, each.threshold) for each in found.rows] == [("Not idle", 45)]
@@ -369,7 +369,7 @@ def test_no_such_folder(tmp_path: Path) -> None:
         rules.load(tmp_path / "nowhere")
 
 
-def test_the_skeleton_is_a_rule() -> None:
+def test_rule_skeleton_is_valid() -> None:
     rule = rules.read(rules.root() / "_skeleton.toml")
     found = evaluate(
         Made({"load": minutes(**{**LOAD, "busy_pct": 97.0})}), {rule.id: rule}, classes=["heuristic"]
@@ -380,20 +380,20 @@ def test_the_skeleton_is_a_rule() -> None:
 PAGE_OF_DOCS = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
 
 
-def test_the_example_of_the_page_on_findings_is_a_rule(tmp_path: Path) -> None:
+def test_documented_rule_example_is_valid(tmp_path: Path) -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", PAGE_OF_DOCS, re.DOTALL)
     rule = rules.read(write(tmp_path, text))
     waiting = Made({"guest": minutes(**{**GUEST, "userid": "DB2"}, page_wait_pct=3.0)})
     assert [each.subject for each in find(waiting, only=[rule.id], folders=[tmp_path])] == ["guest DB2"]
 
 
-def test_the_page_on_findings_names_every_class() -> None:
+def test_page_on_findings_names_every_class() -> None:
     assert set(re.findall(r"^\| ([a-z-]+) \| [^-]", PAGE_OF_DOCS, re.MULTILINE)) - {"class"} == set(
         rules.CLASSES
     )
 
 
-def test_a_critical_finding_names_its_own_threshold() -> None:
+def test_critical_finding_has_critical_threshold() -> None:
     """A rule with a second threshold says from where on a finding is critical."""
     from zlens.catalog.rules import load
     from zlens.findings.evaluate import _limit_of

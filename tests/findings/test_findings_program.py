@@ -73,7 +73,7 @@ def test_option_class_accepts_ours_for_heuristic(folder: Path, capsys: pytest.Ca
     assert run(capsys, *words, "theirs")[0] == 2
 
 
-def test_a_busy_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_busy_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "findings", str(folder / "busy.monwrite"))
     assert status == 0
     assert "CPU-002  Processors as busy as in IBM's scaling tests" in out
@@ -82,13 +82,13 @@ def test_a_busy_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert f"in {MINUTES - 1} of {MINUTES - 1} intervals" in out
 
 
-def test_a_quiet_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "findings", str(folder / "quiet.monwrite"), "--format", "json", "--all")
     assert status == 0
     assert ids(out) == {"MF-003"}
 
 
-def test_the_options_of_every_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_accept_input_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     busy = str(folder / "busy.monwrite")
     _, out, _ = run(capsys, "findings", busy, "--from", "09:02", "--to", "09:04", "--rule", "CPU-002")
     assert "in 2 of 2 intervals" in out
@@ -99,7 +99,7 @@ def test_the_options_of_every_command(folder: Path, capsys: pytest.CaptureFixtur
     assert "there is no rule CPU-2" in err
 
 
-def test_a_baseline(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_with_baseline(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     busy, quiet = str(folder / "busy.monwrite"), str(folder / "quiet.monwrite")
     _, out, _ = run(capsys, "findings", busy, "--baseline", quiet, "--rule", "CPU-002", "--format", "json")
     (each,) = json.loads(out)
@@ -114,7 +114,9 @@ def test_lost_records_are_critical(folder: Path, capsys: pytest.CaptureFixture[s
     assert "CRITICAL  DQ-002  Monitor records were lost" in out
 
 
-def test_a_file_of_its_own(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_findings_are_written_to_file(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     target = tmp_path / "found.html"
     words = ["--rule", "CPU-002", "--format", "html", "-o", str(target)]
     status, out, _ = run(capsys, "findings", str(folder / "busy.monwrite"), *words)
@@ -122,7 +124,7 @@ def test_a_file_of_its_own(folder: Path, capsys: pytest.CaptureFixture[str], tmp
     assert "CPU-002" in target.read_text(encoding="utf-8")
 
 
-def test_a_wrong_rule_of_the_user_is_one_line(
+def test_invalid_user_rule_is_one_line_error(
     folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "own.toml").write_text('id = "OWN-1"\ntitel = "x"\n', encoding="utf-8")
@@ -132,7 +134,7 @@ def test_a_wrong_rule_of_the_user_is_one_line(
     assert err.count("\n") == 1
 
 
-def test_in_python(folder: Path) -> None:
+def test_findings_in_python(folder: Path) -> None:
     with zlens.open(folder / "busy.monwrite") as session:
         found = session.findings(only=["CPU-002", "PAG-002"])
     assert [(each.system, each.rule.threshold_class) for each in found] == [("MADETEST", "ibm")]
@@ -143,7 +145,7 @@ def test_in_python(folder: Path) -> None:
 # Explain
 
 
-def test_a_rule_is_explained() -> None:
+def test_rule_is_explained() -> None:
     text = explain("PAG-002")
     assert text.startswith("PAG-002: Page space is too full")
     for words in (
@@ -157,7 +159,7 @@ def test_a_rule_is_explained() -> None:
     assert explain("pag-002") == text
 
 
-def test_a_rule_of_the_user_is_explained(tmp_path: Path) -> None:
+def test_rule_of_user_is_explained(tmp_path: Path) -> None:
     folder = tmp_path / "data" / "rules"
     folder.mkdir(parents=True)
     skeleton = (rules.root() / "_skeleton.toml").read_text(encoding="utf-8")
@@ -167,7 +169,7 @@ def test_a_rule_of_the_user_is_explained(tmp_path: Path) -> None:
     assert "OWN-001" in explain("findings")
 
 
-def test_a_note_is_explained_with_its_reason() -> None:
+def test_note_is_explained_with_its_reason() -> None:
     text = explain("NET-001")
     assert "note: something to know" in text
     assert "no measure shows the layer" in text
@@ -181,7 +183,7 @@ def test_all_rules_are_listed() -> None:
     assert "option rules" in text
 
 
-def test_a_name_nearly_right() -> None:
+def test_misspelled_rule_has_suggestion() -> None:
     with pytest.raises(QueryError, match=r"did you mean PAG-00\d"):
         explain("PAG-02")
 
@@ -189,7 +191,7 @@ def test_a_name_nearly_right() -> None:
 # Known faults of the data
 
 
-def test_caveats_agree_with_the_catalog() -> None:
+def test_caveats_agree_with_catalog() -> None:
     assert caveats.check() == []
     assert len(caveats.caveats()) >= 10
 
@@ -197,7 +199,7 @@ def test_caveats_agree_with_the_catalog() -> None:
 @pytest.mark.parametrize(
     ("release", "holds"), [("6.2.0", False), ("6.3.0", True), ("6.3", True), ("6.4.0", False), (None, False)]
 )
-def test_levels(release: str | None, holds: bool) -> None:
+def test_zvm_levels_of_caveat(release: str | None, holds: bool) -> None:
     (queue,) = [each for each in caveats.caveats() if each.id == "paging-queue-63"]
     assert queue.applies_to(release) == holds
     assert queue.levels == "z/VM 6.3 and later, before 6.4"
@@ -216,7 +218,7 @@ def footnotes(report: str, **system: str) -> list[str]:
     return header.known_faults(load_report(report), block)
 
 
-def test_a_fault_is_a_footnote_at_its_level_only() -> None:
+def test_caveat_is_footnote_only_at_its_level() -> None:
     at_63 = footnotes("device", source="zvm-monitor", release="6.3.0")
     assert any("Paging I/O queues are not counted" in note for note in at_63)
     assert footnotes("device", source="zvm-monitor", release="7.3.0") == []
@@ -225,19 +227,19 @@ def test_a_fault_is_a_footnote_at_its_level_only() -> None:
     assert "VM66026" in aliases
 
 
-def test_faults_of_zos_are_told_apart() -> None:
+def test_zos_caveats_do_not_apply_to_zvm() -> None:
     notes = footnotes("cpumf", source="smf", release="1.10")
     assert any("OA27623" in note for note in notes)
     assert footnotes("cpumf", source="zvm-monitor", release="1.10") == []
 
 
 @pytest.mark.parametrize("name", ["device.queued", "device", "D6R3"])
-def test_faults_are_explained(name: str) -> None:
+def test_caveats_are_explained(name: str) -> None:
     text = " ".join(explain(name).split())
     assert "z/VM 6.3 and later, before 6.4: Paging I/O queues are not counted" in text
 
 
-def test_a_footnote_in_a_report(folder: Path) -> None:
+def test_footnote_in_report(folder: Path) -> None:
     level = dict(made.CONFIG, MTRSYS_HCPCPEID="6.4.0")
     groups = [made.configuration(made.START_US - made.MINUTE_US, level), *made.minutes(3)]
     path = made.write(folder / "level64.monwrite", groups)
@@ -247,12 +249,12 @@ def test_a_footnote_in_a_report(folder: Path) -> None:
     assert "IBM prints LOCKLOG (FCX265) only for data from before z/VM 6.4" in text
 
 
-def test_all_faults_are_listed() -> None:
+def test_caveats_are_listed() -> None:
     text = " ".join(explain("caveats").split())
     assert all(" ".join(each.text.split()) in text for each in caveats.caveats())
 
 
-def test_the_reference_page_has_every_rule_and_fault() -> None:
+def test_reference_page_has_every_rule_and_caveat() -> None:
     text = reference_rules.rules_page()
     for rule in rules.builtin().values():
         assert f"### {rule.id}\n\n{rule.title}\n" in text
@@ -260,7 +262,7 @@ def test_the_reference_page_has_every_rule_and_fault() -> None:
         assert each.text in text
 
 
-def test_every_caveat_is_a_sentence() -> None:
+def test_caveats_are_sentences() -> None:
     for each in caveats.caveats():
         assert isinstance(each, Caveat)
         assert each.text[0].isupper() or each.text.startswith("z/")
@@ -284,7 +286,7 @@ def guests_of(path: Path, charged_s: float) -> Path:
     return guests.write(path, intervals)
 
 
-def test_rules_of_guests_share_what_was_worked_out(tmp_path: Path) -> None:
+def test_guest_rules_share_computed_columns(tmp_path: Path) -> None:
     with zlens.open(guests_of(tmp_path / "guests", 54.2)) as session:
         found, again = (
             {each.rule.id: each for each in session.findings(only=["BAL-001", "CPU-001", "USR-002"])}
@@ -300,7 +302,7 @@ def test_rules_of_guests_share_what_was_worked_out(tmp_path: Path) -> None:
     assert again == found
 
 
-def test_time_that_no_guest_accounts_for(tmp_path: Path) -> None:
+def test_unaccounted_guest_time_is_found(tmp_path: Path) -> None:
     with zlens.open(guests_of(tmp_path / "guests", 57.0)) as session:
         (missing,) = session.findings(only=["BAL-001"]).rows
     assert missing.value == pytest.approx(100 * 54 / 57)
@@ -310,7 +312,7 @@ def test_time_that_no_guest_accounts_for(tmp_path: Path) -> None:
 # Balances over what a reader hands over
 
 
-def test_counters_that_contradict_each_other() -> None:
+def test_contradicting_counters_are_found() -> None:
     good = {"B0": 4e9, "B1": 2e9, "P32": 1e9, "P33": 5e8}
     with opened(
         [row(good, generation="z13"), row({**good, "P33": 3e9}, generation="z13", minute=1)]
@@ -322,7 +324,7 @@ def test_counters_that_contradict_each_other() -> None:
         assert session.findings(only=["BAL-005"]).rows == []
 
 
-def test_a_processor_cannot_have_more_time_than_the_interval() -> None:
+def test_processor_time_above_interval_is_found() -> None:
     # Half of each minute for users and nine tenths of it idle or in the system besides.
     table = processors("SYSA", [[0.5], [0.5], [1.0]])
     table.rows = [(*each[:-1], each[-1] + TOD_MINUTE // 2) for each in table.rows]

@@ -62,7 +62,7 @@ def test_time_of_pr_sm() -> None:
     assert found(tables)["LPAR-001"].value == pytest.approx(34.1, abs=0.05)
 
 
-def test_too_many_vertical_lows() -> None:
+def test_rule_finds_too_many_vertical_lows() -> None:
     partitions = ((6, 1, 5), (19, 1, 4), (19, 1, 4), (19, 1, 8), (19, 1, 8))
     tables = {
         "partition": several(
@@ -75,7 +75,7 @@ def test_too_many_vertical_lows() -> None:
 
 
 @pytest.mark.parametrize(("lows", "held"), [(0, False), (1, True), (10, True)])
-def test_vertical_lows_where_vertical_highs_hold_all_cores(lows: int, held: bool) -> None:
+def test_vertical_lows_without_free_cores(lows: int, held: bool) -> None:
     """Ten physical cores, entitled 6 to 4: whatever else is defined has none of its own."""
     tables = {
         "partition": several(
@@ -96,7 +96,7 @@ def test_cores_beyond_entitlement() -> None:
 
 
 @pytest.mark.parametrize(("response_ms", "queue", "held"), [(6.57, 13.2, True), (0.427, 0.0, False)])
-def test_minidisks_that_queue(response_ms: float, queue: float, held: bool) -> None:
+def test_queueing_minidisks(response_ms: float, queue: float, held: bool) -> None:
     row = {"device": "BE0E", "volume": "QRMD00", "rate": 2149.0, "serv_s": 0.000427, "queued": queue}
     disks = found({"device": minutes(**row, resp_s=response_ms / 1000)})
     assert ("IO-001" in disks) == held
@@ -104,7 +104,7 @@ def test_minidisks_that_queue(response_ms: float, queue: float, held: bool) -> N
         assert disks["IO-001"].value == pytest.approx(6.57 / 0.427)
 
 
-def test_the_pool_whose_minidisks_wait() -> None:
+def test_pool_whose_minidisks_wait() -> None:
     pool = {"ssid": "0600", "pool": 0, "entitlement": 2.0}
     waiting = found({"alias_pool": minutes(**pool, io_type="MDISK", in_use=2.37, queued=27.18)})
     assert waiting["IO-003"].value == pytest.approx(118.5)
@@ -114,7 +114,7 @@ def test_the_pool_whose_minidisks_wait() -> None:
 @pytest.mark.parametrize(
     ("disc_ms", "conn_ms", "hit", "held"), [(0.479, 0.229, 97, False), (10.5, 0.480, 58, True)]
 )
-def test_paging_volumes_behind_a_cache(disc_ms: float, conn_ms: float, hit: float, held: bool) -> None:
+def test_paging_volumes_with_cache(disc_ms: float, conn_ms: float, hit: float, held: bool) -> None:
     disk = {"device": "0A00", "read_hit_pct": hit, "disc_s": disc_ms / 1000, "conn_s": conn_ms / 1000}
     tables = {"device": minutes(**disk), "paging": minutes(device="0A00", volume="PAG001", area="PAGE")}
     assert ("PAG-007" in found(tables)) == held
@@ -130,7 +130,7 @@ def test_servers_wait_longer_when_fewer_are_unparked() -> None:
     assert "LPAR-008" not in found(run(2.43), run(2.20))
 
 
-def test_shares_as_the_solver_gives_them() -> None:
+def test_shares_agree_with_solver() -> None:
     # 100:200:100:400 on two processors is 25, 50, 25 and 100 percent.
     def run(*used: float) -> Tables:
         wants = {"vcpus": 4.0, "share_kind": "relative", "running_pct": 50.0, "cpu_wait_pct": 50.0}

@@ -23,7 +23,7 @@ def held(name: str, tables: Tables, case: Case) -> FindingsResult:
     return evaluate(Made(tables), {name: BUILTIN[name]}, classes=rules.CLASSES, baseline=baseline)
 
 
-def test_a_rule_is_in_the_folder_of_its_area(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rule_is_in_folder_of_its_area(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "smt").mkdir()
     text = BUILTIN["BAL-001"].file.read_text(encoding="utf-8")
     (tmp_path / "smt" / "bal-001.toml").write_text(text, encoding="utf-8")
@@ -40,7 +40,7 @@ def test_every_computable_rule_has_both_inputs() -> None:
 
 
 @pytest.mark.parametrize("name", COMPUTABLE)
-def test_rule_holds(name: str) -> None:
+def test_rule_fires(name: str) -> None:
     case = CASES[name]
     found = held(name, case.fires, case)
     assert found.missing == []
@@ -63,7 +63,7 @@ def test_rule_is_silent(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMPUTABLE)
-def test_rule_is_not_computable_without_what_it_needs(name: str) -> None:
+def test_rule_without_inputs_is_not_computable(name: str) -> None:
     rule = BUILTIN[name]
     answers = {"event", "inventory", "interval", "problem"}
     needed = [need for need in rule.needs if need.partition(".")[0] not in answers]
@@ -77,7 +77,7 @@ def test_rule_is_not_computable_without_what_it_needs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMPUTABLE)
-def test_query_gives_the_columns_of_a_rule(name: str) -> None:
+def test_rule_query_returns_rule_columns(name: str) -> None:
     rule = BUILTIN[name]
     made = Made({})
     for baseline in (False, True):
@@ -94,7 +94,7 @@ def timed(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", [name for name in COMPUTABLE if timed(name)])
-def test_flagged_intervals_are_left_out(name: str) -> None:
+def test_rules_ignore_flagged_intervals(name: str) -> None:
     case = CASES[name]
     flagged = {
         table: [{**row, "flag": "gap"} if "seconds" in row else row for row in rows]
@@ -103,7 +103,7 @@ def test_flagged_intervals_are_left_out(name: str) -> None:
     assert held(name, flagged, case).rows == []
 
 
-def test_idle_cores_are_no_finding() -> None:
+def test_idle_cores_have_no_finding() -> None:
     # The published idle system: capacity factor 118, maximum 200, nothing computable on most cores.
     thread = {"cpu_type": "IFL", "busy_pct": 0.01, "polarity": "Vh"}
     idle = {
@@ -124,7 +124,7 @@ def test_catalog_agrees_with_itself() -> None:
     assert check_rules.check() == []
 
 
-def test_every_rule_says_where_it_is_from_and_what_to_do() -> None:
+def test_every_rule_has_source_and_action() -> None:
     assert len(BUILTIN) > 100
     for rule in BUILTIN.values():
         assert rule.meaning, rule.id
@@ -133,7 +133,7 @@ def test_every_rule_says_where_it_is_from_and_what_to_do() -> None:
         assert bool(rule.reason) != rule.computable, rule.id
 
 
-def test_no_threshold_of_ibm_is_zlens_own() -> None:
+def test_ibm_rules_have_no_heuristic_threshold() -> None:
     """A guard says whose a number is; where one is not IBM's, the class says so, too."""
     ours = [rule for rule in BUILTIN.values() if re.search(r"\b(is|are) ours\b", rule.guard)]
     assert len(ours) > 20
@@ -143,7 +143,7 @@ def test_no_threshold_of_ibm_is_zlens_own() -> None:
     assert BUILTIN["SMT-004"].threshold_class == "ibm-qual"
 
 
-def test_a_rule_is_one_question() -> None:
+def test_rules_run_one_query_each() -> None:
     made = Made(CASES["PAG-002"].fires)
     known = {name: rule for name, rule in BUILTIN.items() if rule.computable}
     found = evaluate(made, known, classes=rules.CLASSES)

@@ -95,9 +95,7 @@ def forms(time: dt.datetime) -> list[str]:
 
 
 @pytest.mark.parametrize("caller", CALLERS)
-def test_a_time_is_the_same_everywhere(
-    caller: Callable[[Workspace, str], dt.datetime], place: Workspace
-) -> None:
+def test_time_is_same_everywhere(caller: Callable[[Workspace, str], dt.datetime], place: Workspace) -> None:
     random = draws("times")
     for _ in range(iterations(50, 3)):
         time = FIRST + dt.timedelta(seconds=random.randrange(3000))
@@ -108,7 +106,7 @@ def test_a_time_is_the_same_everywhere(
 
 @pytest.mark.parametrize("caller", CALLERS)
 @pytest.mark.parametrize("text", ["noon", "2010-03-32", "25:00", "2010-03-09 08:30 (Mars)", "90s"])
-def test_a_wrong_time_has_one_error(
+def test_invalid_time_has_one_error(
     caller: Callable[[Workspace, str], dt.datetime], place: Workspace, text: str
 ) -> None:
     with pytest.raises(QueryError) as expected:
@@ -119,7 +117,7 @@ def test_a_wrong_time_has_one_error(
     assert repr(text) in caught.value.message or f'"{text}"' in caught.value.message
 
 
-def test_solve_and_plan_choose_the_same_interval(place: Workspace) -> None:
+def test_solve_and_plan_choose_same_interval(place: Workspace) -> None:
     """A time without a zone is in that of the system, UTC+01:00; one without a date on its last day."""
     end = FIRST - dt.timedelta(minutes=50)
     zoned = [text for text in forms(end - dt.timedelta(seconds=30)) if "Z" in text or "+" in text]

@@ -31,7 +31,7 @@ def files(tmp_path: Path) -> list[str]:
     ]
 
 
-def test_from_files_to_a_lake_and_back(
+def test_import_and_read_lake_commands(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[str]
 ) -> None:
     made = tmp_path / "lake"
@@ -142,7 +142,7 @@ def test_problems_count_under_strict(
     assert status == 1
 
 
-def test_check_fails_where_a_file_is_wrong(
+def test_lake_check_fails_for_damaged_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[str]
 ) -> None:
     made = tmp_path / "lake"
@@ -155,7 +155,7 @@ def test_check_fails_where_a_file_is_wrong(
     assert out.splitlines()[-1].endswith("1 fault")
 
 
-def test_a_lake_inside_an_imported_folder_is_left_out(
+def test_lake_inside_imported_folder_is_skipped(
     demo_files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "data"
@@ -169,7 +169,7 @@ def test_a_lake_inside_an_imported_folder_is_left_out(
         assert session.all_problems() == []
 
 
-def test_a_schema_is_checked_too(
+def test_lake_check_includes_schema(
     demo_files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "lake"

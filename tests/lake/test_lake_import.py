@@ -39,7 +39,7 @@ def file(tmp_path: Path) -> str:
 # What is written ----------------------------------------------------------------------------------
 
 
-def test_a_folder_for_each_table_system_and_day(tmp_path: Path) -> None:
+def test_folder_for_each_table_system_and_day(tmp_path: Path) -> None:
     path = write(tmp_path / "a.data", piece(range(836, 844)))
     heard: list[lake.ImportResult] = []
     added, problems = lake.add([path], tmp_path / "lake", report=heard.append)
@@ -60,7 +60,7 @@ def test_a_folder_for_each_table_system_and_day(tmp_path: Path) -> None:
     assert not list((tmp_path / "lake" / file_names.STAGING).iterdir())
 
 
-def test_the_same_bytes_again_add_nothing(tmp_path: Path, file: str) -> None:
+def test_repeated_import_adds_nothing(tmp_path: Path, file: str) -> None:
     lake.add([file], tmp_path / "lake")
     before = everything(tmp_path / "lake")
     shutil.copy(file, tmp_path / "b.data")
@@ -69,7 +69,7 @@ def test_the_same_bytes_again_add_nothing(tmp_path: Path, file: str) -> None:
     assert everything(tmp_path / "lake") == before
 
 
-def test_the_same_input_gives_the_same_lake(tmp_path: Path, file: str) -> None:
+def test_import_is_reproducible(tmp_path: Path, file: str) -> None:
     for name in ("one", "two"):
         lake.add([file], tmp_path / name)
     one, two = everything(tmp_path / "one"), everything(tmp_path / "two")
@@ -80,7 +80,7 @@ def test_the_same_input_gives_the_same_lake(tmp_path: Path, file: str) -> None:
     assert one == two
 
 
-def test_one_bad_file_does_not_keep_the_others_out(tmp_path: Path, file: str) -> None:
+def test_invalid_file_does_not_block_import_of_others(tmp_path: Path, file: str) -> None:
     bad = tmp_path / "z.data"
     bad.write_bytes(b"nothing that anybody knows" * 100)
     added, problems = lake.add([file, bad], tmp_path / "lake")
@@ -103,13 +103,13 @@ def test_damaged_data_keeps_its_problems(tmp_path: Path, file: str) -> None:
     assert differences(tables(tmp_path / "lake"), tables(file)) == []
 
 
-def test_a_lake_is_not_imported(tmp_path: Path, file: str) -> None:
+def test_lake_is_not_imported(tmp_path: Path, file: str) -> None:
     lake.add([file], tmp_path / "lake")
     with pytest.raises(InputError, match="this is a lake"):
         lake.add([tmp_path / "lake"], tmp_path / "other")
 
 
-def test_a_folder_with_other_files_is_no_lake(tmp_path: Path, file: str) -> None:
+def test_import_rejects_folder_with_other_files(tmp_path: Path, file: str) -> None:
     with pytest.raises(
         LakeError, match="contains other files and is not a lake; name a new or an empty folder"
     ):
@@ -117,7 +117,7 @@ def test_a_folder_with_other_files_is_no_lake(tmp_path: Path, file: str) -> None
     assert sorted(os.listdir(tmp_path)) == ["a.data"]
 
 
-def test_times_of_one_system_are_made_in_one_way(tmp_path: Path, file: str) -> None:
+def test_leap_seconds_of_system_cannot_change(tmp_path: Path, file: str) -> None:
     lake.add([file], tmp_path / "lake")
     other = write(tmp_path / "b.data", piece(range(5, 8)))
     before = everything(tmp_path / "lake")
@@ -154,7 +154,7 @@ def test_names_of_systems_become_names_of_folders(name: str) -> None:
     assert file_names.is_own(file_names.data_file("d0r2", name, "2026-03-02", "0" * 64, "main"))
 
 
-def test_no_two_names_share_a_folder() -> None:
+def test_system_folders_are_unique() -> None:
     assert (
         len({file_names.escape(name) for name in [*ODD, "A%20B", "a%2Fb", "é" * 300, "é" * 301]})
         == len(ODD) + 4
@@ -163,7 +163,7 @@ def test_no_two_names_share_a_folder() -> None:
 
 
 @pytest.mark.parametrize("name", quick_subset(2, ["A/B", "..", "X.Y Z", "$#@", "é"]))
-def test_a_system_with_an_odd_name(tmp_path: Path, name: str) -> None:
+def test_system_with_unusual_name(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / "a.data", piece(range(0, 3), system=name))
     lake.add([path], tmp_path / "lake")
     with zlens.open(tmp_path / "lake", options=Options(systems=(name,))) as session:
@@ -172,16 +172,14 @@ def test_a_system_with_an_odd_name(tmp_path: Path, name: str) -> None:
     assert lake.check(tmp_path / "lake").faults == []
 
 
-def test_a_file_whose_system_has_no_name(tmp_path: Path) -> None:
+def test_file_whose_system_has_no_name(tmp_path: Path) -> None:
     groups = [group for at in range(4) for group in interval(at)]
     path = write(tmp_path / "it's [a] file.data", groups)
     lake.add([path], tmp_path / "la[k]e*")
     assert differences(tables(tmp_path / "la[k]e*"), tables(path)) == []
 
 
-def test_clocks_that_are_wrong_make_no_folders_without_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_clocks_create_few_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from zlens.lake import table_writer as written
 
     monkeypatch.setattr(written, "MAX_DAYS", 2)
@@ -197,7 +195,7 @@ def test_clocks_that_are_wrong_make_no_folders_without_end(
 # RMF ----------------------------------------------------------------------------------------------
 
 
-def test_reports_that_tell_of_the_same_intervals(demo_folder: Path, tmp_path: Path) -> None:
+def test_reports_of_overlapping_intervals_are_imported(demo_folder: Path, tmp_path: Path) -> None:
     from zlens.demo import RMF_NAME, machine
 
     options = Options(tz=parse_zone("+01:00"))
@@ -241,7 +239,7 @@ def limited(made: Path, files: list[str], size: int) -> subprocess.CompletedProc
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
 
 
-def test_no_more_room(tmp_path: Path, file: str) -> None:
+def test_import_on_full_disk_leaves_lake_unchanged(tmp_path: Path, file: str) -> None:
     made = tmp_path / "lake"
     lake.add([file], made)
     other = write(tmp_path / "b.data", piece(range(4, 8)))
@@ -276,7 +274,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
         ),
     ],
 )
-def test_a_disk_that_is_full_at_any_step(
+def test_full_disk_at_any_step_leaves_lake_unchanged(
     tmp_path: Path,
     begun: tuple[Path, str, str],
     monkeypatch: pytest.MonkeyPatch,
@@ -324,7 +322,7 @@ def three_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("step", "after", "is_gone"),
     [("replace", 2, False), ("replace", 8, True), ("unlink", 3, True), ("fsync", 3, False)],
 )
-def test_forgetting_on_a_full_disk(
+def test_removal_on_full_disk(
     tmp_path: Path, three_days: Path, monkeypatch: pytest.MonkeyPatch, step: str, after: int, is_gone: bool
 ) -> None:
     """Before the manifest is replaced the lake is as it was; what remains after that goes later."""
@@ -359,9 +357,7 @@ def test_forgetting_on_a_full_disk(
         assert lake.check(made).faults == []
 
 
-def test_a_file_that_changes_while_it_is_read(
-    tmp_path: Path, file: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_import_reports_changing_file(tmp_path: Path, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = importer.InputWriter.write
 
     def write_and_touch(self: importer.InputWriter) -> None:
@@ -376,7 +372,7 @@ def test_a_file_that_changes_while_it_is_read(
     assert everything(tmp_path / "lake") == {}
 
 
-def test_an_interrupt_leaves_nothing(tmp_path: Path, file: str) -> None:
+def test_interrupted_import_leaves_nothing(tmp_path: Path, file: str) -> None:
     made = tmp_path / "lake"
     lake.add([file], made)
     before = everything(made)

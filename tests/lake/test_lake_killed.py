@@ -116,7 +116,7 @@ def seen(made: Path | list[str]) -> list[tuple[object, ...]]:
         return session.sql(f"SELECT {columns} FROM d0r2 ORDER BY ALL").rows
 
 
-def test_killed_at_any_moment(tmp_path: Path, files: list[str]) -> None:
+def test_killed_import_leaves_consistent_lake(tmp_path: Path, files: list[str]) -> None:
     base, made = tmp_path / "base", tmp_path / "lake"
     lake.add([files[1]], base)
     # What a lake may show: more and more of the files, each of them whole.
@@ -182,9 +182,7 @@ lake.add([{file!r}], {made!r})
     ("number", "after"),
     quick_subset(1, [(-1, False), (7, True), (-1, True), (1, False)], several=True),
 )
-def test_killed_while_files_move_into_place(
-    tmp_path: Path, files: list[str], number: int, after: bool
-) -> None:
+def test_import_killed_during_commit(tmp_path: Path, files: list[str], number: int, after: bool) -> None:
     made = tmp_path / "lake"
     lake.add([files[0]], made)
     code = KILLED.format(number=number, after=after, file=files[1], made=str(made))
@@ -202,7 +200,7 @@ def test_killed_while_files_move_into_place(
     assert seen(made) == seen(files[:2])
 
 
-def test_a_first_import_that_dies_among_its_files_leaves_a_lake(tmp_path: Path, files: list[str]) -> None:
+def test_killed_first_import_leaves_lake(tmp_path: Path, files: list[str]) -> None:
     made = tmp_path / "lake"
     dying = subprocess.run([sys.executable, "-c", DYING, files[0], str(made)], check=False)
     assert dying.returncode == 9
@@ -213,7 +211,7 @@ def test_a_first_import_that_dies_among_its_files_leaves_a_lake(tmp_path: Path, 
 
 
 @pytest.mark.long
-def test_imports_at_the_same_time(tmp_path: Path) -> None:
+def test_concurrent_imports(tmp_path: Path) -> None:
     files = [few(tmp_path / f"{at}.data", range(at * 2, at * 2 + 2)) for at in range(5)]
     made = tmp_path / "lake"
     with served() as one, served() as two, served() as three:
@@ -226,7 +224,7 @@ def test_imports_at_the_same_time(tmp_path: Path) -> None:
     assert seen(made) == seen(files)
 
 
-def test_the_living_are_left_alone(tmp_path: Path, files: list[str]) -> None:
+def test_staging_of_live_process_is_preserved(tmp_path: Path, files: list[str]) -> None:
     """Staging goes when its owner is dead, not before."""
     from zlens.lake.lake_folder import LakeFolder
 
@@ -242,7 +240,7 @@ def test_the_living_are_left_alone(tmp_path: Path, files: list[str]) -> None:
         assert not dead.exists()
 
 
-def test_who_reads_can_read_on(tmp_path: Path, files: list[str]) -> None:
+def test_open_session_survives_removal(tmp_path: Path, files: list[str]) -> None:
     made = tmp_path / "lake"
     lake.add(files, made)
     expected = seen(made)
@@ -264,7 +262,7 @@ def test_who_reads_can_read_on(tmp_path: Path, files: list[str]) -> None:
     assert differences(tables(made), tables(files[0:1])) == []
 
 
-def test_a_lake_that_cannot_be_written_to_is_read(tmp_path: Path, files: list[str]) -> None:
+def test_read_only_lake_is_read(tmp_path: Path, files: list[str]) -> None:
     made = tmp_path / "lake"
     lake.add([files[0]], made)
     for name in (file_names.LOCK, file_names.READERS):
@@ -277,7 +275,7 @@ def test_a_lake_that_cannot_be_written_to_is_read(tmp_path: Path, files: list[st
         made.chmod(0o755)
 
 
-def test_a_part_of_an_input_comes_back(tmp_path: Path) -> None:
+def test_removed_days_can_be_imported_again(tmp_path: Path) -> None:
     """Days are forgotten input by input; what lies in them only partly is named and stays."""
     files = [
         write(tmp_path / f"{system}.data", piece(range(0, 4), system=system)) for system in ("ONE", "TWO")

@@ -39,14 +39,14 @@ def measures(inputs: str | list[str] | Path) -> dict[str, Table]:
 
 
 @pytest.mark.parametrize("path", quick_subset(6, sorted(PUBLISHED.glob("*.txt"))), ids=lambda path: path.stem)
-def test_a_published_listing(path: Path, tmp_path: Path) -> None:
+def test_published_listing(path: Path, tmp_path: Path) -> None:
     lake.add([str(path)], tmp_path / "lake")
     assert differences(tables(tmp_path / "lake"), tables(str(path))) == []
     assert lake.check(tmp_path / "lake").faults == []
 
 
 @pytest.mark.long
-def test_reports_by_time_and_of_the_whole_time_in_one_listing(sim_session: Session, tmp_path: Path) -> None:
+def test_interval_and_total_reports_in_one_listing(sim_session: Session, tmp_path: Path) -> None:
     both = printed(sim_session, tmp_path / "both.txt", BY_TIME + WHOLE)
     [added], _ = lake.add([both], tmp_path / "lake")
     assert len(set(added.systems)) == len(added.systems)
@@ -68,9 +68,7 @@ def test_reports_by_time_and_of_the_whole_time_in_one_listing(sim_session: Sessi
 
 
 @pytest.mark.parametrize("order", quick_subset(1, [-1, 1]))
-def test_reports_by_time_and_of_the_whole_time_in_two_listings(
-    sim_session: Session, tmp_path: Path, order: int
-) -> None:
+def test_interval_and_total_reports_in_two_listings(sim_session: Session, tmp_path: Path, order: int) -> None:
     files = [
         printed(sim_session, tmp_path / "0.txt", (*BY_TIME, "user")),
         printed(sim_session, tmp_path / "1.txt", WHOLE),

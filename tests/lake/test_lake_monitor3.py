@@ -10,7 +10,7 @@ from rmf_builder import document, monitor3
 from zlens import lake
 
 
-def test_answers_that_stand_in_two_files(tmp_path: Path) -> None:
+def test_monitor3_responses_in_two_files_count_once(tmp_path: Path) -> None:
     ends = ("140140", "140320", "140500")
     files = []
     for at, some in enumerate((ends[:2], ends[1:], ends)):
@@ -32,7 +32,7 @@ def test_answers_that_stand_in_two_files(tmp_path: Path) -> None:
         assert system == ("SYSA", "rmf3-xml", "ALPHA", 2, -18000)
 
 
-def test_other_values_of_the_same_interval_are_a_conflict(tmp_path: Path) -> None:
+def test_differing_monitor3_values_are_conflict(tmp_path: Path) -> None:
     one = document(monitor3(), monitor3(end="140320"))
     other = one.replace("29.4", "29.5", 1)
     assert one != other

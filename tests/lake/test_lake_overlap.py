@@ -17,7 +17,7 @@ QUESTIONS = (
 )
 
 
-def test_a_lake_answers_as_the_dump_does(tmp_path: Path) -> None:
+def test_overlapping_counters_in_lake_equal_dump(tmp_path: Path) -> None:
     path = mixed(tmp_path / "a.smf", 1.5)
     folder = tmp_path / "lake"
     lake.add([path], folder)

@@ -43,11 +43,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(folder: Path) -> Path:
+def lake_path(folder: Path) -> Path:
     return folder / "lake"
 
 
-def opened(made: Path, question: str, options: Options) -> tuple[list[tuple[object, ...]], str]:
+def opened(lake_path: Path, question: str, options: Options) -> tuple[list[tuple[object, ...]], str]:
     """The rows of an answer, and what the engine tells of the plan that read them from the lake."""
     selects: list[Callable[[Connection], str]] = []
     real = IsolatedTables.register
@@ -56,7 +56,7 @@ def opened(made: Path, question: str, options: Options) -> tuple[list[tuple[obje
         selects.append(arguments[-1])
         return real(*arguments)
 
-    with zlens.open(made, options=options) as session, pytest.MonkeyPatch.context() as patch:
+    with zlens.open(lake_path, options=options) as session, pytest.MonkeyPatch.context() as patch:
         patch.setattr(IsolatedTables, "register", register)
         rows = session.sql(question).rows
         cursor = session.engine.store.cursor()
@@ -71,15 +71,15 @@ def number(plan: str, what: str) -> list[str]:
 QUESTION = "SELECT count(*), sum(sytprp_pfxutime_d) FROM d0r2"
 
 
-def test_a_day_of_a_system_opens_its_files_only(made: Path) -> None:
+def test_query_of_day_opens_its_files(lake_path: Path) -> None:
     chosen = Options(
         systems=("OTHER",),
         start=parse_time_spec("2026-03-03 00:05Z"),
         end=parse_time_spec("2026-03-04 00:00Z"),
     )
-    rows, plan = opened(made, QUESTION, chosen)
+    rows, plan = opened(lake_path, QUESTION, chosen)
     assert rows[0][0] == 18
-    with zlens.open(made, options=chosen) as session:
+    with zlens.open(lake_path, options=chosen) as session:
         (source,) = session.sources
         paths = [path for name in source.tables for table in source.tables[name] for path in table.paths]
     assert paths
@@ -88,8 +88,8 @@ def test_a_day_of_a_system_opens_its_files_only(made: Path) -> None:
     assert sum(int(count) for count in number(plan, "Total Files Read:")) == 2
 
 
-def test_a_question_opens_the_files_of_its_table_and_system_only(made: Path) -> None:
-    rows, plan = opened(made, f"{QUESTION} WHERE system = 'OTHER'", Options())
+def test_query_opens_files_of_its_table_and_system(lake_path: Path) -> None:
+    rows, plan = opened(lake_path, f"{QUESTION} WHERE system = 'OTHER'", Options())
     assert rows[0][0] == 48
     # Three inputs of three days, the first and last rows of each in files of their own.
     assert number(plan, "Function:") == ["READ_PARQUET"]
@@ -100,7 +100,7 @@ def test_a_question_opens_the_files_of_its_table_and_system_only(made: Path) -> 
     assert "sytprp_pfxtotwt" not in plan
 
 
-def test_row_groups_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_groups_are_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_engine, "ROW_GROUP", 2048)
     groups = [configuration(0)]
     for at in range(40):
@@ -125,7 +125,7 @@ def test_row_groups_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (Options(start=parse_time_spec("10:03"), end=parse_time_spec("10:05"), utc=True), 2 * 3 * 2 * 2),
     ],
 )
-def test_options_choose_the_same_rows_as_of_files(folder: Path, options: Options, count: int) -> None:
+def test_lake_options_select_same_rows_as_files(folder: Path, options: Options, count: int) -> None:
     question = "SELECT count(*) FROM d0r2"
     with zlens.open(sorted(folder.glob("*.data")), options=options) as session:
         expected = session.sql(question).rows
@@ -137,22 +137,22 @@ def test_options_choose_the_same_rows_as_of_files(folder: Path, options: Options
         assert expected == [(count,)]
 
 
-def test_times_without_data_are_told(made: Path) -> None:
+def test_lake_time_range_without_data_is_error(lake_path: Path) -> None:
     with (
-        zlens.open(made, options=Options(start=parse_time_spec("2027-01-01"))) as session,
+        zlens.open(lake_path, options=Options(start=parse_time_spec("2027-01-01"))) as session,
         pytest.raises(QueryError, match="no interval lies in the selected times; expected times within"),
     ):
         session.sql(QUESTION)
 
 
-def test_a_system_that_is_not_there(made: Path) -> None:
+def test_unknown_lake_system_is_error(lake_path: Path) -> None:
     with pytest.raises(InputError, match="there is no system NOSUCH in the input; expected one of LAKETEST"):
-        zlens.open(made, options=Options(systems=("NOSUCH",)))
+        zlens.open(lake_path, options=Options(systems=("NOSUCH",)))
 
 
-def test_no_file_beside_the_listed_ones_is_read(tmp_path: Path, made: Path) -> None:
+def test_unlisted_files_are_ignored(tmp_path: Path, lake_path: Path) -> None:
     mine = tmp_path / "lake"
-    shutil.copytree(made, mine)
+    shutil.copytree(lake_path, mine)
     listed = next(mine.glob("d0r2/**/*.parquet"))
     stray = listed.with_name(f"{'0' * 64}.parquet")
     shutil.copy(listed, stray)
@@ -166,40 +166,38 @@ def test_no_file_beside_the_listed_ones_is_read(tmp_path: Path, made: Path) -> N
     assert [fault.kind for fault in lake.check(mine).faults] == ["orphan"]
 
 
-def test_a_lake_and_files_together(folder: Path, made: Path, tmp_path: Path) -> None:
+def test_lake_is_opened_with_files(folder: Path, lake_path: Path, tmp_path: Path) -> None:
     more = write(tmp_path / "more.data", piece(range(3000, 3004), system="THIRD"))
-    with zlens.open([made, more]) as session:
+    with zlens.open([lake_path, more]) as session:
         rows = session.sql("SELECT system, count(*) FROM d0r2 GROUP BY system ORDER BY system").rows
         assert rows == [("LAKETEST", 48), ("OTHER", 48), ("THIRD", 12)]
         assert [info.system for info in session.systems] == ["LAKETEST", "OTHER", "THIRD"]
         assert session.sql("SELECT count(DISTINCT system) FROM cpu").rows == [(3,)]
 
 
-def test_what_is_in_the_lake_and_given_as_a_file_is_read_once(
-    folder: Path, made: Path, tmp_path: Path
-) -> None:
+def test_file_already_in_lake_is_duplicate(folder: Path, lake_path: Path, tmp_path: Path) -> None:
     shutil.copy(folder / "OTHER1.data", tmp_path / "copy.data")
-    with zlens.open([made, tmp_path / "copy.data"]) as session:
+    with zlens.open([lake_path, tmp_path / "copy.data"]) as session:
         assert session.sql("SELECT count(*) FROM d0r2").rows == [(96,)]
         (problem,) = [p for p in session.problems if p.kind == "duplicate"]
         assert problem.file == str(tmp_path / "copy.data")
         assert "OTHER1.data in the lake" in problem.detail
 
 
-def test_info_tells_of_inputs_as_it_does_of_files(folder: Path, made: Path) -> None:
+def test_lake_inventory_equals_file_inventory(folder: Path, lake_path: Path) -> None:
     files = [str(path) for path in sorted(folder.glob("*.data"))]
-    with zlens.open(files) as session, zlens.open(made) as held:
+    with zlens.open(files) as session, zlens.open(lake_path) as held:
         of_files = [row for source in session.sources for row in source.inventory()]
         of_lake = [row for source in held.sources for row in source.inventory()]
         assert sorted(of_lake, key=repr) == sorted(of_files, key=repr)
-        infos = [{**one, "lake": str(made), "path": one["file"]} for one in session.sources[0].info()]
+        infos = [{**one, "lake": str(lake_path), "path": one["file"]} for one in session.sources[0].info()]
         assert sorted(held.sources[0].info(), key=repr) == sorted(infos, key=repr) or {
             json.dumps(one, sort_keys=True) for one in held.sources[0].info()
         } == {json.dumps(one, sort_keys=True) for one in infos}
 
 
-def test_a_table_is_a_stream_as_any_other(made: Path) -> None:
-    with zlens.open(made, options=Options(systems=("OTHER",))) as session:
+def test_lake_table_is_arrow_stream(lake_path: Path) -> None:
+    with zlens.open(lake_path, options=Options(systems=("OTHER",))) as session:
         (table,) = session.sources[0].tables["d0r2"]
         stream = table.stream(["system", "sytprp_pfxcpuad", "interval_end"])
         for _ in range(2):
@@ -209,17 +207,17 @@ def test_a_table_is_a_stream_as_any_other(made: Path) -> None:
         assert pa.schema(stream).names == ["system", "sytprp_pfxcpuad", "interval_end"]
 
 
-def test_times_are_those_of_the_import(made: Path, tmp_path: Path) -> None:
+def test_lake_times_have_import_zone(lake_path: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="imported with 0 leap seconds, not 27; give Options"):
-        zlens.open(made, options=Options(leap=27))
-    zlens.open(made, options=Options(leap=0, tz=parse_zone("Europe/Berlin"))).close()
+        zlens.open(lake_path, options=Options(leap=27))
+    zlens.open(lake_path, options=Options(leap=0, tz=parse_zone("Europe/Berlin"))).close()
     write(tmp_path / "leap.data", piece(range(0, 3)))
     lake.add([tmp_path / "leap.data"], tmp_path / "lake", options=Options(leap=27))
     assert differences(tables(tmp_path / "lake"), tables(tmp_path / "leap.data", Options(leap=27))) == []
 
 
-def test_columns_are_stored_as_is_said(made: Path) -> None:
-    paths = [str(path) for path in made.glob("d0r2/**/*.parquet")]
+def test_columns_have_documented_encoding(lake_path: Path) -> None:
+    paths = [str(path) for path in lake_path.glob("d0r2/**/*.parquet")]
     rows = duckdb.sql(
         f"SELECT DISTINCT path_in_schema, compression, encodings FROM parquet_metadata({paths})"
     ).fetchall()
@@ -228,16 +226,17 @@ def test_columns_are_stored_as_is_said(made: Path) -> None:
     assert dictionaries == {"system", "source", "file"}
 
 
-def test_other_tools_read_the_files_as_a_partitioned_table(made: Path) -> None:
+def test_other_tools_read_partitioned_files(lake_path: Path) -> None:
     """What stands in the folders of a table is what zlens shows of it, each row once."""
     rows = duckdb.sql(
         "SELECT system, CAST(day AS VARCHAR), count(*), sum(sytprp_pfxutime_d) "
-        f"FROM read_parquet('{made}/d0r2/**/*.parquet', hive_partitioning = true) GROUP BY ALL ORDER BY ALL"
+        f"FROM read_parquet('{lake_path}/d0r2/**/*.parquet', hive_partitioning = true) "
+        "GROUP BY ALL ORDER BY ALL"
     ).fetchall()
     assert [row[:2] for row in rows] == [
         (system, day) for system in ("LAKETEST", "OTHER") for day in ("2026-03-02", "2026-03-03")
     ]
-    with zlens.open(made) as session:
+    with zlens.open(lake_path) as session:
         shown = session.sql(
             "SELECT system, strftime(interval_end, '%Y-%m-%d'), count(*), sum(sytprp_pfxutime_d) FROM d0r2 "
             "GROUP BY ALL ORDER BY ALL"
@@ -245,13 +244,15 @@ def test_other_tools_read_the_files_as_a_partitioned_table(made: Path) -> None:
     assert rows == shown
 
 
-def test_opening_a_lake_loads_no_engine(made: Path) -> None:
+def test_opening_lake_loads_no_engine(lake_path: Path) -> None:
     """It takes as long to load as `zlens info` of a lake takes without it."""
     script = (
         "import sys, zlens; from zlens.session.session import CoreSession as Session; "
         "print(len(Session(sys.argv[1:]).systems), 'duckdb' in sys.modules)"
     )
-    told = subprocess.run([sys.executable, "-c", script, made], capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        [sys.executable, "-c", script, lake_path], capture_output=True, text=True, check=True
+    )
     assert told.stdout.split() == ["2", "False"]
 
 
@@ -269,7 +270,7 @@ def documents(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.long
-def test_hours_of_many_inputs_read_a_document_for_each_system(
+def test_rollup_query_reads_one_document_per_system(
     folder: Path, tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A year of a thousand systems has 365,000 inputs, which have the same tables."""
@@ -287,9 +288,9 @@ def test_hours_of_many_inputs_read_a_document_for_each_system(
     assert len(set(read)) == 6
 
 
-def test_a_part_with_tables_of_another_is_refused(made: Path, tmp_path: Path) -> None:
+def test_part_with_tables_of_other_part_is_rejected(lake_path: Path, tmp_path: Path) -> None:
     into = tmp_path / "lake"
-    shutil.copytree(made, into)
+    shutil.copytree(lake_path, into)
     manifest = LakeFolder(into).load()
     for _, part in manifest.parts():
         part.tables = "0" * 16

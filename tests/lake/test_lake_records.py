@@ -126,7 +126,7 @@ def count(made: Path, table: str) -> int:
 
 @pytest.mark.parametrize("counted", quick_subset(1, [False, True]))
 @pytest.mark.parametrize("order", quick_subset(1, [(1, 0), (0, 1)]))
-def test_two_dumps_that_overlap(tmp_path: Path, order: tuple[int, ...], counted: bool) -> None:
+def test_two_overlapping_dumps(tmp_path: Path, order: tuple[int, ...], counted: bool) -> None:
     files = [
         dump(tmp_path / "a.smf", written(range(6), counted=counted)),
         dump(tmp_path / "b.smf", written(range(3, 9), counted=counted)),
@@ -149,7 +149,7 @@ def test_two_dumps_that_overlap(tmp_path: Path, order: tuple[int, ...], counted:
 
 @pytest.mark.long
 @pytest.mark.parametrize("order", [(1, 2, 0), (2, 1, 0), (0, 1, 2)])
-def test_three_dumps_of_which_one_goes_and_comes_back(tmp_path: Path, order: tuple[int, ...]) -> None:
+def test_removed_dump_can_be_imported_again(tmp_path: Path, order: tuple[int, ...]) -> None:
     # Each ends at another time, so that it can be named by it.
     files = [
         dump(tmp_path / "a.smf", written(range(5))),
@@ -172,7 +172,7 @@ def test_three_dumps_of_which_one_goes_and_comes_back(tmp_path: Path, order: tup
 
 
 @pytest.mark.long
-def test_one_dump_of_many_goes_and_leaves_no_trace(tmp_path: Path) -> None:
+def test_removed_dump_leaves_no_trace(tmp_path: Path) -> None:
     files = [dump(tmp_path / "a.smf", written(range(4))), dump(tmp_path / "b.smf", written(range(2, 6)))]
     made = imported(tmp_path / "lake", files, (0, 1))
     lake.forget(
@@ -190,7 +190,7 @@ def test_one_dump_of_many_goes_and_leaves_no_trace(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("order", quick_subset(1, [(1, 0), (0, 1)]))
-def test_dumps_that_meet_in_one_moment_lose_nothing(tmp_path: Path, order: tuple[int, ...]) -> None:
+def test_dumps_meeting_in_interval_lose_no_record(tmp_path: Path, order: tuple[int, ...]) -> None:
     """The classes of one interval stand in two dumps, one of them in both."""
     end = QUARTER * 2
     records = [*processors(end), *(work(end, name) for name in CLASSES)]
@@ -213,7 +213,7 @@ def test_consecutive_dumps_have_no_boundary(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_records_that_differ_in_anything_are_two(tmp_path: Path) -> None:
+def test_different_records_are_both_read(tmp_path: Path) -> None:
     """Another class, another system, another time of writing, another count."""
     end = QUARTER
     one = work(end, "IDLE1")
@@ -244,7 +244,7 @@ def test_counters_in_one_dump_and_rmf_in_both(tmp_path: Path, order: tuple[int, 
 
 
 @pytest.mark.long
-def test_random_cuts_of_a_dump(tmp_path: Path) -> None:
+def test_random_cuts_of_dump(tmp_path: Path) -> None:
     chance = draws(70)
     records = written(range(6), counted=True)
     whole = direct([dump(tmp_path / "whole.smf", records)])
@@ -284,7 +284,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
 @pytest.mark.parametrize(
     "asked", quick_subset(1, [("01:00", "02:00"), ("01:45", "02:20"), ("00:10", "00:40")])
 )
-def test_times_that_are_asked_for(long: tuple[Path, list[Path]], asked: tuple[str, str]) -> None:
+def test_lake_options_select_times_of_dumps(long: tuple[Path, list[Path]], asked: tuple[str, str]) -> None:
     made, files = long
     start, end = asked
     options = Options(
@@ -297,7 +297,7 @@ def test_times_that_are_asked_for(long: tuple[Path, list[Path]], asked: tuple[st
 
 @pytest.mark.long
 @pytest.mark.parametrize("order", quick_subset(1, [(1, 0), (0, 1)]))
-def test_records_that_were_broken_into_pieces(tmp_path: Path, order: tuple[int, ...]) -> None:
+def test_split_records_in_two_dumps(tmp_path: Path, order: tuple[int, ...]) -> None:
     """All pieces of each are in both dumps, but for one record that only the second has."""
 
     def pieces(end: float) -> list[bytes]:
@@ -317,7 +317,7 @@ def test_records_that_were_broken_into_pieces(tmp_path: Path, order: tuple[int, 
     assert count(made, "smf70_cpu") == 3 * 200
 
 
-def test_a_lake_and_a_dump_beside_it_are_never_added(tmp_path: Path) -> None:
+def test_lake_and_overlapping_dump_are_not_added(tmp_path: Path) -> None:
     """Records of two inputs are compared within one lake, or among files: not between them."""
     records = written(range(6))
     per_quarter = len(records) // 6

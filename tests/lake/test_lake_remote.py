@@ -83,7 +83,7 @@ def begin(code: str, cache: Path, *words: object) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.long
-def test_a_lake_at_a_url_is_the_one_in_a_folder(
+def test_remote_lake_equals_folder(
     store: ObjectStore,
     url: str,
     files: list[str],
@@ -110,7 +110,7 @@ def test_a_lake_at_a_url_is_the_one_in_a_folder(
     assert len(one) == 2
 
 
-def test_only_what_a_question_needs_is_fetched(
+def test_query_fetches_only_needed_objects(
     store: ObjectStore, url: str, demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.add([demo_folder / "zldemo.monwrite"], url)
@@ -128,7 +128,7 @@ def test_only_what_a_question_needs_is_fetched(
     assert {path.rpartition("/")[2] for _, path in store.requests} == {"manifest.json"}
 
 
-def test_the_life_of_a_lake(url: str, demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remote_lake_lifecycle(url: str, demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.add([demo_folder / "zlzos.smf"], url)
     assert [rolled.systems for rolled in stores.rollup(url)] == [["ZLZ1"]]
     with zlens.open(url) as session:
@@ -144,7 +144,7 @@ def test_the_life_of_a_lake(url: str, demo_folder: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.long
-def test_measures_of_many_systems_are_gathered(
+def test_remote_rollups_are_consolidated(
     url: str, tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (rollup_reader, consolidation):
@@ -180,7 +180,7 @@ def test_three_writers_at_once(number: int, url: str, files: list[str], tmp_path
 
 
 @pytest.mark.long
-def test_the_same_inputs_from_two_commits_at_once(url: str, files: list[str], tmp_path: Path) -> None:
+def test_same_inputs_from_two_commits_at_once(url: str, files: list[str], tmp_path: Path) -> None:
     lake.stage(files, tmp_path / "one")
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     processes = [begin(COMMIT, tmp_path / f"own{area}", url, tmp_path / area) for area in ("one", "two")]
@@ -192,7 +192,7 @@ def test_the_same_inputs_from_two_commits_at_once(url: str, files: list[str], tm
 
 @pytest.mark.long
 @pytest.mark.parametrize("at", quick_subset(1, ["manifest.json", ".parquet"]))
-def test_a_writer_that_dies_leaves_nothing(
+def test_killed_remote_writer_leaves_nothing(
     at: str, store: ObjectStore, url: str, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.add(files[:1], url)
@@ -247,7 +247,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", quick_subset(1, FAULTS), ids=lambda fault: "-".join(map(str, fault)))
-def test_a_fault_of_the_network(
+def test_network_errors_are_retried(
     fault: tuple[str | int, str, str, bool],
     store: ObjectStore,
     url: str,
@@ -281,7 +281,7 @@ def of_the_manifest(method: str, path: str) -> bool:
 
 
 @pytest.mark.long
-def test_a_store_that_keeps_failing(
+def test_failing_store_is_error(
     store: ObjectStore, url: str, files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.add(files[:1], url)
@@ -299,14 +299,14 @@ def test_a_store_that_keeps_failing(
     assert seen(url) == before
 
 
-def test_a_store_that_ignores_conditions_is_refused(store: ObjectStore, url: str, files: list[str]) -> None:
+def test_store_without_conditional_writes_is_rejected(store: ObjectStore, url: str, files: list[str]) -> None:
     refused = pytest.raises(LakeError, match="the store ignores conditional writes")
     with store.fault("deaf", lambda method, path: method == "PUT", times=1000), refused:
         lake.add(files[:1], url)
     assert store.objects(prefix(url)) == {}
 
 
-def test_other_objects_are_no_lake(store: ObjectStore, url: str, files: list[str]) -> None:
+def test_url_with_other_objects_is_not_lake(store: ObjectStore, url: str, files: list[str]) -> None:
     store.client.put_object(Bucket=BUCKET, Key=f"{prefix(url)}/notes.txt", Body=b"mine")
     with pytest.raises(LakeError, match="there are other objects, and no lake"):
         lake.add(files[:1], url)
@@ -336,7 +336,7 @@ def test_open_reader_keeps_its_version_after_forget(
     assert lake.check(url).faults == []
 
 
-def test_damage_is_found_and_a_damaged_copy_replaced(store: ObjectStore, url: str, files: list[str]) -> None:
+def test_damaged_local_copy_is_replaced(store: ObjectStore, url: str, files: list[str]) -> None:
     lake.add(files[:1], url)
     whole = tables(url)
     copies = [*Path(os.environ["XDG_CACHE_HOME"]).rglob("*.parquet")]
@@ -370,7 +370,7 @@ def test_copies_are_bounded(url: str, files: list[str], monkeypatch: pytest.Monk
     assert differences(tables(url), tables(files)) == []
 
 
-def test_without_obstore(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_obstore_is_error(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(
         InputError, match=r"lakes on object storage need obstore; pip install 'zlens\[objects\]'"
@@ -379,7 +379,7 @@ def test_without_obstore(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["az://container/lake", "s3://"])
-def test_urls_without_what_they_need(name: str) -> None:
+def test_incomplete_urls_are_rejected(name: str) -> None:
     with pytest.raises(
         InputError, match=r"this is not the URL of a lake: .*; set the credentials of the store"
     ):
@@ -388,7 +388,7 @@ def test_urls_without_what_they_need(name: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_an_object_that_is_being_removed_is_not_listed_again(
+def test_object_under_removal_is_not_listed(
     moment: str,
     store: ObjectStore,
     url: str,

@@ -71,7 +71,7 @@ def test_subtype_2_is_compared_across_dumps(tmp_path: Path, order: tuple[int, ..
         ]
 
 
-def test_dumps_that_overlap(tmp_path: Path) -> None:
+def test_overlapping_dumps(tmp_path: Path) -> None:
     files = [
         dump(tmp_path / "a.smf", [other(30, 1), *steps(range(0, 6))]),
         dump(tmp_path / "b.smf", [*steps(range(3, 9)), other(70, 1, 99)]),
@@ -80,7 +80,7 @@ def test_dumps_that_overlap(tmp_path: Path) -> None:
     assert len(duplicates(tmp_path / "lake")) == 1
 
 
-def test_subtype_1_in_one_dump_and_2_in_the_other(tmp_path: Path) -> None:
+def test_subtype_1_in_one_dump_and_2_in_other(tmp_path: Path) -> None:
     files = [
         dump(tmp_path / "a.smf", steps(range(0, 4), subtype=2)),
         dump(tmp_path / "b.smf", steps(range(2, 6), subtype=1)),
@@ -91,7 +91,7 @@ def test_subtype_1_in_one_dump_and_2_in_the_other(tmp_path: Path) -> None:
     assert rows == [(1, 12), (2, 6)]
 
 
-def test_what_changes_between_dumps_is_an_event(tmp_path: Path) -> None:
+def test_change_between_dumps_is_event(tmp_path: Path) -> None:
     files = [
         dump(tmp_path / "a.smf", steps(range(0, 2))),
         dump(tmp_path / "b.smf", steps(range(2, 4), speed=4452)),
@@ -105,7 +105,7 @@ def test_what_changes_between_dumps_is_an_event(tmp_path: Path) -> None:
         ]
 
 
-def test_a_run_that_begins_between_dumps(tmp_path: Path) -> None:
+def test_run_starting_between_dumps(tmp_path: Path) -> None:
     files = [
         dump(tmp_path / "a.smf", steps(range(0, 3))),
         dump(tmp_path / "b.smf", steps(range(3, 6), run=1000.0)),
@@ -129,7 +129,7 @@ def test_several_systems_in_one_dump(tmp_path: Path) -> None:
     assert lake.check(made).faults == []
 
 
-def test_a_dump_of_nothing_that_is_decoded(tmp_path: Path) -> None:
+def test_dump_without_decoded_records(tmp_path: Path) -> None:
     path = dump(tmp_path / "a.smf", [other(30, 4, at) for at in range(5)])
     lake.add([path], tmp_path / "lake")
     with zlens.open(path) as files, zlens.open(tmp_path / "lake") as session:

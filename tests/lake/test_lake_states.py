@@ -25,7 +25,7 @@ def recording(path: Path) -> Path:
     return made.write(path, groups)
 
 
-def test_what_a_disk_is_was_told_the_day_before(tmp_path: Path) -> None:
+def test_device_type_of_previous_day_is_used(tmp_path: Path) -> None:
     lake.add([recording(tmp_path / "a")], tmp_path / "lake")
     options = Options(start=parse_time_spec("2026-03-03 12:00Z"), end=parse_time_spec("2026-03-04 12:00Z"))
     with zlens.open(tmp_path / "lake", options=options) as session:

@@ -13,7 +13,7 @@ from zlens.inputs.options import Options
 
 
 @pytest.mark.parametrize("every", [None, 180])
-def test_a_lake_tells_what_the_file_tells(tmp_path: Path, every: int | None) -> None:
+def test_lake_throughput_equals_file(tmp_path: Path, every: int | None) -> None:
     data = write(tmp_path / "a.data", piece(range(12)))
     lake.add([data], tmp_path / "lake")
     rows = [f"{end_us(k) / 1e6 - 60:.0f},{end_us(k) / 1e6:.0f},{60 + k},2" for k in range(12)]

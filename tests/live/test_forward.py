@@ -84,9 +84,7 @@ def kill_them(
     return running
 
 
-def test_killed_at_any_moment_a_file_arrives_as_it_is(
-    built: Path, programs: Programs, tmp_path: Path
-) -> None:
+def test_killed_forwarder_delivers_file_unchanged(built: Path, programs: Programs, tmp_path: Path) -> None:
     chance = random.Random(19)
     port, path, folder = free_port(), tmp_path / "day.smf", tmp_path / "in"
     path.touch()
@@ -122,7 +120,7 @@ def test_killed_at_any_moment_a_file_arrives_as_it_is(
 
 
 @pytest.mark.long
-def test_killed_at_any_moment_sets_arrive_once_and_what_is_missing_is_said(
+def test_killed_forwarder_delivers_sets_once_and_reports_gap(
     built: Path, programs: Programs, tmp_path: Path
 ) -> None:
     """A device does not wait: a set that was read but not yet on disk is lost, and the restart is a gap."""
@@ -163,7 +161,7 @@ def test_killed_at_any_moment_sets_arrive_once_and_what_is_missing_is_said(
 
 
 @pytest.mark.long
-def test_a_full_spool_drops_the_oldest_sets_and_says_how_many(
+def test_full_spool_drops_oldest_sets_and_counts_them(
     built: Path, programs: Programs, tmp_path: Path
 ) -> None:
     port, counter, folder = free_port(), tmp_path / "counter", tmp_path / "in"
@@ -206,7 +204,7 @@ def sets(capture: bytes, *, partial: bool = False) -> list[int]:
     return numbers
 
 
-def test_standard_input_is_sent_to_its_end(built: Path, programs: Programs, tmp_path: Path) -> None:
+def test_standard_input_is_sent_completely(built: Path, programs: Programs, tmp_path: Path) -> None:
     with Receiver(tmp_path / "in", port=0) as receiver:
         port = receiver.address[1]
         program = programs.start(
@@ -226,9 +224,7 @@ def test_standard_input_is_sent_to_its_end(built: Path, programs: Programs, tmp_
         ]
 
 
-def test_a_signal_ends_it_and_what_was_read_is_not_lost(
-    built: Path, programs: Programs, tmp_path: Path
-) -> None:
+def test_forwarder_keeps_data_after_signal(built: Path, programs: Programs, tmp_path: Path) -> None:
     path = tmp_path / "day.smf"
     path.write_bytes(b"a" * 2_000_000)
     spool = tmp_path / "spool"
@@ -308,7 +304,7 @@ def test_certificates_and_tokens_are_checked(
 
 
 @pytest.mark.long
-def test_the_program_for_linux_on_z_sends_the_same_bytes(tmp_path: Path, certificates: Path) -> None:
+def test_s390x_forwarder_sends_same_bytes(tmp_path: Path, certificates: Path) -> None:
     """Big-endian, with TLS of its own, on an emulated machine: `make forward-s390x` makes it."""
     program = ROOT / "target/s390x/s390x-unknown-linux-gnu/forward/zlens-forward"
     present = program.exists() and shutil.which("qemu-s390x-static") is not None
@@ -324,7 +320,7 @@ def test_the_program_for_linux_on_z_sends_the_same_bytes(tmp_path: Path, certifi
         assert (done.returncode, received(tmp_path / "in") == data) == (0, True), done.stderr
 
 
-def test_what_cannot_begin_says_why(built: Path, tmp_path: Path) -> None:
+def test_forwarder_rejects_invalid_arguments(built: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for arguments, status, said in (
         (["--help"], 0, ""),
@@ -346,7 +342,7 @@ def test_what_cannot_begin_says_why(built: Path, tmp_path: Path) -> None:
         assert done.stderr.count("\n") <= 1
 
 
-def test_the_document_has_the_help(built: Path) -> None:
+def test_forward_document_has_help(built: Path) -> None:
     text = (ROOT / "docs" / "forward-reference.md").read_text(encoding="utf-8")
     done = subprocess.run([built / "zlens-forward", "--help"], capture_output=True, text=True, check=True)
     assert done.stdout in text

@@ -30,13 +30,13 @@ def check(path: Path, ends: list[int], limits: RetentionLimits | None = None) ->
 
 
 @pytest.mark.long
-def test_monitor_data_many_intervals_at_a_time(demo_folder: Path) -> None:
+def test_monitor_data_by_many_intervals(demo_folder: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
     check(path, split_points(path, iterations(13, 31)))
 
 
 @pytest.mark.long
-def test_monitor_data_with_events_after_the_end_of_their_interval(demo_folder: Path) -> None:
+def test_live_equals_file_with_late_events(demo_folder: Path) -> None:
     """The simulator writes events of an interval behind its end; nothing is cut within frames."""
     path = demo_folder / "sim.monwrite"
     size = path.stat().st_size
@@ -65,7 +65,7 @@ def test_monitor_data_interval_by_interval(demo_folder: Path, name: str) -> None
 
 
 @pytest.mark.long
-def test_old_measures_and_records_are_forgotten(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expired_measures_and_records_are_removed(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Watcher, "_names", staticmethod(lambda _: ["load"]))
     path = demo_folder / "zldemo.monwrite"
     limits = RetentionLimits(raw=600.0, measures=1200.0, part=600.0)
@@ -87,7 +87,7 @@ def test_old_measures_and_records_are_forgotten(demo_folder: Path, monkeypatch: 
 
 
 @pytest.mark.long
-def test_a_window_of_what_is_kept_reads_its_hours_alone(demo_folder: Path) -> None:
+def test_window_of_retained_data_reads_only_its_hours(demo_folder: Path) -> None:
     """Rows of a window are those of the recording, and rows of long before it are not read."""
     recording = demo_folder / "zldemo.monwrite"
     window = Options(start=parse_time_spec("2010-03-09T09:25+01:00"))

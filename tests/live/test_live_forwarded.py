@@ -36,7 +36,7 @@ def deliver(receiver: Receiver, data: bytes, at: int, until: int) -> None:
 
 
 @pytest.mark.long
-def test_measures_are_those_of_the_file(demo_folder: Path, tmp_path: Path) -> None:
+def test_measures_are_those_of_file(demo_folder: Path, tmp_path: Path) -> None:
     file = demo_folder / "zldemo.monwrite"
     data = file.read_bytes()
     records = 1 + -(-len(data) // SIZE)
@@ -58,7 +58,7 @@ def test_measures_are_those_of_the_file(demo_folder: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.long
-def test_received_files_go_once_their_intervals_are_closed(demo_folder: Path, tmp_path: Path) -> None:
+def test_received_files_are_removed_after_close(demo_folder: Path, tmp_path: Path) -> None:
     file = demo_folder / "zldemo.monwrite"
     cut = split_points(file, 1)[30]
     data = file.read_bytes()
@@ -101,7 +101,7 @@ def test_options_of_received_files(tmp_path: Path, capsys: pytest.CaptureFixture
         assert says in capsys.readouterr().err
 
 
-def test_a_gap_is_a_problem(demo_folder: Path, tmp_path: Path) -> None:
+def test_gap_is_problem(demo_folder: Path, tmp_path: Path) -> None:
     data = (demo_folder / "zldemo.monwrite").read_bytes()
     with Receiver(tmp_path / "received", port=0) as receiver:
         live = Watcher([ForwarderFeeds(receiver)], lake=None, findings=False)

@@ -56,7 +56,7 @@ def monitor_feeds(folder: Path) -> list[tuple[Path, list[int]]]:
 
 @pytest.mark.parametrize("given", [smf_feeds, two_writers, monitor_feeds])
 @pytest.mark.parametrize("restarted", [False, True])
-def test_systems_of_one_name_stay_apart(
+def test_live_systems_of_same_name_are_separate(
     given: Callable[[Path], list[tuple[Path, list[int]]]], restarted: bool, tmp_path: Path
 ) -> None:
     feeds = given(tmp_path)

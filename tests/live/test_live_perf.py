@@ -50,19 +50,19 @@ def printed(form: str, intervals: range) -> str:
     return "".join(lines)
 
 
-def pieces(path: Path, size: int) -> list[int]:
+def chunk_ends(path: Path, size: int) -> list[int]:
     end = path.stat().st_size
     return [*range(size, end, size), end]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("form", iterations.quick_subset(1, FORMS))
-def test_a_file_gives_the_intervals_of_the_whole_file(form: str, tmp_path: Path) -> None:
+def test_live_perf_equals_file(form: str, tmp_path: Path) -> None:
     path = tmp_path / "counts.txt"
     path.write_text(STARTED + printed(form, range(12)))
     # Pieces end anywhere within lines, and every cut begins a part.
     live = Watcher(
-        [Pieces(path, pieces(path, path.stat().st_size // 5))],
+        [Pieces(path, chunk_ends(path, path.stat().st_size // 5))],
         lake=str(tmp_path / "lake"),
         limits=RetentionLimits(part=1e-6),
         findings=False,
@@ -106,7 +106,7 @@ def of_pipe(text: str, folder: Path, options: Options) -> list[tuple[object, ...
 
 
 @pytest.mark.parametrize("form", iterations.quick_subset(1, reversed(FORMS)))
-def test_what_a_pipe_gives_is_of_this_machine_and_of_now(form: str, tmp_path: Path) -> None:
+def test_perf_pipe_has_local_host_and_current_time(form: str, tmp_path: Path) -> None:
     before = dt.datetime.now(dt.UTC)
     options = Options(tz=dt.UTC)
     rows = of_pipe(printed(form, range(3)), tmp_path / "lake", options)
@@ -123,7 +123,7 @@ def test_what_a_pipe_gives_is_of_this_machine_and_of_now(form: str, tmp_path: Pa
     assert {round(float(str(seconds)), 6) for _, _, seconds, *_ in again} == {1.000123}
 
 
-def test_what_a_stream_says_itself_is_not_added(tmp_path: Path) -> None:
+def test_perf_header_is_added_only_if_missing(tmp_path: Path) -> None:
     path = tmp_path / "tail"
     path.write_text("# host LNX1\n" + STARTED + printed("csv", range(2)))
     assert FORM.missing_header(str(path), 0, "standard input", Options()) == b""
@@ -137,20 +137,20 @@ def test_what_a_stream_says_itself_is_not_added(tmp_path: Path) -> None:
     assert FORM.missing_header(str(path), 0, str(path), Options()) == b"# host unknown-tail\n"
 
 
-def test_counts_of_a_whole_run_have_no_intervals(tmp_path: Path) -> None:
+def test_run_totals_are_rejected_as_stream(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
     path.write_text("123456,,CPU_CYCLES,999000000,100.00,,\n" * 400)
-    live = Watcher([Pieces(path, pieces(path, 4000))], findings=False)
+    live = Watcher([Pieces(path, chunk_ends(path, 4000))], findings=False)
     with pytest.raises(InputError, match="this stream cannot be followed") as error:
         play(live)
     live.close()
     assert "perf stat -I" in str(error.value)
 
 
-def test_damaged_lines_are_told_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_damaged_perf_lines_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     path.write_text(STARTED + printed("csv", range(4)) + "what is this\n" + printed("csv", range(4, 8)))
-    live = Watcher([Pieces(path, pieces(path, 700))], findings=False)
+    live = Watcher([Pieces(path, chunk_ends(path, 700))], findings=False)
     problems = [problem.detail for step in play(live) for problem in step.problems]
     with live.session() as shown:
         assert shown.sql("SELECT count(DISTINCT interval_end) FROM cpumf").rows == [(8,)]

@@ -54,7 +54,7 @@ def same(recording: Path, into: object, live: Watcher | None = None) -> None:
                 assert differences(recorded, shown) == []
 
 
-def test_killed_at_any_moment(tmp_path: Path, recording: Path) -> None:
+def test_killed_live_run_resumes(tmp_path: Path, recording: Path) -> None:
     data = recording.read_bytes()
     source, into = tmp_path / "growing.monwrite", tmp_path / "lake"
     chance = random.Random(19)
@@ -86,9 +86,7 @@ def test_killed_at_any_moment(tmp_path: Path, recording: Path) -> None:
 
 
 @pytest.mark.long
-def test_steps_do_not_wait_for_the_lake(
-    tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_steps_do_not_wait_for_lake(tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals are closed while the parts before them are imported, in their order."""
     go, add, imported = threading.Event(), lake.add, []
 
@@ -118,7 +116,7 @@ def test_steps_do_not_wait_for_the_lake(
 
 
 @pytest.mark.long
-def test_what_cannot_be_imported_is_told_and_tried_again(
+def test_failed_import_is_reported_and_retried(
     tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add, failures = lake.add, [LakeError("the disk is full")]
@@ -141,7 +139,7 @@ def test_what_cannot_be_imported_is_told_and_tried_again(
 
 
 @pytest.mark.long
-def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, recording: Path) -> None:
+def test_live_lake_resumes_after_restart(tmp_path: Path, recording: Path) -> None:
     cuts = split_points(recording, iterations(7, 6))
     into = str(tmp_path / "lake")
     seen = len(cuts) // 2 + 1

@@ -32,9 +32,7 @@ def reopened(session: Session, folder: Path) -> Session:
 
 
 @pytest.mark.parametrize("name", quick_subset(1, ["zldemo.monwrite", "zlzos.smf"]))
-def test_measures_records_and_systems_are_those_of_the_session(
-    demo_folder: Path, tmp_path: Path, name: str
-) -> None:
+def test_transferred_session_equals_original(demo_folder: Path, tmp_path: Path, name: str) -> None:
     path = demo_folder / name
     live = Watcher([Pieces(path, [path.stat().st_size])], findings=False)
     play(live)
@@ -47,7 +45,7 @@ def test_measures_records_and_systems_are_those_of_the_session(
     live.close()
 
 
-def test_a_part_that_has_grown_ends_where_it_ended(demo_folder: Path, tmp_path: Path) -> None:
+def test_transferred_part_ignores_growth(demo_folder: Path, tmp_path: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
     live = Watcher([Pieces(path, split_points(path, 4)[:5])], findings=False)
     query = "SELECT count(*), max(tod) FROM d0r2"
@@ -64,7 +62,7 @@ def test_a_part_that_has_grown_ends_where_it_ended(demo_folder: Path, tmp_path: 
     live.close()
 
 
-def test_a_part_that_is_gone_says_so(demo_folder: Path, tmp_path: Path) -> None:
+def test_removed_part_is_error(demo_folder: Path, tmp_path: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
     live = Watcher([Pieces(path, split_points(path, 4)[:5])], findings=False)
     for _ in range(3):
@@ -76,7 +74,7 @@ def test_a_part_that_is_gone_says_so(demo_folder: Path, tmp_path: Path) -> None:
     live.close()
 
 
-def test_a_window_of_a_session(demo_folder: Path, tmp_path: Path) -> None:
+def test_window_of_session(demo_folder: Path, tmp_path: Path) -> None:
     """Of measures only the rows that selected times need are fetched."""
     path = demo_folder / "zldemo.monwrite"
     live = Watcher([Pieces(path, split_points(path, 1)[30:31])], findings=False)

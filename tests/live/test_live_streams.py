@@ -23,7 +23,7 @@ def played(path: Path, ends: Iterable[int]) -> tuple[Watcher, list[WatchStep]]:
     return live, play(live)
 
 
-def test_intervals_that_come_again_are_shown_once(tmp_path: Path, recording: Path) -> None:
+def test_repeated_stream_intervals_are_shown_once(tmp_path: Path, recording: Path) -> None:
     data, cuts = recording.read_bytes(), split_points(recording, 1)
     path = tmp_path / "again"
     # Ten intervals, the last five of them again, and the rest.
@@ -35,7 +35,7 @@ def test_intervals_that_come_again_are_shown_once(tmp_path: Path, recording: Pat
 
 
 @pytest.mark.long
-def test_a_source_that_stops_and_goes_on_has_a_gap(tmp_path: Path, recording: Path) -> None:
+def test_interrupted_stream_has_gap(tmp_path: Path, recording: Path) -> None:
     data, cuts = recording.read_bytes(), split_points(recording, 1)
     path = tmp_path / "gap"
     path.write_bytes(data[: cuts[10]] + data[cuts[20] :])
@@ -47,7 +47,7 @@ def test_a_source_that_stops_and_goes_on_has_a_gap(tmp_path: Path, recording: Pa
     live.close()
 
 
-def test_a_damaged_stretch_is_told_and_the_rest_is_read(tmp_path: Path, recording: Path) -> None:
+def test_damaged_stream_part_is_reported(tmp_path: Path, recording: Path) -> None:
     data, cuts = bytearray(recording.read_bytes()), split_points(recording, 1)
     data[cuts[20] + 4096 : cuts[20] + 12288] = b"\xff" * 8192
     path = tmp_path / "damaged"
@@ -59,7 +59,7 @@ def test_a_damaged_stretch_is_told_and_the_rest_is_read(tmp_path: Path, recordin
     live.close()
 
 
-def test_another_system_in_the_same_stream_is_a_system_of_its_own(tmp_path: Path, demo_folder: Path) -> None:
+def test_stream_with_second_system(tmp_path: Path, demo_folder: Path) -> None:
     """As after an IPL of another system: the recordings of two follow each other."""
     one, other = demo_folder / "zldemo.monwrite", demo_folder / "sim.monwrite"
     end = split_points(one, 1)[10]
@@ -73,7 +73,7 @@ def test_another_system_in_the_same_stream_is_a_system_of_its_own(tmp_path: Path
     live.close()
 
 
-def test_a_capture_of_the_live_stream_is_followed(tmp_path: Path, recording: Path) -> None:
+def test_capture_of_live_stream_is_followed(tmp_path: Path, recording: Path) -> None:
     """The form of /dev/monreader: 12 bytes of control element, then exactly the data (Linux, monreader)."""
     data, cuts = recording.read_bytes(), split_points(recording, 1)
     capture, sizes = bytearray(), []
@@ -102,7 +102,7 @@ def test_a_capture_of_the_live_stream_is_followed(tmp_path: Path, recording: Pat
     live.close()
 
 
-def test_the_state_of_the_lake_names_what_it_does_not_know(tmp_path: Path) -> None:
+def test_invalid_spool_state_is_rejected(tmp_path: Path) -> None:
     from zlens.errors import LakeError
     from zlens.live.spool import Spool
 

@@ -36,7 +36,7 @@ def contents(receiver: Receiver, name: str = "lnx1") -> list[bytes]:
     return [path.read_bytes() for path in source.files] if source else []
 
 
-def test_records_arrive_in_a_file_and_are_acknowledged(receiver: Receiver) -> None:
+def test_received_records_are_stored_and_acknowledged(receiver: Receiver) -> None:
     peer = Peer(receiver)
     assert peer.greet() == Frame(FrameKind.WELCOME, 0)
     for number, data in enumerate([b"ab", b"c", b"def"]):
@@ -49,7 +49,7 @@ def test_records_arrive_in_a_file_and_are_acknowledged(receiver: Receiver) -> No
     assert receiver.wait(5)
 
 
-def test_a_forwarder_that_returns_goes_on_where_it_was(receiver: Receiver) -> None:
+def test_returning_forwarder_resumes(receiver: Receiver) -> None:
     first = Peer(receiver)
     first.greet()
     first.send(FrameKind.DATA, 0, b"ab")
@@ -65,7 +65,7 @@ def test_a_forwarder_that_returns_goes_on_where_it_was(receiver: Receiver) -> No
     assert contents(receiver) == [b"abhalf of a frame!"]
 
 
-def test_the_new_connection_wins(receiver: Receiver) -> None:
+def test_new_connection_replaces_old_one(receiver: Receiver) -> None:
     old = Peer(receiver)
     old.greet()
     new = Peer(receiver)
@@ -76,7 +76,7 @@ def test_the_new_connection_wins(receiver: Receiver) -> None:
         old.read()
 
 
-def test_a_restart_cuts_off_what_was_not_acknowledged(tmp_path: Path) -> None:
+def test_restart_truncates_unacknowledged_data(tmp_path: Path) -> None:
     with Receiver(tmp_path, port=0) as receiver:
         peer = Peer(receiver)
         peer.greet()
@@ -95,7 +95,7 @@ def test_a_restart_cuts_off_what_was_not_acknowledged(tmp_path: Path) -> None:
         assert contents(receiver) == [b"durable!"]
 
 
-def test_a_file_that_was_removed_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_removed_file_is_not_continued(tmp_path: Path) -> None:
     with Receiver(tmp_path, port=0) as receiver:
         peer = Peer(receiver)
         peer.greet()
@@ -110,7 +110,7 @@ def test_a_file_that_was_removed_is_not_gone_on_with(tmp_path: Path) -> None:
         assert (new.name > path.name, new.read_bytes()) == (True, b"next")
 
 
-def test_gaps_are_listed_with_their_place(receiver: Receiver) -> None:
+def test_gaps_are_listed_with_position(receiver: Receiver) -> None:
     peer = Peer(receiver)
     peer.greet()
     peer.send(FrameKind.DATA, 0, b"one", END_OF_SET)
@@ -127,7 +127,7 @@ def test_gaps_are_listed_with_their_place(receiver: Receiver) -> None:
 
 
 @pytest.mark.parametrize(("kind", "flags"), [("monreader", 0), ("file", END_OF_SET)])
-def test_a_gap_inside_of_data_begins_a_new_file(receiver: Receiver, kind: str, flags: int) -> None:
+def test_gap_within_data_starts_new_file(receiver: Receiver, kind: str, flags: int) -> None:
     peer = Peer(receiver)
     peer.greet(kind=kind)
     peer.send(FrameKind.DATA, 0, b"cut", flags)
@@ -136,7 +136,7 @@ def test_a_gap_inside_of_data_begins_a_new_file(receiver: Receiver, kind: str, f
     assert contents(receiver) == [b"cut", b"whole"]
 
 
-def test_what_is_durable_is_read_once(tmp_path: Path) -> None:
+def test_durable_data_is_read_once(tmp_path: Path) -> None:
     with Receiver(tmp_path, port=0, limits=ReceiverLimits(rotate_bytes=4)) as receiver:
         peer = Peer(receiver)
         peer.greet()
@@ -158,7 +158,7 @@ def test_what_is_durable_is_read_once(tmp_path: Path) -> None:
         assert source.read(ReadPosition(), 10)[0] == b"ghij"
 
 
-def test_captures_end_behind_a_set(tmp_path: Path) -> None:
+def test_capture_files_end_after_set(tmp_path: Path) -> None:
     with Receiver(tmp_path, port=0, limits=ReceiverLimits(rotate_bytes=4)) as receiver:
         peer = Peer(receiver)
         peer.greet()
@@ -170,7 +170,7 @@ def test_captures_end_behind_a_set(tmp_path: Path) -> None:
         assert contents(receiver) == [b"abcdef", b"ghij"]
 
 
-def test_files_are_the_forwarders(receiver: Receiver) -> None:
+def test_received_files_equal_forwarded_files(receiver: Receiver) -> None:
     peer = Peer(receiver)
     peer.greet(kind="file")
     peer.send(FrameKind.BEGIN, 0, protocol.encode_fields({"file": "../../day one.smf"}))
@@ -185,7 +185,7 @@ def test_files_are_the_forwarders(receiver: Receiver) -> None:
     assert source.durable.ended
 
 
-def test_each_spool_has_numbers_of_its_own(receiver: Receiver) -> None:
+def test_spools_have_separate_sequence_numbers(receiver: Receiver) -> None:
     other = STREAM[::-1]
     for stream, following, data in ((STREAM, 0, b"a"), (other, 0, b"b"), (STREAM, 1, b"c")):
         peer = Peer(receiver)
@@ -206,21 +206,21 @@ def test_each_spool_has_numbers_of_its_own(receiver: Receiver) -> None:
         ({"stream": "short"}, "stream"),
     ],
 )
-def test_who_is_not_understood_is_refused(receiver: Receiver, fields: dict[str, str], reason: str) -> None:
+def test_invalid_hello_is_refused(receiver: Receiver, fields: dict[str, str], reason: str) -> None:
     answer = Peer(receiver).greet(**fields)
     assert answer.kind is FrameKind.REFUSED
     assert reason in answer.fields["reason"]
     assert not any((receiver.folder / "lnx1").glob("0*"))
 
 
-def test_a_token_is_asked_for(tmp_path: Path) -> None:
+def test_receiver_requires_token(tmp_path: Path) -> None:
     with Receiver(tmp_path, port=0, access=AccessPolicy(token="secret")) as receiver:
         assert Peer(receiver).greet().kind is FrameKind.REFUSED
         assert Peer(receiver).greet(token="secret2").kind is FrameKind.REFUSED
         assert Peer(receiver).greet(token="secret").kind is FrameKind.WELCOME
 
 
-def test_a_check_leaves_nothing(receiver: Receiver) -> None:
+def test_receiver_check_leaves_no_file(receiver: Receiver) -> None:
     assert Peer(receiver).greet(check="yes").kind is FrameKind.WELCOME
     assert receiver.sources() == []
 
@@ -237,7 +237,7 @@ def test_a_check_leaves_nothing(receiver: Receiver) -> None:
         [Frame(FrameKind.GAP, 0, b"a\n" * 100)],
     ],
 )
-def test_what_is_no_next_record_ends_the_connection(receiver: Receiver, frames: list[Frame]) -> None:
+def test_out_of_sequence_frame_ends_connection(receiver: Receiver, frames: list[Frame]) -> None:
     peer = Peer(receiver)
     peer.greet()
     for frame in frames:
@@ -247,7 +247,7 @@ def test_what_is_no_next_record_ends_the_connection(receiver: Receiver, frames: 
     assert peer.greet() == Frame(FrameKind.WELCOME, 0)
 
 
-def test_frames_that_are_too_long_are_not_read(receiver: Receiver) -> None:
+def test_oversized_frames_are_rejected(receiver: Receiver) -> None:
     peer = Peer(receiver)
     # Before it is known who speaks, only a greeting's length.
     peer.socket.sendall(Frame(FrameKind.HELLO, 0, b"a" * (protocol.MOST_TEXT + 1)).encode())
@@ -262,7 +262,7 @@ def test_frames_that_are_too_long_are_not_read(receiver: Receiver) -> None:
 
 @settings(max_examples=iterations(200, 10), deadline=None)
 @given(noise=st.binary(max_size=300), greeted=st.booleans())
-def test_any_bytes_leave_the_receiver_at_work(
+def test_receiver_survives_any_bytes(
     tmp_path_factory: pytest.TempPathFactory, noise: bytes, greeted: bool
 ) -> None:
     with Receiver(tmp_path_factory.mktemp("in"), port=0) as receiver:
@@ -275,7 +275,7 @@ def test_any_bytes_leave_the_receiver_at_work(
         assert Peer(receiver).greet() == Frame(FrameKind.WELCOME, 0)
 
 
-def test_a_silent_peer_is_left(tmp_path: Path) -> None:
+def test_silent_peer_is_disconnected(tmp_path: Path) -> None:
     events: list[str] = []
     limits = ReceiverLimits(handshake_s=0.1, idle_s=0.1)
     with Receiver(
@@ -293,7 +293,7 @@ def test_a_silent_peer_is_left(tmp_path: Path) -> None:
         assert contents(receiver) == []
 
 
-def test_only_so_many_connections(tmp_path: Path) -> None:
+def test_connections_are_limited(tmp_path: Path) -> None:
     with Receiver(tmp_path, port=0, limits=ReceiverLimits(connections=2, sources=1)) as receiver:
         peers = [Peer(receiver), Peer(receiver)]
         assert peers[0].greet().kind is FrameKind.WELCOME
@@ -302,9 +302,7 @@ def test_only_so_many_connections(tmp_path: Path) -> None:
         assert "limit" in peers[1].greet(name="lnx2").fields["reason"]
 
 
-def test_a_disk_that_cannot_be_written_keeps_what_was_durable(
-    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_write_error_keeps_durable_data(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     peer = Peer(receiver)
     peer.greet()
     peer.deliver(0, b"durable")
@@ -323,7 +321,7 @@ def test_a_disk_that_cannot_be_written_keeps_what_was_durable(
     assert contents(receiver) == [b"durable!"]
 
 
-def test_a_folder_that_was_removed_is_made_again(receiver: Receiver) -> None:
+def test_removed_folder_is_created_again(receiver: Receiver) -> None:
     peer = Peer(receiver)
     peer.greet()
     peer.deliver(0, b"removed")
@@ -336,7 +334,7 @@ def test_a_folder_that_was_removed_is_made_again(receiver: Receiver) -> None:
     assert contents(receiver) == [b"more"]
 
 
-def test_others_are_only_let_in_by_tls_and_a_secret(tmp_path: Path) -> None:
+def test_remote_peers_need_tls_and_secret(tmp_path: Path) -> None:
     for access in (
         AccessPolicy(),
         AccessPolicy(token="secret"),
@@ -350,7 +348,7 @@ def test_others_are_only_let_in_by_tls_and_a_secret(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("state", ["", "{", "[]", '{"streams": {"a": "b"}}', '{"color": 1}'])
-def test_a_state_that_cannot_be_read_is_said(tmp_path: Path, state: str) -> None:
+def test_invalid_receiver_state_is_rejected(tmp_path: Path, state: str) -> None:
     (tmp_path / "lnx1").mkdir()
     (tmp_path / "lnx1" / STATE).write_text(state)
     with pytest.raises(ReceiverError, match="state of a received source") as error:
@@ -358,7 +356,7 @@ def test_a_state_that_cannot_be_read_is_said(tmp_path: Path, state: str) -> None
     assert error.value.file == str(tmp_path / "lnx1" / STATE)
 
 
-def test_a_lost_state_overwrites_nothing(tmp_path: Path) -> None:
+def test_lost_receiver_state_overwrites_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "lnx1"
     folder.mkdir()
     (folder / "00000007-20261125T021500Z.monreader").write_bytes(b"old")
@@ -369,7 +367,7 @@ def test_a_lost_state_overwrites_nothing(tmp_path: Path) -> None:
         assert contents(receiver) == [b"old", b"new"]
 
 
-def test_one_receiver_writes_to_a_folder(receiver: Receiver) -> None:
+def test_one_receiver_writes_to_folder(receiver: Receiver) -> None:
     with pytest.raises(ReceiverError, match="another receiver"):
         Receiver(receiver.folder, port=0).start()
     with pytest.raises(ReceiverError, match="cannot listen"):
@@ -377,7 +375,7 @@ def test_one_receiver_writes_to_a_folder(receiver: Receiver) -> None:
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason=tools.reason("openssl"))
-def test_forwarders_show_their_certificates(tmp_path: Path) -> None:
+def test_forwarder_certificates_are_required(tmp_path: Path) -> None:
     for name in ("ca", "other"):
         request = f"-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={name} -keyout {name}.key -out {name}.pem"
         _openssl(tmp_path, "req", *request.split())
@@ -405,7 +403,7 @@ def _openssl(folder: Path, *arguments: str) -> None:
     subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
 
-def test_the_state_is_for_people_too(receiver: Receiver) -> None:
+def test_receiver_state_is_readable(receiver: Receiver) -> None:
     peer = Peer(receiver)
     peer.greet()
     peer.deliver(0, b"abc")
@@ -431,12 +429,12 @@ def several(receiver: Receiver) -> ReceivedFiles:
     return source
 
 
-def test_nothing_is_removed_unless_it_is_asked_for(several: ReceivedFiles) -> None:
+def test_files_are_retained_without_policy(several: ReceivedFiles) -> None:
     assert several.forget(ReadPosition(several.files[-1].name, 100), RetentionPolicy()) == []
     assert len(several.files) == 5
 
 
-def test_old_files_are_removed_up_to_where_somebody_reads(several: ReceivedFiles) -> None:
+def test_old_files_are_removed_up_to_read_position(several: ReceivedFiles) -> None:
     files = several.files
     for path in files[:3]:
         os.utime(path, (0, 0))
@@ -452,7 +450,7 @@ def test_old_files_are_removed_up_to_where_somebody_reads(several: ReceivedFiles
     )
 
 
-def test_the_oldest_files_beyond_a_size_are_removed(several: ReceivedFiles) -> None:
+def test_oldest_files_beyond_size_are_removed(several: ReceivedFiles) -> None:
     files = several.files
     end = ReadPosition(files[-1].name, 100)
     assert several.forget(end, RetentionPolicy(bytes=500)) == []
@@ -463,7 +461,7 @@ def test_the_oldest_files_beyond_a_size_are_removed(several: ReceivedFiles) -> N
     assert several.files == files[-1:]
 
 
-def test_a_receiver_goes_on_after_files_were_removed(receiver: Receiver, several: ReceivedFiles) -> None:
+def test_receiver_continues_after_removal(receiver: Receiver, several: ReceivedFiles) -> None:
     several.forget(ReadPosition(several.files[-1].name, 100), RetentionPolicy(bytes=0))
     peer = Peer(receiver)
     assert peer.greet(kind="file").sequence == 10

@@ -68,14 +68,14 @@ def path(request: pytest.FixtureRequest, demo_folder: Path) -> Path:
     return named if named.is_absolute() else demo_folder / named
 
 
-def test_a_system_is_as_busy_as_its_processors(path: Path) -> None:
+def test_system_busy_equals_processors(path: Path) -> None:
     found = rows(path, LOAD)
     assert found
     for processors, load in found:
         assert load == pytest.approx(processors)
 
 
-def test_a_machine_is_its_partitions_and_what_manages_them(path: Path) -> None:
+def test_machine_time_is_partitions_plus_management(path: Path) -> None:
     found = rows(path, MACHINE)
     assert found
     for total, without_management, effective, of_machine in found:
@@ -84,7 +84,7 @@ def test_a_machine_is_its_partitions_and_what_manages_them(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [demo.SMF_NAME, demo.RMF_NAME])
-def test_a_partition_is_as_busy_as_its_processors(demo_folder: Path, name: str) -> None:
+def test_partition_busy_equals_processors(demo_folder: Path, name: str) -> None:
     found = rows(demo_folder / name, PARTITION)
     assert found
     for processors, partition in found:
@@ -92,7 +92,7 @@ def test_a_partition_is_as_busy_as_its_processors(demo_folder: Path, name: str) 
 
 
 @pytest.mark.parametrize(("name", "all_told"), [(demo.MONWRITE_NAME, False), (demo.SIM_NAME, True)])
-def test_guests_use_what_the_system_gave_to_users(demo_folder: Path, name: str, all_told: bool) -> None:
+def test_guest_time_equals_user_time(demo_folder: Path, name: str, all_told: bool) -> None:
     found = rows(demo_folder / name, GUESTS)
     assert found
     for guests, users in found:

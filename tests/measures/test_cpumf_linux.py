@@ -48,7 +48,7 @@ def of_linux(path: Path, text: str, options: Options | None = None) -> dict[str,
 
 
 @pytest.mark.parametrize("generation", generations.names())
-def test_the_same_counts_are_the_same_metrics(tmp_path: Path, generation: str) -> None:
+def test_linux_counts_give_same_metrics(tmp_path: Path, generation: str) -> None:
     (expected,) = values(opened([row(counts(generation), generation=generation)]), METRICS)
     found = of_linux(tmp_path / "counts.csv", printed(generation, named=True))
     assert found.pop("generation_by").startswith("names of counters")
@@ -62,7 +62,7 @@ def test_the_same_counts_are_the_same_metrics(tmp_path: Path, generation: str) -
     assert (found["workload_hint"] is not None) == (expected["workload_hint"] is not None)
 
 
-def test_numbers_need_the_machine(tmp_path: Path) -> None:
+def test_numbers_need_machine(tmp_path: Path) -> None:
     (expected,) = values(opened([row(counts("z13"), generation="z13")]), METRICS)
     alone = of_linux(tmp_path / "counts.csv", printed("z13", named=False))
     assert alone["generation"] is None
@@ -76,7 +76,7 @@ def test_numbers_need_the_machine(tmp_path: Path) -> None:
     assert found == pytest.approx(expected)
 
 
-def test_what_the_user_allows(tmp_path: Path) -> None:
+def test_linux_unverified_formulas_need_permission(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     assert of_linux(path, printed("z15", named=True))["rni"] is None
     allowed = of_linux(path, printed("z15", named=True), Options(allow_unverified=True))
@@ -93,7 +93,7 @@ def test_what_the_user_allows(tmp_path: Path) -> None:
     assert either["l4lp"] is not None
 
 
-def test_what_all_possible_machines_compute_alike_is_given(tmp_path: Path) -> None:
+def test_common_formulas_of_possible_machines_are_used(tmp_path: Path) -> None:
     """The names of the TLB counters fit z14 to z17, which compute cycles per miss alike."""
     counters = cpumf.generation("z17").counters
     numbers = [
@@ -116,7 +116,7 @@ def test_what_all_possible_machines_compute_alike_is_given(tmp_path: Path) -> No
     )
 
 
-def test_how_many_processors_a_sum_is_of_is_not_known(tmp_path: Path) -> None:
+def test_processor_count_of_summed_counters_is_unknown(tmp_path: Path) -> None:
     path = _written(tmp_path / "all.csv", printed("z13", named=True))
     with zlens.open(path) as session:
         assert session.sql("SELECT processors, cycles FROM cpumf_type").rows == [(None, 4_000_000_000)]
@@ -125,7 +125,7 @@ def test_how_many_processors_a_sum_is_of_is_not_known(tmp_path: Path) -> None:
         assert session.sql("SELECT processors, cycles FROM cpumf_type").rows == [(3, 12_000)]
 
 
-def test_scaled_counts_need_not_fit_each_other(tmp_path: Path) -> None:
+def test_scaled_counts_are_not_withheld(tmp_path: Path) -> None:
     """More in problem state than in all: a contradiction, unless the counters took turns."""
     path = tmp_path / "counts.csv"
     lines = "4000000,,cycles,60,{part},,\n2000000,,instructions,60,{part},,\n"

@@ -80,7 +80,7 @@ def measured(session: Session, columns: str = COLUMNS) -> list[tuple[Any, ...]]:
     return session.sql(f"SELECT {columns} FROM cpumf ORDER BY interval_end, cpu_id").rows
 
 
-def test_counters_of_monitor_data_are_measured_as_those_of_smf_are(tmp_path: Path) -> None:
+def test_monitor_counters_equal_smf_counters(tmp_path: Path) -> None:
     twice = {name: 2 * value for name, value in MINUTE.items()}
     # What nothing was counted of is zero.
     others = {f"E{number}": 0 for number in range(128, 256)} | {f"C{number}": 0 for number in range(64, 80)}
@@ -99,7 +99,7 @@ def test_counters_of_monitor_data_are_measured_as_those_of_smf_are(tmp_path: Pat
         assert [p for p in session.all_problems() if p.kind == "section"] == []
 
 
-def test_a_version_of_counters_that_changes_is_evidence(tmp_path: Path) -> None:
+def test_counter_version_change_is_reset_evidence(tmp_path: Path) -> None:
     groups = [made.configuration(made.START_US, config())]
     for number, csvn in enumerate((5, 5, 4, 4)):
         end = made.START_US + number * made.MINUTE_US
@@ -116,7 +116,7 @@ def test_a_version_of_counters_that_changes_is_evidence(tmp_path: Path) -> None:
         assert events == [("prcmfc_zlcsvn changed",)]
 
 
-def test_counters_that_contradict_each_other_are_withheld(tmp_path: Path) -> None:
+def test_contradicting_monitor_counters_are_withheld(tmp_path: Path) -> None:
     wrong = {**MINUTE, "P32": 2 * MINUTE["B0"]}
     with zlens.open([file(tmp_path / "a.mon", (wrong,))]) as session:
         assert measured(session) == []
@@ -125,7 +125,7 @@ def test_counters_that_contradict_each_other_are_withheld(tmp_path: Path) -> Non
         assert any("more cycles in problem state than in total" in detail for detail in details)
 
 
-def test_what_the_core_counted_is_asked_of_its_first_thread(tmp_path: Path) -> None:
+def test_core_counters_are_read_from_first_thread(tmp_path: Path) -> None:
     groups = [made.configuration(made.START_US, config())]
     for number in range(3):
         end = made.START_US + number * made.MINUTE_US
@@ -149,7 +149,7 @@ def test_what_the_core_counted_is_asked_of_its_first_thread(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["cpumflog", "$CPUMFLG"])
-def test_the_report_is_the_same_wherever_the_fields_stand(
+def test_cpumf_report_does_not_depend_on_offsets(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with zlens.open([file(tmp_path / "sim.mon", (MINUTE, MINUTE))]) as session:

@@ -26,7 +26,7 @@ COLUMNS = (
 BASIC = {"B0": 6e9, "B1": 3e9, "B2": 1e7, "B3": 4e7, "B4": 2e7, "B5": 6e7, "P32": 1e9, "P33": 3e8}
 
 
-def told(*rows: tuple[float, float, str, str, str | None, float | None]) -> FakeSource:
+def other_records(*rows: tuple[float, float, str, str, str | None, float | None]) -> FakeSource:
     """What RMF tells: end and length in minutes, processor, type, priority and parked share of each row."""
     ends = sorted({(at, length) for at, length, *_ in rows})
     info = system("SYSA", known=[Interval(_us(at), length * 60) for at, length in ends])
@@ -57,17 +57,17 @@ def placed(session: Session) -> list[tuple[Any, ...]]:
     return [tuple(each.values()) for each in found]
 
 
-def test_intervals_that_do_not_end_together_are_joined_by_overlap() -> None:
+def test_polarity_joins_intervals_by_overlap() -> None:
     """Quarters of an hour of RMF, ten minutes of counters: parked 0 in the one, 60 % in the other."""
-    other = told((15, 15, "0", "CP", "LOW", 0.0), (30, 15, "0", "CP", "LOW", 60.0))
+    other = other_records((15, 15, "0", "CP", "LOW", 0.0), (30, 15, "0", "CP", "LOW", 60.0))
     session = opened(counted(10, 20, 30), others=[other])
     # The second ten minutes lie half in each; a hundredth is left out at both ends.
     assert placed(session) == [("Vl", 0.0, "CP"), ("Vl", pytest.approx(30), "CP"), ("Vl", 60.0, "CP")]
 
 
-def test_several_records_in_one_interval_of_the_counters() -> None:
+def test_several_records_in_counter_interval() -> None:
     rows = [(minute, 2, "0", "CP", "MED", 10.0 * minute) for minute in (2, 4, 6, 8, 10)]
-    session = opened(counted(10), others=[told(*rows)])
+    session = opened(counted(10), others=[other_records(*rows)])
     [(polarity, parked, _)] = placed(session)
     # 60 is the mean of 20 to 100; what is left out at the ends weighs 1.8 minutes of 2.
     shares = [(1.9, 20), (2, 40), (2, 60), (2, 80), (1.9, 100)]
@@ -75,34 +75,37 @@ def test_several_records_in_one_interval_of_the_counters() -> None:
     assert parked == pytest.approx(sum(w * v for w, v in shares) / sum(w for w, _ in shares))
 
 
-def test_a_polarity_that_changed_within_the_interval_is_none() -> None:
-    other = told((15, 15, "0", "CP", "HIGH", 0.0), (30, 15, "0", "CP", "MED", 0.0))
+def test_changed_polarity_is_null() -> None:
+    other = other_records((15, 15, "0", "CP", "HIGH", 0.0), (30, 15, "0", "CP", "MED", 0.0))
     assert [row[0] for row in placed(opened(counted(10, 20, 30), others=[other]))] == ["Vh", None, "Vm"]
 
 
-def test_stamps_a_little_apart_are_the_same_end() -> None:
+def test_close_timestamps_are_one_interval_end() -> None:
     """RMF ends its interval two seconds after the counters: the next one's polarity does not count."""
-    other = told((10.03, 10, "0", "CP", "HIGH", 0.0), (20.03, 10, "0", "CP", "LOW", 50.0))
+    other = other_records((10.03, 10, "0", "CP", "HIGH", 0.0), (20.03, 10, "0", "CP", "LOW", 50.0))
     assert placed(opened(counted(10, 20), others=[other])) == [("Vh", 0.0, "CP"), ("Vl", 50.0, "CP")]
-    other = told((9.97, 10, "0", "CP", "HIGH", 0.0), (19.97, 10, "0", "CP", "LOW", 50.0))
+    other = other_records((9.97, 10, "0", "CP", "HIGH", 0.0), (19.97, 10, "0", "CP", "LOW", 50.0))
     found = placed(opened(counted(10, 20), others=[other]))
     assert found == [("Vh", pytest.approx(0), "CP"), ("Vl", 50.0, "CP")]
 
 
-def test_less_than_nine_tenths_say_nothing() -> None:
-    inside, outside = told((9.2, 9.2, "0", "CP", "LOW", 5.0)), told((8.5, 8.5, "0", "CP", "LOW", 5.0))
+def test_polarity_needs_nine_tenths_overlap() -> None:
+    inside, outside = (
+        other_records((9.2, 9.2, "0", "CP", "LOW", 5.0)),
+        other_records((8.5, 8.5, "0", "CP", "LOW", 5.0)),
+    )
     assert placed(opened(counted(10), others=[inside])) == [("Vl", 5.0, "CP")]
     assert placed(opened(counted(10), others=[outside])) == [(None, None, "CP")]
 
 
-def test_a_share_that_is_not_known_in_a_part_is_not_known() -> None:
-    other = told((5, 5, "0", "CP", "LOW", None), (10, 5, "0", "CP", "LOW", 40.0))
+def test_parked_share_is_null_if_part_is_null() -> None:
+    other = other_records((5, 5, "0", "CP", "LOW", None), (10, 5, "0", "CP", "LOW", 40.0))
     assert placed(opened(counted(10), others=[other])) == [("Vl", None, "CP")]
 
 
-def test_the_type_is_that_of_the_other_record() -> None:
+def test_processor_type_is_from_other_record() -> None:
     """Before APAR OA30486 SMF 113 has class 0 for every processor (Burg, SHARE session 8882, 2011)."""
-    other = told(
+    other = other_records(
         (10, 10, "0", "CP", None, 0.0), (10, 10, "4", "IIP", None, 0.0), (10, 10, "5", "AAP", None, 0.0)
     )
     rows = (
@@ -116,7 +119,7 @@ def test_the_type_is_that_of_the_other_record() -> None:
 
 def test_sums_by_polarity() -> None:
     busy = {**BASIC, "B1": 1e9}
-    other = told(*[
+    other = other_records(*[
         (10, 10, f"{cpu}", "CP", priority, parked)
         for cpu, (priority, parked) in enumerate([("HIGH", 0.0), ("HIGH", 0.0), ("LOW", 90.0), ("LOW", 70.0)])
     ])  # fmt: skip
@@ -140,7 +143,7 @@ def test_sums_by_polarity() -> None:
 
 def test_summed_over_longer_intervals() -> None:
     # Half an hour that begins 16 minutes after the first sample, at half past.
-    other = told((31, 15, "0", "CP", "LOW", 0.0), (46, 15, "0", "CP", "LOW", 60.0))
+    other = other_records((31, 15, "0", "CP", "LOW", 0.0), (46, 15, "0", "CP", "LOW", 60.0))
     session = opened(counted(26, 36, 46), Options(every_s=1800), others=[other])
     [found] = values(session, "polarity, parked_pct, seconds, processors", "cpumf_polarity")
     assert tuple(found.values()) == ("Vl", pytest.approx(30), 1800, 1)
@@ -150,8 +153,8 @@ def details(session: Session) -> list[tuple[str, str]]:
     return [(problem.kind, problem.detail) for problem in session.all_problems()]
 
 
-def test_intervals_that_are_not_synchronized_are_told() -> None:
-    other = told(*((7 + 15 * k, 15, "0", "CP", "HIGH", 0.0) for k in range(4)))
+def test_unsynchronized_intervals_are_reported() -> None:
+    other = other_records(*((7 + 15 * k, 15, "0", "CP", "HIGH", 0.0) for k in range(4)))
     [(kind, text)] = details(opened(counted(10, 20, 30, 40), others=[other]))
     assert kind == "time"
     # The third ten minutes lie within one quarter of an hour.
@@ -160,15 +163,17 @@ def test_intervals_that_are_not_synchronized_are_told() -> None:
 
 
 @pytest.mark.parametrize("length", [5, 30])
-def test_intervals_that_are_parts_of_others_are_not_doubted(length: int) -> None:
-    other = told(*((30 + 0.02 - k * length, length, "0", "CP", "HIGH", 0.0) for k in range(30 // length)))
+def test_nested_intervals_are_not_reported(length: int) -> None:
+    other = other_records(
+        *((30 + 0.02 - k * length, length, "0", "CP", "HIGH", 0.0) for k in range(30 // length))
+    )
     session = opened(counted(10, 20, 30), others=[other])
     assert [row[0] for row in placed(session)] == ["Vh"] * 3
     assert details(session) == []
 
 
-def test_types_that_differ_are_told() -> None:
-    other = told(
+def test_differing_processor_types_are_reported() -> None:
+    other = other_records(
         (10, 10, "0", "CP", None, 0.0), (10, 10, "4", "IIP", None, 0.0), (10, 10, "A", "IIP", None, 0.0)
     )
     session = opened(counted(10) + counted(10, cpu_id=4) + counted(10, cpu_id=10), others=[other])
@@ -181,7 +186,7 @@ def test_types_that_differ_are_told() -> None:
     ]
 
 
-def test_more_cycles_than_there_were() -> None:
+def test_cycles_above_capacity_are_reported() -> None:
     rows = [
         row(
             {**BASIC, "B0": busy * 5e9 * 600},
@@ -201,7 +206,7 @@ def test_more_cycles_than_there_were() -> None:
     )
 
 
-def test_a_name_that_two_machines_have() -> None:
+def test_polarity_of_same_name_on_two_machines() -> None:
     rows = counted(10, 20, serial="00000000000A1B2C") + counted(30, serial="00000000000D3E4F")
     [(kind, text)] = details(opened(rows))
     assert kind == "changed"
@@ -213,7 +218,7 @@ def test_a_name_that_two_machines_have() -> None:
 
 
 @pytest.mark.parametrize("column", ["cpumf.polarity", "cpumf_polarity.polarity", "cpumf.parked_pct"])
-def test_explained_down_to_the_fields(column: str) -> None:
+def test_explain_leads_to_fields(column: str) -> None:
     """By way of the measure that tells the place of a processor."""
     told = explain(column)
     assert "D0R2: SYTPRP_ZL" in told

@@ -148,7 +148,7 @@ def test_1_6_and_not_1_67() -> None:
     assert hits(1.67) == 2
 
 
-def test_tlb_of_the_page_sizes() -> None:
+def test_tlb_of_page_sizes() -> None:
     """TLB1 CPU miss %, cycles per TLB1 miss and PTE % of a z10, with pages of 4 KB and of 1 MB."""
     printed = [(16.0, 83.0, 19.2), (15.6, 65.0, 13.7)]
     rows = []
@@ -218,7 +218,7 @@ ETR     BUSY      CPI   EICPI EFCPI INST
 """
 
 
-def test_eighty_logical_processors() -> None:
+def test_cpumf_of_eighty_processors() -> None:
     # A busy second of a processor is 5.2e9 cycles, the nominal speed.
     ghz = generations.types()["3906"].ghz
     assert ghz == 5.2
@@ -241,7 +241,7 @@ def test_eighty_logical_processors() -> None:
         assert (cpi["finite_cpi_status"], cpi["rni"], cpi["rni_status"]) == ("linux", None, "unverified")
 
 
-def test_the_worked_example_of_multithreading() -> None:
+def test_published_multithreading_example() -> None:
     """Core busy 80, thread density 1.25, maximum capacity factor 156: productivity 73, MT utilization 59.
 
     The slide cuts some of its numbers. The maximum comes from counters of the z17 here, which is younger than
@@ -275,7 +275,7 @@ def samples() -> list[dict[str, Any]]:
 
 @needs(SAMPLE)
 @pytest.mark.parametrize("machine", ["z13", "z16"])
-def test_what_perf_counted_and_printed(machine: str) -> None:
+def test_perf_counts_as_published(machine: str) -> None:
     [measured] = [each for each in samples() if each["machine"] == machine]
     numbers = {counter.name: number for number, counter in cpumf.generation(machine).counters.items()}
     letters = {each.name: each.letter for each in cpumf.sets().values()}
@@ -289,7 +289,7 @@ def test_what_perf_counted_and_printed(machine: str) -> None:
 
 
 @needs(SAMPLE)
-def test_what_lshwc_counted() -> None:
+def test_lshwc_counts_as_published() -> None:
     """Counters without a machine type, but with versions: those of a z17."""
     [measured] = [each for each in samples() if "rows" in each]
     assert measured["machine"] == "CFVN 3, CSVN 8"

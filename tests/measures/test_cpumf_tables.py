@@ -52,7 +52,7 @@ def allowed():
 # Machines
 
 
-def test_every_machine_has_its_own_formulas(each_machine) -> None:
+def test_formulas_of_every_machine(each_machine) -> None:
     assert list(each_machine) == list(generations.names())
     for name, found in each_machine.items():
         sourced = cpumf.l1_source_counters(name)
@@ -77,7 +77,7 @@ def test_every_machine_has_its_own_formulas(each_machine) -> None:
     assert each_machine["z17"]["transactions"] == 5_000_000
 
 
-def test_tlb_metrics_say_what_they_are_of(each_machine) -> None:
+def test_tlb_metrics_have_basis(each_machine) -> None:
     assert len({each_machine[name]["basis"] for name in EARLY}) == 1
     assert len({each_machine[name]["basis"] for name in ("z14", "z15", "z16", "z17")}) == 1
     assert len({found["basis"] for found in each_machine.values()}) == 3
@@ -88,7 +88,7 @@ def test_tlb_metrics_say_what_they_are_of(each_machine) -> None:
         assert found["tlb_cpu_miss_pct"] == pytest.approx(100 * 2e6 / 4e9 * scale)
 
 
-def test_what_is_unverified_is_null_and_says_so(each_machine) -> None:
+def test_unverified_metrics_are_null_with_status(each_machine) -> None:
     for name, found in each_machine.items():
         status = cpumf.generation(name).metrics["rni"].status
         assert found["rni_status"] == status
@@ -104,7 +104,7 @@ def test_what_is_unverified_is_null_and_says_so(each_machine) -> None:
     assert each_machine["z13"]["finite_cpi_status"] == "linux"
 
 
-def test_what_is_unverified_may_be_asked_for_and_is_marked(each_machine, allowed) -> None:
+def test_unverified_metrics_can_be_allowed(each_machine, allowed) -> None:
     unverified = FormulaPolicy(unverified=True)
     for name, found in allowed.items():
         assert found["rni_status"] == each_machine[name]["rni_status"]
@@ -123,7 +123,7 @@ def test_what_is_unverified_may_be_asked_for_and_is_marked(each_machine, allowed
     assert early["est_instr_cmplx_cpi"] == pytest.approx(2 - early["est_finite_cpi"])
 
 
-def test_the_users_own_weights(tmp_path: Path, each_machine) -> None:
+def test_user_weights_are_applied(tmp_path: Path, each_machine) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
         "z16 = { rni = [2, 1, 1, 1, 1] }\nz17 = { rni = [1, 0, 0, 0, 1], finite = [0.5, 0.1] }\n"
@@ -146,13 +146,13 @@ def test_the_users_own_weights(tmp_path: Path, each_machine) -> None:
     assert found["z13"] == each_machine["z13"]
 
 
-def test_weights_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
+def test_unreadable_weights_are_error(tmp_path: Path) -> None:
     session = opened(one_of_each(), Options(weights=str(tmp_path / "nothing.toml")))
     with pytest.raises(InputError, match="nothing"):
         session.sql("SELECT rni FROM cpumf")
 
 
-def test_a_machine_nobody_knows() -> None:
+def test_unknown_machine_has_common_metrics() -> None:
     z17 = counters("z17")
     rows = [
         row(z17, cpu_id=0, machine_type="9999", version1=3, version2=9),
@@ -191,7 +191,7 @@ def withheld(*rows, options: Options | None = None) -> list[str]:
     return [each.detail for each in told]
 
 
-def test_counters_that_contradict_each_other_are_withheld() -> None:
+def test_contradicting_counters_are_withheld() -> None:
     good = counters("z13")
     [detail] = withheld(
         row(good, generation="z13"),
@@ -201,7 +201,7 @@ def test_counters_that_contradict_each_other_are_withheld() -> None:
     assert "(processor 4, 2023-11-14 22:15:00 UTC: 3000000000 against 2000000000; 1 times in all)" in detail
 
 
-def test_a_damaged_sample_is_left_out_alone() -> None:
+def test_single_damaged_sample_is_dropped() -> None:
     """One of twenty: damage, which says nothing of what the counters mean."""
     good = counters("z13")
     rows = [row(good, generation="z13", minute=minute) for minute in range(20)]
@@ -213,7 +213,7 @@ def test_a_damaged_sample_is_left_out_alone() -> None:
     assert told.detail.startswith("CPU MF of 1 of 20 samples is left out: more instructions in problem state")
 
 
-def test_each_balance_is_held() -> None:
+def test_counter_balances_hold() -> None:
     good = counters("z14")
     details = withheld(
         row({**good, "P32": 5e9}, generation="z14"),
@@ -265,7 +265,7 @@ def test_every_sums_counters_and_computes_again() -> None:
     assert (found["generation"], found["generation_by"]) == ("z15", "machine type")
 
 
-def test_processors_of_a_type() -> None:
+def test_processors_of_type() -> None:
     rows = [
         row({"B0": 3e11, "M448": 1e11, "M449": 5e10}, generation="z13", cpu_id=0, core_id=0, cpsp=5000),
         row({"B0": 0}, generation="z13", cpu_id=1, core_id=0, cpsp=5000),
@@ -292,7 +292,7 @@ def test_processors_of_a_type() -> None:
     ]
 
 
-def test_a_core_is_not_counted_twice() -> None:
+def test_core_is_not_counted_twice() -> None:
     """z/VM tells the counters of the core on each of its threads."""
     core = {"B0": 1e9, "M448": 1e11, "M449": 1e11}
     rows = [row(core, generation="z14", cpu_id=cpu, core_id=0, cpsp=5000) for cpu in (0, 1)]

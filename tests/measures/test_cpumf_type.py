@@ -61,7 +61,7 @@ def test_crypto_of_three_processors() -> None:
     assert found["dea_busy_pct"] == pytest.approx(2.515, abs=0.0005)
 
 
-def test_processors_with_intervals_of_their_own() -> None:
+def test_processors_with_different_intervals() -> None:
     """One that was offline counts with its part of its longer time."""
     rows = [
         row({"B0": 3e11, "B1": 1e11}, generation="z13", cpu_id=0, cpsp=5000),
@@ -90,7 +90,7 @@ def test_every_adds_counters() -> None:
     assert found["lpar_cpu_pct"] == pytest.approx(100 * 12e9 / 5e9 / 120)
 
 
-def test_processor_time_of_a_type_is_that_of_its_processors() -> None:
+def test_type_time_is_sum_of_processors() -> None:
     """core_type and cpumf_type tell one LPARCPU, whoever was there for how long."""
     rows = [
         row({"B0": 6e9, "B1": 1e9}, generation="z15", cpsp=5000, minute=1),

@@ -9,7 +9,7 @@ import zlens
 from monwrite_builder import MINUTE_US, SIM_CONFIG, START_US, configuration, interval, sim_record, write
 
 
-def made(path: Path, areas: list[tuple[int, str]], samples: list[dict[int, dict[str, Any]]]) -> Path:
+def write_samples(path: Path, areas: list[tuple[int, str]], samples: list[dict[int, dict[str, Any]]]) -> Path:
     """Areas of CP on devices, and D6R3 of devices sample by sample."""
     told = [
         sim_record(
@@ -28,10 +28,10 @@ def made(path: Path, areas: list[tuple[int, str]], samples: list[dict[int, dict[
     return write(path, groups)
 
 
-def test_what_a_device_is_used_for(tmp_path: Path) -> None:
+def test_device_use(tmp_path: Path) -> None:
     areas = [(1, "spol"), (1, "page"), (2, "spol")]
     links = {device: {"IODDEV_RDEVLCNT": 5 * (device in (1, 3))} for device in (1, 2, 3, 4)}
-    with zlens.open([made(tmp_path / "a", areas, [links] * 3)]) as session:
+    with zlens.open([write_samples(tmp_path / "a", areas, [links] * 3)]) as session:
         rows = session.sql("SELECT device, use, count(*) FROM device GROUP BY ALL ORDER BY ALL").rows
     assert rows == [("0001", "paging", 2), ("0002", "spool", 2), ("0003", "minidisk", 2), ("0004", None, 2)]
 
@@ -48,11 +48,11 @@ def test_counters_of_sixteen_bits_are_not_looked_at(tmp_path: Path) -> None:
         }
         for n in range(4)
     ]
-    with zlens.open([made(tmp_path / "a", [], samples)]) as session:
+    with zlens.open([write_samples(tmp_path / "a", [], samples)]) as session:
         assert session.sql("SELECT rate, measured_rate FROM device").rows == [(2000.0, 2000.0)] * 3
 
 
-def test_times_are_of_the_operations_measured(tmp_path: Path) -> None:
+def test_times_are_of_operations_measured(tmp_path: Path) -> None:
     """Of 600 operations 500 were measured: their pending time is divided by 500."""
     samples = [
         {
@@ -64,15 +64,15 @@ def test_times_are_of_the_operations_measured(tmp_path: Path) -> None:
         }
         for n in range(2)
     ]
-    with zlens.open([made(tmp_path / "a", [], samples)]) as session:
+    with zlens.open([write_samples(tmp_path / "a", [], samples)]) as session:
         ((pend, rate, alone),) = session.sql("SELECT pend_s, rate, disc_s FROM device").rows
     assert (round(pend, 6), rate, alone) == (0.001, 10.0, 0.0)
 
 
-def test_a_counter_that_wrapped_and_one_that_began_again(tmp_path: Path) -> None:
+def test_device_counter_wrap_and_reset(tmp_path: Path) -> None:
     near = 2**32 - 600
     samples = [{1: {"IODDEV_SCGSSCH": value}} for value in (near, 0, 600, 60, 120)]
-    with zlens.open([made(tmp_path / "a", [], samples)]) as session:
+    with zlens.open([write_samples(tmp_path / "a", [], samples)]) as session:
         rates = [rate for (rate,) in session.sql("SELECT rate FROM device ORDER BY interval_end").rows]
     assert rates[:2] == [10.0, 10.0]
     assert rates[2] is None, "a step back that is no wrap tells of nothing"

@@ -37,7 +37,7 @@ def steady(path: Path, **more: Any) -> Path:
     )
 
 
-def test_three_kinds_of_time_of_a_guest_are_kept_apart(tmp_path: Path) -> None:
+def test_guest_has_three_kinds_of_time(tmp_path: Path) -> None:
     path = steady(tmp_path / "data")
     found = rows(
         path, "SELECT DISTINCT userid, vcpus, cpu_s, mt1_s, prorated_s, virtual_s, cpu_pct, tv FROM guest"
@@ -50,13 +50,13 @@ def test_three_kinds_of_time_of_a_guest_are_kept_apart(tmp_path: Path) -> None:
     ]
 
 
-def test_rates_of_a_guest_are_those_of_its_virtual_processors_together(tmp_path: Path) -> None:
+def test_guest_rates_are_sums_of_virtual_cpus(tmp_path: Path) -> None:
     path = steady(tmp_path / "data", VMDVCSCT=7)
     found = rows(path, "SELECT DISTINCT dasd_io_rate, console_io_rate, virtual_io_rate FROM guest")
     assert found == [tuple(map(pytest.approx, (11, 0, 11)))]
 
 
-def test_time_of_guests_is_held_against_that_of_processors(tmp_path: Path) -> None:
+def test_guest_time_is_compared_with_processor_time(tmp_path: Path) -> None:
     path = steady(tmp_path / "data")
     found = rows(path, "SELECT DISTINCT capture_pct, active, virtual_io_rate, tv FROM load")
     assert found == [tuple(map(pytest.approx, (100, 1, 11, 1.25)))]
@@ -78,7 +78,7 @@ def leaving(path: Path, used_s: float = 120, **more: Any) -> Path:
     )
 
 
-def test_what_was_used_after_the_last_sample_counts_when_a_user_logs_off(tmp_path: Path) -> None:
+def test_use_after_last_sample_counts_at_logoff(tmp_path: Path) -> None:
     path = leaving(tmp_path / "data")
     found = rows(path, "SELECT basis, seconds, flag, cpu_s, mt1_s FROM guest_cpu ORDER BY interval_end")
     assert found[:2] == [("sample", pytest.approx(60), None, pytest.approx(36), pytest.approx(25.2))] * 2
@@ -91,7 +91,7 @@ def test_what_was_used_after_the_last_sample_counts_when_a_user_logs_off(tmp_pat
     )
 
 
-def test_a_logoff_right_after_the_first_sample_is_held_against_it(tmp_path: Path) -> None:
+def test_logoff_after_first_sample_has_difference(tmp_path: Path) -> None:
     """In a recording that begins with the sample, or in a window: its own interval has no length there."""
     path = leaving(tmp_path / "data")
     query = "SELECT basis, seconds, cpu_s FROM guest_cpu ORDER BY interval_end"
@@ -102,26 +102,26 @@ def test_a_logoff_right_after_the_first_sample_is_held_against_it(tmp_path: Path
     assert rows(path, query, start=start) == expected
 
 
-def test_with_every_a_logoff_is_held_against_the_last_sample_too(tmp_path: Path) -> None:
+def test_every_keeps_use_up_to_logoff(tmp_path: Path) -> None:
     path = leaving(tmp_path / "data", 118)
     found = rows(path, "SELECT basis, cpu_s FROM guest_cpu ORDER BY basis DESC", every_s=3600)
     assert found == [("sample", pytest.approx(72)), ("logoff", pytest.approx(36))]
     assert rows(path, "SELECT capture_pct FROM load", every_s=3600) == [(pytest.approx(100),)]
 
 
-def test_a_logoff_of_another_logon_is_no_end_of_what_was_sampled(tmp_path: Path) -> None:
+def test_logoff_of_other_logon_is_separate(tmp_path: Path) -> None:
     path = leaving(tmp_path / "data", 5.0, logon_us=guests.end_of(2) + 10 * made.S_US)
     found = rows(path, "SELECT seconds, cpu_s FROM guest_cpu WHERE basis = 'logoff'")
     assert found == [(pytest.approx(20), pytest.approx(5))]
 
 
-def test_less_than_the_last_sample_told_is_no_time(tmp_path: Path) -> None:
+def test_logoff_below_last_sample_is_null(tmp_path: Path) -> None:
     path = leaving(tmp_path / "data", 50)
     assert rows(path, "SELECT cpu_s FROM guest_cpu WHERE basis = 'logoff'") == [(None,)]
     assert rows(path, "SELECT cpu_s FROM guest WHERE basis = 'logoff'") == [(None,)]
 
 
-def test_a_guest_that_comes_has_used_all_since_its_logon(tmp_path: Path) -> None:
+def test_first_sample_counts_since_logon(tmp_path: Path) -> None:
     logon = guests.end_of(2) + 45 * made.S_US
     path = guests.write(
         tmp_path / "data",
@@ -144,7 +144,7 @@ def test_a_guest_that_comes_has_used_all_since_its_logon(tmp_path: Path) -> None
     ]
 
 
-def test_a_new_logon_is_evidence_of_a_reset(tmp_path: Path) -> None:
+def test_new_logon_is_evidence_of_reset(tmp_path: Path) -> None:
     later = guests.end_of(1) + 20 * made.S_US
     path = guests.write(
         tmp_path / "data",
@@ -168,7 +168,7 @@ def test_a_new_logon_is_evidence_of_a_reset(tmp_path: Path) -> None:
     ]
 
 
-def test_a_sum_of_which_a_part_is_not_known_is_not_known(tmp_path: Path) -> None:
+def test_guest_sum_with_null_part_is_null(tmp_path: Path) -> None:
     path = guests.write(
         tmp_path / "data",
         (
@@ -197,7 +197,7 @@ STATES = (
 )  # fmt: skip
 
 
-def test_wait_states_are_shares_of_samples_and_make_a_hundred(tmp_path: Path) -> None:
+def test_wait_states_add_up_to_100(tmp_path: Path) -> None:
     path = guests.write(
         tmp_path / "data",
         (
@@ -223,7 +223,7 @@ def test_wait_states_are_shares_of_samples_and_make_a_hundred(tmp_path: Path) ->
     assert counted == (136, 1, 16)
 
 
-def test_of_two_virtual_processors_every_sample_weighs_alike(tmp_path: Path) -> None:
+def test_guest_state_samples_have_equal_weight(tmp_path: Path) -> None:
     path = guests.write(
         tmp_path / "data",
         (
@@ -239,7 +239,7 @@ def test_of_two_virtual_processors_every_sample_weighs_alike(tmp_path: Path) -> 
     assert set(rows(path, "SELECT samples, running_pct, dormant_pct FROM guest")) == {(40, 75.0, 25.0)}
 
 
-def test_dispatch_wait_is_known_in_our_own_pack(tmp_path: Path) -> None:
+def test_dispatch_wait_in_synthetic_pack(tmp_path: Path) -> None:
     path = guests.write(
         tmp_path / "data",
         (
@@ -291,7 +291,7 @@ def partial(path: Path) -> Path:
     )
 
 
-def test_without_a_page_of_d4r3_ends_tell_of_some_guests(tmp_path: Path) -> None:
+def test_logoffs_without_d4r3_page(tmp_path: Path) -> None:
     path = partial(tmp_path / "data")
     found = rows(
         path,
@@ -342,7 +342,7 @@ ENDS = (("D4R9", 40, 148_000.0), ("D4R9", 50, 148_004.0), ("D4R2", 100, 148_010.
 
 
 @pytest.mark.parametrize("every_s", [None, 3600])
-def test_use_before_the_recording_is_no_use_in_it(tmp_path: Path, every_s: int | None) -> None:
+def test_use_before_recording_is_excluded(tmp_path: Path, every_s: int | None) -> None:
     path = ending(tmp_path / "data", guests.LOGON_US, ENDS)
     # 148,000 of the seconds were used in the nine days, or the hour, before.
     assert rows(path, "SELECT sum(cpu_s), sum(seconds) FROM guest_cpu", every_s=every_s) == [
@@ -353,7 +353,7 @@ def test_use_before_the_recording_is_no_use_in_it(tmp_path: Path, every_s: int |
     ]
 
 
-def test_use_since_a_logon_in_the_recording_is_use_in_it(tmp_path: Path) -> None:
+def test_use_since_logon_in_recording_is_included(tmp_path: Path) -> None:
     logon = guests.end_of(0) + 20 * made.S_US
     path = ending(
         tmp_path / "data", logon, [(record, second, used - 147_992) for record, second, used in ENDS]
@@ -366,7 +366,7 @@ def test_use_since_a_logon_in_the_recording_is_use_in_it(tmp_path: Path) -> None
     ]
 
 
-def test_times_of_a_system_are_those_it_was_asked_for(tmp_path: Path) -> None:
+def test_guest_use_follows_selected_times(tmp_path: Path) -> None:
     path = partial(tmp_path / "data")
     query = "SELECT cpu_s FROM guest WHERE userid = 'CMS1'"
     found = rows(path, query, start=parse_time_spec("2026-03-02 09:02:30"), utc=True)
@@ -374,13 +374,13 @@ def test_times_of_a_system_are_those_it_was_asked_for(tmp_path: Path) -> None:
     assert found == [(pytest.approx(4),)]
 
 
-def test_transactions_are_counted_in_the_interval_they_ended_in(tmp_path: Path) -> None:
+def test_transactions_count_in_interval_of_end(tmp_path: Path) -> None:
     path = partial(tmp_path / "data")
     query = "SELECT transaction_rate FROM guest WHERE userid = 'CMS1' ORDER BY interval_end"
     assert rows(path, query) == [(pytest.approx(1 / 60),), (pytest.approx(1 / 60),), (None,)]
 
 
-def test_a_guest_counts_from_its_logon_whatever_every_says(tmp_path: Path) -> None:
+def test_guest_counts_from_logon_with_every(tmp_path: Path) -> None:
     """The first sample of a guest that logged on in the interval is its use, in rows and in buckets."""
     logon = guests.end_of(1) + 20 * made.S_US
     path = guests.write(

@@ -39,7 +39,7 @@ def written(path: Path, *, jump_s: int = 0, at: int = 3) -> Path:
 
 
 @pytest.mark.parametrize("every", [None, 60, 300])
-def test_time_above_the_interval_is_withheld(tmp_path: Path, every: int | None) -> None:
+def test_time_above_interval_is_withheld(tmp_path: Path, every: int | None) -> None:
     with zlens.open(written(tmp_path / "data", jump_s=200), options=Options(every_s=every)) as session:
         query = "SELECT cpu_id, count(*) - count(busy_pct), max(busy_pct) FROM cpu GROUP BY 1 ORDER BY 1"
         cpus = session.sql(query).rows
@@ -58,7 +58,7 @@ def test_time_above_the_interval_is_withheld(tmp_path: Path, every: int | None) 
     assert "user_time 230 of 60 s" in problem.detail
 
 
-def test_what_can_be_is_shown(tmp_path: Path) -> None:
+def test_small_excess_is_shown(tmp_path: Path) -> None:
     """Two samples need not be taken at the same instant of their second: 2 % are let pass."""
     with zlens.open(written(tmp_path / "data", jump_s=30)) as session:
         assert session.sql("SELECT max(busy_pct) FROM cpu").rows == [(pytest.approx(100 * 61 / 60),)]
@@ -92,7 +92,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("right", "wrong", "query"), WRONG)
-def test_values_of_rmf_that_no_machine_has(
+def test_impossible_rmf_values_are_withheld(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: str, wrong: str, query: str
 ) -> None:
     rows = [row.replace(right, wrong) for row in rmf.CPC_ROWS]
@@ -105,7 +105,7 @@ def test_values_of_rmf_that_no_machine_has(
         assert "impossible" in {p.kind for p in session.all_problems()}
 
 
-def test_the_busy_of_a_processor_above_all_of_it(tmp_path: Path) -> None:
+def test_processor_busy_above_100_is_withheld(tmp_path: Path) -> None:
     """RMF's CPU Activity: 250 % is no share of a processor."""
     text = rmf.document(rmf.report())
     path = tmp_path / "cpu.xml"
@@ -133,7 +133,7 @@ def test_the_busy_of_a_processor_above_all_of_it(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_values_of_the_hmc_that_no_machine_has(tmp_path: Path, value: str, sample: str, query: str) -> None:
+def test_impossible_hmc_values_are_withheld(tmp_path: Path, value: str, sample: str, query: str) -> None:
     lines = [
         f"{line.rpartition(' ')[0]} {value}" if line.startswith(sample + "{") else line
         for line in HMC.splitlines()
@@ -145,7 +145,7 @@ def test_values_of_the_hmc_that_no_machine_has(tmp_path: Path, value: str, sampl
         assert "impossible" in {p.kind for p in session.all_problems()}
 
 
-def test_a_limit_that_is_a_number_has_a_source() -> None:
+def test_numeric_limits_have_source() -> None:
     limits = [role for name in roles.entities() for role in roles.entity(name).roles.values() if role.within]
     assert all(role.source for role in limits if role.within.isdigit() and role.unit != "%")
     assert sum(bool(role.source) for role in limits) >= 6

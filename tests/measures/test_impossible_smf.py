@@ -31,7 +31,7 @@ def impossible(made: Session) -> list[str]:
 
 
 @needs(SAMPLE)
-def test_cpu_time_that_no_system_has_is_withheld() -> None:
+def test_impossible_cpu_time_is_withheld() -> None:
     """APARs PH18676 and OW28256: -5000 s, 1e9 s and less than no time, in 900 s."""
     with zlens.open([SAMPLE]) as made:
         rows = made.sql("SELECT cpu_s, rct_s, cp_s, appl_cp_pct FROM workload").rows
@@ -89,7 +89,7 @@ WITHHELD = [
 @pytest.mark.parametrize(
     ("changed", "partition", "cec", "load", "told"), quick_subset(3, WITHHELD, several=True)
 )
-def test_a_sum_with_a_part_that_cannot_be_is_unknown(
+def test_sum_with_withheld_part_is_null(
     changed: dict[str, Any], partition: str, cec: str, load: str, told: str
 ) -> None:
     """Each partition's sum would be possible: 2700 s pass on three processors."""
@@ -108,14 +108,14 @@ def test_a_sum_with_a_part_that_cannot_be_is_unknown(
             assert shown or any(problem.endswith(told) for problem in problems), problems
 
 
-def test_the_own_time_of_the_machine_is_withheld_from_its_sum() -> None:
+def test_impossible_management_time_is_withheld() -> None:
     with session({"SYSA": [machine(told={"PDT": 5000 * US})]}, SECONDS) as opened:
         assert opened.sql("SELECT total_s, management_s FROM cec").rows == [(None, None)]
         (problem,) = impossible(opened)
     assert problem.endswith("management_time 5000 of 900 s")
 
 
-def test_partitions_that_had_more_than_the_machine_have_no_part_of_it() -> None:
+def test_partition_above_machine_has_null_share() -> None:
     made = machine()
     made["name"][0] |= {"CTN": 0, "CAN": 1}
     made["name"][0]["CTN"] = 1
@@ -129,7 +129,7 @@ def test_partitions_that_had_more_than_the_machine_have_no_part_of_it() -> None:
     assert problem.startswith("partitions had more than the machine in 1 rows of cec")
 
 
-def test_a_step_that_ended_before_it_began_has_no_length(tmp_path: Path) -> None:
+def test_step_ending_before_start_has_null_length(tmp_path: Path) -> None:
     """And no step has more CPU time than 256 processors give it."""
     times = smf30_builder.TIMES | {"CPT": 4_000_000_000}
     # Records of intervals tell of the zone.
@@ -247,7 +247,7 @@ def _beyond(table: str, row: dict[str, Any]) -> list[str]:
     return wrong
 
 
-def test_a_value_that_cannot_be_is_shown_nowhere(tmp_path: Path) -> None:
+def test_withheld_value_is_shown_nowhere(tmp_path: Path) -> None:
     chance = draws("impossible")
     for number in range(iterations(200, 6)):
         what, records = _damaged(chance)

@@ -15,20 +15,20 @@ from zlens.errors import QueryError
 from zlens.inputs.options import parse_time_spec
 
 
-def asked(path: Path, select: str, records: list[bytes], **options: Any) -> list[tuple[Any, ...]]:
+def job_rows(path: Path, select: str, records: list[bytes], **options: Any) -> list[tuple[Any, ...]]:
     with zlens.open([smf113_builder.dump(path / "a", records)], options=zlens.Options(**options)) as session:
         return session.sql(f"SELECT {select} FROM job ORDER BY interval_end, kind").rows
 
 
 def test_times_and_instructions(tmp_path: Path) -> None:
-    found = asked(
+    found = job_rows(
         tmp_path,
         "round(cp_s, 2), tcb_s, srb_s, preemptable_s, enclave_s, initiator_s, io_interrupt_s, "
         "ziip_s, ziip_cp_s, ziip_on_cp_s",
         [record(INTERVAL)],
     )
     assert found == [(11.4, 10.0, 1.0, 1.5, 2.5, 0.15, 0.2, 4.0, 8.0, 0.8)]
-    found = asked(
+    found = job_rows(
         tmp_path,
         "task_instructions, srb_instructions, enclave_instructions, ziip_instructions, "
         "ziip_on_cp_instructions, cp_instructions, round(cp_mips, 3), ziip_mips, counts",
@@ -38,7 +38,7 @@ def test_times_and_instructions(tmp_path: Path) -> None:
     assert found == [(*(n * MILLION for n in millions), round(8490 / 11, 3), 650.0, None)]
 
 
-def test_each_kind_of_record_stands_for_itself(tmp_path: Path) -> None:
+def test_smf30_record_kinds_are_separate_rows(tmp_path: Path) -> None:
     """The start of a job and a record that goes on with data sets have used nothing."""
     start = record(1, cas=None, counts=None)
     more = record(STEP, 30, cas=None, counts=None)
@@ -51,7 +51,7 @@ def test_each_kind_of_record_stands_for_itself(tmp_path: Path) -> None:
         record(JOB, 31),
         record(SYSTEM, 60),
     ]
-    found = asked(
+    found = job_rows(
         tmp_path, "kind, seconds, job, job_id, step, program, service_class, work_type, job_class", made
     )
     names = ("PAYROLL", "JOB00042", "STEP1", "IEFBR14", "BATCHHI", "JES2", "A")
@@ -66,41 +66,43 @@ def test_each_kind_of_record_stands_for_itself(tmp_path: Path) -> None:
     assert {row[2:] for row in found} == {names}
 
 
-def test_records_of_intervals_tell_the_zone(tmp_path: Path) -> None:
+def test_interval_records_determine_zone(tmp_path: Path) -> None:
     """Ends of steps have local times only."""
-    (interval, step) = asked(tmp_path, "interval_end, begun", [record(INTERVAL), record(STEP, 30)])
+    (interval, step) = job_rows(tmp_path, "interval_end, begun", [record(INTERVAL), record(STEP, 30)])
     utc = dt.datetime(2023, 11, 14, 22, 14, tzinfo=dt.UTC)
     assert interval == (utc, utc - dt.timedelta(minutes=1))
     assert step == (utc + dt.timedelta(seconds=31), utc - dt.timedelta(seconds=30))
-    assert asked(tmp_path, "interval_end, round(cp_s, 2)", [record(STEP, 30)]) == [(None, 11.4)], (
+    assert job_rows(tmp_path, "interval_end, round(cp_s, 2)", [record(STEP, 30)]) == [(None, 11.4)], (
         "nothing tells the zone"
     )
-    given = asked(tmp_path, "interval_end", [record(STEP, 30)], tz=dt.timezone(dt.timedelta(hours=1)))
+    given = job_rows(tmp_path, "interval_end", [record(STEP, 30)], tz=dt.timezone(dt.timedelta(hours=1)))
     assert given == [(utc + dt.timedelta(seconds=31),)]
 
 
-def test_a_dump_that_is_there_twice(tmp_path: Path) -> None:
+def test_repeated_smf30_records_count_once(tmp_path: Path) -> None:
     made = [record(INTERVAL), record(STEP, 30), record(JOB, 31)]
-    assert len(asked(tmp_path, "kind", made * 2)) == 3
+    assert len(job_rows(tmp_path, "kind", made * 2)) == 3
     other = record(INTERVAL, cas=TIMES | {"CPT": 1001})
-    assert len(asked(tmp_path, "kind", [*made, other])) == 4
+    assert len(job_rows(tmp_path, "kind", [*made, other])) == 4
 
 
-def test_what_the_record_calls_not_valid(tmp_path: Path) -> None:
+def test_invalid_smf30_fields_are_null(tmp_path: Path) -> None:
     select = "tcb_s, srb_s, cp_s, ziip_s, ziip_on_cp_s"
     flags = {"TFL": ["CPT"], "T32": ["ON_ZIIP"]}
-    assert asked(tmp_path, select, [record(INTERVAL, cas=TIMES | flags)]) == [(None, 1.0, None, None, 0.8)]
+    assert job_rows(tmp_path, select, [record(INTERVAL, cas=TIMES | flags)]) == [(None, 1.0, None, None, 0.8)]
     select = "counts, task_instructions IS NULL, enclave_instructions IS NULL, ziip_instructions IS NULL"
     for flag, found in (
         ("DISRUPTED", ("disrupted", True, True, True)),
         ("LIMITED", ("enclaves incomplete", False, True, True)),
     ):
-        assert asked(tmp_path, select, [record(INTERVAL, counts=COUNTS | {"INSTFLGS1": [flag]})]) == [found]
+        assert job_rows(tmp_path, select, [record(INTERVAL, counts=COUNTS | {"INSTFLGS1": [flag]})]) == [
+            found
+        ]
 
 
 def test_levels_without_ziips_and_counts(tmp_path: Path) -> None:
     made = [record(INTERVAL, counts=None, lengths={"cas": 116})]
-    assert asked(tmp_path, "round(cp_s, 2), ziip_s, ziip_on_cp_s, task_instructions, cp_mips", made) == [
+    assert job_rows(tmp_path, "round(cp_s, 2), ziip_s, ziip_on_cp_s, task_instructions, cp_mips", made) == [
         (11.4, None, None, None, None)
     ]
 
@@ -114,9 +116,9 @@ def test_levels_without_ziips_and_counts(tmp_path: Path) -> None:
         ({"every_s": 3600}, ["interval", "step", "interval"]),
     ],
 )
-def test_times_asked_for(tmp_path: Path, options: dict[str, Any], kinds: list[str]) -> None:
+def test_jobs_of_selected_times(tmp_path: Path, options: dict[str, Any], kinds: list[str]) -> None:
     """Times of day are local ones. Jobs are no sums of an interval: --every leaves them as they are."""
     made = [record(INTERVAL), record(STEP, 30), record(INTERVAL, 60)]
-    assert [row[0] for row in asked(tmp_path, "kind", made, **options)] == kinds
+    assert [row[0] for row in job_rows(tmp_path, "kind", made, **options)] == kinds
     with pytest.raises(QueryError, match="no interval lies in the selected times"):
-        asked(tmp_path, "kind", made, start=parse_time_spec("23:50"))
+        job_rows(tmp_path, "kind", made, start=parse_time_spec("23:50"))

@@ -28,13 +28,13 @@ def mean(table: str, column: str) -> str:
     return aggregation.mean_sql(declared)
 
 
-def test_a_guest_that_logs_off_leaves_the_sum_unknown(sim_file: Path) -> None:
+def test_guest_logoff_makes_sum_null(sim_file: Path) -> None:
     """Of BATCH1, the virtual I/O of the 35 seconds after its last sample is in no record."""
     (unknown,) = rows(sim_file, "SELECT interval_end FROM load WHERE virtual_io_rate IS NULL")
     assert f"{unknown[0].astimezone(UTC):%H:%M}" == "08:15"
 
 
-def test_a_rate_is_that_of_its_known_part(sim_file: Path) -> None:
+def test_rate_is_of_known_part(sim_file: Path) -> None:
     """BATCH1 dispatches are known for 240 of 275 seconds; its CPU time is known for all of them."""
     query = "SELECT dispatch_rate, seconds, dispatch_wait_s, cpu_s FROM guest WHERE userid = 'BATCH1'"
     *_, last = rows(sim_file, f"{query} ORDER BY interval_end", FIVE)
@@ -49,19 +49,19 @@ def test_a_rate_is_that_of_its_known_part(sim_file: Path) -> None:
 
 
 @pytest.mark.parametrize(("userid", "pct"), [("OPERATOR", 0.0511), ("DIRMAINT", 0.0676)])
-def test_a_long_transaction_counts_for_its_length(userid: str, pct: float, demo_files: list[Path]) -> None:
+def test_long_transaction_counts_for_its_length(userid: str, pct: float, demo_files: list[Path]) -> None:
     query = f"SELECT {mean('guest', 'cpu_pct')}, count(flag) FROM guest WHERE userid = '{userid}'"
     assert rows(demo_files[0], query) == [(pytest.approx(pct, abs=5e-5), 0)]
 
 
-def test_a_span_over_recorded_intervals_is_no_gap(demo_files: list[Path]) -> None:
+def test_difference_over_recorded_intervals_is_not_gap(demo_files: list[Path]) -> None:
     """A device is in no record for two minutes: its next difference is over three, and counts."""
     query = "SELECT seconds, flag FROM cache WHERE seconds > 60"
     assert rows(demo_files[0], query) == [(180, None)]
 
 
 @pytest.mark.parametrize("every_s", [None, 3600])
-def test_times_of_threads_are_those_of_the_counters(every_s: int | None, sim_file: Path) -> None:
+def test_times_of_threads_are_those_of_counters(every_s: int | None, sim_file: Path) -> None:
     """A core that was sampled for 6 seconds of a minute ran for no more than these."""
     query = "SELECT sum(one_thread_s), sum(two_thread_s), sum(core_busy_pct * sampled_s / 100) FROM core"
     ((one, two, busy),) = rows(sim_file, query, every_s)
@@ -71,7 +71,7 @@ def test_times_of_threads_are_those_of_the_counters(every_s: int | None, sim_fil
         assert short == (pytest.approx(3.05, abs=0.005),)
 
 
-def test_hits_are_weighted_by_the_reads_they_are_of(demo_files: list[Path]) -> None:
+def test_hits_are_weighted_by_reads_they_are_of(demo_files: list[Path]) -> None:
     """The share of reads among all operations is in no record of this system."""
     by_hand = "sum(read_hit_pct * cache_reads) / sum(cache_reads)"
     ((weighted, expected),) = rows(
@@ -81,7 +81,7 @@ def test_hits_are_weighted_by_the_reads_they_are_of(demo_files: list[Path]) -> N
 
 
 @pytest.mark.parametrize("column", ["page_rate", "ssch_rate"])
-def test_a_longer_interval_has_the_rate_of_its_known_minutes(column: str, demo_files: list[Path]) -> None:
+def test_bucket_rate_is_of_known_minutes(column: str, demo_files: list[Path]) -> None:
     """A processor is varied off at 09:07:20 and on at 09:13:40: rates of these minutes are unknown."""
     half = "interval_end > (SELECT max(interval_end) - INTERVAL 30 MINUTE FROM load)"
     ((expected, count),) = rows(
@@ -93,7 +93,7 @@ def test_a_longer_interval_has_the_rate_of_its_known_minutes(column: str, demo_f
 
 
 @pytest.mark.parametrize(("recorded", "flag"), [(range(10), None), ([*range(6), *range(7, 10)], "gap")])
-def test_a_span_has_a_gap_if_a_part_of_it_was_not_recorded(
+def test_difference_over_unrecorded_time_is_gap(
     recorded: Iterable[int], flag: str | None, tmp_path: Path
 ) -> None:
     """A device is away for two intervals, of which the second may be in no file."""

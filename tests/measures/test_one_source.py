@@ -29,7 +29,7 @@ def counted(inputs: list[Path], source: str | None, query: str) -> list[tuple[An
 
 
 @pytest.mark.parametrize("measure", BOTH)
-def test_a_measure_has_the_rows_of_one_source(inputs: list[Path], measure: str) -> None:
+def test_measure_has_rows_of_one_source(inputs: list[Path], measure: str) -> None:
     query = f"SELECT source, count(*) FROM {measure} GROUP BY source ORDER BY source"
     both = counted(inputs, ALL, query)
     assert [source for source, _ in both] == ["rmf-xml", "smf"]
@@ -39,7 +39,7 @@ def test_a_measure_has_the_rows_of_one_source(inputs: list[Path], measure: str) 
     assert counted(inputs, "rmf-xml", query) == [both[0]]
 
 
-def test_what_one_source_alone_says_is_shown_beside_the_other(inputs: list[Path]) -> None:
+def test_source_without_overlap_is_also_shown(inputs: list[Path]) -> None:
     # The RMF page has no counters and no service classes.
     for measure in ("cpumf", "workload"):
         query = f"SELECT source, count(*) FROM {measure} GROUP BY source"
@@ -50,7 +50,7 @@ def test_what_one_source_alone_says_is_shown_beside_the_other(inputs: list[Path]
     assert counted(inputs, "rmf-xml", query) == [("rmf-xml",)]
 
 
-def test_recordings_that_follow_each_other_are_both_shown(inputs: list[Path], tmp_path: Path) -> None:
+def test_consecutive_recordings_are_both_shown(inputs: list[Path], tmp_path: Path) -> None:
     later = tmp_path / "later.xml"
     text = inputs[1].read_text(encoding="utf-8")
     later.write_text(re.sub("03/09/2010", "03/10/2010", text), encoding="utf-8")
@@ -59,7 +59,7 @@ def test_recordings_that_follow_each_other_are_both_shown(inputs: list[Path], tm
     assert counted([inputs[0], later], None, query) == counted(inputs, ALL, query)
 
 
-def test_a_longer_recording_is_shown_first(inputs: list[Path], tmp_path: Path) -> None:
+def test_longer_recording_is_shown_first(inputs: list[Path], tmp_path: Path) -> None:
     # Of four quarters of an hour of SMF two remain.
     with zlens.open(inputs[0]) as session:
         first, last = session.sql("SELECT min(interval_end), max(interval_end) FROM load").rows[0]
@@ -73,7 +73,7 @@ def test_a_longer_recording_is_shown_first(inputs: list[Path], tmp_path: Path) -
     assert found == [("rmf-xml", 4)]
 
 
-def test_every_interface_shows_one_and_offers_the_other(
+def test_interfaces_show_one_source_and_list_others(
     inputs: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = [*map(str, inputs)]
@@ -92,12 +92,12 @@ def test_every_interface_shows_one_and_offers_the_other(
         assert len(interval_choice.complete_intervals(session, "ZLZ1")) == 4
 
 
-def test_an_unknown_source_is_refused(inputs: list[Path]) -> None:
+def test_unknown_source_is_rejected(inputs: list[Path]) -> None:
     with pytest.raises(InputError, match="there is no source rmf"):
         zlens.open(inputs, options=Options(source="rmf"))
 
 
-def test_a_printed_report_beside_its_records_counts_once(demo_folder: Path, tmp_path: Path) -> None:
+def test_listing_with_its_records_counts_once(demo_folder: Path, tmp_path: Path) -> None:
     records, listing = demo_folder / demo.MONWRITE_NAME, tmp_path / "user.txt"
     assert cli.main(["report", "user", str(records), "-o", str(listing)]) == 0
     query = "SELECT source, count(*), sum(cpu_s) FROM guest GROUP BY source ORDER BY source"

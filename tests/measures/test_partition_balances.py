@@ -23,7 +23,7 @@ def hour(demo_folder: Path) -> Iterator[Session]:
         yield session
 
 
-def test_partitions_use_no_more_than_the_machine_has(hour: Session) -> None:
+def test_partition_busy_stays_within_machine(hour: Session) -> None:
     rows = hour.sql(
         """
         SELECT c.cpu_type, c.total_s, c.physical * c.seconds, sum(p.total_s) + any_value(c.management_s),
@@ -42,7 +42,7 @@ def test_partitions_use_no_more_than_the_machine_has(hour: Session) -> None:
         assert entitled == pytest.approx(physical)
 
 
-def test_processors_were_busy_while_their_partition_was_dispatched(hour: Session) -> None:
+def test_processor_busy_equals_partition_dispatch_time(hour: Session) -> None:
     """D0R2 against D0R16: two records built by different parts of CP."""
     rows = hour.sql(
         """
@@ -93,7 +93,7 @@ def test_ratios_of_buckets_are_of_summed_times(tmp_path: Path) -> None:
     ]
 
 
-def test_a_dedicated_processor_is_no_weight(tmp_path: Path) -> None:
+def test_dedicated_processor_has_no_weight(tmp_path: Path) -> None:
     """X'FFFF' in place of a weight: one of four IFLs is not shared, 300 entitle to 2.25."""
     partitions = [
         lpar.Partition("LPAR1", 1, 300, [lpar.Logical(0), lpar.Logical(1)]),
@@ -118,7 +118,7 @@ def test_a_dedicated_processor_is_no_weight(tmp_path: Path) -> None:
     assert pool == (1, 3, 400)
 
 
-def told(path: Path) -> dict[str, int]:
+def violated_balances(path: Path) -> dict[str, int]:
     """Which balances are not held, and in how many rows."""
     with zlens.open(path) as session:
         found = session.findings(only=["BAL-002", "BAL-004"])
@@ -144,13 +144,13 @@ def system(
     return made.write(path, groups)
 
 
-def test_findings_tell_of_balances_that_are_not_held(tmp_path: Path) -> None:
-    assert told(system(tmp_path / "held.mon", 0.5, 0.5)) == {}
-    assert told(system(tmp_path / "own.mon", 0.5, 0.3)) == {"BAL-004": 5}
-    assert told(system(tmp_path / "machine.mon", 0.9, 0.9, physical=1)) == {"BAL-002": 5}
+def test_findings_report_violated_balances(tmp_path: Path) -> None:
+    assert violated_balances(system(tmp_path / "held.mon", 0.5, 0.5)) == {}
+    assert violated_balances(system(tmp_path / "own.mon", 0.5, 0.3)) == {"BAL-004": 5}
+    assert violated_balances(system(tmp_path / "machine.mon", 0.9, 0.9, physical=1)) == {"BAL-002": 5}
 
 
-def test_balances_are_not_held_where_they_need_not_hold(tmp_path: Path) -> None:
+def test_inapplicable_balances_are_not_checked(tmp_path: Path) -> None:
     """A dedicated processor is dispatched when idle, too; threads are no cores."""
-    assert told(system(tmp_path / "dedicated.mon", 0.5, 1.0, weight=lpar.DEDICATED)) == {}
-    assert told(system(tmp_path / "threads.mon", 0.5, 0.7, cpus=4)) == {}
+    assert violated_balances(system(tmp_path / "dedicated.mon", 0.5, 1.0, weight=lpar.DEDICATED)) == {}
+    assert violated_balances(system(tmp_path / "threads.mon", 0.5, 0.7, cpus=4)) == {}

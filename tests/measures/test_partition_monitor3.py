@@ -19,7 +19,7 @@ HALF_HOUR = sample("rmf/rmf-postprocessor-cpu-small.xml")
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Iterator[Session]:
+def report_session(tmp_path: Path) -> Iterator[Session]:
     path = tmp_path / "cpc.xml"
     path.write_text(
         document(monitor3(), monitor3(end="140320").replace("<col>20.5</col>", "<col>40.5</col>"))
@@ -28,8 +28,8 @@ def made(tmp_path: Path) -> Iterator[Session]:
         yield session
 
 
-def test_percentages_as_rmf_has_them(made: Session) -> None:
-    rows = made.sql(
+def test_monitor3_percentages_equal_rmf(report_session: Session) -> None:
+    rows = report_session.sql(
         """
         SELECT partition, cpu_type, effective_s, total_s, effective_pct, total_pct, phys_total_pct,
                msu_actual, round(share_pct, 3), round(entitlement, 3), vh, vm, vl, upid, capped
@@ -44,9 +44,9 @@ def test_percentages_as_rmf_has_them(made: Session) -> None:
     ]
 
 
-def test_pools_of_the_machine(made: Session) -> None:
+def test_pools_of_machine(report_session: Session) -> None:
     """100 is one processor in what FCX302 shows, and all of them in what RMF does."""
-    rows = made.sql(
+    rows = report_session.sql(
         """
         SELECT cpu_type, physical, total_weight, total_s, phys_effective_pct, phys_lpmgt_pct, phys_total_pct,
                round(lgclc_pct, 6), round(ovrhd_pct, 6), lpmgt_pct, round(total_pct, 6), msu_capacity
@@ -60,7 +60,7 @@ def test_pools_of_the_machine(made: Session) -> None:
     ]
 
 
-def test_percentages_are_means_where_intervals_are_put_together(tmp_path: Path) -> None:
+def test_monitor3_percentages_are_averaged(tmp_path: Path) -> None:
     path = tmp_path / "cpc.xml"
     second = monitor3(end="140320").replace("<col>20.5</col>", "<col>40.5</col>")
     path.write_text(document(monitor3(), second))
@@ -71,7 +71,7 @@ def test_percentages_are_means_where_intervals_are_put_together(tmp_path: Path) 
     assert rows == [(30.5,)]
 
 
-def test_a_changed_capacity_is_an_event(tmp_path: Path) -> None:
+def test_changed_capacity_is_event(tmp_path: Path) -> None:
     path = tmp_path / "cpc.xml"
     text = monitor3().replace("<caption>", "<caption><var><name>CPCHCCCR</name><value>1</value></var>", 1)
     path.write_text(document(text))
@@ -81,21 +81,23 @@ def test_a_changed_capacity_is_an_event(tmp_path: Path) -> None:
     assert detail.startswith("reason code 1")
 
 
-def test_the_capacity_of_the_system(made: Session) -> None:
-    rows = made.sql("SELECT capacity, used_long, group_name, group_limit, change_reason FROM role.image").rows
+def test_capacity_of_system(report_session: Session) -> None:
+    rows = report_session.sql(
+        "SELECT capacity, used_long, group_name, group_limit, change_reason FROM role.image"
+    ).rows
     assert set(rows) == {(100.0, None, None, None, None)}
-    text = made.report("rmfcpu")
+    text = report_session.report("rmfcpu")
     assert [line.split()[:3] for line in text.splitlines() if line.startswith("09:")] == [
         ["09:01:40", "100", "100"],
         ["09:03:20", "100", "100"],
     ]
 
 
-def test_the_report(made: Session) -> None:
-    text = made.report("partition")
+def test_monitor3_report(report_session: Session) -> None:
+    text = report_session.report("partition")
     (dotted,) = [line for line in text.split("* ") if line.startswith("Not available in")]
     assert "Dispatch Seconds Effective, Dispatch Seconds Total" in dotted
-    rows = [row for row in json.loads(made.report("partition", "json")) if row["row"] == "interval"]
+    rows = [row for row in json.loads(report_session.report("partition", "json")) if row["row"] == "interval"]
     physical = [row["phys_total_pct"] for row in rows if row["partition"] == "*PHYSICAL*"]
     assert physical == [0.5, 0.5]
     totals = [
@@ -104,7 +106,7 @@ def test_the_report(made: Session) -> None:
     assert totals == [30.5, 30.5]
 
 
-def test_the_report_has_no_status(tmp_path: Path) -> None:
+def test_monitor3_report_has_no_status(tmp_path: Path) -> None:
     """A partition with logical processors is active; of one without, nothing is known."""
     text = document(monitor3())
     without = text.replace(
@@ -119,7 +121,7 @@ def test_the_report_has_no_status(tmp_path: Path) -> None:
 
 
 @needs(CPC)
-def test_the_absolute_cap_of_a_real_partition() -> None:
+def test_absolute_cap_of_real_partition() -> None:
     """CPCPHWCC of VIRPT is 10; letters of the others are N N N."""
     with zlens.open([CPC], options=zlens.Options(tz=parse_zone("-04:00"))) as session:
         asked = "SELECT partition, absolute_cap FROM partition WHERE any_cap OR absolute_cap IS NOT NULL"
@@ -127,7 +129,7 @@ def test_the_absolute_cap_of_a_real_partition() -> None:
 
 
 @needs(CPC)
-def test_a_real_answer_and_the_half_hour_around_it() -> None:
+def test_real_response_agrees_with_half_hour() -> None:
     """CPC answer and Postprocessor report of a z15 T02, 12 April 2022 (zowe/zebra, EPL-2.0)."""
     options = zlens.Options(tz=parse_zone("-04:00"))
     query = """

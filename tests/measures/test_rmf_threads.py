@@ -49,7 +49,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
         yield opened
 
 
-def test_the_rows_of_threads_are_those_of_their_core(tmp_path: Path) -> None:
+def test_rows_of_threads_are_those_of_their_core(tmp_path: Path) -> None:
     source = rmf_xml.open_files([str(written(tmp_path, HEADS, PRINTED))], Options())
     found = rows(source, "rmf_cpu", "cpu_number", "core_id", "thread_id", "cpu_type", "lpar_busy_pct")
     assert [tuple(row.values()) for row in found[:3]] == [
@@ -64,7 +64,7 @@ def test_the_rows_of_threads_are_those_of_their_core(tmp_path: Path) -> None:
     assert [p.kind for p in source.problems()] == ["zone"]
 
 
-def test_processors_are_numbered_as_zos_does(session: Session) -> None:
+def test_processors_are_numbered_like_zos(session: Session) -> None:
     found = session.sql(
         "SELECT cpu_id, core_id, thread_id, cpu_type, polarity, round(busy_pct, 2), round(mvs_busy_pct, 2) "
         "FROM cpu ORDER BY cpu_id"
@@ -79,7 +79,7 @@ def test_processors_are_numbered_as_zos_does(session: Session) -> None:
     assert average == pytest.approx(56.41, abs=0.01)
 
 
-def test_the_use_of_cores_as_published(session: Session) -> None:
+def test_core_use_as_published(session: Session) -> None:
     cores = session.sql(
         "SELECT core_id, round(core_busy_pct, 2), round(productivity_pct, 2), mt_utilization_pct "
         "FROM core ORDER BY 1"
@@ -102,7 +102,7 @@ def test_the_use_of_cores_as_published(session: Session) -> None:
     assert used == pytest.approx(245.62, abs=0.01)
 
 
-def test_the_report_of_cpu_activity(session: Session) -> None:
+def test_report_of_cpu_activity(session: Session) -> None:
     text = session.report("rmfcpu")
     (line,) = [one for one in text.splitlines() if one.startswith("09:30:00    4    8")]
     assert line.split()[1:12] == [
@@ -110,7 +110,7 @@ def test_the_report_of_cpu_activity(session: Session) -> None:
     ]
 
 
-def test_a_further_row_under_unknown_heads_is_of_no_processor(tmp_path: Path) -> None:
+def test_extra_row_with_unknown_headings_has_no_core(tmp_path: Path) -> None:
     """Without the heads of multithreading nobody knows that the number is that of a core."""
     heads = ["Threads Prod" if h == "MT% Prod" else "Threads Util" if h == "MT% Util" else h for h in HEADS]
     with zlens.open([written(tmp_path, heads, PRINTED)]) as opened:
@@ -121,7 +121,7 @@ def test_a_further_row_under_unknown_heads_is_of_no_processor(tmp_path: Path) ->
     assert kept == [("Threads Prod", 5), ("Threads Util", 5)]
 
 
-def test_a_number_that_is_none(tmp_path: Path) -> None:
+def test_invalid_cpu_number_is_null(tmp_path: Path) -> None:
     source = rmf_xml.open_files([str(written(tmp_path, HEADS, ["4G|IIP|1|1|1|0|1|1|1|HIGH"]))], Options())
     (row,) = rows(source, "rmf_cpu")
     assert (row["cpu_number"], row["core_id"]) == ("4G", None)

@@ -51,7 +51,7 @@ def test_partition_utilizations(z15, ours, printed, base):
     assert all(abs(mine - theirs) <= PRINTED + cut + 1e-9 for mine, theirs, cut in rows)
 
 
-def test_caps_are_those_that_rmf_prints(z15):
+def test_caps_equal_rmf_print(z15):
     """Capping Def: initial, absolute and group; VIRPT has N Y N, so it is capped, but not initially."""
     rows = z15.sql(
         """
@@ -83,7 +83,7 @@ def test_cec_totals(z15, printed):
     assert all(abs(mine - theirs) <= PRINTED + cut + 1e-9 for mine, theirs, cut in rows)
 
 
-def test_msu_as_rmf_rounds_it(z15):
+def test_msu_is_rounded_like_rmf(z15):
     rows = z15.sql(
         """
         SELECT p.msu_actual, r.msu_actual
@@ -97,7 +97,7 @@ def test_msu_as_rmf_rounds_it(z15):
     assert all(int(mine + 0.5) == theirs for mine, theirs in rows)
 
 
-def test_share_of_the_observer(z15):
+def test_share_of_observer(z15):
     """The LOG PROC Share of its processors adds to the partition's entitlement."""
     rows = z15.sql(
         """
@@ -115,7 +115,7 @@ def test_share_of_the_observer(z15):
     assert all(abs(by_cpu - total) <= 0.15 + 1e-9 for _, by_cpu, total in rows)
 
 
-def test_busy_of_the_processors(z15):
+def test_busy_of_processors(z15):
     rows = z15.sql(
         """
         SELECT l.busy_pct, r.lpar_busy_pct, m.mvs, r.mvs_busy_pct
@@ -130,7 +130,7 @@ def test_busy_of_the_processors(z15):
     assert all(abs(mine - theirs) <= 0.01 + 1e-9 for _, _, mine, theirs in rows)
 
 
-def test_pool_identities_of_the_sample(z15):
+def test_pool_identities_of_sample(z15):
     """FCX302's relations hold on RMF's data too: total = LgclC + Ovrhd + LPmgt, in units of one processor."""
     rows = z15.sql("SELECT lgclc_pct + ovrhd_pct + lpmgt_pct, total_pct, lcot_l, type_tl FROM cec").rows
     assert len(rows) == 789

@@ -173,13 +173,13 @@ def test_cores_of_ibms_report() -> None:
     assert types == [("ZIIP", 2, 1.473, 1.283, 1.6, 70.53, 86.94, 61.41, 400.0, 245.62, 154.38)]
 
 
-def test_threads_of_a_core_are_told_of_the_system() -> None:
+def test_system_has_threads_per_core() -> None:
     with session({"SYSA": [four_ziips()], "S0W1": [s0w1()]}, ZIIP_S) as made:
         rows = made.sql("SELECT system, mt_ziip, mt_cp FROM system ORDER BY 1").rows
     assert rows == [("S0W1", None, None), ("SYSA", 2, None)]
 
 
-def test_values_of_multithreading_that_are_not_valid() -> None:
+def test_invalid_multithreading_values() -> None:
     """Where HISMT failed (SMF70HHF), its values mean nothing; LPAR busy is PR/SM's and stays."""
     with session({"SYSA": [four_ziips(HHF=0xD0)]}, ZIIP_S) as made:
         rows = made.sql(
@@ -218,7 +218,7 @@ def test_lpar_busy_by_kind_of_processor() -> None:
     assert one(waiting, cpu, hhf=0xC0)[0] == 95
 
 
-def test_absolute_caps_are_in_hundredths_of_a_processor() -> None:
+def test_absolute_caps_are_hundredths_of_processor() -> None:
     """SMF 70-1, HW_CAP_LIMIT; 0 is none."""
     lpars = [
         Lpar("A", 1, [Logical("CP", 0, 60, 59, fields={"HW_CAP_LIMIT": 250})]),
@@ -307,7 +307,7 @@ def test_capacity_in_msu() -> None:
     assert microseconds * 16 * 16 / 1920 * 3.6 / milliseconds == pytest.approx(240)
 
 
-def test_partitions_that_are_not_active() -> None:
+def test_inactive_partitions() -> None:
     lpars = [Lpar("A", 1, [Logical("CP", 0, 1, 1)]), Lpar("IDLE", 2, []), Lpar("", 3, [])]
     made = record(100, lpars, [Cpu(0, 0, 50)], own=1, physical={"CP": 4}, management_s={"CP": 0.5})
     with session({"A": [made]}, 100) as opened:
@@ -316,7 +316,7 @@ def test_partitions_that_are_not_active() -> None:
     assert rows == [("A", "Active", "CP", 1.0), ("IDLE", "Deactivated", None, None)]
 
 
-def test_one_machine_seen_by_two_of_its_systems() -> None:
+def test_one_machine_in_records_of_two_systems() -> None:
     """Both report all partitions: the machine is shown once, and each system's own processors are its own."""
     lpars = [
         Lpar("A", 1, [Logical("CP", 0, 30, 29)]),
@@ -334,7 +334,7 @@ def test_one_machine_seen_by_two_of_its_systems() -> None:
         ]  # fmt: skip
 
 
-def test_sums_over_buckets_though_sections_change_their_places() -> None:
+def test_bucket_sums_with_moved_sections() -> None:
     """A partition that is activated moves the sections of the others: they are joined within their record."""
 
     def made(with_new: bool) -> Record:
@@ -354,7 +354,7 @@ def test_sums_over_buckets_though_sections_change_their_places() -> None:
     ]
 
 
-def test_place_of_a_core_in_the_machine() -> None:
+def test_core_location() -> None:
     """The preferred place of each core, from the drawer to the chip; a highest level of 1 tells of none."""
     made = four_ziips()
     places = ((4, (3, 1, 2, 0)), (3, (7, 1, 2, 0)), (1, (1, 0, 0, 0)), (0, (0, 0, 0, 0)))
@@ -391,7 +391,7 @@ def test_changes_between_records_are_events() -> None:
     ]  # fmt: skip
 
 
-def test_records_of_other_levels_and_in_pieces() -> None:
+def test_older_and_split_smf70_records() -> None:
     """Shorter sections of older levels, and a record that RMF broke, give what they have in common."""
     query = (
         "SELECT cpu_id, core_id, thread_id, round(busy_pct, 4), round(mvs_busy_pct, 4), polarity, "
@@ -416,14 +416,14 @@ def test_records_of_other_levels_and_in_pieces() -> None:
     assert row == (None, pytest.approx(86.94, abs=0.005))
 
 
-def test_changes_of_two_systems_are_their_own() -> None:
+def test_changes_are_detected_per_system() -> None:
     """Each record is held against the one before of its own system."""
     small, large = four_ziips(MDL="701"), four_ziips(MDL="716")
     with session({"A": [small] * 3, "B": [large] * 3}, ZIIP_S) as made:
         assert made.sql("SELECT * FROM event").rows == []
 
 
-def test_counters_tell_of_threads_beside_the_times_of_the_core(tmp_path: Path) -> None:
+def test_counters_add_threads_to_core_times(tmp_path: Path) -> None:
     """RMF tells when a core was busy, the MT-diagnostic counters how many threads it then ran."""
     end, speed = ZIIP_S, 5200
     cycles = speed * 1_000_000
@@ -454,7 +454,7 @@ def test_counters_tell_of_threads_beside_the_times_of_the_core(tmp_path: Path) -
     assert alone[:3] == (4, round(100 * 480 / end, 2), 1.625)
 
 
-def test_damaged_records_give_rows_or_problems(tmp_path: Path) -> None:
+def test_damaged_smf70_gives_rows_or_problems(tmp_path: Path) -> None:
     """Whatever stands in the sections: every table and report answers, and no number is not one."""
     dice = draws(70)
     records = []
@@ -525,7 +525,7 @@ CHANGED = [
 
 
 @pytest.mark.parametrize(("section", "fields", "event"), CHANGED)
-def test_what_changed_within_an_interval_is_an_event(
+def test_change_within_interval_is_event(
     section: str, fields: dict[str, Any], event: tuple[str, str, str] | None
 ) -> None:
     """One of a partition, however many processors tell; bits 0, 3, 4, 7 of SMF70STF tell of no change."""

@@ -36,7 +36,7 @@ def last(path: Path, table: str, options: Options | None = None) -> list[dict[st
     return [{key: value for key, value in row.items() if value is not None} for row in found]
 
 
-def test_a_volume_with_an_area_of_known_size(tmp_path: Path) -> None:
+def test_volume_with_area_of_known_size(tmp_path: Path) -> None:
     minute = [
         ("D3R4", VOLUME | {"ZLMLOAD": 1_500}),
         ("D0R1", {"PFXCPUAD": 0, "PLSPIOPR": 4_000}),
@@ -54,7 +54,7 @@ def test_a_volume_with_an_area_of_known_size(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_what_the_records_of_5_3_give_of_a_volume(tmp_path: Path) -> None:
+def test_paging_volume_of_5_3_records(tmp_path: Path) -> None:
     path = alike(tmp_path / "a", [("D3R4", VOLUME)], [AREA], make=made.record, config=made.CONFIG)
     assert last(path, "paging") == [
         {
@@ -64,7 +64,7 @@ def test_what_the_records_of_5_3_give_of_a_volume(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_areas_nobody_told_of_are_known_by_their_use(tmp_path: Path) -> None:
+def test_paging_areas_are_inferred_from_use(tmp_path: Path) -> None:
     spooled = {
         "RDEVDEV": 0x2001,
         "CALVSER": "MIX001",
@@ -82,7 +82,7 @@ def test_areas_nobody_told_of_are_known_by_their_use(tmp_path: Path) -> None:
     ]
 
 
-def test_a_volume_that_two_records_tell_of_is_counted_once(tmp_path: Path) -> None:
+def test_volume_in_two_records_counts_once(tmp_path: Path) -> None:
     shared = {"CPVOLSER": "PAG000", "EXPCTPRD": 6_000, "SCGSSCH": 1_200}
     minute = [("D3R4", VOLUME)]
     minute += [("D3R11", shared | {"RDEVDEV": 0x2000}), ("D3R11", shared | {"RDEVDEV": 0x2001})]
@@ -97,7 +97,7 @@ STORAGE = {"RSAPGABL": 1_000_000, "RSAAVAIL": 2_000, "RSA2GAVL": 30_000, "RSANON
 LISTS = {"RSAAVLLT": 1_500, "RSAAVLHT": 2_500, "RSAAVLLG": 20_000, "RSAAVLHG": 40_000, "RSAEMPTY": 30}
 
 
-def test_storage_as_a_whole_and_to_both_sides_of_2_gb(tmp_path: Path) -> None:
+def test_storage_in_total_and_by_zone(tmp_path: Path) -> None:
     minute = [
         ("D0R3", STORAGE | {"ZLCPFREE": 500}),
         ("D3R1", LISTS | {"ZLRSVD": 700}),
@@ -118,7 +118,7 @@ def test_storage_as_a_whole_and_to_both_sides_of_2_gb(tmp_path: Path) -> None:
     assert (above["available"], above["available_low"], above["available_high"]) == (30_000, 20_000, 40_000)
 
 
-def test_what_the_records_of_5_3_give_of_storage(tmp_path: Path) -> None:
+def test_storage_of_5_3_records(tmp_path: Path) -> None:
     minute = [("D0R3", STORAGE), ("D3R1", LISTS)]
     found = last(alike(tmp_path / "a", minute, make=made.record, config=made.CONFIG), "storage")
     whole = next(row for row in found if row["zone"] == "all")
@@ -128,7 +128,7 @@ def test_what_the_records_of_5_3_give_of_storage(tmp_path: Path) -> None:
     assert "reserved" not in whole
 
 
-def test_one_record_alone_gives_its_part_of_storage(tmp_path: Path) -> None:
+def test_storage_of_single_record_type(tmp_path: Path) -> None:
     (alone,) = last(alike(tmp_path / "a", [("D0R1", {"PFXCPUAD": 0, "PLSPIOPR": 60})]), "storage")
     assert (alone["zone"], alone["page_read_rate"]) == ("all", 1.0)
     assert "available" not in alone
@@ -207,7 +207,7 @@ def test_groups_of_paging_volumes(tmp_path: Path, every: int | None) -> None:
         assert group["queue_p95"] == 27.0
 
 
-def test_an_area_that_comes_while_recording(tmp_path: Path) -> None:
+def test_paging_area_added_while_recording(tmp_path: Path) -> None:
     idle = {"STOASP_RDEVDEV": 0x2002, "STOASP_CALVSER": "NEW001"}
     came = {"STOATC_RDEVDEV": 0x2002, "STOATC_CPVOLSER": "NEW001", "STOATC_CALTYPE": "page"}
     groups = [made.configuration(made.START_US)]

@@ -15,7 +15,7 @@ from zlens.catalog.compile import nodes
 from zlens.inputs.options import Options, TimeSpec, parse_zone
 
 
-def test_the_last_digit_of_a_pool_does_not_depend_on_the_order_of_partitions() -> None:
+def test_pool_sum_is_independent_of_partition_order() -> None:
     chance = draws(3)
     rows = [(f"P{number}", chance.random() * 10.0 ** chance.randrange(-6, 6)) for number in range(60)]
     sums = set()
@@ -52,7 +52,7 @@ def test_the_last_digit_of_a_pool_does_not_depend_on_the_order_of_partitions() -
     assert len(sums) == 1
 
 
-def test_a_damaged_cell_of_a_report_leaves_no_partial_sum(demo_files: list[Path], tmp_path: Path) -> None:
+def test_damaged_cell_makes_sum_null(demo_files: list[Path], tmp_path: Path) -> None:
     """Of two partitions of a type one is unreadable: what both used is unknown, and not what one used."""
     text = demo_files[1].read_text(encoding="utf-8")
     row = re.search(r"<row[^>]*><col>ZLDEMO</col>.*?</row>", text)
@@ -86,7 +86,7 @@ def unknown(session: Session) -> dict[str, tuple[bool, ...]]:
     return {end: missing for end, missing in found.items() if any(missing)}
 
 
-def test_what_a_processor_counts_before_it_is_varied_off_is_unknown(demo_files: list[Path]) -> None:
+def test_counts_before_vary_off_are_null(demo_files: list[Path]) -> None:
     """CPU 3 is varied off at 08:07:20 and on at 08:13:40: the sums of those minutes lack its part."""
     every = (True,) * 7
     path = demo_files[0]
@@ -104,9 +104,7 @@ def test_what_a_processor_counts_before_it_is_varied_off_is_unknown(demo_files: 
         assert set(unknown(session)) == {"08:08", "08:14"}
 
 
-def test_without_event_records_a_processor_that_is_gone_is_noticed(
-    demo_files: list[Path], tmp_path: Path
-) -> None:
+def test_missing_processor_is_detected_without_events(demo_files: list[Path], tmp_path: Path) -> None:
     """MONITOR EVENT without PROCESSOR: the next sample of the others tells that one is missing."""
     path = tmp_path / "no_events.monwrite"
     data, renamed = re.subn(

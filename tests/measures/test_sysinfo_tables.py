@@ -20,7 +20,7 @@ def test_system_and_interval(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*), count(seconds) FROM interval").rows == [(1, 0)]
 
 
-def test_the_own_partition_with_its_cores_by_polarity(tmp_path: Path) -> None:
+def test_sysinfo_partition_has_cores_by_polarity(tmp_path: Path) -> None:
     with zlens.open([folder(tmp_path / "s", texts())]) as session:
         (row,) = session.sql(
             "SELECT machine, partition, partition_number, cpu_type, dedicated, capped, logical_cpus, "
@@ -31,7 +31,7 @@ def test_the_own_partition_with_its_cores_by_polarity(tmp_path: Path) -> None:
         assert session.sql("SELECT * FROM cec").rows == []
 
 
-def test_a_guest_knows_its_partition_but_not_the_cores_of_it(tmp_path: Path) -> None:
+def test_kvm_guest_has_partition_without_cores(tmp_path: Path) -> None:
     guest = SYSINFO + "\nVM00 Name:            KVM1\nVM00 Control Program: KVM/Linux\n"
     files = texts(proc__sysinfo=guest)
     assert f"{CPUS}/cpu0/polarization" in files

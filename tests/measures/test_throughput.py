@@ -35,7 +35,7 @@ def column(session: Session, name: str, table: str = "load") -> list[Any]:
     return [value for (value,) in session.sql(f"SELECT {name} FROM {table} ORDER BY interval_end").rows]
 
 
-def test_rows_are_shared_out_by_overlap(tmp_path: Path) -> None:
+def test_throughput_rows_are_divided_by_overlap(tmp_path: Path) -> None:
     # One row over minutes 0 to 2.5, one from there to the end of minute 5.
     rows = [f"{FIRST_S},{FIRST_S + 150},1500,100", f"{FIRST_S + 150},{FIRST_S + 360},420,400"]
     with opened(written(tmp_path, rows), [0.3] * 7) as session:
@@ -58,7 +58,7 @@ def test_many_rows_in_one_interval_are_added(tmp_path: Path) -> None:
         assert column(session, "response_s", "throughput")[0] == pytest.approx(squares)
 
 
-def test_an_interval_that_is_told_in_part_has_no_itr(tmp_path: Path) -> None:
+def test_partly_covered_interval_has_no_itr(tmp_path: Path) -> None:
     rows = [f"{FIRST_S},{FIRST_S + 53},530,1", f"{FIRST_S + 60},{FIRST_S + 115},550,1"]
     with opened(written(tmp_path, rows), [0.3, 0.3]) as session:
         assert column(session, "covered_pct", "throughput") == pytest.approx([100 * 53 / 60, 100 * 55 / 60])
@@ -67,7 +67,7 @@ def test_an_interval_that_is_told_in_part_has_no_itr(tmp_path: Path) -> None:
         assert column(session, "etr", "per_transaction") == [None, pytest.approx(10)]
 
 
-def test_unknown_cells_are_unknown_and_no_zeros(tmp_path: Path) -> None:
+def test_empty_throughput_cells_are_null(tmp_path: Path) -> None:
     rows = [f"{FIRST_S},{FIRST_S + 60},,5", f"{FIRST_S + 60},{FIRST_S + 120},60,-"]
     with opened(written(tmp_path, rows), [0.3, 0.3]) as session:
         assert column(session, "etr") == [None, 1.0]
@@ -91,7 +91,7 @@ def test_buckets_of_every_sum_transactions_and_time(tmp_path: Path) -> None:
         assert len(column(session, "cpu_s", "per_transaction")) == len(found)
 
 
-def test_workloads_are_rows_of_their_own_and_added_in_load(tmp_path: Path) -> None:
+def test_workloads_are_rows_and_added_in_load(tmp_path: Path) -> None:
     rows = [f"{FIRST_S},{FIRST_S + 60},{w},{n}" for w, n in (("web", 600), ("batch", 60))]
     rows.append(f"{FIRST_S + 60},{FIRST_S + 120},web,120")
     path = written(tmp_path, rows, "start,end,workload,transactions")
@@ -104,7 +104,7 @@ def test_workloads_are_rows_of_their_own_and_added_in_load(tmp_path: Path) -> No
     assert [each[1:3] for each in lines] == [["batch", "1.00"], ["web", "10.00"], ["web", "2.00"]]
 
 
-def test_times_without_a_zone_are_the_systems(tmp_path: Path) -> None:
+def test_throughput_times_default_to_system_zone(tmp_path: Path) -> None:
     local = dt.datetime(2023, 11, 14, 17, 13)  # 22:13 UTC
     rows = [f"{local + dt.timedelta(minutes=k + 1)},{60 * k}" for k in range(3)]
     path = written(tmp_path, rows, "time,count")
@@ -119,7 +119,7 @@ def test_times_without_a_zone_are_the_systems(tmp_path: Path) -> None:
         assert set(column(session, "clock_offset_s", "throughput")) == {18000.0}
 
 
-def test_nothing_is_joined_with_times_of_an_unknown_zone(tmp_path: Path) -> None:
+def test_unknown_zone_prevents_throughput_join(tmp_path: Path) -> None:
     path = written(tmp_path, [f"{FIRST_S},{FIRST_S + 60},5,1"])
     with opened(path, [0.3], facts={"local_time": True}) as session:
         assert column(session, "etr") == [None]
@@ -130,7 +130,7 @@ def test_nothing_is_joined_with_times_of_an_unknown_zone(tmp_path: Path) -> None
     ("system", "said"),
     [("", "line 2 does not name its system, and the input has 2"), ("OTHER", "contains OTHER")],
 )
-def test_whose_throughput_it_is_must_be_known(tmp_path: Path, system: str, said: str) -> None:
+def test_throughput_needs_one_system(tmp_path: Path, system: str, said: str) -> None:
     files = []
     for name in ("ONE", "TWO"):
         config = made.configuration(made.START_US, {**made.CONFIG, "MTRSYS_SYSTMID": name})
@@ -160,7 +160,7 @@ def drifting(tmp_path: Path, minutes: int, off_s: int, noise: float) -> tuple[st
 
 
 @pytest.mark.parametrize("off_s", quick_subset(2, [0, -180, 60, 3600, 90]))
-def test_the_clock_is_found_where_rate_and_busy_agree(tmp_path: Path, off_s: int) -> None:
+def test_clock_offset_maximizes_correlation(tmp_path: Path, off_s: int) -> None:
     path, shares = drifting(tmp_path, 240, off_s, 0.2)
     with opened(path, shares) as session:
         [found] = session.throughput_offsets()
@@ -174,7 +174,7 @@ def test_the_clock_is_found_where_rate_and_busy_agree(tmp_path: Path, off_s: int
         assert "clocks surely agree" in session.throughput_notes(suggested=True)[-1]
 
 
-def test_what_repeats_itself_or_is_noise_tells_no_offset(tmp_path: Path) -> None:
+def test_periodic_or_noisy_throughput_has_no_offset(tmp_path: Path) -> None:
     shares = [0.1 + 0.1 * (k % 5) for k in range(120)]
     rows = [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},{600 * s},1" for k, s in enumerate(shares)]
     with opened(written(tmp_path, rows), shares) as session:
@@ -187,7 +187,7 @@ def test_what_repeats_itself_or_is_noise_tells_no_offset(tmp_path: Path) -> None
         assert [one.sure for one in session.throughput_offsets()] == ["unknown"]
 
 
-def test_too_little_tells_nothing(tmp_path: Path) -> None:
+def test_short_or_steady_throughput_has_no_offset(tmp_path: Path) -> None:
     path, shares = drifting(tmp_path, 5, 0, 0.0)
     with opened(path, shares) as session:
         assert session.throughput_offsets() == []

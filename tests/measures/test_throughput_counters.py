@@ -34,7 +34,7 @@ def samples(minutes: list[float], *, cpus: int = 2) -> list[tuple[object, ...]]:
     ]
 
 
-def test_instructions_per_transaction_need_no_busy(tmp_path: Path) -> None:
+def test_instructions_per_transaction_without_busy(tmp_path: Path) -> None:
     options = achieved(tmp_path, [f"{FIRST_S},{FIRST_S + 60},4000,0.2"])
     columns = "etr, itr, busy_pct, cpu_s, response_s, instructions, cpi, ghz, counted_cpu_s"
     [found] = values(opened(samples([1.0, 1.0]), options), columns, "per_transaction")
@@ -47,7 +47,7 @@ def test_instructions_per_transaction_need_no_busy(tmp_path: Path) -> None:
     assert found["counted_cpu_s"] == pytest.approx(2 * CYCLES / 4000 / 5e9)
 
 
-def test_an_interval_told_in_part_has_no_cost(tmp_path: Path) -> None:
+def test_partly_covered_interval_has_no_cost(tmp_path: Path) -> None:
     rows = [f"{FIRST_S},{FIRST_S + 53},4000,0.2", f"{FIRST_S + 60},{FIRST_S + 120},2000,0.2"]
     found = values(
         opened(samples([1.0, 1.0]), achieved(tmp_path, rows)), "etr, instructions", "per_transaction"
@@ -57,7 +57,7 @@ def test_an_interval_told_in_part_has_no_cost(tmp_path: Path) -> None:
     ]
 
 
-def test_a_system_whose_load_is_known_is_told_of_once(tmp_path: Path) -> None:
+def test_system_with_load_has_one_row(tmp_path: Path) -> None:
     options = achieved(tmp_path, [f"{FIRST_S},{FIRST_S + 60},4000,0.2"])
     beside = fakes.FakeSource(
         [fakes.system(known=fakes.intervals(1))], [fakes.processors("SYSA", [[0.5, 0.5]])]
@@ -71,7 +71,7 @@ def test_a_system_whose_load_is_known_is_told_of_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("every_s", "minutes"), [(None, [15, 15, 15, 15]), (900, [15, 15, 15, 15]), (3600, [30, 30]), (300, [])]
 )
-def test_counters_of_a_minute_beside_processors_of_a_quarter_of_an_hour(
+def test_minute_counters_with_quarter_hour_processors(
     demo_folder: Path, tmp_path: Path, every_s: int | None, minutes: list[int]
 ) -> None:
     """SMF 113 each minute, SMF 70 each 15: the load has what was achieved in its own intervals."""
@@ -96,7 +96,7 @@ def test_counters_of_a_minute_beside_processors_of_a_quarter_of_an_hour(
 
 
 @pytest.mark.parametrize("off_s", [0, 120])
-def test_the_clock_is_found_by_cycles(tmp_path: Path, off_s: int) -> None:
+def test_clock_offset_from_cycles(tmp_path: Path, off_s: int) -> None:
     chance = draws(4)
     minutes = [0.2 + chance.random() for _ in range(120)]
     starts = [FIRST_S + 60 * k - off_s for k in range(120)]

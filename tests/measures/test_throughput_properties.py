@@ -76,7 +76,7 @@ def second_by_second(
 
 
 @given(told=rows(), intervals=spans(), offset_s=st.integers(-60, 60))
-def test_each_second_has_its_part(
+def test_throughput_is_divided_by_seconds(
     told: tuple[ThroughputRow, ...], intervals: list[tuple[int, int]], offset_s: int
 ) -> None:
     found = {row[PLACE["interval_end"]] // SECOND: row for row in joined(told, intervals, offset_s)}

@@ -173,7 +173,7 @@ def test_itr_under_multithreading_is_of_threads(
     assert compared / base == pytest.approx(itrr, abs=0.0015)
 
 
-def test_the_report_prints_what_the_tables_print(tmp_path: Path) -> None:
+def test_throughput_report_equals_table(tmp_path: Path) -> None:
     loads = runs(PAGING)
     with measured(tmp_path / "runs.csv", loads, {"as_published": True}) as session:
         rows = list(csv.DictReader(io.StringIO(session.report("throughput", "csv"))))

@@ -38,7 +38,7 @@ def test_velocity_and_its_index() -> None:
     assert one("performance_index", row)[0] == pytest.approx(50 / 30)
 
 
-def test_without_samples_there_is_no_velocity() -> None:
+def test_velocity_without_samples_is_null() -> None:
     row = period(crgf=VELOCITY, cval=50)
     assert one("velocity_pct, performance_index, cpu_delay_pct", row) == (None, None, None)
 
@@ -47,7 +47,7 @@ def test_without_samples_there_is_no_velocity() -> None:
     ("unit", "goal", "seconds"),
     [(MILLISECONDS, 250, 0.25), (SECONDS, 3, 3.0), (MINUTES, 2, 120.0), (HOURS, 1, 3600.0)],
 )
-def test_an_average_response_time(unit: int, goal: int, seconds: float) -> None:
+def test_average_response_time(unit: int, goal: int, seconds: float) -> None:
     """1000 transactions of 2 s each, told in units of 1024 microseconds."""
     row = period(crgf=AVERAGE, crtf=unit, cval=goal, crcp=1000, ctet=2000 / 0.001024, cxet=1500 / 0.001024)
     assert one("goal_kind, goal", row) == ("average", seconds)
@@ -56,7 +56,7 @@ def test_an_average_response_time(unit: int, goal: int, seconds: float) -> None:
     assert index == pytest.approx(2.0 / seconds)
 
 
-def test_microseconds_are_taken_where_they_are_told() -> None:
+def test_microsecond_fields_are_preferred() -> None:
     row = period(crcp=100, ctet=1 / 0.001024, ctetx=100e6, cqdt=9 / 0.001024)
     assert one("response_s, round(queue_s, 6)", row) == (1.0, 0.09)
 
@@ -73,16 +73,16 @@ def test_microseconds_are_taken_where_they_are_told() -> None:
         (90, buckets(), None),
     ],
 )
-def test_a_percentile_goal(percent: int, counts: list[int], index: float | None) -> None:
+def test_percentile_goal(percent: int, counts: list[int], index: float | None) -> None:
     assert one("performance_index", percentile(percent, counts)) == (index,)
 
 
-def test_the_share_within_the_goal() -> None:
+def test_share_within_goal() -> None:
     row = percentile(80, buckets(b1=10, b6=60, b7=20, b14=10))
     assert one("goal, goal_percent, within_goal_pct, performance_index", row) == (0.5, 80.0, 70.0, 1.1)
 
 
-def test_goals_that_have_no_index() -> None:
+def test_goals_without_performance_index() -> None:
     for flag, kind in ((DISCRETIONARY, "discretionary"), (SYSTEM, "system"), (0, None)):
         found = one(
             "goal_kind, goal, performance_index, importance", period(crgf=flag, cval=40, ctou=1, ctot=1)
@@ -90,7 +90,7 @@ def test_goals_that_have_no_index() -> None:
         assert found == (kind, None, None, None)
 
 
-def test_a_report_class_period_of_several_service_classes_has_neither_goal_nor_distribution() -> None:
+def test_mixed_report_class_period_has_no_goal() -> None:
     row = percentile(90, buckets(b1=5), flags=0b1000_0000)
     found = one("heterogeneous, goal_kind, goal, performance_index, within_goal_pct", row)
     assert found == (True, None, None, None, None)
@@ -112,14 +112,14 @@ def test_buckets_with_their_bounds() -> None:
     assert rows[13] == (14, None, None, 10, 100, 100.0)
 
 
-def test_what_is_not_told_is_null() -> None:
+def test_unreported_resources_are_null() -> None:
     """A class of CICS transactions tells of no resources: its counters are 0 and say nothing."""
     names = "cpu_s, cp_s, ziip_s, appl_cp_pct, appl_ziip_pct, service_rate"
     assert one(names, period(cadf=0b0110_0000, crcp=5)) == (None,) * 6
     assert one(names, period(crcp=5)) == (0.0,) * 6
 
 
-def test_a_factor_that_is_not_valid_withholds_what_needs_it() -> None:
+def test_invalid_factor_makes_dependents_null() -> None:
     of = {"mflg_hisf": True, "mcf": 1024, "mcfs": 1400}
     row = period(of=of, ccpu=90 * UNITS, csup=45 * UNITS)
     assert one("cp_s, ziip_s, max_capacity_ziip, appl_cp_pct, appl_ziip_pct", row) == (
@@ -131,7 +131,7 @@ def test_a_factor_that_is_not_valid_withholds_what_needs_it() -> None:
     )
 
 
-def test_levels_without_specialty_processors_and_multithreading() -> None:
+def test_levels_without_ziips_and_multithreading() -> None:
     """Their sections end before such fields: all time is that of CPs."""
     row = period(
         of={"mcf": None, "mcfs": None, "mcfi": None, "nffs": None, "nffi": None},
@@ -150,7 +150,7 @@ def test_all_parts_of_cp_time() -> None:
     assert found == (100.0, 10.0, 1.0, 2.0, 3.0, 10.0, 20.0, 5.0, 91.0)
 
 
-def test_a_coefficient_of_zero_makes_no_seconds() -> None:
+def test_zero_service_coefficient_gives_null() -> None:
     row = period(of={"mcpu": 0}, ccpu=0.0, csup=0.0)
     assert one("cpu_s, cp_s, appl_cp_pct", row) == (None, None, None)
     assert one("srb_s", period(of={"msrb": 0})) == (0.0,), (
@@ -158,7 +158,7 @@ def test_a_coefficient_of_zero_makes_no_seconds() -> None:
     )
 
 
-def test_names_of_the_class() -> None:
+def test_names_of_class() -> None:
     of = {"mcnm": "RCLASS", "mscf_mrcl": True, "mwnm": "", "ggnm": "LIMITED", "mcde": "all of it"}
     found = one(
         "class, class_kind, period, workload, policy, resource_group, description", period(of=of, cper=2)
@@ -167,7 +167,7 @@ def test_names_of_the_class() -> None:
     assert one("class_kind, workload, resource_group", period()) == ("service", "WORK", None)
 
 
-def test_several_intervals_together() -> None:
+def test_workload_over_several_intervals() -> None:
     """Sums of times, samples and buckets; ratios again: no mean of indexes, no sum of percentages."""
     first = percentile(90, buckets(b1=100)) | {"seconds": 900.0}
     first["period"] |= {"r723ccpu": 90 * UNITS, "r723ctou": 90, "r723ctot": 10}
@@ -194,7 +194,7 @@ def test_classes_of_one_name() -> None:
     assert found == [("report", 1, 3.0), ("service", 1, 1.0), ("service", 2, 2.0)]
 
 
-def test_states_of_the_samples() -> None:
+def test_states_of_samples() -> None:
     row = period(
         ctsa=1000.0, ccus=100, supu=50, ciou=25, ctot=225, ccde=125, capr=10, caco=15, cidl=500, cunk=75
     )

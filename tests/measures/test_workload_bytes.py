@@ -51,7 +51,7 @@ def record(
     )
 
 
-def test_a_published_interval(tmp_path: Path) -> None:
+def test_published_workload_interval(tmp_path: Path) -> None:
     """IBM, z/VM and simultaneous multithreading (2015, 2020): CPU 3545.743 s, IIP 1995.640 s in 10.14.053."""
     with zlens.open([smf113_builder.dump(tmp_path / "a", [record()])]) as session:
         (row,) = session.sql(
@@ -69,7 +69,7 @@ def test_a_published_interval(tmp_path: Path) -> None:
     assert "0.500 s FOR 90%" in text
 
 
-def test_flags_of_a_report_class(tmp_path: Path) -> None:
+def test_flags_of_report_class(tmp_path: Path) -> None:
     of = {"MSCF": ["MRCL", "MOVE"], "MFLG": ["HISF"]}
     path = smf113_builder.dump(tmp_path / "a", [record(of, {"CRS1": 128})])
     with zlens.open([path]) as session:
@@ -80,7 +80,7 @@ def test_flags_of_a_report_class(tmp_path: Path) -> None:
         assert session.sql("SELECT * FROM workload_response").rows == []
 
 
-def test_periods_lead_to_their_own_buckets(tmp_path: Path) -> None:
+def test_periods_have_own_distribution(tmp_path: Path) -> None:
     """Of three periods the first has none: its goal is no response time."""
     periods: list[dict[str, Any]] = [
         {"CPER": 1, "CRTX": 0, "CRGF": 32, "CVAL": 40},
@@ -113,7 +113,7 @@ def test_sections_of_older_levels(tmp_path: Path, lengths: dict[str, int]) -> No
         assert appl == pytest.approx(100 * 1995.640 / 614.053)
 
 
-def test_counters_of_other_intervals_stand_beside_it(tmp_path: Path) -> None:
+def test_workload_with_counters_of_other_intervals(tmp_path: Path) -> None:
     """Records of counters need not end when RMF's do; neither hides the other."""
     second = (END_US - smf113_builder.START_US) / 1e6
     made = [
@@ -126,7 +126,7 @@ def test_counters_of_other_intervals_stand_beside_it(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*), sum(seconds) FROM workload").rows == [(2, 2 * 614.053)]
 
 
-def test_the_same_class_in_two_intervals_summed(tmp_path: Path) -> None:
+def test_same_class_in_two_intervals_summed(tmp_path: Path) -> None:
     made = [record(end_us=END_US + n * 614_053_000) for n in range(2)]
     options = zlens.Options(every_s=3600)
     with zlens.open([smf113_builder.dump(tmp_path / "a", made)], options=options) as session:
@@ -139,7 +139,7 @@ def test_the_same_class_in_two_intervals_summed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_damaged_records_end_in_rows_or_problems(tmp_path: Path, seed: int) -> None:
+def test_damaged_smf72_gives_rows_or_problems(tmp_path: Path, seed: int) -> None:
     """Whatever stands in a record, the reports are printed: what is told is told, the rest is dotted."""
     chance = draws(seed)
     path = smf113_builder.dump(tmp_path / "a", [record(end_us=END_US + n * 614_053_000) for n in range(6)])

@@ -12,7 +12,7 @@ import pytest
 from smf72_rows import UNITS, one, period
 
 
-def test_appl_of_a_multithreaded_system() -> None:
+def test_appl_of_multithreaded_system() -> None:
     """IBM: CPU 3545.743 s, IIP 1995.640 s in 10.14.053; the factor is printed as 1.473."""
     row = period(
         614.053,
@@ -36,7 +36,7 @@ def test_appl_of_a_multithreaded_system() -> None:
     assert factor == 1.473
 
 
-def test_ziips_that_are_faster_than_cps() -> None:
+def test_ziips_faster_than_cps() -> None:
     """Merrill: 1,793,920 units on CPs and 2,137,167 normalized ones on zIIPs, factor 569/256, in an hour.
 
     He prints the sum as 3,931,092, and RMF 3931K. One length of a service unit gives all that RMF prints of
@@ -64,7 +64,7 @@ def test_ziips_that_are_faster_than_cps() -> None:
     assert normalized / one("ziip_s", row)[0] == pytest.approx(2.222, abs=0.001)
 
 
-def test_seconds_of_a_merrill_report_by_its_own_unit() -> None:
+def test_published_merrill_service_units() -> None:
     """Merrill: 178.92 s on CPs and 213.16 s, normalized, on zIIPs."""
     row = period(
         3600.0, {"nffs": 569, "madj": 1_595_800}, ccpu=3_931_087 / 1000, csup=2_137_167 * 0.256 / 569

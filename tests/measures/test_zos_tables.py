@@ -11,7 +11,7 @@ from readers.test_zos_text import SAMPLES, files, opened
 from samples import needs
 
 
-def test_counters_of_a_run_in_the_metrics(tmp_path: Path) -> None:
+def test_counters_of_run_in_metrics(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.CNT": made.cnt(), "cpu.txt": made.DISPLAY_CPUS}) as session:
         # Cycles by instructions, cycles by time and speed: 30 s and 15 s of 60 s.
         assert session.sql(
@@ -34,7 +34,7 @@ def test_counters_of_a_run_in_the_metrics(tmp_path: Path) -> None:
         ]
 
 
-def test_a_thread_has_the_core_and_the_type_of_the_display(tmp_path: Path) -> None:
+def test_thread_has_core_and_type_of_display(tmp_path: Path) -> None:
     cnt = made.cnt().replace("FOR CPU 01", "FOR CPU 29").replace("FOR CPU 00", "FOR CPU 02")
     cores = made.DISPLAY_CORES.replace("008561", "002097").replace(
         "8561.776.IBM.02.0000000000000078", "2097.710.IBM.02.1234567812345678"
@@ -46,7 +46,7 @@ def test_a_thread_has_the_core_and_the_type_of_the_display(tmp_path: Path) -> No
         ]
 
 
-def test_a_state_change_is_an_event(tmp_path: Path) -> None:
+def test_state_change_is_event(tmp_path: Path) -> None:
     question = "SELECT strftime(time, '%H:%M:%S'), kind, subject, detail, inferred FROM event"
     with opened(tmp_path, {"a.CNT": made.cnt(change="YES,SAVE")}) as session:
         assert session.sql(question).rows == [
@@ -61,7 +61,7 @@ def test_a_state_change_is_an_event(tmp_path: Path) -> None:
         assert session.sql(question).rows == []
 
 
-def test_multithreading_of_a_core_from_its_counters(tmp_path: Path) -> None:
+def test_multithreading_of_core_from_its_counters(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.CNT": made.cnt_of_threads(), "core.txt": made.DISPLAY_CORES}) as session:
         # 28 and 29 may be meant in decimal: z/OS names CPUs in hexadecimal, and the display agrees.
         assert [problem.kind for problem in session.problems] == ["header"]
@@ -72,7 +72,7 @@ def test_multithreading_of_a_core_from_its_counters(tmp_path: Path) -> None:
         ).rows == [(20, "ZIIP", 75.0, round(4 / 3, 4), 30.0, 15.0)]
 
 
-def test_cores_of_a_display(tmp_path: Path) -> None:
+def test_cores_of_display(tmp_path: Path) -> None:
     with opened(tmp_path, {"core.txt": made.DISPLAY_CORES}) as session:
         assert session.sql(
             "SELECT system, seconds, core_id, cpu_type, state, polarity, parked, threads, parked_pct, "
@@ -110,7 +110,7 @@ def test_cores_of_two_real_systems() -> None:
         ]
 
 
-def test_beside_the_records_of_the_system(tmp_path: Path) -> None:
+def test_display_with_records_of_system(tmp_path: Path) -> None:
     """Records of SMF name the system of a text of the same machine, and tell its zone, which no log does."""
     smf113_builder.dump(
         tmp_path / "day.smf", [smf113_builder.record(1, cpu, 300, zone_s=-18_000) for cpu in (0, 1)]

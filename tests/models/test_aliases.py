@@ -59,7 +59,7 @@ def test_entitlement(count: int, shares: tuple[int, int], expected: list[float])
     assert answer.table("uses").column("gets") == pytest.approx(expected, abs=1e-9)
 
 
-def test_excess_goes_to_who_wants_it() -> None:
+def test_alias_excess_is_given_on_demand() -> None:
     """z/VM 6.4 Performance Update: excess is distributed as with weights and relative shares."""
     assert pool(15, (100, 3), (200, None)) == pytest.approx([3, 12], abs=1e-9)
 
@@ -82,7 +82,7 @@ def test_hpalias_samples(time: str) -> None:
     assert solved(16, uses).table("uses").column("gets") == pytest.approx([mdisk, paging])
 
 
-def test_allocation_against_brute_force_of_a_thousandth() -> None:
+def test_allocation_against_brute_force() -> None:
     """Handing out one small part after another, each to whoever has least for its share."""
     chance = draws(5)
     for _ in range(100):
@@ -160,13 +160,13 @@ def test_bursts_by_kind_and_by_number() -> None:
     assert any("342% busy" in note and "15% to 51%" in note for note in far.notes)
 
 
-def test_published_range_is_named_only_outside_it() -> None:
+def test_published_range_is_noted_only_outside() -> None:
     for rate, outside in ((170, True), (180, False), (590, False), (620, True)):
         answer = solved(0, [], [{"name": "D", "rate": rate, "serv": 0.855, "bursts": "paging"}])
         assert any("was measured from" in note for note in answer.notes) == outside
 
 
-def test_what_holds_each_use_is_said() -> None:
+def test_alias_uses_state_limit() -> None:
     uses = [
         {"name": "A", "share": 100, "wants": 2, "in_use": 1.5},
         {"name": "B", "share": 100},
@@ -181,7 +181,7 @@ def test_what_holds_each_use_is_said() -> None:
     assert (exactly["bound_by"], exactly["gets"]) == ("demand", 15)
 
 
-def test_a_measured_response_counts_with_the_aliases_it_had() -> None:
+def test_measured_response_includes_its_aliases() -> None:
     device = {"name": "D", "rate": 1500, "serv": 1.0, "resp": 3.0, "aliases_then": 1}
     answer = solved(1, [], [device])
     assert answer.table("devices").column("response") == pytest.approx([3.0])
@@ -191,7 +191,7 @@ def test_a_measured_response_counts_with_the_aliases_it_had() -> None:
     assert {one.name for one in answer.assumptions} == {"burst_carried"}
 
 
-def test_steps_end_where_hardly_anybody_waits() -> None:
+def test_alias_steps_end_with_few_waits() -> None:
     steps = solved(20, [], [{"name": "D", "rate": 900, "serv": 1.0}]).table("by_aliases")
     waits: list[Any] = steps.column("waits")
     assert steps.column("aliases") == list(range(len(waits)))
@@ -207,7 +207,7 @@ def test_erlang_with_five_exposures() -> None:
     assert found.wait == pytest.approx(0.554113, abs=1e-6)
 
 
-def test_too_much_for_the_aliases() -> None:
+def test_overloaded_aliases() -> None:
     device = {"name": "D", "rate": 4000, "serv": 1.0}
     assert dasd.fewest_aliases(4000, 1.0) == 4
     short = solved(3, [], [device])
@@ -249,7 +249,7 @@ def exact(loads: tuple[float, float], count: int, most: int = 40) -> list[float]
 @pytest.mark.parametrize(
     ("loads", "count"), [((0.8, 0.8), 2), ((0.7, 0.3), 1), ((1.4, 0.5), 2), ((1.5, 1.5), 4)]
 )
-def test_volumes_that_share_aliases(loads: tuple[float, float], count: int) -> None:
+def test_volumes_sharing_aliases(loads: tuple[float, float], count: int) -> None:
     """No volume does better than alone with all aliases; all together do no worse than with aliases split."""
     inside = exact(loads, count, 26)
     devices = [{"name": f"D{at}", "rate": 1000 * load, "serv": 1.0} for at, load in enumerate(loads)]
@@ -263,7 +263,7 @@ def test_volumes_that_share_aliases(loads: tuple[float, float], count: int) -> N
     assert {one.name for one in answer.assumptions} == {"aliases_shared"}
 
 
-def test_the_chain_of_states_gives_erlang_where_there_is_one_volume() -> None:
+def test_markov_chain_of_one_volume_is_erlang() -> None:
     found = dasd.alias_queue(800, 1.0, 1, 1.0)
     assert found is not None
     assert exact((0.8, 0.0), 1)[0] / 0.8 == pytest.approx(found.response, rel=1e-6)
@@ -289,7 +289,7 @@ def test_aliases_are_split_by_need() -> None:
             )
 
 
-def test_volumes_take_the_aliases_of_their_use() -> None:
+def test_volumes_use_aliases_of_their_use() -> None:
     uses = [{"name": "MDISK", "share": 20}, {"name": "PAGING", "share": 140}]
     devices = [
         {"name": "M", "use": "MDISK", "rate": 3000, "serv": 1.0},
@@ -311,14 +311,14 @@ def test_volumes_take_the_aliases_of_their_use() -> None:
     assert by_name(answer.table("devices"))["P"]["aliases"] == 14
 
 
-def test_a_use_wants_what_all_its_volumes_need() -> None:
+def test_use_demand_is_sum_of_volumes() -> None:
     devices = [{"name": f"D{at}", "use": "A", "rate": 1000 * at, "serv": 1.0} for at in (1, 2)]
     rows = by_name(solved(9, [{"name": "A", "share": 1}, {"name": "B", "share": 1}], devices).table("uses"))
     assert rows["A"]["wants"] == pytest.approx(1 / 2 + 4 / 3)
     assert rows["B"]["gets"] == pytest.approx(9 - 1 / 2 - 4 / 3)
 
 
-def test_nothing_of_anything() -> None:
+def test_zero_aliases_or_demand() -> None:
     assert pool(0, (100, None), (200, 5)) == [0, 0]
     assert pool(8, (0, None), (0, None)) == pytest.approx([4, 4])
     assert pool(8, (0, None), (5, 2)) == pytest.approx([6, 2])
@@ -328,7 +328,7 @@ def test_nothing_of_anything() -> None:
     assert idle.figure("in_use") == 0
 
 
-def test_more_aliases_never_make_it_slower() -> None:
+def test_more_aliases_never_increase_response() -> None:
     chance = draws(2)
     for _ in range(1000):
         rate, serv, burst = chance.uniform(1, 5000), chance.uniform(0.1, 5), chance.uniform(0.5, 5)
@@ -344,7 +344,7 @@ def test_more_aliases_never_make_it_slower() -> None:
         assert dasd.burst_of(rate, serv, one.response, fewest) == pytest.approx(burst, rel=1e-6)
 
 
-def test_the_example_is_sound() -> None:
+def test_aliases_example_is_valid() -> None:
     answer = models.solve("aliases", tomllib.loads(aliases.EXAMPLE))
     assert answer.table("uses").column("entitled") == [2, 14]
     # The published volume, with no alias, is given back.
@@ -390,7 +390,7 @@ def test_the_example_is_sound() -> None:
         ({"aliases": 1.5}, "aliases is 1.5; expected a whole number from 0"),
     ],
 )
-def test_invalid_aliases_scenario_is_rejected_with_a_fix(scenario: dict[str, Any], says: str) -> None:
+def test_invalid_aliases_scenario_is_rejected_with_fix(scenario: dict[str, Any], says: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         models.solve("aliases", {"aliases": 4, **scenario})
     assert says in str(caught.value)

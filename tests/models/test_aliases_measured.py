@@ -62,7 +62,7 @@ def test_published_interval() -> None:
 
 
 @pytest.mark.parametrize("pool", ["1", "0700"])
-def test_a_pool_by_number_and_by_control_unit(pool: str) -> None:
+def test_pool_by_number_and_by_control_unit(pool: str) -> None:
     """Nobody waited there: each wants what it had."""
     answer = aliases.compare(session(*PUBLISHED, *BESIDE), "VM1", END, [f"pool={pool}"])
     rows = by_name(answer.table("uses"))
@@ -72,7 +72,7 @@ def test_a_pool_by_number_and_by_control_unit(pool: str) -> None:
     assert "0 (0600)" in answer.notes[1]
 
 
-def test_the_interval_is_the_busiest_of_the_pool_that_is_asked_for() -> None:
+def test_busiest_interval_of_requested_pool() -> None:
     given = session(*PUBLISHED, *BESIDE, *NEXT)
     assert interval_choice.choose_interval(given, "VM1", None, aliases.busy()) == END
     assert interval_choice.choose_interval(given, "VM1", None, aliases.busy(["pool=1"])) == LATER
@@ -82,7 +82,7 @@ def test_the_interval_is_the_busiest_of_the_pool_that_is_asked_for() -> None:
     )
 
 
-def test_a_pool_that_is_not_there() -> None:
+def test_unknown_alias_pool_is_error() -> None:
     given = session(*PUBLISHED, *BESIDE)
     with pytest.raises(QueryError, match="no pool 9") as caught:
         aliases.compare(given, "VM1", END, ["pool=9"])
@@ -92,7 +92,7 @@ def test_a_pool_that_is_not_there() -> None:
     )
 
 
-def test_setting_changes_the_aliases_measured_scenario() -> None:
+def test_setting_changes_aliases_measured_scenario() -> None:
     answer = aliases.compare(session(*PUBLISHED), "VM1", END, ["use.MDISK.share=140"])
     assert by_name(answer.table("uses"))["MDISK"]["gets"] == pytest.approx(8)
     assert "changed: use.MDISK.share=140" in answer.notes
@@ -100,7 +100,7 @@ def test_setting_changes_the_aliases_measured_scenario() -> None:
     assert by_name(more.table("uses"))["MDISK"]["gets"] == pytest.approx(4)
 
 
-def test_data_without_shares_say_what_gives_them() -> None:
+def test_missing_shares_name_record_page() -> None:
     """A record page of before z/VM 6.4: the pool as a whole only."""
     answer = aliases.compare(session(use("ALL", None, None, None)), "VM1", END)
     assert answer.tables == []
@@ -111,13 +111,13 @@ def test_data_without_shares_say_what_gives_them() -> None:
     assert "no share of PAGING" in one.notes[-1]
 
 
-def test_data_without_the_number_of_aliases() -> None:
+def test_data_without_number_of_aliases() -> None:
     answer = aliases.compare(session(use("MDISK", 20, 1, 0, aliases=None)), "VM1", END)
     assert answer.tables == []
     assert "the number of aliases" in answer.notes[-1]
 
 
-def test_waits_beside_free_aliases_are_bursts_and_that_is_said() -> None:
+def test_waits_with_free_aliases_are_noted() -> None:
     """PAGING had 0.05 requests that waited though 13 of 16 aliases were free on average."""
     rows = [use("MDISK", 20, 1.0, 0), use("PAGING", 140, 2.0, 0.05)]
     answer = aliases.compare(session(*rows), "VM1", END)
@@ -136,7 +136,7 @@ def test_uncounted_use_is_noted() -> None:
     assert any(note.startswith("MDISK: the data do not report") for note in answer.notes)
 
 
-def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_aliases_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "aliases", "--from", str(sim_file), "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["tables"]["uses"]["rows"]
     assert {row["name"]: row["share"] for row in rows} == {"MDISK": 20, "PAGING": 140}

@@ -66,7 +66,7 @@ def runs(*of: tuple[int, float]) -> list[dict[str, Any]]:
 # What it answers ----------------------------------------------------------------------------------
 
 
-def test_the_example_is_ibms() -> None:
+def test_capacity_example_as_published() -> None:
     answer = solve(**tomllib.loads(capacity.EXAMPLE))
     sizes = by_name(answer.table("sizes"))
     assert [sizes[n]["capability"] for n in (16, 32, 48, 64, 80)] == pytest.approx(
@@ -82,7 +82,7 @@ def test_the_example_is_ibms() -> None:
     assert {one.name for one in answer.assumptions} == {"rolloff_gain", "usl_fits_within"}
 
 
-def test_the_law_of_the_machines_own_curve_is_rejected() -> None:
+def test_poor_fit_of_machine_curve_is_noted() -> None:
     answer = solve(machine="z14-m05", usl="curve")
     miss = answer.figure("usl_miss")
     assert miss is not None
@@ -92,7 +92,7 @@ def test_the_law_of_the_machines_own_curve_is_rejected() -> None:
     assert by_name(answer.table("law"))["gamma"]["how"] == "given"
 
 
-def test_a_law_that_fits_is_not_rejected() -> None:
+def test_good_fit_is_not_noted() -> None:
     made = [(n, 100 * n / (1 + 0.03 * (n - 1) + 0.0004 * n * (n - 1))) for n in (1, 4, 8, 16, 32)]
     answer = solve(run=runs(*made), usl_one=100.0)
     law = by_name(answer.table("law"))
@@ -104,7 +104,7 @@ def test_a_law_that_fits_is_not_rejected() -> None:
     assert not any("does not fit" in note for note in solve(run=runs(*noisy), usl_fits_within=50).notes)
 
 
-def test_a_peak_that_nothing_proves_is_said_so() -> None:
+def test_unproven_peak_is_noted() -> None:
     def noted(beta: float) -> bool:
         noise = (1.01, 0.99, 1.01, 0.99, 1.01, 0.99)
         sizes = (1, 2, 4, 8, 16, 32)
@@ -120,7 +120,7 @@ def test_a_peak_that_nothing_proves_is_said_so() -> None:
     assert not noted(0.002)
 
 
-def test_three_runs_make_a_law_that_nothing_tests() -> None:
+def test_three_runs_fit_law_exactly() -> None:
     answer = solve(run=runs((1, 10), (4, 30), (16, 60)))
     assert any("the fit cannot be checked" in note for note in answer.notes)
     assert by_name(answer.table("law"))["alpha"]["low"] is None
@@ -129,7 +129,7 @@ def test_three_runs_make_a_law_that_nothing_tests() -> None:
     assert [table.key for table in few.tables] == ["runs"]
 
 
-def test_without_a_curve_linear_is_expected() -> None:
+def test_without_curve_linear_is_expected() -> None:
     answer = solve(run=runs((2, 20), (4, 39), (8, 40)), usl="no")
     assert answer.table("runs").column("ratio") == [1, 2, 4]
     assert answer.table("runs").column("verdict") == ["base", "scales", "rolls off"]
@@ -139,7 +139,7 @@ def test_without_a_curve_linear_is_expected() -> None:
     assert harder.table("runs").column("verdict") == ["base", "rolls off", "rolls off"]
 
 
-def test_busy_that_differs_is_warned_of() -> None:
+def test_differing_busy_is_noted() -> None:
     low = [{"processors": 2, "etr": 50.0, "busy": 60.0}, {"processors": 4, "etr": 150.0, "busy": 90.0}]
     answer = solve(machine="z14-m05", run=low)
     assert any("60.0% to 90.0% busy" in note for note in answer.notes)
@@ -148,7 +148,7 @@ def test_busy_that_differs_is_warned_of() -> None:
     assert not any("busy: processors" in note for note in solve(machine="z14-m05", run=near).notes)
 
 
-def test_a_run_without_busy_has_no_itr() -> None:
+def test_run_without_busy_has_no_itr() -> None:
     answer = solve(run=[{"processors": 2, "etr": 50.0}, {"processors": 4, "etr": 90.0}])
     assert answer.table("runs").column("itr") == [None, None]
     assert answer.table("runs").column("etrr") == [1, 1.8]
@@ -156,7 +156,7 @@ def test_a_run_without_busy_has_no_itr() -> None:
     assert any("no ITR" in note for note in answer.notes)
 
 
-def test_interpolated_factors_are_said() -> None:
+def test_interpolated_factors_are_marked() -> None:
     answer = solve(machine="z14-m05", sizes=[19, 80, 95, 161])
     table = answer.table("sizes")
     assert table.column("how") == ["between", "stated", "beyond", "unknown"]
@@ -169,7 +169,7 @@ def test_interpolated_factors_are_said() -> None:
     assert table.column("capability")[3] is None
 
 
-def test_more_partitions_than_processors_are_left_out() -> None:
+def test_more_partitions_than_processors_are_ignored() -> None:
     answer = solve(machine="z14-m05", processors=3)
     assert answer.table("deployments").column("sizes") == ["1 x 3", "1 x 2 + 1 x 1"]
     assert any("cannot form 4, 8 partitions" in note for note in answer.notes)
@@ -178,7 +178,7 @@ def test_more_partitions_than_processors_are_left_out() -> None:
     assert singly.column("capability") == [4]
 
 
-def test_a_sweep_has_a_row_for_each_number() -> None:
+def test_capacity_sweep_has_row_per_number() -> None:
     scenario = {"machine": "z13-n96", "processors": 1, "partitions": [1, 2]}
     answer = sweeps.solve("capacity", scenario, "processors=1:96")
     curve = dict(capacity_curves.capacity_curves()["z13-n96"].curve)
@@ -192,21 +192,21 @@ def test_a_sweep_has_a_row_for_each_number() -> None:
 # Whose curve --------------------------------------------------------------------------------------
 
 
-def test_factors_and_adjustments_of_ones_own() -> None:
+def test_explicit_factors_and_adjustments() -> None:
     one = solve(factors={"2": 0.938, "4": 0.89}, sizes=[1, 2, 4]).table("sizes")
     assert one.column("capability") == pytest.approx([1, 1.876, 3.56])
     two = solve(adjustments=[61470, 59694, 58336], sizes=[1, 2, 4]).table("sizes")
     assert two.column("capability") == pytest.approx([1, 1.876, 3.5605], abs=1e-4)
 
 
-def test_what_is_said_of_a_curve() -> None:
+def test_curve_notes() -> None:
     assert any("IBM's reference workloads" in note for note in solve(machine="z14-m05").notes)
     assert solve(factors={"2": 0.938, "4": 0.89}).notes == []
     (note,) = solve(factors={"2": 0.8, "4": 0.89}).notes
     assert "rises at 4 processors" in note
 
 
-def test_a_file_of_sysinfo(tmp_path: Path) -> None:
+def test_file_of_sysinfo(tmp_path: Path) -> None:
     path = tmp_path / "sysinfo"
     path.write_text(SYSINFO, encoding="utf-8")
     answer = solve(data=str(path), processors=4)
@@ -217,7 +217,7 @@ def test_a_file_of_sysinfo(tmp_path: Path) -> None:
         solve(data=str(path), system="NONE")
 
 
-def test_the_last_that_a_linux_read_holds(tmp_path: Path) -> None:
+def test_last_sysinfo_of_input_is_used(tmp_path: Path) -> None:
     for name, factor, when in (("a", "60000", 2_000), ("b", "50000", 1_000)):
         path = tmp_path / name / "proc" / "sysinfo"
         path.parent.mkdir(parents=True)
@@ -227,7 +227,7 @@ def test_the_last_that_a_linux_read_holds(tmp_path: Path) -> None:
     assert sizes.column("factor") == [60000 / 65536]
 
 
-def test_a_linux_that_reads_no_factors(tmp_path: Path) -> None:
+def test_sysinfo_without_factors(tmp_path: Path) -> None:
     """A Linux that reads no factors still tells its machine type and capability, as monitor data do."""
     path = tmp_path / "sysinfo"
     text = "".join(line for line in SYSINFO.splitlines(keepends=True) if "Adjustment" not in line)
@@ -260,9 +260,7 @@ def monitored(path: Path, machine_type: str, told: dict[str, Any], kinds: dict[s
         ({"SYTSYG_CPUCAPAB": 492}, 3, "z13-n96"),
     ],
 )
-def test_monitor_data_tell_type_and_capability(
-    tmp_path: Path, told: dict[str, Any], kind: int, machine: str
-) -> None:
+def test_curve_of_monitor_data(tmp_path: Path, told: dict[str, Any], kind: int, machine: str) -> None:
     """Of a slow CP model the CPs have the curve of the primary capability, the IFLs that of the secondary."""
     path = monitored(tmp_path / "x", "2964", told, {"SYTPRP_PFXCPUTY": kind})
     answer = solve(data=path, sizes=[2, 4])
@@ -271,7 +269,7 @@ def test_monitor_data_tell_type_and_capability(
     assert any(f"that of {machine} in the catalog" in note for note in answer.notes)
 
 
-def test_a_capability_that_nobody_knows_has_no_curve(tmp_path: Path) -> None:
+def test_unknown_capability_is_rejected(tmp_path: Path) -> None:
     path = monitored(tmp_path / "x", "2964", {"SYTSYG_CPUCAPAB": 1000}, {"SYTPRP_PFXCPUTY": 0})
     with pytest.raises(ScenarioError, match=r"no curve is known .* of capability 1000"):
         solve(data=path)
@@ -282,7 +280,7 @@ def test_a_capability_that_nobody_knows_has_no_curve(tmp_path: Path) -> None:
     ("dump", "machine"),
     [("s390-lpar", "z196-m49"), ("s390-lpar-drawer", "z13-n96"), ("s390-nested-virt", "z13-n63-400")],
 )
-def test_catalog_and_machine_say_the_same(dump: str, machine: str) -> None:
+def test_catalog_curve_equals_sysinfo(dump: str, machine: str) -> None:
     path = SAMPLES / dump / "proc" / "sysinfo"
     if not path.exists():
         pytest.skip("no samples here")
@@ -309,7 +307,7 @@ def test_catalog_and_machine_say_the_same(dump: str, machine: str) -> None:
         ({"data": "/nowhere/at/all"}, "nowhere"),
     ],
 )
-def test_a_wrong_scenario_says_what_is_wrong(scenario: dict[str, Any], said: str) -> None:
+def test_invalid_capacity_scenario_is_rejected(scenario: dict[str, Any], said: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         solve(**scenario)
     assert said in str(caught.value)
@@ -323,7 +321,7 @@ def test_degenerate_runs_are_answered() -> None:
     assert by_name(flat.table("law"))["alpha"]["value"] == pytest.approx(1)
 
 
-def test_a_file_named_in_a_scenario_is_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scenario_file_paths_are_relative(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "sysinfo").write_text(SYSINFO, encoding="utf-8")
     path = tmp_path / "capacity.toml"
     path.write_text('data = "sysinfo"\nprocessors = 4\n', encoding="utf-8")
@@ -343,7 +341,7 @@ def test_solve_capacity_prints_text_and_html(tmp_path: Path, capsys: pytest.Capt
     assert "Effective capability" in capsys.readouterr().out
 
 
-def test_whatever_is_asked_is_answered_or_refused() -> None:
+def test_any_capacity_scenario_is_solved_or_rejected() -> None:
     """Random scenarios, extremes among them: an answer that can be shown, or a sentence."""
     rng = draws(7)
 

@@ -46,7 +46,7 @@ def session(linux_machine: str | None = None, cores: int = 0, **cpu: Any) -> Ses
     return found
 
 
-def test_a_linux_on_the_same_machine_states_the_curve() -> None:
+def test_sysinfo_of_same_machine_states_curve() -> None:
     answer = capacity.compare(session("1234-A", parked_pct=20.0), "VM1", END)
     row = by_name(answer.table("measured"))["IFL"]
     assert (row["online"], row["parked"], row["used"]) == pytest.approx((3, 0.6, 1.5))
@@ -59,14 +59,14 @@ def test_a_linux_on_the_same_machine_states_the_curve() -> None:
     assert "LNX" in answer.table("sizes").title
 
 
-def test_a_linux_on_another_machine_says_nothing() -> None:
+def test_sysinfo_of_other_machine_is_ignored() -> None:
     with pytest.raises(QueryError, match="no curve is known for machine 1234") as caught:
         capacity.compare(session("1234-B"), "VM1", END)
     assert "machine=NAME" in str(caught.value.cure)
     assert "z14-m05" in str(caught.value.expected)
 
 
-def test_a_machine_that_is_named() -> None:
+def test_machine_is_selected_by_name() -> None:
     """The z14: three of its processors bring what the catalog says."""
     from zlens.catalog import capacity_curves
     from zlens.models.capacity import scaling
@@ -77,7 +77,7 @@ def test_a_machine_that_is_named() -> None:
     assert "changed: machine=z14-m05" in answer.notes
 
 
-def test_cores_are_counted_where_there_are_threads() -> None:
+def test_capacity_counts_cores_with_threads() -> None:
     """Three threads of two cores: the factor is that of two."""
     answer = capacity.compare(session("1234-A", cores=2), "VM1", END)
     row = by_name(answer.table("measured"))["IFL"]
@@ -86,18 +86,18 @@ def test_cores_are_counted_where_there_are_threads() -> None:
     assert "2 cores (multithreading" in answer.notes[0]
 
 
-def test_what_was_not_counted_is_not_known() -> None:
+def test_unknown_busy_gives_null_use() -> None:
     answer = capacity.compare(session("1234-A", busy_pct=None), "VM1", END)
     assert answer.figure("used") is None
     assert answer.figure("capability") == pytest.approx(2.4)
 
 
-def test_setting_changes_the_measured_scenario() -> None:
+def test_setting_changes_measured_scenario() -> None:
     answer = capacity.compare(session("1234-A"), "VM1", END, ["sizes=[1, 2, 3]"])
     assert answer.table("sizes").column("capability") == pytest.approx([1, 1.8, 2.4])
 
 
-def test_parked_processors_and_a_smaller_number() -> None:
+def test_parked_processors_and_smaller_number() -> None:
     """One of three was parked: what was measured stays, the figures are of the number that is asked for."""
     answer = capacity.compare(session("1234-A", parked_pct=33.0), "VM1", END)
     assert any("processors=2" in note for note in answer.notes)
@@ -114,7 +114,7 @@ def test_no_processor() -> None:
     assert "no online processor" in answer.notes[0]
 
 
-def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_capacity_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The demo's machine has no curve that is known: it is said, and one can be named."""
     assert main(["solve", "capacity", "--from", str(sim_file)]) == 2
     assert "--set machine=NAME" in capsys.readouterr().err

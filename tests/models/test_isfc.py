@@ -43,7 +43,7 @@ def test_recommended_devices(chpids: int, devices: int) -> None:
     assert isfc.recommended_devices(chpids) == devices
 
 
-def test_write_path_of_the_documentation() -> None:
+def test_write_path_of_documentation() -> None:
     """D000 to D00F: LPAR1 writes on D000 to D00D, and D00E and D00F are LPAR2's alone."""
     devices = [Device(number, 0) for number in range(0xD000, 0xD010)]
     assert [one.number for one in isfc.writes_on(devices, "LPAR1", "LPAR2")] == list(range(0xD000, 0xD00E))
@@ -52,7 +52,7 @@ def test_write_path_of_the_documentation() -> None:
     )
 
 
-def test_every_device_is_written_on_by_somebody_and_some_by_one_alone() -> None:
+def test_isfc_every_device_has_writer() -> None:
     for many in range(2, 17):
         devices = [Device(number, 0) for number in range(many)]
         up, down = isfc.writes_on(devices, "A", "B"), isfc.writes_on(devices, "B", "A")
@@ -62,7 +62,7 @@ def test_every_device_is_written_on_by_somebody_and_some_by_one_alone() -> None:
         assert alone == set(up[: len(alone)])
 
 
-def test_letters_come_before_digits() -> None:
+def test_system_names_sort_letters_before_digits() -> None:
     assert isfc.comes_first("ATLANTA", "BOSTON")
     assert isfc.comes_first("VMA", "VM1")
     assert not isfc.comes_first("VM1", "VMA")
@@ -76,7 +76,7 @@ def test_measured_rate() -> None:
     assert isfc.mb_per_ssch() == pytest.approx(0.76, abs=0.005)
 
 
-def test_what_a_chpid_carries() -> None:
+def test_chpid_rate() -> None:
     assert isfc.chpid_rate(4, 10, per_gb=85.5) == pytest.approx(342)
     assert isfc.chpid_rate(4, 10, per_gb=85.5, ssch=45) == pytest.approx(342)
     assert isfc.chpid_rate(4, 3, per_gb=85.5, ssch=45) == pytest.approx(3 * 34.2)

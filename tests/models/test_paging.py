@@ -64,7 +64,7 @@ def test_630con_space() -> None:
     assert sum(float(row["gb"] or 0) for row in space.values()) + 128 == pytest.approx(174.74, abs=0.005)
 
 
-def test_the_directory_is_not_taken_times_its_structures() -> None:
+def test_directory_space_is_counted_once() -> None:
     assert page_space.space_needed(0, 0, 0, 0, 1000) == 1000 * 4096
     assert page_space.space_needed(100, 0, 0, 0) == pytest.approx(101)
 
@@ -84,7 +84,7 @@ def test_growth_is_added() -> None:
     assert any("growth adds it" in note for note in solve(guest=[guest(1)]).notes)
 
 
-def test_a_cylinder_of_a_3390_has_180_slots() -> None:
+def test_cylinder_of_3390_has_180_slots() -> None:
     """QUERY ALLOC: 10,016 cylinders are 1,761 K pages."""
     assert round(10016 * page_space.SLOTS_OF_CYLINDER / 1024) == 1761
     answer = solve(guest=[guest(1)], volume=[volume(cylinders=10016, count=2), volume(slots=1000)])
@@ -92,7 +92,7 @@ def test_a_cylinder_of_a_3390_has_180_slots() -> None:
     assert any("differ in size" in note for note in answer.notes)
 
 
-def test_how_full_it_gets() -> None:
+def test_page_space_use() -> None:
     slots = 100 * GB // 4096
     for storage, said in ((110.0, "do not fit"), (90.0, "become small"), (70.0, None)):
         answer = solve(guest=[guest(storage)], volume=[volume(slots=slots)])
@@ -136,12 +136,12 @@ def test_eighty_fcx108_busy_of_paging_volumes(
     assert answer.figure("pages_per_io") == pytest.approx(page_rate / (224 * each))
 
 
-def test_eighty_blocks_grew_with_the_partition() -> None:
+def test_eighty_blocks_grew_with_partition() -> None:
     found = [page_space.pages_per_io(rate, 224 * each) for rate, each, _, _ in FCX108]
     assert found == pytest.approx([5.23, 9.09, 17.11, 20.06, 19.72], abs=0.01)
 
 
-def test_more_pages_in_an_io_make_fewer_io() -> None:
+def test_more_pages_per_io_reduce_io() -> None:
     io = {"page_rate": 1000.0, "pages_per_io": 4.0, "service_ms": 10.0, "volumes": 10}
     loads = by_name(solve(io=io).table("loads"))
     assert [loads[n]["rate"] for n in (1, 2, 4, 8, 16, 32)] == pytest.approx(
@@ -153,7 +153,7 @@ def test_more_pages_in_an_io_make_fewer_io() -> None:
     assert (loads[8]["volumes_least"], loads[8]["volumes_most"]) == (7, 13)
 
 
-def test_what_a_page_adds_makes_one_answer_of_two() -> None:
+def test_service_time_per_page_separates_answers() -> None:
     io = {"page_rate": 1000.0, "pages_per_io": 4.0, "service_ms": 10.0, "volumes": 10, "per_page_ms": 1.0}
     answer = solve(io=io)
     loads = by_name(answer.table("loads"))
@@ -163,7 +163,7 @@ def test_what_a_page_adds_makes_one_answer_of_two() -> None:
     assert not any("on no public page" in note for note in answer.notes)
 
 
-def test_bounds_hold_what_is_between_and_the_least_volumes_are_enough() -> None:
+def test_paging_bounds_and_minimum_volumes() -> None:
     rng = draws(5)
     for _ in range(1000):
         rate, now, pages = rng.uniform(1, 1e6), rng.uniform(1, 40), rng.uniform(1, 40)
@@ -181,14 +181,14 @@ def test_bounds_hold_what_is_between_and_the_least_volumes_are_enough() -> None:
             assert count == 1 or busy / (count - 1) > at_most * (1 - 1e-6)
 
 
-def test_what_is_too_busy_is_said() -> None:
+def test_overloaded_paging_volumes_are_noted() -> None:
     io = {"page_rate": 1000.0, "pages_per_io": 1.0, "service_ms": 1.0, "volumes": 4}
     assert any("above the target of 20%" in note for note in solve(io=io).notes)
     assert not any("above the target" in note for note in solve(io=io, busy_at_most=30).notes)
     assert any("over 100% busy" in note for note in solve(io={**io, "volumes": 1, "service_ms": 2.0}).notes)
 
 
-def test_volumes_of_the_scenario_do_the_io() -> None:
+def test_volumes_of_scenario_do_io() -> None:
     io = {"page_rate": 1000.0, "pages_per_io": 1.0, "service_ms": 1.0}
     answer = solve(io=io, volume=[volume(slots=10, count=8), volume(slots=10, count=2)])
     assert answer.figure("busy") == pytest.approx(10)
@@ -211,19 +211,19 @@ def test_volumes_of_the_scenario_do_the_io() -> None:
         ({"guest": [guest(-1)]}, "storage is -1"),
     ],
 )
-def test_a_wrong_scenario_says_what_is_wrong(scenario: dict[str, Any], said: str) -> None:
+def test_invalid_paging_scenario_is_rejected(scenario: dict[str, Any], said: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         solve(**scenario)
     assert said in str(caught.value)
 
 
-def test_nothing_at_all_is_answered() -> None:
+def test_empty_paging_scenario_is_solved() -> None:
     answer = solve(guest=[guest(0)])
     assert answer.figure("needed") == 0
     assert answer.table("space").column("share") == [None]
 
 
-def test_the_example_and_a_sweep() -> None:
+def test_paging_example_and_sweep() -> None:
     scenario = tomllib.loads(paging.EXAMPLE)
     answer = models.solve("paging", scenario)
     assert set(figures(answer)) >= {"needed", "there_is", "full", "used", "busy", "overcommit"}

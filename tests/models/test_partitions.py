@@ -26,7 +26,7 @@ def column(answer: Answer, name: str, table: str = "partitions") -> list[Any]:
     return list(answer.table(table).column(name))
 
 
-def test_weights_of_the_planning_guide() -> None:
+def test_weights_of_planning_guide() -> None:
     """PR/SM Planning Guide, use of processing weights: 23.1, 7.7, 69.2 %; each core 23.1, 1.3, 34.6 %."""
     entries = [
         {"weight": 300, "cores": 1},
@@ -77,7 +77,7 @@ def machine(**more: Any) -> dict[str, Any]:
     return {"processors": {"IFL": 86}, "partition": entries, **more}
 
 
-def test_too_many_vertical_lows() -> None:
+def test_crowding_of_too_many_vertical_lows() -> None:
     answer = models.solve("partitions", machine())
     assert column(answer, "entitlement_pct", "polarization") == pytest.approx([688, 1978, 1978, 1978, 1978])
     (row,) = answer.table("machine").rows
@@ -94,7 +94,7 @@ def test_too_many_vertical_lows() -> None:
     assert not any("compete" in one for one in models.solve("partitions", machine(crowded_from=8.5)).notes)
 
 
-def test_parked_vertical_lows_crowd_nobody() -> None:
+def test_parked_vertical_lows_do_not_crowd() -> None:
     scenario = machine()
     for one, used in zip(scenario["partition"], (7, 20, 20, 20, 20), strict=True):
         one["unparked"] = used
@@ -108,7 +108,7 @@ def test_parked_vertical_lows_crowd_nobody() -> None:
     assert (answer.figure("high_ifl"), answer.figure("not_high_ifl")) == (78, 4)
 
 
-def test_no_core_left_is_said() -> None:
+def test_missing_cores_are_noted() -> None:
     entries = [{"weight": 100, "cores": 4}, {"weight": 100, "cores": 4}]
     answer = solved(4, entries, integer_entitlement="all high")
     assert column(answer, "high", "polarization") == [2, 2]
@@ -116,7 +116,7 @@ def test_no_core_left_is_said() -> None:
     assert any("vertical-high cores take all physical ones" in note for note in answer.notes)
 
 
-def test_sample_study_of_the_lpardesign_tool() -> None:
+def test_sample_study_of_lpardesign_tool() -> None:
     """A z16 of 18 CPs, two of them dedicated: high, medium, share of each medium, low."""
     published = {
         "W013": (142, 2, 0, 2, 71, 0),
@@ -143,7 +143,7 @@ def test_sample_study_of_the_lpardesign_tool() -> None:
     assert by_name(answer.table("partitions"))["W022"]["allocation"] == 2
 
 
-def test_fractions_of_a_core() -> None:
+def test_fractions_of_core() -> None:
     """Mainframe Performance Topics, 2020-01-14: three CPs, weights 965 and 35."""
     answer = solved(3, [{"weight": 965, "cores": 3}, {"weight": 35, "cores": 2}])
     assert column(answer, "high", "polarization") == [2, 0]
@@ -151,7 +151,7 @@ def test_fractions_of_a_core() -> None:
     assert column(answer, "low", "polarization") == [0, 1]
 
 
-def test_what_holds_each_partition_is_said() -> None:
+def test_partitions_state_limit() -> None:
     entries: list[dict[str, Any]] = [
         {"weight": 200, "demand": 0.5},
         {"weight": 200, "cores": 1},
@@ -179,7 +179,7 @@ def test_what_holds_each_partition_is_said() -> None:
     )
 
 
-def test_initial_capping_is_of_the_share_and_others_have_the_rest() -> None:
+def test_initial_cap_limits_share_and_leaves_excess() -> None:
     entries = [
         {"weight": 400, "capped": True, "cores": 8},
         {"weight": 300, "demand": 1},
@@ -188,7 +188,7 @@ def test_initial_capping_is_of_the_share_and_others_have_the_rest() -> None:
     assert column(solved(10, entries), "allocation") == pytest.approx([4, 1, 5])
 
 
-def test_the_least_of_all_limits_holds() -> None:
+def test_lowest_limit_applies() -> None:
     """RMF, Group Capacity Report: whichever of the five limits is least."""
     one = {"weight": 600, "cores": 10, "capped": True, "absolute_cap": 5.5, "defined_capacity": 500.0,
            "group": "H", "capacity_group": "Z"}  # fmt: skip
@@ -207,7 +207,7 @@ def test_the_least_of_all_limits_holds() -> None:
     assert held(9, 250) == (pytest.approx(2.5), "group Z")
 
 
-def test_shares_of_a_capacity_group() -> None:
+def test_shares_of_capacity_group() -> None:
     """z/OS MVS Planning: Workload Management, group capacity: 50 MSU are 16.7, 8.3 and 25."""
     entries: list[dict[str, Any]] = [{"weight": weight, "capacity_group": "G"} for weight in (100, 50, 150)]
     answer = solved(
@@ -223,7 +223,7 @@ def test_shares_of_a_capacity_group() -> None:
     assert column(answer, "gets", "capacity_groups") == pytest.approx([30, 15, 5])
 
 
-def test_groups_that_cross() -> None:
+def test_overlapping_capacity_groups() -> None:
     entries: list[dict[str, Any]] = [
         {"weight": 100, "cores": 10, "group": "H"},
         {"weight": 100, "cores": 10, "group": "H", "capacity_group": "Z"},
@@ -289,14 +289,14 @@ def test_bands_of_accuracy(case: str) -> None:
     assert not any(one.name == "vertical_bands" for one in answer.assumptions)
 
 
-def test_bands_of_vertical_partitions_go_by_their_weakest_core() -> None:
+def test_vertical_bands_follow_weakest_core() -> None:
     answer = solved(10, [{"weight": 270}, {"weight": 700, "cores": 8}, {"weight": 30}])
     assert column(answer, "core_pct", "bands") == pytest.approx([70, 100, 30])
     assert column(answer, "rule", "bands")[2] == "3.6 % of all"
     assert "vertical_bands" in [one.name for one in answer.assumptions]
 
 
-def test_limits_of_zvm_for_a_partition_of_two_types() -> None:
+def test_limits_of_zvm_for_partition_of_two_types() -> None:
     entries = [
         {"name": "V", "type": "IFL", "cores": 30, "weight": 500, "zvm": "7.1 VM66265", "smt": "SMT-2"},
         {"name": "V", "type": "CP", "cores": 4, "weight": 500, "zvm": "7.1 VM66265", "smt": "SMT-2"},
@@ -327,14 +327,14 @@ def test_limits_of_zvm_for_a_partition_of_two_types() -> None:
         ({"cores": 40, "smt": "SMT-2"}, None),
     ],
 )
-def test_what_zvm_does_not_support_is_said(change: dict[str, Any], says: str | None) -> None:
+def test_unsupported_zvm_settings_are_noted(change: dict[str, Any], says: str | None) -> None:
     one = {"name": "V", "type": "IFL", "cores": 4, "weight": 100, "zvm": "7.4", **change}
     answer = models.solve("partitions", {"processors": {"IFL": 100}, "partition": [one]})
     said = [note for note in answer.notes if "z/VM" in note]
     assert (says is None and not said) or any(says is not None and says in note for note in said)
 
 
-def test_physlog_takes_what_pr_sm_uses_itself() -> None:
+def test_physlog_includes_prsm_time() -> None:
     """ "z/VM 6.4 Performance", FCX302: the mean of the machine of 86 IFLs."""
     line = {"type": "IFL", "lgclc": 3240.9, "ovrhd": 244.65, "lpmgt": 1804.8}
     answer = models.solve("partitions", machine(physlog=[line]))
@@ -345,7 +345,7 @@ def test_physlog_takes_what_pr_sm_uses_itself() -> None:
     assert column(answer, "entitlement")[0] == pytest.approx(6.88)
 
 
-def test_types_are_solved_for_themselves() -> None:
+def test_partition_types_are_solved_separately() -> None:
     entries = [
         {"name": "A", "weight": 10, "cores": 2},
         {"name": "A", "type": "ZIIP", "weight": 30, "cores": 2},
@@ -374,7 +374,7 @@ def test_all_dedicated() -> None:
     assert "4" in text_format.render(answer)
 
 
-def test_what_is_assumed_is_said_only_where_it_counts() -> None:
+def test_partitions_list_only_used_assumptions() -> None:
     def assumed(*entries: dict[str, Any], **more: Any) -> list[str]:
         return sorted(one.name for one in solved(10, list(entries), **more).assumptions)
 
@@ -389,14 +389,14 @@ def test_what_is_assumed_is_said_only_where_it_counts() -> None:
     assert "integer_entitlement" not in assumed(*horizontal)
 
 
-def test_weights_that_are_as_good_as_the_same() -> None:
+def test_nearly_equal_weights() -> None:
     assert any("weights 500 and 505" in one for one in solved(4, [{"weight": 505}, {"weight": 500}]).notes)
     assert not any("apart" in one for one in solved(4, [{"weight": 511}, {"weight": 500}]).notes)
     assert not any("apart" in one for one in solved(4, [{"weight": 500}, {"weight": 500}]).notes)
     assert not any("apart" in one for one in solved(4, [{"weight": 98}, {"weight": 100}]).notes)
 
 
-def test_nothing_is_noted_where_nothing_surprises() -> None:
+def test_matching_partitions_have_no_notes() -> None:
     """Just as many cores as there are, as the weight gives, and as the cap lets through."""
     assert solved(4, [{"weight": 500}]).notes == []
     assert solved(4, [{"weight": 500, "demand": 1, "unparked": 4}]).notes == []
@@ -409,12 +409,12 @@ def test_nothing_is_noted_where_nothing_surprises() -> None:
     assert models.solve("partitions", {"processors": {"IFL": 4}, "partition": [one]}).notes == []
 
 
-def test_more_logical_cores_than_physical_ones_are_noted() -> None:
+def test_excess_logical_cores_are_noted() -> None:
     answer = solved(3, [{"weight": 500}])
     assert "CP: P0 has more logical cores than the machine has shared physical ones" in answer.notes
 
 
-def test_a_note_names_five_and_no_more() -> None:
+def test_note_names_at_most_five() -> None:
     def named(count: int) -> str:
         entries = [{"weight": 100, "absolute_cap": 1.5} for _ in range(count)]
         return next(note for note in solved(20, entries).notes if "idle" in note)
@@ -435,7 +435,7 @@ def test_physical_cores() -> None:
     assert by_name(answer.table("bands"))["P0"]["weight_each"] == pytest.approx(20)
 
 
-def test_a_sweep_follows_what_each_gets() -> None:
+def test_sweep_lists_allocations() -> None:
     scenario = {
         "processors": {"CP": 10},
         "partition": [{"name": "A", "cores": 10, "weight": 100}, {"name": "B", "cores": 10, "weight": 100}],
@@ -445,7 +445,7 @@ def test_a_sweep_follows_what_each_gets() -> None:
     assert answer.table("sweep").column("high_cp") == [8, 8, 9]
 
 
-def test_any_scenario_is_answered() -> None:
+def test_any_partition_scenario_is_solved() -> None:
     chance = draws(2964)
     for _ in range(150):
         entries: list[dict[str, Any]] = []
@@ -489,7 +489,7 @@ def test_any_scenario_is_answered() -> None:
         assert text_format.render(answer).endswith("\n")
 
 
-def test_the_example_is_sound() -> None:
+def test_partitions_example_is_valid() -> None:
     answer = models.solve("partitions", tomllib.loads(partitions.EXAMPLE))
     rows = by_name(answer.table("partitions"))
     assert rows["TEST"]["bound_by"] == "group NONPROD"
@@ -581,7 +581,7 @@ P = {"name": "A", "cores": 4, "weight": 100}
         ({"partition": []}, "partition is a list of 0"),
     ],
 )
-def test_invalid_partitions_scenario_is_rejected_with_a_fix(change: dict[str, Any], says: str) -> None:
+def test_invalid_partitions_scenario_is_rejected_with_fix(change: dict[str, Any], says: str) -> None:
     scenario = {"processors": {"CP": 4}, "partition": [P], **change}
     with pytest.raises(ScenarioError) as caught:
         models.solve("partitions", scenario, file="s.toml")

@@ -42,7 +42,7 @@ def session(rows: list[dict[str, Any]], *pools: dict[str, Any]) -> FakeSession:
 TWO = [partition("A", 750, 8, 8.0), partition("B", 250, 6, 1.5)]
 
 
-def test_entitled_used_and_what_could_be_had() -> None:
+def test_entitlement_use_and_attainable_share() -> None:
     """Weights 3 to 1 on ten cores: 7.5 and 2.5; B leaves 1, A has 8 logical cores and uses all of them."""
     answer = partitions.compare(session(TWO), "VM1", END)
     rows = by_name(answer.table("compared"))
@@ -56,7 +56,7 @@ def test_entitled_used_and_what_could_be_had() -> None:
     assert "Partitions as VM1 saw them, interval that ended 2024-05-14 09:00:00 (UTC)" in answer.title
 
 
-def test_who_got_more_than_the_model_gives_is_an_error_that_shows() -> None:
+def test_use_above_model_shows_as_error() -> None:
     """Initial capping holds A to its 7.5 cores; it used 8."""
     answer = partitions.compare(session([{**TWO[0], "capped": True}, TWO[1]]), "VM1", END)
     row = by_name(answer.table("compared"))["A"]
@@ -66,7 +66,7 @@ def test_who_got_more_than_the_model_gives_is_an_error_that_shows() -> None:
     assert answer.figure("worst") == pytest.approx(0.5)
 
 
-def test_that_use_stands_on_both_sides_is_said() -> None:
+def test_demand_equal_to_use_is_noted() -> None:
     """Demand is use: no error confirms nothing. Where demand is told, or use not known, nothing is said."""
     answer = partitions.compare(session(TWO), "VM1", END)
     (note,) = [note for note in answer.notes if "wanted what they used" in note]
@@ -82,7 +82,7 @@ def test_that_use_stands_on_both_sides_is_said() -> None:
     assert not any("wanted what they used" in note for note in unknown.notes)
 
 
-def test_polarity_beside_the_measured_one() -> None:
+def test_solved_and_measured_polarity() -> None:
     """7.5 cores are 7 high and 1 medium; 2.5 are 2 and 1."""
     rows = [{**TWO[0], "vh": 7, "vm": 1, "vl": 0}, {**TWO[1], "vh": 1, "vm": 2, "vl": 3}]
     answer = partitions.compare(session(rows), "VM1", END)
@@ -111,7 +111,7 @@ def test_horizontal_and_unknown_polarity() -> None:
     assert [table.key for table in level.tables] == ["compared", "machine"]
 
 
-def test_what_pr_sm_uses_for_itself_is_taken_off() -> None:
+def test_prsm_time_is_subtracted() -> None:
     """Half a core of ten: who wants all can get what is left of 9.5."""
     answer = partitions.compare(session(TWO, machine(lpmgt_pct=50.0)), "VM1", END)
     assert by_name(answer.table("compared"))["B"]["could_get"] == pytest.approx(0.25 * 9.5)
@@ -120,7 +120,7 @@ def test_what_pr_sm_uses_for_itself_is_taken_off() -> None:
     assert any("do not report PR/SM's own use" in note for note in silent.notes)
 
 
-def test_dedicated_cores() -> None:
+def test_measured_dedicated_cores() -> None:
     """They are taken off first: 2 of 10, and weights share the others. RMF tells them without a weight."""
     own = partition("D", None, 2, 0.5, dedicated=True)
     answer = partitions.compare(session([*TWO, own], machine(dedicated=2.0)), "VM1", END)
@@ -130,7 +130,7 @@ def test_dedicated_cores() -> None:
     assert rows["D"]["could_get"] == pytest.approx(2)
 
 
-def test_a_partition_with_two_types() -> None:
+def test_partition_with_two_types() -> None:
     rows = [*TWO, partition("A", 100, 2, 1.0, cpu_type="CP")]
     answer = partitions.compare(session(rows, machine(), machine("CP", 2)), "VM1", END)
     found = by_name(answer.table("compared"))
@@ -140,7 +140,7 @@ def test_a_partition_with_two_types() -> None:
     assert found["A CP"]["could_get"] == pytest.approx(2)
 
 
-def test_what_is_no_partition_or_has_no_cores_is_left_out() -> None:
+def test_rows_without_cores_are_ignored() -> None:
     rows = [
         *TWO,
         partition("*PHYSICAL*", None, 1, 0.1),
@@ -151,7 +151,7 @@ def test_what_is_no_partition_or_has_no_cores_is_left_out() -> None:
     assert not any("PHYSICAL" in note or "OFF" in note for note in answer.notes)
 
 
-def test_what_the_data_do_not_tell_is_said() -> None:
+def test_unknown_partition_data_is_noted() -> None:
     rows = [
         partition("A", 750, 7.6, None, capped=None, msu_defined=100.0),
         partition("B", 250.5, 6, 1.5, cap_text="N Y Y"),
@@ -178,7 +178,7 @@ def test_what_the_data_do_not_tell_is_said() -> None:
         assert any(note.startswith(begin) for note in answer.notes), begin
 
 
-def test_an_absolute_cap_is_that_of_the_data() -> None:
+def test_absolute_cap_of_input_is_used() -> None:
     rows = [partition("A", 750, 8, 8.0, cap_text="N Y N", absolute_cap=6.5), TWO[1]]
     answer = partitions.compare(session(rows), "VM1", END)
     row = by_name(answer.table("compared"))["A"]
@@ -193,13 +193,13 @@ def test_used_from_percentages() -> None:
     assert [found[name]["observed"] for name in "AB"] == pytest.approx([4, 1.5])
 
 
-def test_nothing_to_solve() -> None:
+def test_partitions_without_weights_are_not_solved() -> None:
     answer = partitions.compare(session([partition("A", None, 8, 1.0)]), "VM1", END)
     assert answer.tables == []
     assert "no partition with cores and a weight in this interval" in answer.notes[-1]
 
 
-def test_two_sources_of_one_system_are_not_mixed() -> None:
+def test_measured_partitions_use_one_source() -> None:
     other = [{**row, "source": "a-rmf"} for row in [*TWO, partition("C", 250, 6, 1.0)]]
     given = session([*TWO, *other], machine(), machine(source="a-rmf", physical=20))
     answer = partitions.compare(given, "VM1", END)
@@ -207,7 +207,7 @@ def test_two_sources_of_one_system_are_not_mixed() -> None:
     assert answer.notes[0] == "Partitions are taken from a-rmf; zvm-monitor reports them, too"
 
 
-def test_setting_changes_the_partitions_measured_scenario() -> None:
+def test_setting_changes_partitions_measured_scenario() -> None:
     answer = partitions.compare(session(TWO), "VM1", END, ["partition.B.weight=750"])
     rows = by_name(answer.table("compared"))
     assert [rows[name]["entitlement"] for name in "AB"] == pytest.approx([5, 5])
@@ -215,7 +215,7 @@ def test_setting_changes_the_partitions_measured_scenario() -> None:
     assert "changed: partition.B.weight=750" in answer.notes
 
 
-def test_the_busiest_interval_is_that_of_the_machine() -> None:
+def test_busiest_interval_of_machine() -> None:
     """Without a row of `load`: what all partitions used together says which."""
     later = END + timedelta(seconds=60)
     rows = [{**row, "interval_end": later, "total_s": 300.0} for row in TWO]
@@ -225,7 +225,7 @@ def test_the_busiest_interval_is_that_of_the_machine() -> None:
 
 
 @needs(SAMPLE)
-def test_a_real_machine(capsys: pytest.CaptureFixture[str]) -> None:
+def test_measured_real_machine(capsys: pytest.CaptureFixture[str]) -> None:
     """A z15 with RMF Monitor III, which fills no `load`: four tell their polarity, all as expected."""
     assert main(["solve", "partitions", "--from", str(SAMPLE), "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["tables"]["polarity"]["rows"]
@@ -233,7 +233,7 @@ def test_a_real_machine(capsys: pytest.CaptureFixture[str]) -> None:
     assert told == dict.fromkeys(("QCK2", "TRNG", "VIDVLP", "VIRPT"), "yes")
 
 
-def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_partitions_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "partitions", "--from", str(sim_file), "--format", "json"]) == 0
     tables = json.loads(capsys.readouterr().out)["tables"]
     compared = {row["name"]: row for row in tables["compared"]["rows"]}

@@ -30,7 +30,7 @@ def test_geometric_series() -> None:
     assert (one.stopped_by, one.end_code) == ("little left", 0)
 
 
-def test_what_changes_faster_than_it_is_sent() -> None:
+def test_pages_changing_faster_than_sent() -> None:
     """The working set again and again, until there were as many passes as may be."""
     rules = StopRules(stop_pages=0.3, live_least=1, passes_most=8, quiesce_passes=2)
     (one,) = precopy.relocate([RelocatingGuest("A", 8.0, dirtying.SequentialWrites(4, 2.0))], rules, 1.0)
@@ -63,7 +63,7 @@ def test_series_of_any_ratio() -> None:
         assert one.quiesce == pytest.approx(memory * ratio**most / rate, rel=1e-6)
 
 
-def test_no_progress_ends_passes() -> None:
+def test_stalled_passes_end() -> None:
     rules = StopRules(0.0, 1, 50, 1, no_progress=0.9)
     (one,) = precopy.relocate([RelocatingGuest("A", 100.0, dirtying.uniform(60, 80.0))], rules, 50.0)
     sent = live(one)
@@ -72,7 +72,7 @@ def test_no_progress_ends_passes() -> None:
     assert all(later < 0.9 * earlier for earlier, later in itertools.pairwise(sent))
 
 
-def test_little_left_counts_at_the_bound_and_not_before_the_least_passes() -> None:
+def test_stop_threshold_holds_after_minimum_passes() -> None:
     rules = StopRules(stop_pages=2.0, live_least=3, passes_most=9, quiesce_passes=1)
     (one,) = precopy.relocate([RelocatingGuest("A", 16.0, dirtying.SequentialWrites(99, 0.5))], rules, 1.0)
     assert live(one) == [16, 8, 4]
@@ -109,7 +109,7 @@ def test_limits(limit: dict[str, float], code: int, seconds: float, quiesce: flo
         assert one.quiesce_needed is None
 
 
-def test_limits_that_are_met_to_the_digit() -> None:
+def test_limits_met_exactly() -> None:
     """A limit of exactly what a relocation takes never cancels it, whatever sums of floats come to."""
     chance = draws(11)
     for _ in range(300):
@@ -190,7 +190,7 @@ def walked(pages: int, rate: float, sends: float, passes: int, seed: int) -> int
     return moved + sum(marked)
 
 
-def test_changes_counted_from_the_beginning_are_rather_too_many() -> None:
+def test_changes_since_start_are_upper_bound() -> None:
     """Against the other way to keep them, where a page counts from its own turn on."""
     for share in (0.2, 0.5, 1.5):
         rules = StopRules(0.0, 1, 6, 1)
@@ -257,7 +257,7 @@ def test_several_at_once_against_small_steps() -> None:
             assert one.quiesce == pytest.approx(quiesce, abs=0.08)
 
 
-def test_equal_guests_share_alike() -> None:
+def test_equal_guests_share_link_equally() -> None:
     """Four at once: each has a quarter of the link all the time, as if it were alone on a quarter."""
     rules = StopRules(5.0, 2, 8, 2)
     guests = [RelocatingGuest(f"G{at}", 1000.0, dirtying.uniform(300, 20.0), fixed=0.1) for at in range(4)]
@@ -268,7 +268,7 @@ def test_equal_guests_share_alike() -> None:
         assert one.pages == pytest.approx(alone.pages, rel=1e-9)
 
 
-def test_one_after_the_other_is_each_by_itself() -> None:
+def test_sequential_relocations_are_independent() -> None:
     rules = StopRules(5.0, 2, 8, 2)
     guests = [
         RelocatingGuest(f"G{at}", 1000.0 * (at + 1), dirtying.uniform(300, 20.0), setup=0.5)
@@ -283,7 +283,7 @@ def test_one_after_the_other_is_each_by_itself() -> None:
         begins += alone.seconds
 
 
-def test_what_one_relocation_sends_at_most() -> None:
+def test_rate_per_relocation_is_limited() -> None:
     rules = StopRules(5.0, 2, 8, 2)
     guests = [RelocatingGuest(f"G{at}", 1000.0, dirtying.uniform(300, 20.0)) for at in range(3)]
     (slow,) = precopy.relocate(guests[:1], rules, 100.0, most_each=30.0)
@@ -292,7 +292,7 @@ def test_what_one_relocation_sends_at_most() -> None:
         assert one.seconds == pytest.approx(slow.seconds)
 
 
-def test_the_next_begins_when_one_is_cancelled() -> None:
+def test_next_relocation_starts_after_cancel() -> None:
     rules = StopRules(0.0, 1, 4, 2)
     guests = [
         RelocatingGuest("A", 100.0, dirtying.SequentialWrites(50, 99.0), max_total=3.0),
@@ -304,7 +304,7 @@ def test_the_next_begins_when_one_is_cancelled() -> None:
     assert (second.begins, second.seconds) == pytest.approx((3, 1))
 
 
-def test_what_is_sent_is_what_the_link_carries() -> None:
+def test_link_is_never_idle_while_sending() -> None:
     """While anybody sends the link is never idle, whoever comes, goes or is cancelled."""
     chance = draws(5)
     for _ in range(200):
@@ -330,7 +330,7 @@ def test_what_is_sent_is_what_the_link_carries() -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
-def test_nothing_to_do(at_once: int) -> None:
+def test_relocations_of_no_pages(at_once: int) -> None:
     rules = StopRules(0.0, 2, 8, 2)
     assert precopy.relocate([], rules, 1.0, at_once=at_once) == []
     idle = [RelocatingGuest(f"G{at}", 0.0, dirtying.uniform(0, 0)) for at in range(3)]
@@ -339,7 +339,7 @@ def test_nothing_to_do(at_once: int) -> None:
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.5, 3.0])
-def test_zipf_against_the_sum_over_pages(exponent: float) -> None:
+def test_zipf_against_sum_over_pages(exponent: float) -> None:
     for pages in (1, 2, 199, 200, 201, 257, 5000):
         model = dirtying.zipf(pages, 1000.0, exponent)
         weights = [rank**-exponent for rank in range(1, pages + 1)]
@@ -351,7 +351,7 @@ def test_zipf_against_the_sum_over_pages(exponent: float) -> None:
             assert model.changed(seconds) == pytest.approx(exact, rel=2e-6)
 
 
-def test_models_of_writes_agree_where_they_are_the_same() -> None:
+def test_equivalent_write_models_agree() -> None:
     for seconds in (0.0, 0.1, 1.0, 10.0):
         even = dirtying.uniform(500, 100).changed(seconds)
         assert dirtying.zipf(500, 100, 0.0).changed(seconds) == pytest.approx(even)

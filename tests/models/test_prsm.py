@@ -105,7 +105,7 @@ def test_vertical_by_trying_all() -> None:
 
 
 @given(st.integers(1, 200), st.lists(st.integers(1, 999), min_size=1, max_size=30))
-def test_division_leaves_no_crumbs(shared: int, weights: list[int]) -> None:
+def test_division_leaves_no_rounding_rest(shared: int, weights: list[int]) -> None:
     """An entitlement that is whole on paper is so after floating point."""
     total = sum(weights)
     for weight, entitled in zip(weights, prsm.entitlements(shared, weights), strict=True):
@@ -142,7 +142,7 @@ def test_entitlements(shared: float, weights: list[float], expected: list[float]
     assert prsm.entitlements(shared, weights) == pytest.approx(expected, abs=0.04)
 
 
-def test_the_least_limit_counts() -> None:
+def test_prsm_lowest_limit_applies() -> None:
     """RMF, Group Capacity Report: the minimum of defined capacity, weight, group and two hardware caps."""
     names = ("defined", "weight", "group", "absolute", "hardware group")
     claim = Claim(1, 20, limits=tuple(zip(names, (9.0, 7.5, 6.0, 8.0, 10.0), strict=True)))
@@ -206,7 +206,7 @@ def test_allocation(
 Instance = tuple[float, list[Claim], list[tuple[list[int], float]]]
 
 
-def made(chance: random.Random) -> Instance:
+def random_instance(chance: random.Random) -> Instance:
     """A machine with some partitions, caps of all kinds and groups that may cross."""
     capacity = chance.choice([0, 1, 6, 10, 86]) * 1.0
     weights = [
@@ -277,16 +277,16 @@ def by_linear_programming(instances: list[Instance]) -> list[list[float]]:
 
 def test_allocation_agrees_with_linear_programming() -> None:
     chance = draws(9176)
-    instances = [made(chance) for _ in range(iterations(2000, 400))]
+    instances = [random_instance(chance) for _ in range(iterations(2000, 400))]
     for instance, expected in zip(instances, by_linear_programming(instances), strict=True):
         assert prsm.allocate(*instance) == pytest.approx(expected, abs=1e-5), instance
 
 
-def test_everybody_is_held_by_something() -> None:
+def test_prsm_claims_are_limited() -> None:
     """The definition: who is below its own limit is as high as anybody in some full group or the machine."""
     chance = draws(3906)
     for _ in range(3000):
-        capacity, claims, groups = made(chance)
+        capacity, claims, groups = random_instance(chance)
         found = prsm.allocate(capacity, claims, groups)
         sets = [(list(members), limit) for members, limit in groups] + [(list(range(len(claims))), capacity)]
         for members, limit in sets:
@@ -351,7 +351,7 @@ def test_bands(example: tuple[list[tuple[int, int]], list[tuple[float, float]]],
     ("each", "capped", "near"),
     [(0.1, True, True), (0.09, True, False), (0.5, False, True), (0.49, False, False)],
 )
-def test_bands_are_of_the_share_from_a_tenth_or_a_half_on(each: float, capped: bool, near: bool) -> None:
+def test_band_thresholds_of_share(each: float, capped: bool, near: bool) -> None:
     low, high = prsm.accuracy_band(0.5, each, capped=capped)
     assert high - low == pytest.approx(0.036 if near else 0.072)
     assert prsm.accuracy_band(1.0, 1.0, capped=capped)[1] == 1.0
@@ -381,5 +381,5 @@ def test_physlog(measured: tuple[float, float, float], printed: tuple[float, flo
     assert (t_l, lcot_l) == pytest.approx(printed[1:], abs=0.0006)
 
 
-def test_physlog_of_an_idle_machine() -> None:
+def test_physlog_of_idle_machine() -> None:
     assert prsm.physical(0, 0, 5) == (5, None, None)

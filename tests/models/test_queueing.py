@@ -36,7 +36,7 @@ def test_many_servers(case: str, rate: float, servers: int, wait: float) -> None
     assert found.queued == pytest.approx(rate * wait, abs=1e-5)
 
 
-def test_bursts_lengthen_the_wait_alone() -> None:
+def test_bursts_change_only_wait() -> None:
     plain, bursts = (
         queues.multi_server_queue(4.0, 1.0, 5),
         queues.multi_server_queue(4.0, 1.0, 5, arrivals=4.0, services=0.0),
@@ -47,7 +47,7 @@ def test_bursts_lengthen_the_wait_alone() -> None:
     assert bursts.response - bursts.wait == pytest.approx(1.0)
 
 
-def test_too_much_work_has_no_answer() -> None:
+def test_overloaded_queue_has_no_result() -> None:
     assert queues.multi_server_queue(5.0, 1.0, 5) is None
     assert queues.multi_server_queue(0.0, 1.0, 5) is not None
 
@@ -141,7 +141,7 @@ def test_several_classes_agree_with_all_states() -> None:
     assert found.throughput[1] == pytest.approx(weight((3, 1)) / whole)
 
 
-def test_one_class_is_the_same_among_several() -> None:
+def test_single_class_equals_multi_class() -> None:
     alone = queues.one_class([0.2, 0.3, 0.1], 10, 1.0, [None, None, []])
     among = queues.multi_class_network(
         [[0.2, 0.3, 0.1], [1.0, 1.0, 1.0]], [10, 0], [1.0, 1.0], [False, False, True]
@@ -160,7 +160,7 @@ def solved(**scenario: Any) -> models.Answer:
     return models.solve("queueing", scenario)
 
 
-def test_the_example() -> None:
+def test_queueing_example() -> None:
     answer = models.solve("queueing", tomllib.loads(queueing.EXAMPLE))
     # N = X (R + Z), and busy = X D.
     throughput, response = answer.figure("throughput") or 0.0, answer.figure("response") or 0.0
@@ -170,7 +170,7 @@ def test_the_example() -> None:
     )
 
 
-def test_an_open_system() -> None:
+def test_open_queueing_system() -> None:
     answer = solved(
         station=[{"name": "CPU", "servers": 5}, {"name": "LAN", "kind": "delay"}],
         **{"class": [{"name": "a", "rate": 4.0, "demand": {"CPU": 1.0, "LAN": 0.5}}]},
@@ -179,7 +179,7 @@ def test_an_open_system() -> None:
     assert answer.table("stations").column("utilization") == [pytest.approx(80.0), None]
 
 
-def test_an_open_system_with_too_much_work_says_so() -> None:
+def test_overloaded_open_system_has_note() -> None:
     answer = solved(
         station=[{"name": "CPU"}], **{"class": [{"name": "a", "rate": 2.0, "demand": {"CPU": 1.0}}]}
     )
@@ -189,7 +189,7 @@ def test_an_open_system_with_too_much_work_says_so() -> None:
     assert "more arrives than can be served (work for 2 servers, and it has 1)" in answer.notes[0]
 
 
-def test_a_station_that_is_just_full_says_so() -> None:
+def test_saturated_station_has_note() -> None:
     answer = solved(
         station=[{"name": "CPU"}], **{"class": [{"name": "a", "rate": 5.0, "demand": {"CPU": 0.2}}]}
     )
@@ -198,7 +198,7 @@ def test_a_station_that_is_just_full_says_so() -> None:
     assert "as much arrives as can be served" in answer.notes[0]
 
 
-def test_a_full_station_passes_on_what_it_serves() -> None:
+def test_saturated_station_limits_next_station() -> None:
     """10 a second at a station that can do 5: the next one sees 5, and is half busy."""
     answer = solved(
         station=[{"name": "CPU"}, {"name": "DASD"}],
@@ -265,7 +265,7 @@ def test_mixed_classes_agree_with_all_states() -> None:
     assert rows["open"]["in_system"] == pytest.approx(inside, rel=1e-6)
 
 
-def test_mixed_classes_with_a_delay() -> None:
+def test_mixed_classes_with_delay() -> None:
     """At a delay nobody is in anybody's way."""
     classes = [
         {"name": "open", "rate": 2.0, "demand": {"LAN": 3.0}},
@@ -318,7 +318,7 @@ def test_mixed_classes_with_a_delay() -> None:
         ),
     ],
 )
-def test_invalid_queueing_scenario_is_rejected_with_a_fix(change: dict[str, Any], says: str) -> None:
+def test_invalid_queueing_scenario_is_rejected_with_fix(change: dict[str, Any], says: str) -> None:
     scenario = {
         "station": [{"name": "CPU"}],
         "class": [{"name": "a", "customers": 1, "demand": {"CPU": 1}}],

@@ -39,12 +39,12 @@ def pages(answer: Answer, name: str = "G1") -> list[Any]:
     ("workload", "kpages", "mib"),
     [("file system, page cache", 1019, 4076), ("file system, direct I/O", 74, 296), ("OLTP", 721, 2884)],
 )
-def test_pages_of_the_first_pass(workload: str, kpages: int, mib: int) -> None:
+def test_pages_of_first_pass(workload: str, kpages: int, mib: int) -> None:
     """IBM's Linux documentation, amount of pages transferred: k is 1024, of a guest of 4096 MiB."""
     assert pages(solved({"touched": mib}))[0] == kpages * 1024, workload
 
 
-def test_java_changes_nearly_everything_again() -> None:
+def test_java_guest_redirties_nearly_all_pages() -> None:
     """IBM's Linux documentation: passes behind the first move 86 % of the 887 k pages that the first does."""
     touched = 887 * 1024 / 256
     answer = solved(
@@ -57,7 +57,7 @@ def test_java_changes_nearly_everything_again() -> None:
     assert any("as fast as they are sent" in note for note in answer.notes)
 
 
-def test_an_idle_guest() -> None:
+def test_idle_guest() -> None:
     """z/VM Performance Update 6.2 and 6.3: 0 GB changing, 4 passes, 4.9 GB moved."""
     answer = solved({"memory": 40 * GIB, "touched": 4.9 * GIB})
     assert row(answer)["passes"] == 4
@@ -65,7 +65,7 @@ def test_an_idle_guest() -> None:
     assert row(answer)["stopped_by"] == "little left"
 
 
-def test_a_guest_that_changes_25_gb() -> None:
+def test_guest_dirtying_25_gb() -> None:
     """z/VM Performance Update 6.2 and 6.3: 25 GB changing, 8 passes, 160 GB moved.
 
     The rate of changes is not published: one that is 2.22 times what the link carries gives just that.
@@ -105,7 +105,7 @@ def test_options_of_vmrelocate() -> None:
     assert together["total"] < serial["total"] < 1.5 * together["total"]
 
 
-def test_smt_makes_guests_change_more_pages() -> None:
+def test_smt_increases_dirty_rate() -> None:
     """z/VM and simultaneous multithreading, 2020: 51 % more pages in the quiesce, which takes 26 % longer.
 
     Both are true where the time beside pages is 49 % of the quiesce.
@@ -119,7 +119,7 @@ def test_smt_makes_guests_change_more_pages() -> None:
     assert row(smt)["quiesce"] / row(alone)["quiesce"] == pytest.approx(1.26, abs=0.005)
 
 
-def test_four_chpids_with_the_fast_one_in_the_middle() -> None:
+def test_four_chpids_with_fast_one_in_middle() -> None:
     """z/VM Performance Update 6.2 and 6.3: 1-2Gb, 2-4Gb, 1-8Gb with four CTC devices each."""
     chpids = [{"name": str(at), "speed": speed, "ctcs": 4} for at, speed in enumerate((2, 4, 8, 4))]
     link = {"from": "ATLANTA", "to": "BOSTON", "chpid": chpids}
@@ -131,7 +131,7 @@ def test_four_chpids_with_the_fast_one_in_the_middle() -> None:
     assert answer.figure("link") == pytest.approx(18 * 85.5e6 / 2**20)
 
 
-def test_the_end_of_the_numbers_is_the_other_side_s() -> None:
+def test_device_numbers_are_split_between_sides() -> None:
     """A chpid with one device at the end of the numbers carries nothing of the system that comes first."""
     link: dict[str, Any] = {
         "from": "ATLANTA",
@@ -153,7 +153,7 @@ def test_the_end_of_the_numbers_is_the_other_side_s() -> None:
     assert back.figure("link") == pytest.approx(1710 / 1.048576)
 
 
-def test_starts_of_devices_hold_a_link_back() -> None:
+def test_device_starts_limit_link() -> None:
     """Measured: 45 starts a second of each of 10 devices are 342 MB/s."""
     chpid = {"name": "50", "speed": 8, "ctcs": 12}
     link = {"from": "LPAR1", "to": "LPAR2", "chpid": [chpid], "ssch_per_device": 45}
@@ -164,7 +164,7 @@ def test_starts_of_devices_hold_a_link_back() -> None:
     assert answer.figure("link") == 50
 
 
-def test_sides_that_are_not_named() -> None:
+def test_unnamed_link_sides() -> None:
     link = {"chpid": [{"name": "50", "speed": 8, "ctcs": 2}], "to": "B"}
     answer = models.solve("relocation", {"link": link, "guest": [{"name": "A", "memory": 1}]})
     assert any(note.startswith("without link.from and link.to") for note in answer.notes)
@@ -174,7 +174,7 @@ def test_sides_that_are_not_named() -> None:
     assert any("EBCDIC" in note for note in answer.notes)
 
 
-def test_end_codes_of_the_monitor_record() -> None:
+def test_end_codes_of_monitor_record() -> None:
     """Notes of MRUSERLE (D4R12), z/VM 7.3."""
     codes = words("relocation_end")
     assert sorted(map(int, codes)) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11]
@@ -211,7 +211,7 @@ def test_maxtotal() -> None:
     assert answer.notes == ["G1 is cancelled and keeps running on the source system: MAXTOTAL is too short"]
 
 
-def test_what_a_guest_says_goes_before_what_all_say() -> None:
+def test_guest_options_override_defaults() -> None:
     answer = solved(
         BUSY, {**BUSY, "immediate": True}, {**BUSY, "maxquiesce": "NOLIMIT"}, {**BUSY, "maxtotal": 1}
     )
@@ -221,12 +221,12 @@ def test_what_a_guest_says_goes_before_what_all_say() -> None:
     assert answer.figure("total") == pytest.approx(sum(answer.table("relocations").column("relocation")))  # type: ignore[arg-type]
 
 
-def test_immediate_is_said_to_be_mostly_standing_still() -> None:
+def test_immediate_relocation_notes_quiesce() -> None:
     answer = solved({**BUSY, "touched": 2100, "changing": 2100, "fixed_quiesce": 1}, immediate=True)
     assert any("is quiesced for most" in note for note in answer.notes)
 
 
-def test_several_at_once_share_the_link() -> None:
+def test_concurrent_relocations_share_link() -> None:
     one_by_one, together = solved({}, {}, {}), solved({}, {}, {}, at_once=3)
     assert one_by_one.table("relocations").column("begins") == pytest.approx([0, 40.96, 81.92])
     assert together.table("relocations").column("begins") == [0, 0, 0]
@@ -255,7 +255,7 @@ def test_patterns_of_writes() -> None:
     assert len(set(moved)) == 4
 
 
-def test_a_hot_set_in_numbers() -> None:
+def test_hot_set_in_numbers() -> None:
     """10 % of 1,000 MiB have 80 % of 50 MiB a second, for the 10 seconds of the first pass."""
     hot = {"pattern": "hot set", "hot_pages": 10, "hot_writes": 80}
     answer = solved({"memory": 1000, "change_rate": 50, **hot}, rate=100)
@@ -271,7 +271,7 @@ def test_no_progress_in_percent() -> None:
     assert last == 0
 
 
-def test_other_ways_know_no_limits() -> None:
+def test_other_links_have_no_isfc_limits() -> None:
     free = solved(BUSY, BUSY, maxquiesce="NOLIMIT").table("options").rows
     assert solved(BUSY, BUSY, maxtotal=1, maxquiesce=1).table("options").rows == free
     assert [one[0] for one in solved(BUSY).table("options").rows] == [
@@ -299,7 +299,7 @@ def test_sweeps_of_dirty_rate_and_bandwidth() -> None:
     assert {chart.kind for chart in answer.charts} == {"lines"}
 
 
-def test_the_chart_shows_pages_by_pass() -> None:
+def test_chart_has_pages_per_pass() -> None:
     answer = solved({"change_rate": 20, "changing": 500}, {})
     chart = answer.charts[0]
     assert (chart.title, chart.kind, chart.unit) == ("Pages by pass", "bars", "pages")
@@ -310,7 +310,7 @@ def test_the_chart_shows_pages_by_pass() -> None:
     assert html_format.render(many).count("<svg") == 2
 
 
-def test_what_is_assumed_is_said() -> None:
+def test_relocation_lists_assumptions() -> None:
     names = [one.name for one in solved().assumptions]
     assert "relocation_changes" in names
     assert "relocation_stop_below" in names
@@ -322,7 +322,7 @@ def test_what_is_assumed_is_said() -> None:
     assert all(one.closes for one in asked.values())
 
 
-def test_passes_of_the_quiesce_that_are_not_counted() -> None:
+def test_quiesce_passes_are_not_counted() -> None:
     answer = solved(
         {"memory": 8, "change_rate": 0.5, "pattern": "sweep"}, rate=1, stop_below=0.3, quiesce_passes=0
     )
@@ -334,7 +334,7 @@ def test_passes_of_the_quiesce_that_are_not_counted() -> None:
 
 @pytest.mark.parametrize("pattern", ["uniform", "sweep", "hot set", "zipf"])
 @pytest.mark.parametrize("at_once", [1, 2])
-def test_guest_without_touched_pages_relocates_in_no_time(pattern: str, at_once: int) -> None:
+def test_guest_without_touched_pages_takes_no_time(pattern: str, at_once: int) -> None:
     more = {"hot set": {"hot_pages": 0, "hot_writes": 0}, "zipf": {"exponent": 2}}.get(pattern, {})
     guest = {"touched": 0, "change_rate": 9, "pattern": pattern, **more}
     answer = solved(guest, guest, at_once=at_once)
@@ -343,7 +343,7 @@ def test_guest_without_touched_pages_relocates_in_no_time(pattern: str, at_once:
     assert "completed" in text_format.render(answer)
 
 
-def test_the_example_is_sound() -> None:
+def test_relocation_example_is_valid() -> None:
     answer = models.solve("relocation", tomllib.loads(relocation.EXAMPLE))
     assert answer.figure("capacity_factor") == 8
     assert answer.table("relocations").column("end") == ["completed", "completed"]
@@ -354,7 +354,7 @@ def test_the_example_is_sound() -> None:
     assert "isfc_rate_per_gb = 85.5 MB/s for each Gb/s (derived)" in text
 
 
-def test_as_its_user_types_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_vmrelocate_command_syntax(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "move.toml"
     assert main(["solve", "relocation", "--example", "-o", str(path)]) == 0
     assert main(["solve", "relocation", str(path), "--set", "maxquiesce=0.1", "--set", "at_once=2"]) == 0
@@ -407,7 +407,7 @@ def chpids(*given: dict[str, Any]) -> dict[str, Any]:
         ({"guests": []}, "guests is not known here"),
     ],
 )
-def test_invalid_scenario_is_rejected_with_a_fix(change: dict[str, Any], says: str) -> None:
+def test_invalid_scenario_is_rejected_with_fix(change: dict[str, Any], says: str) -> None:
     scenario = {"link": {"rate": 1}, **guest(), **change}
     with pytest.raises(ScenarioError) as caught:
         models.solve("relocation", scenario, file="r.toml")
@@ -434,7 +434,7 @@ def test_best_practices_of_isfc_links_are_checked() -> None:
     assert "at an end" not in _notes((2, 8, 4))
 
 
-def test_a_link_that_one_relocation_fills_is_said_to_differ_from_measurements() -> None:
+def test_note_warns_of_link_without_rate_limit() -> None:
     assert "without link.most_per_guest" in _notes((8, 8), guests=2)
     assert "without link.most_per_guest" not in _notes((8, 8), guests=2, most_per_guest=100)
     assert "without link.most_per_guest" not in _notes((8, 8))

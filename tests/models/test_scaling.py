@@ -77,7 +77,7 @@ def test_eighty_table_2(processors: int, capability: float, ratio: float) -> Non
     assert scaling.capability_ratio(Z14, processors, 16) == pytest.approx(ratio, abs=0.0065)
 
 
-def test_two_processors_of_a_z14() -> None:
+def test_two_processors_of_z14() -> None:
     assert scaling.capability(Z14, 2) == pytest.approx(1.882)
 
 
@@ -91,7 +91,7 @@ def test_eighty_table_3(partitions: int, each: int, capability: float) -> None:
     assert (found.how, found.error) == ("stated", 0.0)
 
 
-def test_twelve_processors_of_a_z196_as_the_members_of_a_cluster() -> None:
+def test_twelve_z196_processors_as_cluster() -> None:
     """IBM's experiment with one, two and four members: an estimate of what smaller n-ways bring."""
     curve = capacity_curves.capacity_curves()["z196-m49"].curve
     found = [scaling.deployment(curve, 12, members).capability or 0.0 for members in (1, 2, 4)]
@@ -99,7 +99,7 @@ def test_twelve_processors_of_a_z196_as_the_members_of_a_cluster() -> None:
     assert [one / found[0] for one in found] == pytest.approx([1.0, 1.114, 1.18], abs=0.002)
 
 
-def test_eighty_tables_4_to_7_capability_ratios_between_the_printed_factors() -> None:
+def test_eighty_tables_4_to_7_capability_ratios() -> None:
     found = [scaling.capability_ratio(Z14, n, 19) for n in (19, 38, 57, 76, 95)]
     assert found == pytest.approx([1.0, 1.8, 2.53, 3.21, 3.87], rel=0.012)
     assert found[:4] == pytest.approx([1.0, 1.8, 2.53, 3.21], rel=0.004)
@@ -123,14 +123,14 @@ def test_adjustments_of_stsi_are_65536ths(machine: str, of_two: float) -> None:
         ("z15-lt1-400", 190, 0.702),
     ],
 )
-def test_curves_are_whole(machine: str, last: int, of_last: float) -> None:
+def test_capacity_curves_are_complete(machine: str, last: int, of_last: float) -> None:
     curve = capacity_curves.capacity_curves()[machine].curve
     assert [n for n, _ in curve] == list(range(1, last + 1))
     assert curve[-1][1] == pytest.approx(of_last, abs=0.0006)
 
 
 @pytest.mark.parametrize(("machine", "other"), [("z196-m49", "z13-n96"), ("z13-n96", "z196-m49")])
-def test_the_error_that_is_told_holds(machine: str, other: str) -> None:
+def test_interpolation_error_bound_holds(machine: str, other: str) -> None:
     """A known curve, thinned to the points printed of the z14, and another one to tell errors by."""
     whole = capacity_curves.capacity_curves()[machine].curve
     thin = [point for point in whole if point[0] in dict(Z14)]
@@ -151,7 +151,7 @@ def test_the_error_that_is_told_holds(machine: str, other: str) -> None:
     assert max(scaling.factor(thin, n, known).error or 0 for n in range(16, 49)) < 0.006
 
 
-def test_a_line_has_no_error_and_a_bend_has() -> None:
+def test_interpolation_error_of_line_and_bend() -> None:
     line = [(n, 1 - 0.1 * math.log(n)) for n in (1, 2, 8, 32)]
     assert scaling.factor(line, 4).value == pytest.approx(1 - 0.1 * math.log(4))
     assert scaling.factor(line, 4).error == pytest.approx(0, abs=1e-12)
@@ -162,7 +162,7 @@ def test_a_line_has_no_error_and_a_bend_has() -> None:
     assert 1 - 0.02 * math.log(4) ** 2 - found.value == pytest.approx(found.error)
 
 
-def test_where_a_curve_says_nothing() -> None:
+def test_factor_outside_curve_is_null() -> None:
     assert scaling.factor([(1, 1.0)], 1) == scaling.Factor(1.0, 0.0, "stated")
     assert scaling.factor([(1, 1.0)], 2).value is None
     assert scaling.factor([(2, 0.9), (4, 0.8)], 1).value is None
@@ -203,7 +203,7 @@ def test_processors_are_spread_evenly() -> None:
 
 
 @pytest.mark.parametrize("machine", sorted(capacity_curves.capacity_curves()))
-def test_more_partitions_bring_more(machine: str) -> None:
+def test_more_partitions_increase_capacity(machine: str) -> None:
     curve = capacity_curves.capacity_curves()[machine].curve
     for total in (12, 40):
         found = [scaling.deployment(curve, total, k).capability or 0 for k in range(1, total + 1)]
@@ -227,21 +227,21 @@ def test_itr_and_ratios_as_printed(table: str) -> None:
         assert one.efficiency == pytest.approx((one.itrr or 0) / (one.ratio or 1))
 
 
-def test_eighty_table_4_efficiency_finds_the_fault_of_the_vswitch() -> None:
+def test_eighty_table_4_efficiency_shows_vswitch_fault() -> None:
     rows = TABLES["Eighty, table 4: monolithic, layer-3 vswitch"]
     found = scaling.compared([ScalingRun(n, etr, busy) for n, etr, _, busy, _, _ in rows], Z14)
     assert [one.efficiency for one in found] == pytest.approx([1, 1.04, 1.03, 0.97, 0.81], abs=0.01)
 
 
 @pytest.mark.parametrize("table", sorted(TABLES))
-def test_where_ibm_saw_a_rolloff_and_nowhere_else(table: str) -> None:
+def test_rolloffs_as_published(table: str) -> None:
     found = scaling.compared([ScalingRun(n, etr, busy) for n, etr, _, busy, _, _ in TABLES[table]], Z14)
     bends = scaling.rolloffs(found, 0.75)
     assert [(bend.after, bend.until) for bend in bends] == ROLLS_OFF.get(table, [])
     assert not any(bend.falls for bend in bends)
 
 
-def test_less_work_of_more_processors_falls() -> None:
+def test_falling_throughput_is_rolloff() -> None:
     found = scaling.compared([ScalingRun(1, itr=10), ScalingRun(2, itr=18), ScalingRun(4, itr=17)])
     bends = scaling.rolloffs(found, 0.75)
     assert [(bend.after, bend.until, bend.falls) for bend in bends] == [(2, 4, True)]
@@ -249,7 +249,7 @@ def test_less_work_of_more_processors_falls() -> None:
     assert [one.gain for one in found] == [None, pytest.approx(0.8), pytest.approx(-0.05)]
 
 
-def test_runs_go_by_size_and_say_what_they_lack() -> None:
+def test_runs_are_sorted_and_missing_busy_gives_null() -> None:
     found = scaling.compared([ScalingRun(8, 70.0, 50.0), ScalingRun(2, 20.0, 50.0), ScalingRun(4, 40.0)])
     assert [one.run.processors for one in found] == [2, 4, 8]
     assert [one.itr for one in found] == [40, None, 140]
@@ -261,7 +261,7 @@ def test_runs_go_by_size_and_say_what_they_lack() -> None:
     assert same[1].gain is None
 
 
-def test_one_run_is_the_base_of_itself() -> None:
+def test_one_run_is_base_of_itself() -> None:
     (found,) = scaling.compared([ScalingRun(3, 10.0, 80.0)], Z14)
     assert (found.itr, found.itrr, found.etrr, found.ratio, found.efficiency) == (12.5, 1, 1, 1, 1)
     assert found.gain is None

@@ -32,7 +32,7 @@ SPEC = Spec(
 GOOD: dict[str, Any] = {"count": 2, "row": [{"name": "x"}, {"name": "y", "n": 3}]}
 
 
-def test_what_is_left_out_has_its_default() -> None:
+def test_missing_keys_have_defaults() -> None:
     found = scenario.check_scenario(SPEC, GOOD)
     assert found["part"] == 0.5
     assert found["fast"] is False
@@ -62,14 +62,14 @@ def test_what_is_left_out_has_its_default() -> None:
         ({"title": 5}, "title is 5"),
     ],
 )
-def test_what_is_wrong_is_named(change: dict[str, Any], says: str) -> None:
+def test_invalid_scenario_values_are_named(change: dict[str, Any], says: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         scenario.check_scenario(SPEC, {**GOOD, **change}, file="f.toml")
     assert says in str(caught.value)
     assert str(caught.value).startswith("f.toml: ")
 
 
-def test_what_must_be_there() -> None:
+def test_required_keys_must_exist() -> None:
     with pytest.raises(ScenarioError, match="count is missing: how many"):
         scenario.check_scenario(SPEC, {"row": []})
 
@@ -91,7 +91,7 @@ ALLOWED: dict[str, Callable[[Any], bool]] = {
     | st.floats(0, 1)
     | st.sampled_from(("a", "b"))
 )
-def test_a_value_is_taken_as_described_or_the_error_names_its_key(value: Any) -> None:
+def test_value_is_accepted_or_error_names_key(value: Any) -> None:
     for key in SPEC.keys:
         given = {**GOOD, key.name: value}
         if ALLOWED[key.name](value):
@@ -112,7 +112,7 @@ def test_a_value_is_taken_as_described_or_the_error_names_its_key(value: Any) ->
         ("names.u=1.5", ("names", "u"), 1.5),
     ],
 )
-def test_a_setting_changes_one_value(setting: str, path: tuple[Any, ...], expected: Any) -> None:
+def test_setting_changes_one_value(setting: str, path: tuple[Any, ...], expected: Any) -> None:
     changed: Any = scenario.apply_setting(GOOD, setting)
     for step in path:
         changed = changed[step]
@@ -160,7 +160,7 @@ def test_ranges(text: str, values: list[float]) -> None:
         ),
     ],
 )
-def test_what_is_no_range(text: str, wrong: str) -> None:
+def test_invalid_ranges_are_rejected(text: str, wrong: str) -> None:
     with pytest.raises(ScenarioError, match=f"^{text} is {wrong}; expected START:STOP or START:STOP:STEP"):
         list(scenario.sweep_values(text))
 
@@ -193,7 +193,7 @@ def test_keys_are_described() -> None:
 USERS = {"processors": {"CP": 1}, "user": [{"name": "A", "relative": 100}, {"name": "B", "relative": 100}]}
 
 
-def test_a_sweep_is_a_row_for_each_value() -> None:
+def test_sweep_has_row_per_value() -> None:
     answer = sweeps.solve("shares", USERS, "user.A.relative=100:300:100")
     (table,) = answer.tables
     assert table.column("value") == [100, 200, 300]
@@ -210,12 +210,12 @@ def test_a_sweep_is_a_row_for_each_value() -> None:
         ("user.A.relative=0:3", r"user\[1\].relative is 0; expected a whole number from 1 to 10,000"),
     ],
 )
-def test_a_sweep_that_cannot_be(sweep: str, said: str) -> None:
+def test_invalid_sweeps_are_rejected(sweep: str, said: str) -> None:
     with pytest.raises(ScenarioError, match=said):
         sweeps.solve("shares", USERS, sweep)
 
 
-def test_every_constant_is_complete_and_known() -> None:
+def test_constants_are_complete_and_known() -> None:
     assert constants.constants()
     for one in constants.constants().values():
         assert one.model in (*models.MODELS, *studies.STUDIES), one.name
@@ -235,7 +235,7 @@ def test_every_published_number_has_its_source() -> None:
 
 
 @pytest.mark.parametrize("name", models.MODELS)
-def test_every_model_has_a_sound_example(name: str) -> None:
+def test_every_model_example_is_valid(name: str) -> None:
     import tomllib
 
     model = models.find(name)
@@ -248,14 +248,14 @@ def test_every_model_has_a_sound_example(name: str) -> None:
         assert all(len(row) == len(table.columns) for row in table.rows)
 
 
-def test_a_scenario_of_another_model() -> None:
+def test_scenario_of_another_model() -> None:
     from zlens import models
 
     with pytest.raises(ScenarioError, match="is for the model shares, not queueing; "):
         models.solve("queueing", {"model": "shares", "processors": {"CP": 1}})
 
 
-def test_an_entry_that_is_missing_is_answered_with_those_that_exist() -> None:
+def test_missing_entry_error_lists_existing_entries() -> None:
     with pytest.raises(ScenarioError, match=r"expected users, or 1$"):
         scenario.apply_setting({"class": [{"name": "users"}]}, "class.TX.rate=1")
     with pytest.raises(ScenarioError, match=r"expected A, B, or 1 to 2$"):

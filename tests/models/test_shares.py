@@ -160,7 +160,7 @@ def test_cpu_pools_of_four_ifls(pool: dict[str, float], expected: list[float]) -
     assert by_name(table)["U0"]["bound_by"] == binds
 
 
-def test_a_pool_counts_shared_processors_only() -> None:
+def test_pool_counts_shared_processors_only() -> None:
     users = [
         {"name": "D", "virtual_cpus": 2, "dedicated": 2, "relative": 100},
         {"name": "P1", "virtual_cpus": 4, "relative": 100, "pool": "P"},
@@ -175,7 +175,7 @@ def test_a_pool_counts_shared_processors_only() -> None:
     assert rows["O"]["allocation"] == pytest.approx(300)
 
 
-def test_what_holds_each_user_is_said() -> None:
+def test_users_state_limit() -> None:
     users = [
         {"relative": 100, "demand": 10},
         {"relative": 100, "demand": 300},
@@ -198,7 +198,7 @@ def test_soft_and_hard_limits_of_one_another() -> None:
     assert found == pytest.approx([100 + 160 * 0.25, 100 + 160 * 0.75, 40])
 
 
-def test_types_are_solved_for_themselves() -> None:
+def test_share_types_are_solved_separately() -> None:
     users = [
         {"name": "A", "relative": 100, "virtual_cpus": 2},
         {"name": "B", "relative": 100, "type": "IFL"},
@@ -216,7 +216,7 @@ def test_no_processor_at_all() -> None:
     assert answer.table("users").column("bound_by") == ["no processor", "no processor"]
 
 
-def test_a_relative_maximum_is_what_a_share_of_that_size_would_be() -> None:
+def test_relative_maximum_equals_share_of_that_size() -> None:
     users = [
         {"relative": 100, "virtual_cpus": 4, "limit": "hard", "maximum_relative": 300},
         {"relative": 100, "virtual_cpus": 4, "demand": 0},
@@ -237,7 +237,7 @@ TWO_TYPES: dict[str, Any] = {
 }
 
 
-def test_a_guest_may_have_virtual_processors_of_two_types() -> None:
+def test_guest_with_virtual_cpus_of_two_types() -> None:
     answer = models.solve("shares", TWO_TYPES)
     table = answer.table("users")
     gets = dict(zip(table.labels(), table.column("allocation"), strict=True))
@@ -245,7 +245,7 @@ def test_a_guest_may_have_virtual_processors_of_two_types() -> None:
     assert answer.charts[0].places == table.labels()
 
 
-def test_a_setting_names_the_type_of_a_user_with_two() -> None:
+def test_setting_names_type_of_user_with_two() -> None:
     changed = scenario.apply_setting(TWO_TYPES, "user.LINUX1.IFL.demand=50")
     assert models.solve("shares", changed).figure("used_ifl") == pytest.approx(50)
     one = sweeps.solve("shares", TWO_TYPES, "user.LINUX1.CP.relative=100:300:100").table("sweep")
@@ -255,12 +255,12 @@ def test_a_setting_names_the_type_of_a_user_with_two() -> None:
         scenario.apply_setting(TWO_TYPES, "user.LINUX1.demand=50")
 
 
-def test_a_simulated_user_has_virtual_processors_of_one_type() -> None:
+def test_simulated_user_has_virtual_cpus_of_one_type() -> None:
     with pytest.raises(ScenarioError, match=r"LINUX1 is given 2 times.*of one type"):
         run.prepare({"model": "shares", **TWO_TYPES})
 
 
-def test_what_is_assumed_is_said_only_where_it_counts() -> None:
+def test_shares_list_only_used_assumptions() -> None:
     assert not solved(2, [{"absolute": 50}, {"relative": 100}]).assumptions
     (one,) = solved(2, [{"absolute": 80}, {"name": "B", "absolute": 60}, {"relative": 100}]).assumptions
     assert (one.name, one.value, one.status) == ("absolute_shares_at_most", 99.0, "unverified")
@@ -269,7 +269,7 @@ def test_what_is_assumed_is_said_only_where_it_counts() -> None:
     assert given.table("users").column("normalized")[2] == pytest.approx(10)
 
 
-def test_the_example_is_sound() -> None:
+def test_shares_example_is_valid() -> None:
     import tomllib
 
     answer = models.solve("shares", tomllib.loads(shares.EXAMPLE))
@@ -296,7 +296,7 @@ def test_the_example_is_sound() -> None:
         ({"usr": []}, "usr is not known here; expected one of"),
     ],
 )
-def test_invalid_shares_scenario_is_rejected_with_a_fix(change: dict[str, Any], says: str) -> None:
+def test_invalid_shares_scenario_is_rejected_with_fix(change: dict[str, Any], says: str) -> None:
     scenario = {"processors": {"CP": 1}, "user": [{"name": "A", "relative": 100}], **change}
     with pytest.raises(ScenarioError) as caught:
         models.solve("shares", scenario, file="s.toml")

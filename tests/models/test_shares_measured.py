@@ -67,7 +67,7 @@ def four_hungry(observed: list[float]) -> FakeSession:
     return session(rows, dict.fromkeys(names, 100.0))
 
 
-def test_what_vm65288_mended() -> None:
+def test_vm65288_excess_distribution() -> None:
     """VM65288: four equal hungry guests on three processors should have 75 % each; they had 100 and 50."""
     answer = shares.compare(four_hungry([100.0, 100.0, 50.0, 50.0]), "VM1", END)
     rows = by_name(answer.table("compared"))
@@ -80,7 +80,7 @@ def test_what_vm65288_mended() -> None:
     assert fair.figure("worst") == pytest.approx(0)
 
 
-def test_demand_is_what_was_used_and_waited_for() -> None:
+def test_demand_is_use_plus_wait() -> None:
     rows = [virtual("A", 40.0, 5.0), virtual("B", 90.0, 60.0)]
     answer = shares.compare(session(rows, {"A": 100, "B": 100}, processors=1), "VM1", END)
     found = by_name(answer.table("compared"))
@@ -107,7 +107,7 @@ def test_limit_wait_is_demand() -> None:
 
 
 @contextmanager
-def told(given: FakeSession, role: str, rows: str) -> Iterator[None]:
+def role_rows(given: FakeSession, role: str, rows: str) -> Iterator[None]:
     """Rows of a role, which all sessions share: they are gone afterwards."""
     ((empty,),) = given.connection.execute(
         "SELECT sql FROM duckdb_views() WHERE schema_name = 'role' AND view_name = $1", [role]
@@ -130,7 +130,7 @@ def test_cpu_pools_limit_their_guests() -> None:
         "'IFL' AS cpu_type, 'CAPACITY' AS limit_kind, 0.5 AS limit_amount "
         "FROM (VALUES ('WEB'), ('IDLE')) t(pool)"
     )
-    with told(given, "cpu_pool_configuration", pools):
+    with role_rows(given, "cpu_pool_configuration", pools):
         answer = shares.compare(given, "VM1", END)
     found = by_name(answer.table("compared"))
     assert (found["A"]["expected"], found["A"]["bound_by"]) == (pytest.approx(50), "pool WEB")
@@ -138,27 +138,27 @@ def test_cpu_pools_limit_their_guests() -> None:
     assert any("CPU pools IDLE: the data do not say" in note for note in answer.notes)
 
 
-def test_a_limit_of_unknown_amount_is_said() -> None:
+def test_unknown_share_limit_is_noted() -> None:
     """UCONF says that a share is limited; what VMDMXSHR counts in is not published."""
     given = session([virtual("A", 40.0, 60.0), virtual("B", 30.0, 60.0)], {"A": 100, "B": 100})
     limits = (
         "SELECT 'VM1' AS system, userid, max_share, TIMESTAMP '2024-05-14 08:00:00' AS tod "
         "FROM (VALUES ('A', 0), ('B', 1600), ('OTHER', 1600)) t(userid, max_share)"
     )
-    with told(given, "guest_configuration", limits):
+    with role_rows(given, "guest_configuration", limits):
         notes = shares.compare(given, "VM1", END).notes
     assert any("the share of B is limited" in note and "user.B.limit=hard" in note for note in notes)
     assert "CPU pools are not in these data; add them with settings" in notes
 
 
-def test_what_cp_uses_and_parks_is_taken_off() -> None:
+def test_cp_and_parked_time_is_subtracted() -> None:
     rows = [virtual(name, 50.0, 50.0) for name in "AB"]
     measured = session(rows, {"A": 100, "B": 100}, 2, system_pct=10.0, parked_pct=30.0)
     found = shares.measured(measured, "VM1", END)
     assert found.scenario["processors"] == {"IFL": pytest.approx(2 * (0.7 - 0.1))}
 
 
-def test_a_share_that_is_not_told_is_taken_off_and_said() -> None:
+def test_use_of_unknown_share_is_subtracted_and_noted() -> None:
     rows = [virtual("A", 50.0, 50.0), virtual("ABS", 80.0, 50.0)]
     answer = shares.compare(session(rows, {"A": 100, "ABS": None}, processors=2), "VM1", END)
     assert list(by_name(answer.table("compared"))) == ["A"]
@@ -166,13 +166,13 @@ def test_a_share_that_is_not_told_is_taken_off_and_said() -> None:
     assert any("1.20 IFL" in note for note in answer.notes)
 
 
-def test_without_samples_of_states_demand_is_use_and_that_is_said() -> None:
+def test_demand_without_state_samples_is_use() -> None:
     answer = shares.compare(session([virtual("A", 50.0, None)], {"A": 100}), "VM1", END)
     assert by_name(answer.table("compared"))["A"]["expected"] == pytest.approx(50)
     assert any("1 virtual processors have no samples" in note for note in answer.notes)
 
 
-def test_a_type_that_is_not_told_is_not_invented() -> None:
+def test_unknown_processor_type_is_not_guessed() -> None:
     """With one type of processor there is nothing to guess; with two the guest is left out, and named."""
     rows = [virtual("A", 50.0, 50.0, cpu_type=None), virtual("B", 40.0, 0.0)]
     one = session(rows, {"A": 100, "B": 100}, parked_pct=0.0)
@@ -186,7 +186,7 @@ def test_a_type_that_is_not_told_is_not_invented() -> None:
     assert not any("parked" in note and "unknown" in note for note in answer.notes)
 
 
-def test_a_guest_with_two_types_is_one_user_with_two_entries() -> None:
+def test_guest_with_two_types_has_two_entries() -> None:
     """As in a scenario of shares: one name, a type for each; settings name the type."""
     rows = [
         virtual("A", 40.0, 60.0, cpu_type="CP"),
@@ -204,18 +204,18 @@ def test_a_guest_with_two_types_is_one_user_with_two_entries() -> None:
     assert {row[:2]: row[4] for row in changed.rows}["A", "IFL"] == pytest.approx(75)
 
 
-def test_parking_that_is_not_told_is_said() -> None:
+def test_unknown_parking_is_noted() -> None:
     answer = shares.compare(session([virtual("A", 50.0, 50.0)], {"A": 100}), "VM1", END)
     assert any("parked processors are unknown" in note for note in answer.notes)
 
 
-def test_no_guest_with_a_share() -> None:
+def test_no_guest_with_share() -> None:
     answer = shares.compare(session([virtual("A", 50.0, 50.0)], {"A": None}), "VM1", END)
     assert answer.tables == []
     assert "no guest with a relative share" in answer.notes[0]
 
 
-def test_setting_changes_the_shares_measured_scenario() -> None:
+def test_setting_changes_shares_measured_scenario() -> None:
     """More share for one guest: the same interval solved with another value."""
     given = four_hungry([75.0] * 4)
     answer = shares.compare(given, "VM1", END, ["user.A.relative=10000"])
@@ -233,7 +233,7 @@ def chosen(at: str | None) -> datetime:
     )
 
 
-def test_the_interval() -> None:
+def test_measured_shares_select_interval() -> None:
     assert chosen(None) == END, "the busiest that is whole"
     assert chosen("11:00:30") == END + timedelta(seconds=60), "in the zone of the system"
     assert chosen("2024-05-14 09:00:00Z") == END
@@ -241,14 +241,14 @@ def test_the_interval() -> None:
         chosen("11:01:30")
 
 
-def test_the_system() -> None:
+def test_measured_shares_select_system() -> None:
     given = four_hungry([75.0] * 4)
     assert interval_choice.choose_system(given, "guest", None) == "VM1"
     with pytest.raises(QueryError, match="there is no system VM2 in the input; expected one of VM1"):
         interval_choice.choose_system(given, "guest", "VM2")
 
 
-def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_shares_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "shares", "--from", str(sim_file), "--format", "json"]) == 0
     compared = json.loads(capsys.readouterr().out)["tables"]["compared"]["rows"]
     assert {row["name"] for row in compared} >= {"LINUX01", "LINUX02"}
@@ -257,7 +257,7 @@ def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "queueing scenarios cannot be built" in capsys.readouterr().err
 
 
-def test_an_answer_without_tables_prints() -> None:
+def test_answer_without_tables_prints() -> None:
     from zlens.answers import text_format
 
     assert text_format.render(Answer("shares", "VM1", [], notes=["nothing"])) == "VM1\n\nNote: nothing\n"

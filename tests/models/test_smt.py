@@ -96,7 +96,7 @@ BUSY = [
 
 
 @pytest.mark.parametrize(("interval", "productivity", "factor", "maximum", "density"), BUSY)
-def test_smtmet_rows_of_a_busy_system(
+def test_smtmet_rows_of_busy_system(
     interval: str, productivity: float, factor: float, maximum: float, density: float
 ) -> None:
     """SMT: SMTMET of AMPDGLD1. Density is printed to 0.01, which is worth 0.35 of capacity factor."""
@@ -152,7 +152,7 @@ def test_smt_serialization() -> None:
     assert row["capacity_factor_pct"] == pytest.approx(104, abs=0.5)
 
 
-def test_capacity_factor_of_a_nearly_idle_core_is_noted() -> None:
+def test_capacity_factor_of_nearly_idle_core_is_noted() -> None:
     """SMT: SMTMET of IDLESYS at 13:55:12 prints a capacity factor of 103.2 where the two states give 112."""
     found = answer(core=[{"name": "0", "thread_density": 1.12, "max_capacity_factor": 200, "core_busy": 0.2}])
     factor = by_name(found.table("cores"))["0"]["capacity_factor_pct"]
@@ -179,7 +179,7 @@ def test_density_from_busy(case: str, threads: float, busy: float, density: floa
     assert row["mt_utilization_pct"] is None
 
 
-def test_rounding_leads_no_density_beyond_two_threads() -> None:
+def test_rounded_density_stays_within_two_threads() -> None:
     assert core(core_busy=50.0, threads_busy=[50.3, 50.3])["thread_density"] == 2
     assert core(core_busy=50.0, threads_busy=[49.6, 0])["thread_density"] == 1
 
@@ -307,7 +307,7 @@ def test_hyptop() -> None:
     assert hyptop(core=0, thread=0)["used_pct"] == 0
 
 
-def test_hyptop_speedup_is_assumed_where_it_is_not_given() -> None:
+def test_hyptop_speedup_is_assumed() -> None:
     found = answer(hyptop=[{"name": "L", "core": 100, "thread": 150}])
     assert [(one.name, one.value, one.status) for one in found.assumptions] == [
         ("smt_speedup", 130.0, "unverified")
@@ -326,7 +326,7 @@ def test_hyptop_is_busy_times_productivity() -> None:
         assert smt_metrics.real_use(busy, busy * density, 0.0, maximum) == pytest.approx(row.utilization)
 
 
-def made(chance: random.Random) -> tuple[list[list[float]], float, float]:
+def random_samples(chance: random.Random) -> tuple[list[list[float]], float, float]:
     """Samples of two threads whose work depends on the state alone; rate of one, and of each of two."""
     one, each = chance.uniform(1, 10), chance.uniform(1, 10)
     states = [(chance.random() < 0.6, chance.random() < 0.5) for _ in range(chance.randint(1, 40))]
@@ -343,7 +343,7 @@ def test_identities_on_random_samples() -> None:
     chance = draws(7)
     seen = 0
     for _ in range(1500):
-        samples, one, each = made(chance)
+        samples, one, each = random_samples(chance)
         counted = smt_metrics.state_times(samples)
         maximum = 2 * each / one
         found = smt_metrics.measured(counted, maximum)
@@ -364,7 +364,7 @@ def test_identities_on_random_samples() -> None:
     assert seen > 1000
 
 
-def test_counters_say_what_samples_say() -> None:
+def test_smt_counters_agree_with_samples() -> None:
     """Core cycles and instructions by thread density: the same core, a gigahertz, a second a sample."""
     samples = [[IDLE, IDLE, 7, 9, IDLE], [9, 9, 7, IDLE, IDLE]]
     counters = {
@@ -380,7 +380,7 @@ def test_counters_say_what_samples_say() -> None:
     assert (without["core_busy_pct"], without["mt_utilization_pct"], without["available_pct"]) == (None,) * 3
 
 
-def test_a_state_that_never_was() -> None:
+def test_unobserved_thread_state() -> None:
     alone = core(samples=[[5, 0], [0, 0]])
     assert (alone["thread_density"], alone["capacity_factor_pct"]) == (1, 100)
     assert (alone["max_capacity_factor_pct"], alone["productivity_pct"]) == (None, None)
@@ -394,7 +394,7 @@ def test_a_state_that_never_was() -> None:
     assert any("C9" in note and "max_capacity_factor" in note for note in found.notes)
 
 
-def test_a_core_that_did_nothing() -> None:
+def test_idle_core() -> None:
     for says in (
         {"samples": [[0, 0], [0, 0]]},
         {"core_busy": 0, "threads_busy": [0, 0], "max_capacity_factor": 150},
@@ -431,7 +431,7 @@ def test_shares_and_types() -> None:
     assert found.figure("left_ziip") is None
 
 
-def test_capacity_that_idle_second_threads_leave_is_said() -> None:
+def test_capacity_of_idle_threads_is_noted() -> None:
     full = {"name": "0", "core_busy": 100, "max_capacity_factor": 150}
     one, two = ({**full, "threads_busy": threads} for threads in ([60, 60], [100, 100]))
     (note,) = answer(core=[one]).notes
@@ -441,13 +441,13 @@ def test_capacity_that_idle_second_threads_leave_is_said() -> None:
     assert answer(core=[{**one, "core_busy": 50, "threads_busy": [50, 45]}]).notes == []
 
 
-def test_what_mt1_time_rests_on_is_said() -> None:
+def test_mt1_time_assumption_is_listed() -> None:
     assert [one.name for one in answer(time=[{"name": "T", "alone": 1}]).assumptions] == []
     (one,) = answer(time=[{"name": "T", "beside": 1, "max_capacity_factor": 150}]).assumptions
     assert (one.name, one.status) == ("smt_mt1_rule", "derived")
 
 
-def test_rates_of_counted() -> None:
+def test_rates_of_counters() -> None:
     """Rates by hand: 10 a second alone, 16 with two threads, over 4 of 8 seconds."""
     found = smt_metrics.measured(StateTimes(one=3.0, two=1.0, work_one=30.0, work_two=16.0, wall=8.0))
     assert found == CoreMetrics(
@@ -455,7 +455,7 @@ def test_rates_of_counted() -> None:
     )
 
 
-def test_the_example_is_sound() -> None:
+def test_smt_example_is_valid() -> None:
     found = models.solve("smt", tomllib.loads(smt.EXAMPLE))
     rows = by_name(found.table("cores"))
     assert rows["0"]["mt_utilization_pct"] == pytest.approx(100 * 41 / 70)
@@ -509,7 +509,7 @@ TOO_MANY = {"cycles_one": 6e9, "instructions_one": 1, "cycles_two": 0, "instruct
         ({"cores": []}, "cores is not known here"),
     ],
 )
-def test_invalid_smt_scenario_is_rejected_with_a_fix(says: dict[str, Any], tells: str) -> None:
+def test_invalid_smt_scenario_is_rejected_with_fix(says: dict[str, Any], tells: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         models.solve("smt", says, file="s.toml")
     assert tells in str(caught.value)

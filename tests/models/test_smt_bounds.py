@@ -10,7 +10,7 @@ from zlens.models.smt.bounds import ThroughputBound, lowest_bound
 
 
 @pytest.mark.parametrize("most", [math.nan, math.inf, -1.0, 0.0, 1e308])
-def test_the_lowest_bound_is_the_first_of_equals(most: float) -> None:
+def test_first_of_equal_bounds_is_lowest(most: float) -> None:
     bounds = [
         ThroughputBound("none", 0.0, 1, None),
         ThroughputBound("first", 1.0, 1, most),

@@ -75,7 +75,7 @@ CPU = threads(0, 60.0, 40.0)
 TYPE = of_type(thread_density=1.2, capacity_factor_pct=112.0, max_capacity_factor_pct=150.0)
 
 
-def test_solved_beside_recorded() -> None:
+def test_solved_smt_next_to_recorded() -> None:
     answer = smt.compare(session(ONE["cores"], CPU, [TYPE]), "VM1", END)
     row = by_name(answer.table("compared"))["0"]
     assert (row["density"], row["density_said"]) == pytest.approx((1.25, 1.2))
@@ -192,7 +192,7 @@ def test_published_smtmet_reports() -> None:
     assert any("is the recorded value, not solved" in note for note in answer.notes)
 
 
-def test_an_idle_system() -> None:
+def test_idle_system() -> None:
     """SMT: z/VM computes no productivity of cores that are nearly idle; what is solved of them is no good."""
     cores = [core(0, 0.02, thread_density=1.24), core(1, 0.0)]
     answer = smt.compare(session(cores, [], [of_type(max_capacity_factor_pct=173.7)]), "VM1", END)
@@ -204,7 +204,7 @@ def test_an_idle_system() -> None:
     assert any("nearly idle" in note and "103 % printed" in note for note in answer.notes)
 
 
-def test_productivity_alone_is_not_checked_by_itself() -> None:
+def test_productivity_is_not_compared_with_itself() -> None:
     """Without threads and density the record's productivity gives density; nothing is held against itself."""
     cores = [core(0, 80.0, productivity_pct=75.0, mt_utilization_pct=60.0)]
     answer = smt.compare(session(cores, [], [of_type(max_capacity_factor_pct=150.0)]), "VM1", END)
@@ -216,7 +216,7 @@ def test_productivity_alone_is_not_checked_by_itself() -> None:
     assert "productivity" not in types(answer)
 
 
-def test_cores_that_cannot_be_solved_are_named() -> None:
+def test_unsolvable_cores_are_named() -> None:
     cores = [
         core(0, 80.0),
         core(1, None),
@@ -273,7 +273,7 @@ def test_times_of_guests() -> None:
     assert rows["all guests"]["mt1_said"] is None, "a sum without all its addends is no sum"
 
 
-def test_setting_changes_the_smt_measured_scenario() -> None:
+def test_setting_changes_smt_measured_scenario() -> None:
     given = session(ONE["cores"], CPU, [TYPE])
     answer = smt.compare(given, "VM1", END, ["core.0.share=70", "max_capacity_factor=200"])
     assert answer.figure("left_ifl") == pytest.approx(70 - 80 * 1.25 / 2)
@@ -284,7 +284,7 @@ def test_setting_changes_the_smt_measured_scenario() -> None:
         smt.compare(given, "VM1", END, ["max_capacity_factor=much"])
 
 
-def test_the_busiest_interval_is_that_of_the_cores() -> None:
+def test_busiest_interval_of_cores() -> None:
     later = {"interval_end": END + timedelta(seconds=60)}
     cores = [
         *ONE["cores"],
@@ -299,7 +299,7 @@ def test_the_busiest_interval_is_that_of_the_cores() -> None:
     )
 
 
-def test_two_sources_of_one_system_are_not_mixed() -> None:
+def test_measured_smt_uses_one_source() -> None:
     other = [
         {**row, "source": "zz-other"}
         for row in [core(0, 10.0, thread_density=1.9), core(7, 10.0, thread_density=1.9)]
@@ -308,7 +308,7 @@ def test_two_sources_of_one_system_are_not_mixed() -> None:
     assert list(by_name(answer.table("compared"))) == ["0"]
 
 
-def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_smt_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The demo's records are consistent: what is solved of them is what they say, but for their rounding.
 
     Productivity is recorded in steps of 1/1024; where two threads run nearly always, the maximum that follows

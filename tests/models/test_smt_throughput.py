@@ -73,9 +73,7 @@ def test_bounds_from_demands(
         ("SMT: twice the clients", "6 clients", 3.394, 1.008, "processors"),
     ],
 )
-def test_demands_by_the_utilization_law(
-    case: str, name: str, client: float, server: float, held_by: str
-) -> None:
+def test_demands_by_utilization_law(case: str, name: str, client: float, server: float, held_by: str) -> None:
     found = answer(*RUNS)
     demands = [row[4] for row in found.table("demands").rows if row[0] == name]
     assert demands == pytest.approx([client, server], abs=0.003)
@@ -128,7 +126,7 @@ def test_smt_ideal_application() -> None:
     assert row["max_capacity_factor_pct"] == pytest.approx(167.1, abs=1)
 
 
-def test_path_factors_of_the_published_runs() -> None:
+def test_path_factors_of_published_runs() -> None:
     """SMT: slower threads explain 1.23 of the 1.965 times CPU time; 1.60 remains."""
     found = answer(*RUNS)
     row = of(found, "SMT-2", "against")
@@ -142,7 +140,7 @@ def test_path_factors_of_the_published_runs() -> None:
     assert paths["SMT-2", "servers"] == pytest.approx(1.632 / (1.28 / 1.04), abs=0.002)
 
 
-def test_density_and_factor_that_a_run_does_not_say() -> None:
+def test_density_and_factor_are_derived() -> None:
     """SMT: serialization, from thread and core busy and the largest factor alone: 1.28 and 104 %."""
     run = {key: value for key, value in SERIAL.items() if key not in ("thread_density", "capacity_factor")}
     row = of(answer(BASE, run), "SMT-2", "against")
@@ -151,7 +149,7 @@ def test_density_and_factor_that_a_run_does_not_say() -> None:
     assert row["path"] == pytest.approx(1.60, abs=0.005)
 
 
-def test_the_base_is_the_measured_run_without_smt_wherever_it_stands() -> None:
+def test_base_is_measured_run_without_smt_in_any_order() -> None:
     known = {
         "name": "known",
         "cores": 3,
@@ -170,7 +168,7 @@ def test_busy_of_each_guest() -> None:
     assert busy["2 vCPUs", "clients"] == pytest.approx(143.8)
 
 
-def test_littles_law_of_a_service_class() -> None:
+def test_littles_law_of_service_class() -> None:
     """SMT: RMF Workload Activity: 12.69 in the system, 8960.87 a second: 1.416 ms."""
     run = {
         "name": "WASTRANS",
@@ -188,7 +186,7 @@ CONTROLS = [(SERIAL, 115, 0.649, 0.3), (VCPUS, 151, 1.065, 0.3), (CLIENTS, 151, 
 
 
 @pytest.mark.parametrize(("run", "maximum", "measured", "beyond"), CONTROLS)
-def test_path_factors_of_one_miss_what_was_measured(
+def test_neutral_path_factors_miss_measurements(
     run: dict[str, Any], maximum: float, measured: float, beyond: float
 ) -> None:
     """The negative control: a capacity factor alone predicts none of the published runs."""
@@ -199,7 +197,7 @@ def test_path_factors_of_one_miss_what_was_measured(
     assert any("Capacity factors do not predict throughput" in note for note in found.notes)
 
 
-def test_capacity_factors_say_1_05_where_0_649_was_measured() -> None:
+def test_capacity_factor_alone_overestimates_serial_run() -> None:
     found = answer(BASE, with_paths(SERIAL, 1.0))
     assert of(found, "SMT-2")["predicted"] == pytest.approx(1.05, abs=0.01)
     # What the note says, unasked, of a run that has no path factors.
@@ -225,7 +223,7 @@ def test_no_point_value_without_path_factors() -> None:
     assert [one.name for one in pointed.assumptions] == ["smt_idle_cores_first", "smt_bound_reached"]
 
 
-def test_the_run_that_calibrates_is_met_exactly() -> None:
+def test_calibrating_run_is_reproduced() -> None:
     """And its thread density follows from its virtual processors: 1.28, as measured."""
     for run, density in ((SERIAL, 1.28), (VCPUS, 2.0)):
         row = of(answer(BASE, calibrated(run, run["name"])), run["name"])
@@ -252,7 +250,7 @@ def test_path_factors_of_another_configuration(
     assert any("off by 12 % to 28 %" in note for note in found.notes)
 
 
-def test_more_cores_in_the_same_mode() -> None:
+def test_more_cores_in_same_mode() -> None:
     """A run of the same mode as the base takes its path factors from the base itself."""
     parts = [{"name": "clients", "guests": 6}, {"name": "servers", "guests": 12}]
     four = {"name": "four", "cores": 4, "part": parts}
@@ -264,7 +262,7 @@ def test_more_cores_in_the_same_mode() -> None:
     assert row["held_by"] == "processors"
 
 
-def test_smt_off_from_a_run_with_smt() -> None:
+def test_smt_off_from_run_with_smt() -> None:
     """The other way round: the base is measured with SMT-2, and the pair is turned."""
     off = {**BASE, "name": "off"}
     found = answer(SERIAL, off, calibrated(BASE, "off"), base="SMT-2")
@@ -313,7 +311,7 @@ def test_serialization_with_slower_threads() -> None:
     assert of(found, "on")["held_by"] == "processors"
 
 
-def test_without_a_capacity_factor_the_bound_is_twice() -> None:
+def test_without_capacity_factor_bound_is_twice() -> None:
     parts = [{"name": "clients", "guests": 99}, {"name": "servers", "guests": 99}]
     on = {"name": "on", "cores": 3, "threads": 2, "part": parts}
     found = answer(BASE, on)
@@ -351,7 +349,7 @@ def random_parts(chance: random.Random, cores: int) -> list[DemandPart]:
     ]
 
 
-def test_the_lowest_bound_by_search() -> None:
+def test_lowest_bound_by_search() -> None:
     """Against brute force: the most that runs while no part has more than it may, halved down to it."""
     chance = draws(9)
     for _ in range(1000):
@@ -380,7 +378,7 @@ def test_the_lowest_bound_by_search() -> None:
             assert found == pytest.approx(max(1.0, low / cores), rel=1e-6)
 
 
-def test_a_closed_network_stays_below_the_bound_and_comes_near() -> None:
+def test_closed_network_approaches_bound() -> None:
     """So many virtual processors that wait outside now and then, solved exactly by convolution."""
     chance = draws(10)
     for _ in range(100):
@@ -399,7 +397,7 @@ def test_a_closed_network_stays_below_the_bound_and_comes_near() -> None:
         assert waiting < held.most
 
 
-def test_published_ranges_are_what_is_published() -> None:
+def test_ranges_as_published() -> None:
     """SMT: the chart's nine ratios, relocation of 25 guests; z/VM 6.4 Performance: statement for the z14."""
     shown = {one.what: one for one in smt_tables.ranges()}
     chart = [1.36, 1.12, 1.21, 1.26, 1.38, 0.65, 1.07, 1.30, 1.28]
@@ -418,13 +416,13 @@ def test_published_ranges_are_what_is_published() -> None:
     assert (z14.low, z14.high, z14.mean) == (1.10, 1.40, 1.25)
 
 
-def test_without_multithreading_nothing_is_said_of_it() -> None:
+def test_runs_without_smt_have_no_smt_notes() -> None:
     found = answer(BASE)
     assert [table.key for table in found.tables] == ["runs", "bounds", "against", "demands"]
     assert (found.notes, found.assumptions) == ([], [])
 
 
-def test_a_run_that_beats_its_bound() -> None:
+def test_run_above_bound() -> None:
     """Clients that were busier than their virtual processors allow: the numbers do not belong together."""
     odd = {
         **BASE,
@@ -509,15 +507,13 @@ ALONE = {"name": "A", "cores": 1, "part": [{"name": "P"}]}
         ),
     ],
 )
-def test_invalid_smt_throughput_scenario_is_rejected_with_a_fix(
-    runs: list[dict[str, Any]], tells: str
-) -> None:
+def test_invalid_smt_throughput_scenario_is_rejected_with_fix(runs: list[dict[str, Any]], tells: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         models.solve("smt", {"run": runs}, file="s.toml")
     assert tells in str(caught.value)
     assert caught.value.cure
 
 
-def test_a_base_that_is_not_there() -> None:
+def test_unknown_base_run_is_error() -> None:
     with pytest.raises(ScenarioError, match="base is X, but no measured run has that name"):
         answer(BASE, base="X")

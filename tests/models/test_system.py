@@ -29,7 +29,7 @@ def machine(*users: dict[str, Any], **partition: Any) -> dict[str, Any]:
     }
 
 
-def test_users_share_what_their_partition_gets() -> None:
+def test_users_share_partition_allocation() -> None:
     answer = solve(machine({"name": "A"}, {"name": "B", "relative": 300}))
     assert by_name(answer.table("partitions"))["Z"]["allocation"] == pytest.approx(2)
     users = by_name(answer.table("users"))
@@ -37,7 +37,7 @@ def test_users_share_what_their_partition_gets() -> None:
     assert [users[name]["allocation"] for name in "AB"] == pytest.approx([50, 150])
 
 
-def test_a_partition_wants_what_its_users_want() -> None:
+def test_partition_demand_is_user_demand() -> None:
     answer = solve(machine({"name": "A", "demand": 70}, {"name": "B", "demand": 50}))
     partitions = by_name(answer.table("partitions"))
     assert partitions["Z"]["demand"] == pytest.approx(1.2)
@@ -64,13 +64,13 @@ def test_transactions_are_demand() -> None:
     assert by_name(solve(values).table("users"))["A"]["demand"] == pytest.approx(40)
 
 
-def test_who_is_not_logged_on_gets_nothing() -> None:
+def test_logged_off_user_gets_nothing() -> None:
     values = machine({"name": "A"}, {"name": "B", "logged_on": False})
     values["command"] = [{"at": 5, "do": "logon", "user": "B"}]
     assert list(by_name(solve(values).table("users"))) == ["A"]
 
 
-def test_several_systems_have_a_table_each() -> None:
+def test_several_systems_have_table_each() -> None:
     values = machine({"name": "A", "partition": "Z"}, {"name": "A", "partition": "L", "demand": 30})
     values["partition"][1]["system"] = "PROD"
     answer = solve(values)
@@ -88,13 +88,13 @@ def test_partitions_of_two_types() -> None:
     assert users["B"]["allocation"] == pytest.approx(200)
 
 
-def test_what_moves_is_no_assumption() -> None:
+def test_simulated_values_are_not_assumptions() -> None:
     assumed = {one.name for one in solve(tomllib.loads(EXAMPLE)).assumptions}
     assert not any(name.startswith(("sim_", "unpark")) for name in assumed)
 
 
 @pytest.mark.parametrize("table", ["simulation", "machine", "cp"])
-def test_tables_of_a_simulation_are_checked_by_every_model(table: str) -> None:
+def test_every_model_checks_simulation_tables(table: str) -> None:
     values = tomllib.loads(models.find("shares").EXAMPLE)
     assert models.solve("shares", values | {table: {}}).tables == models.solve("shares", values).tables
     with pytest.raises(ScenarioError, match=f"{table}.nothing is not known here"):

@@ -44,7 +44,7 @@ def unparked(answer: Answer) -> dict[Any, Any]:
 
 
 @pytest.mark.parametrize("row", SMALL, ids=lambda row: f"Eighty Logical Processors, {row[0]}")
-def test_small_of_a_dedicated_partition(row: tuple[float, ...]) -> None:
+def test_small_policy_of_dedicated_partition(row: tuple[float, ...]) -> None:
     processors, busy, published, busy_unparked = row
     answer = solved(highs=processors, used=processors * busy, unparking="SMALL")
     found = by_name(answer.table("models"))["SMALL"]
@@ -66,7 +66,7 @@ def test_small_on_average_over_two_second_intervals(row: tuple[float, ...]) -> N
     assert len(answer.table("decisions").rows) == 900
 
 
-def test_the_three_models_of_vm66063() -> None:
+def test_three_models_of_vm66063() -> None:
     assert unparked(solved(**ORDER)) == {"LARGE": 26, "MEDIUM": 20, "SMALL": 11}
 
 
@@ -90,7 +90,7 @@ def test_policy_determines_unparked_cores(change: dict[str, Any], expected: tupl
     assert tuple(unparked(solved(**{**ORDER, **change})).values()) == expected
 
 
-def test_which_cores_run_and_how_busy_they_are() -> None:
+def test_unparked_cores_and_utilization() -> None:
     rows = by_name(solved(**{**ORDER, "projection": 2069}).table("models"))
     keys = ("unparked", "highs", "mediums", "lows", "parked", "busy")
     assert [rows["LARGE"][key] for key in keys] == [26, 19, 1, 6, 2, None]
@@ -104,7 +104,7 @@ def test_which_cores_run_and_how_busy_they_are() -> None:
     assert by_name(solved(highs=2, used=900).table("models"))["SMALL"]["busy"] == 100
 
 
-def test_small_says_what_it_costs_where_it_parks_and_is_busy() -> None:
+def test_small_policy_notes_dispatch_wait() -> None:
     def warned(**scenario: Any) -> bool:
         return any("wait longer for dispatch" in note for note in solved(**scenario).notes)
 
@@ -113,7 +113,7 @@ def test_small_says_what_it_costs_where_it_parks_and_is_busy() -> None:
     assert not warned(highs=2, used=190)
 
 
-def test_a_partition_wants_at_least_what_it_uses() -> None:
+def test_partition_demand_is_at_least_use() -> None:
     base = {"highs": 10, "lows": 6, "weight": 100, "used": 400, "excessuse": "HIGH"}
     one = {"name": "B", "weight": 100, "entitlement": 1000, "used": 600}
     other = {"name": "C", "weight": 100, "entitlement": 500, "used": 700}
@@ -125,7 +125,7 @@ def test_a_partition_wants_at_least_what_it_uses() -> None:
     assert solved(**base, partition=[one, {**other, "used": 600}]).figure("excess") == pytest.approx(300)
 
 
-def test_order_and_bounds_of_the_models() -> None:
+def test_order_and_bounds_of_models() -> None:
     """N(small) <= N(medium) <= N(large) on thousands of partitions, and each says what its name says."""
     chance = draws(6)
     for _ in range(3000):
@@ -149,7 +149,7 @@ def test_order_and_bounds_of_the_models() -> None:
         assert found.short == pytest.approx(max(0.0, wanted - sum(powered)))
 
 
-def test_excess_of_the_others_goes_by_weight_to_those_who_want_it() -> None:
+def test_excess_is_shared_by_weight_on_demand() -> None:
     # 478 are left; 200 to 70 by weight.
     others = [(200, 1978.0, 1500.0, 1500.0), (70, 688.0, 690.0, 900.0)]
     spare, ours = policies.excess_power(200, 800, others)
@@ -162,7 +162,7 @@ def test_excess_of_the_others_goes_by_weight_to_those_who_want_it() -> None:
     assert policies.excess_power(100, 800, []) == (0, 0)
 
 
-def test_what_others_leave_powers_vertical_lows() -> None:
+def test_excess_power_unparks_vertical_lows() -> None:
     partition = [{"name": "B", "weight": 100, "entitlement": 1000, "used": 600}]
     base = {"highs": 10, "lows": 6, "weight": 100, "used": 400, "partition": partition}
     counts = [
@@ -180,7 +180,7 @@ def test_what_others_leave_powers_vertical_lows() -> None:
     assert any("no excess power is given" in note for note in without.notes)
 
 
-def test_without_global_performance_data_the_pad_counts() -> None:
+def test_pad_applies_without_global_performance_data() -> None:
     base = {"highs": 10, "mediums": 1, "medium_share": 50, "lows": 4, "global_performance_data": False}
     counts = [
         solved(**base, projection=projection, cpupad=pad).figure("unparked")
@@ -196,7 +196,7 @@ def test_without_global_performance_data_the_pad_counts() -> None:
     assert with_history.table("decisions").column("unparked") == [4, 11]
 
 
-def test_hiperdispatch_of_linux_with_all_of_the_time_stolen() -> None:
+def test_linux_hiperdispatch_with_full_steal_time() -> None:
     """Kernel, arch/s390/kernel/hiperdispatch.c: threshold 30, weight 16, whole numbers."""
     answer = solved(policy="linux", highs=4, mediums=2, medium_share=50, lows=6, steal=[100] * 10)
     table = answer.table("ticks")
@@ -205,7 +205,7 @@ def test_hiperdispatch_of_linux_with_all_of_the_time_stolen() -> None:
     assert answer.figure("first_change") == 1.75
 
 
-def test_whole_numbers_of_the_kernel_leave_a_gap() -> None:
+def test_kernel_integers_leave_gap() -> None:
     """Fifteen points between going out and coming in, which no comment in the kernel mentions."""
     last = {steal: policies.linux(6, 12, [steal] * 400, 30, 16)[-1].cores for steal in (29, 30, 44, 45, 100)}
     assert last == {29: 12, 30: 12, 44: 12, 45: 6, 100: 6}
@@ -223,7 +223,7 @@ def test_whole_numbers_of_the_kernel_leave_a_gap() -> None:
     assert policies.linux(6, 12, [15.99], 30, 16)[0].average == 0
 
 
-def test_linux_leaves_all_high_without_a_choice() -> None:
+def test_linux_leaves_all_high_without_choice() -> None:
     for highs, lows in ((0, 4), (4, 0)):
         answer = solved(policy="linux", highs=highs, lows=lows, steal=[100] * 20)
         assert set(answer.table("ticks").column("cores")) == {4}
@@ -302,7 +302,7 @@ def test_wlm_stays_within_its_cores() -> None:
         assert after.lows <= lows + 1
 
 
-def test_what_is_assumed_is_only_what_counts() -> None:
+def test_unparking_lists_only_used_assumptions() -> None:
     def names(**scenario: Any) -> set[str]:
         return {one.name for one in solved(**scenario).assumptions}
 
@@ -320,18 +320,18 @@ def test_what_is_assumed_is_only_what_counts() -> None:
     assert names(**ORDER, unparking="LARGE") == {"unpark_low_powered"}
 
 
-def test_a_projection_that_no_power_reaches_is_said() -> None:
+def test_unreachable_projection_is_noted() -> None:
     answer = solved(highs=2, projection=350, unparking="SMALL")
     assert unparked(answer) == {"LARGE": 2, "MEDIUM": 2, "SMALL": 2}
     assert any("by up to 150.0% of one core" in note for note in answer.notes)
 
 
-def test_intervals_that_used_more_than_was_unparked_for_them() -> None:
+def test_intervals_using_more_than_unparked() -> None:
     answer = solved(highs=10, history=[100, 900, 100, 900], unparking="SMALL")
     assert any(note.startswith("SMALL: 2 of 3 intervals") for note in answer.notes)
 
 
-def test_the_example_is_sound() -> None:
+def test_unparking_example_is_valid() -> None:
     answer = models.solve("unparking", tomllib.loads(unparking.EXAMPLE))
     assert unparked(answer) == {"LARGE": 22, "MEDIUM": 20, "SMALL": 11}
 
@@ -355,7 +355,7 @@ def test_the_example_is_sound() -> None:
         ({"highs": 1, "used": 5, "excessuse": "SOME"}, 'excessuse is "SOME"'),
     ],
 )  # fmt: skip
-def test_invalid_unparking_scenario_is_rejected_with_a_fix(scenario: dict[str, Any], says: str) -> None:
+def test_invalid_unparking_scenario_is_rejected_with_fix(scenario: dict[str, Any], says: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         solved(**scenario)
     assert says in str(caught.value)

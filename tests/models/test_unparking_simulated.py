@@ -75,7 +75,7 @@ def _decided(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_the_engine_is_tested_with_the_rules() -> None:
+def test_simulator_uses_unparking_rules() -> None:
     chance = random.Random(30)
     cases = [_case(chance) for _ in range(300)]
     decided = [case | _decided(case) for case in cases]

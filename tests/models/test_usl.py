@@ -29,7 +29,7 @@ def values(fit: usl.UslFit) -> list[float]:
 # The law ------------------------------------------------------------------------------------------
 
 
-def test_what_was_put_in_comes_out() -> None:
+def test_fit_recovers_parameters() -> None:
     rng = draws(4)
     for _ in range(300):
         gamma, alpha, beta = 10 ** rng.uniform(-3, 6), rng.uniform(0, 0.3), 10 ** rng.uniform(-5, -2)
@@ -41,7 +41,7 @@ def test_what_was_put_in_comes_out() -> None:
         assert fit.throughput_at(24) == pytest.approx(law(24, gamma, alpha, beta), rel=1e-6)
 
 
-def test_no_other_law_is_nearer() -> None:
+def test_fit_is_optimal() -> None:
     """scipy's bounded least squares, from two starts, never finds a smaller sum of squares."""
     rng = draws(1)
     checked = 0
@@ -105,7 +105,7 @@ def test_intervals_are_those_of_linear_theory() -> None:
         assert lows == pytest.approx(list(bands), rel=1e-3)
 
 
-def test_an_interval_of_95_percent_holds_the_truth_so_often() -> None:
+def test_confidence_interval_has_95_percent_coverage() -> None:
     rng = draws(12)
     sizes = [float(n) for n in (1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64)]
     held = 0
@@ -117,7 +117,7 @@ def test_an_interval_of_95_percent_holds_the_truth_so_often() -> None:
     assert 0.90 < held / 300 < 0.985
 
 
-def test_a_known_throughput_of_one_is_kept() -> None:
+def test_fixed_gamma_is_preserved() -> None:
     fit = usl.fit(SIZES, [law(n, 10, 0.1, 0.001) for n in SIZES], gamma=10.0)
     assert fit is not None
     assert values(fit) == pytest.approx([10, 0.1, 0.001])
@@ -125,7 +125,7 @@ def test_a_known_throughput_of_one_is_kept() -> None:
     assert fit.freedom == 4
 
 
-def test_more_than_linear_is_held_at_nothing() -> None:
+def test_superlinear_contention_is_zero() -> None:
     fit = usl.fit([1, 2, 4, 8], [10, 21, 43, 90])
     assert fit is not None
     assert values(fit)[1:] == [0, 0]
@@ -134,7 +134,7 @@ def test_more_than_linear_is_held_at_nothing() -> None:
     assert fit.parameters[1].low is None
 
 
-def test_contention_is_at_most_all_of_the_work() -> None:
+def test_contention_is_at_most_all_of_work() -> None:
     """No part of the work above all of it waits."""
     fit = usl.fit(SIZES, [law(n, 100, 2.5, 0) for n in SIZES], gamma=100)
     assert fit is not None
@@ -142,7 +142,7 @@ def test_contention_is_at_most_all_of_the_work() -> None:
     assert fit.parameters[1].how == "at 1"
 
 
-def test_too_few_sizes_make_no_law_and_just_enough_tell_nothing() -> None:
+def test_fit_needs_enough_sizes() -> None:
     assert usl.fit([], []) is None
     assert usl.fit([4], [10]) is None
     assert usl.fit([1, 2], [10, 19]) is None
@@ -158,7 +158,7 @@ def test_too_few_sizes_make_no_law_and_just_enough_tell_nothing() -> None:
     assert given.freedom == 0
 
 
-def test_the_peak_is_where_throughput_is_greatest() -> None:
+def test_peak_is_where_throughput_is_greatest() -> None:
     rng = draws(3)
     for _ in range(200):
         alpha, beta = rng.uniform(0, 0.6), 10 ** rng.uniform(-5, -1)
@@ -174,7 +174,7 @@ def test_the_peak_is_where_throughput_is_greatest() -> None:
 # The negative control -----------------------------------------------------------------------------
 
 
-def test_the_factors_of_a_z14_are_no_such_law() -> None:
+def test_z14_curve_does_not_fit_usl() -> None:
     """IBM's curve: the nearest law misses by 17.6 %, and none at all comes nearer than 14.6 %."""
     curve = capacity_curves.capacity_curves()["z14-m05"].curve
     sizes, rates = [float(n) for n, _ in curve], [n * value for n, value in curve]
@@ -206,7 +206,7 @@ def test_the_factors_of_a_z14_are_no_such_law() -> None:
 # Student's distribution ---------------------------------------------------------------------------
 
 
-def test_student_against_scipy() -> None:
+def test_student_probabilities_against_scipy() -> None:
     for freedom in (1, 2, 3, 7, 30, 1000):
         for value in (-40, -2, -0.3, 0, 0.1, 1, 5):
             assert t_distribution.cumulative(value, freedom) == pytest.approx(

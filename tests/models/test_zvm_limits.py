@@ -39,7 +39,7 @@ EIGHTY = release("7.1 VM66265")
         ("Linux-only", "SMT-1", {}, PartitionFit(True, 40, 0, 0, "")),
     ],
 )
-def test_eighty_logical_processors(
+def test_limits_of_eighty_processors(
     where: str, smt: str, cores: dict[str, int], expected: PartitionFit
 ) -> None:
     assert fit(EIGHTY, mode(where), smt, cores) == expected
@@ -63,13 +63,13 @@ def test_release_6_4(smt: str, cores: int, expected: PartitionFit) -> None:
     assert fit(release("6.4"), mode("Linux-only"), smt, {"IFL": cores}) == expected
 
 
-def test_which_of_mixed_cores_are_ignored_is_not_known() -> None:
+def test_ignored_mixed_cores_are_unknown() -> None:
     found = fit(release("6.4"), mode("z/VM"), "SMT-2", {"CP": 10, "IFL": 30})
     assert (found.used, found.processors) == (32, None)
 
 
 @pytest.mark.parametrize("name", ["7.3", "7.4"])
-def test_releases_of_the_z17(name: str) -> None:
+def test_releases_of_z17(name: str) -> None:
     """PR/SM Planning Guide, control program support: 80 cores, 40 with 40 threads, 40 with 80."""
     for smt, cores, processors in (("non-SMT", 80, 80), ("SMT-1", 40, 40), ("SMT-2", 40, 80)):
         found = fit(release(name), mode("Linux-only"), smt, {"IFL": cores})

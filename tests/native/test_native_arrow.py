@@ -38,7 +38,7 @@ def test_rows_of_python_values_become_columns() -> None:
     assert table["when"].cast(pa.timestamp("us")).cast(pa.int64()).to_pylist() == [1_000_000, None, -1]
 
 
-def test_duckdb_reads_it_without_pyarrow_and_as_often_as_it_likes() -> None:
+def test_duckdb_rereads_stream_without_pyarrow() -> None:
     connection = duckdb.connect()
     connection.register("small", small())
     for _ in range(2):
@@ -64,14 +64,14 @@ def test_empty_tables_keep_their_columns() -> None:
         ([("n", "int")], [(1, 2)], "row 0 has 2 values for 1 columns"),
     ],
 )
-def test_what_does_not_fit_is_named(
+def test_arrow_value_errors_name_column(
     columns: list[tuple[str, str]], rows: list[tuple[object, ...]], words: str
 ) -> None:
     with pytest.raises((TypeError, ValueError, OverflowError), match=words):
         _native.ArrowTable(columns, rows)
 
 
-def test_every_stream_of_a_raw_table_is_a_fresh_scan(tmp_path: Path) -> None:
+def test_every_stream_of_raw_table_is_fresh_scan(tmp_path: Path) -> None:
     stream = native_builder.decoder(native_builder.write(tmp_path / "a", range(10))).stream(
         "d0r2", ["cpu", "busy_d"]
     )
@@ -98,7 +98,7 @@ def test_batches_are_arrow_arrays(tmp_path: Path) -> None:
     assert pa.schema(batch).names == [name for name, _ in decoder.schema("d0r2")]
 
 
-def test_batches_that_are_kept_stay_as_they_are(tmp_path: Path) -> None:
+def test_retained_batches_are_unchanged(tmp_path: Path) -> None:
     decoder = native_builder.decoder(native_builder.write(tmp_path / "a", range(400), processors=100))
     kept = [pa.record_batch(batch) for _, batch in decoder.batches(differences=False)]
     assert len(kept) > 3
@@ -106,7 +106,7 @@ def test_batches_that_are_kept_stay_as_they_are(tmp_path: Path) -> None:
     assert busy == [minute * (n + 1) for minute in range(400) for n in range(100)]
 
 
-def test_streams_nobody_reads_to_the_end_cost_nothing(tmp_path: Path) -> None:
+def test_abandoned_streams_leak_no_memory(tmp_path: Path) -> None:
     decoder = native_builder.decoder(native_builder.write(tmp_path / "a", range(300), processors=100))
     stream = decoder.stream("d0r2")
 

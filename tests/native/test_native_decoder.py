@@ -23,7 +23,7 @@ def rows(decoder: _native.MonwriteDecoder, columns: list[str], table: str = "d0r
     return list(zip(*(found[name] for name in columns), strict=True))
 
 
-def test_a_table_begins_with_where_its_rows_come_from(tmp_path: Path) -> None:
+def test_native_table_has_leading_columns(tmp_path: Path) -> None:
     file = native_builder.write(tmp_path / "a", range(1, 3), processors=1)
     decoder = native_builder.decoder(file)
     assert decoder.schema("d0r2") == [
@@ -62,7 +62,7 @@ def test_a_table_begins_with_where_its_rows_come_from(tmp_path: Path) -> None:
     assert second["offset"] == offset
 
 
-def test_what_was_last_seen_is_carried_to_the_next_file(tmp_path: Path) -> None:
+def test_last_sample_is_carried_to_next_file(tmp_path: Path) -> None:
     first = native_builder.write(tmp_path / "a", range(1, 4), processors=2)
     second = native_builder.write(tmp_path / "b", range(5, 7), processors=2)
     decoder = native_builder.decoder(first, second)
@@ -78,7 +78,7 @@ def test_what_was_last_seen_is_carried_to_the_next_file(tmp_path: Path) -> None:
     assert files == {first.path, second.path}
 
 
-def test_systems_are_kept_apart(tmp_path: Path) -> None:
+def test_native_systems_are_separate(tmp_path: Path) -> None:
     files = [native_builder.write(tmp_path / name, range(1, 3), processors=1) for name in "ab"]
     systems = [native_builder.system(file, name=f"SYS{n}") for n, file in enumerate(files)]
     decoder = _native.MonwriteDecoder(systems, json.dumps([PLAN]))
@@ -97,7 +97,7 @@ def test_reset_evidence_nulls_differences_and_is_reported(tmp_path: Path) -> Non
     assert decoder.resets() == [("SYS", when, "d0r2", "1", "VARY ON")]
 
 
-def test_problems_are_told_once_and_where(tmp_path: Path) -> None:
+def test_native_problems_have_location_and_appear_once(tmp_path: Path) -> None:
     path = tmp_path / "a"
     writer = _native.MonwriteWriter(str(path))
     for minute, busy in enumerate((4_000_000_000, 3_000_000_000)):
@@ -116,7 +116,7 @@ def test_problems_are_told_once_and_where(tmp_path: Path) -> None:
     assert quiet.problems() == []
 
 
-def test_several_tables_come_in_one_pass(tmp_path: Path) -> None:
+def test_one_pass_decodes_several_tables(tmp_path: Path) -> None:
     second = copy.deepcopy(PLAN)
     second.update(table="ends", record=11, domain=1, columns=[], subject=[], layouts=[])
     file = native_builder.write(tmp_path / "a", range(3), processors=2)
@@ -129,7 +129,7 @@ def test_several_tables_come_in_one_pass(tmp_path: Path) -> None:
     assert names == ["system", "source", "file", "offset", "tod", "interval_end", "cpu", "busy", "name"]
 
 
-def test_leap_seconds_are_taken_off(tmp_path: Path) -> None:
+def test_native_decoder_subtracts_leap_seconds(tmp_path: Path) -> None:
     file = native_builder.write(tmp_path / "a", range(1), processors=1)
     plain, leaping = (
         pa.table(
@@ -142,7 +142,7 @@ def test_leap_seconds_are_taken_off(tmp_path: Path) -> None:
         assert difference == dt.timedelta(seconds=27)
 
 
-def test_wrong_questions_and_plans_are_told(tmp_path: Path) -> None:
+def test_invalid_columns_and_plans_are_rejected(tmp_path: Path) -> None:
     decoder = native_builder.decoder(native_builder.write(tmp_path / "a", range(1)))
     with pytest.raises(QueryError, match="unknown raw table d9r9"):
         decoder.schema("d9r9")
@@ -160,7 +160,7 @@ def test_wrong_questions_and_plans_are_told(tmp_path: Path) -> None:
         _native.MonwriteDecoder([{"name": "S"}], "[]")
 
 
-def test_no_columns_are_rows_that_can_be_counted(tmp_path: Path) -> None:
+def test_no_columns_give_countable_rows(tmp_path: Path) -> None:
     decoder = native_builder.decoder(native_builder.write(tmp_path / "a", range(7), processors=11))
     reader = pa.RecordBatchReader.from_stream(decoder.stream("d0r2", []))
     assert sum(batch.num_rows for batch in reader) == 77

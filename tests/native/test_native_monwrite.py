@@ -16,7 +16,7 @@ from zlens import _native
 from zlens.errors import InputError
 
 
-def test_what_was_written_is_found(tmp_path: Path) -> None:
+def test_written_monwrite_file_is_indexed(tmp_path: Path) -> None:
     file = native_builder.write(tmp_path / "a.monwrite", range(1, 4), processors=2)
     start = native_builder.START_US
     assert file.path == str(tmp_path / "a.monwrite")
@@ -41,7 +41,7 @@ def test_what_was_written_is_found(tmp_path: Path) -> None:
     assert file.records(6, 3) == []
 
 
-def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+def test_unreadable_files_are_rejected_with_reason(tmp_path: Path) -> None:
     for path, words in ((tmp_path / "none", "no such file"), (tmp_path, "not a regular file")):
         with pytest.raises(InputError, match=words) as raised:
             _native.MonwriteFile.open(str(path))
@@ -50,7 +50,7 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
         assert raised.value.cure
 
 
-def test_names_that_are_not_text_are_names(tmp_path: Path) -> None:
+def test_undecodable_names_are_accepted(tmp_path: Path) -> None:
     name = os.path.join(os.fsencode(tmp_path), b"odd \xff\n.monwrite")
     path = Path(os.fsdecode(name))
     try:
@@ -62,7 +62,7 @@ def test_names_that_are_not_text_are_names(tmp_path: Path) -> None:
     assert batch.num_rows == 6
 
 
-def test_progress_is_told_and_may_end_it(tmp_path: Path) -> None:
+def test_progress_is_reported_and_can_cancel(tmp_path: Path) -> None:
     path = str(tmp_path / "a")
     size = native_builder.write(tmp_path / "a", range(100)).size
     told: list[tuple[int, int]] = []
@@ -90,7 +90,7 @@ def interrupted(work: Any) -> float:
     return time.process_time() - begin - 0.3
 
 
-def test_ctrl_c_ends_opening_and_decoding(tmp_path: Path) -> None:
+def test_ctrl_c_stops_opening_and_decoding(tmp_path: Path) -> None:
     # Zeros are quick to pass over, but not that quick.
     zeros = tmp_path / "zeros"
     with zeros.open("wb") as file:
@@ -111,7 +111,7 @@ def test_ctrl_c_ends_opening_and_decoding(tmp_path: Path) -> None:
     assert interrupted(read) < 3
 
 
-def test_what_becomes_of_a_file_on_disk_is_told(tmp_path: Path) -> None:
+def test_changes_of_file_on_disk_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "a"
     file = native_builder.write(path, range(200))
     with path.open("ab") as more:
@@ -130,7 +130,7 @@ def test_what_becomes_of_a_file_on_disk_is_told(tmp_path: Path) -> None:
     assert sum(batch.num_rows for _, batch in decoder.batches()) == rows
 
 
-def test_the_writer_takes_only_records(tmp_path: Path) -> None:
+def test_monwrite_writer_rejects_invalid_records(tmp_path: Path) -> None:
     writer = _native.MonwriteWriter(str(tmp_path / "a"))
     good = native_builder.processor(0, native_builder.START_US, 0)
     with pytest.raises(ValueError, match="record 1 of a group"):

@@ -41,7 +41,7 @@ def text_of(made: _native.AnswerText) -> str:
 
 
 @given(ROWS)
-def test_csv_is_read_back(rows: list[tuple[Any, ...]]) -> None:
+def test_csv_round_trips(rows: list[tuple[Any, ...]]) -> None:
     table = _native.ArrowTable(list(zip(NAMES, NAMES, strict=True)), rows)
     text = text_of(_native.AnswerText.csv(table, NAMES, NAMES))
     head, *read = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -58,7 +58,7 @@ def test_csv_is_read_back(rows: list[tuple[Any, ...]]) -> None:
 
 
 @given(ROWS)
-def test_json_is_read_back(rows: list[tuple[Any, ...]]) -> None:
+def test_json_round_trips(rows: list[tuple[Any, ...]]) -> None:
     table = _native.ArrowTable(list(zip(NAMES, NAMES, strict=True)), rows)
     text = text_of(_native.AnswerText.json(table, NAMES, NAMES))
     wanted = []
@@ -86,7 +86,7 @@ def section(rows: Sequence[tuple[object, ...]], *columns: Column) -> _native.Sec
     return _native.Section.read(table, arrow, columns)
 
 
-def test_what_is_known_before_printing() -> None:
+def test_column_widths_are_known_before_printing() -> None:
     rows = [
         ("A", 2, None, 1.0, "abc"),
         ("A", 1, "gap", math.nan, None),
@@ -101,13 +101,13 @@ def test_what_is_known_before_printing() -> None:
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 8), st.integers(0, 3))
-def test_the_longest_text_is_that_of_the_printed_number(value: float, width: int, decimals: int) -> None:
+def test_width_is_that_of_longest_printed_number(value: float, width: int, decimals: int) -> None:
     """Also where it is told without printing it."""
     ((_, _, _, longest, _, _),) = section([("A", None, None, value)], Column("number", width, decimals)).runs
     assert longest == [max(width, len(_native.number_text(value, width, decimals)))]
 
 
-def test_rows_of_one_time_follow_each_other() -> None:
+def test_rows_of_one_time_are_adjacent() -> None:
     intervals = section([("A", t, None, float(t * 10 + i)) for t in (1, 2, 3) for i in range(2)], Column())
     totals = section([("A", t, None, float(-t)) for t in (2, 3, 4)], Column())
     lines = _native.Lines.csv([(intervals, 0), (totals, 0)], [["i"], ["t"]], timed=False)
@@ -116,7 +116,7 @@ def test_rows_of_one_time_follow_each_other() -> None:
     ]  # fmt: skip
 
 
-def test_chunks_are_short_however_many_rows_there_are() -> None:
+def test_chunks_are_bounded_for_many_rows() -> None:
     rows = [("A", None, None, float(i)) for i in range(200_000)]
     chunks = list(_native.Lines.csv([(section(rows, Column()), 0)], [["row"]], timed=False))
     assert len(chunks) > 5
@@ -129,7 +129,7 @@ class Failing:
         return "no capsule"
 
 
-def test_what_is_no_stream_is_refused() -> None:
+def test_non_streams_are_rejected() -> None:
     with pytest.raises(TypeError, match="PyCapsule"):
         _native.count_rows(Failing())
     with pytest.raises(AttributeError, match="__arrow_c_stream__"):

@@ -35,20 +35,20 @@ def finds_nothing(page: Page, axe: str) -> None:
 
 
 @pytest.mark.parametrize("view", quick_subset(2, VIEWS), indirect=True)
-def test_axe_finds_nothing(views: Views, view: str, axe: str):
+def test_axe_finds_no_violation(views: Views, view: str, axe: str):
     finds_nothing(views.at(view), axe)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("view", VIEWS, indirect=True)
-def test_axe_finds_nothing_in_the_dark(browser: Browser, address: str, view: str, axe: str):
+def test_axe_finds_no_violation_in_dark_mode(browser: Browser, address: str, view: str, axe: str):
     viewport = {"width": 1024, "height": 768}
     with watched(browser, address, viewport=viewport, color_scheme="dark") as page:
         opened(page, address, view, system="ZLSIM")
         finds_nothing(page, axe)
 
 
-def test_a_main_button_is_readable_under_the_pointer(page: Page, address: str) -> None:
+def test_main_button_is_readable_under_pointer(page: Page, address: str) -> None:
     """White on the accent, hovered or not: a contrast of 4.5 at least."""
     opened(page, address, "sql", system="ZLDEMO", q="SELECT 1")
     button = page.get_by_role("button", name="Run", exact=True)

@@ -18,7 +18,7 @@ BUDGET, PACKED = 480_000, 170_000
 LATER = {"editor.js": (380_000, 125_000)}
 
 
-def test_the_bundle_is_what_the_sources_build(tmp_path: Path):
+def test_bundle_equals_built_sources(tmp_path: Path):
     """Built again, it is the same to the byte; `make page` writes it."""
     present = (ROOT / "ui" / "node_modules").is_dir() and shutil.which("npm") is not None
     tools.require("node modules", present=present)
@@ -35,7 +35,7 @@ def test_the_bundle_is_what_the_sources_build(tmp_path: Path):
     assert not stale, f"{', '.join(stale)} is not what ui/ builds: make page"
 
 
-def test_the_bundle_stays_small():
+def test_bundle_stays_small():
     files = {path.name: path.read_bytes() for path in SHIPPED.iterdir()}
     opening = [data for name, data in files.items() if name not in LATER]
     assert 100_000 < sum(map(len, opening)) < BUDGET
@@ -46,7 +46,7 @@ def test_the_bundle_stays_small():
         assert name not in (SHIPPED / "index.html").read_text(encoding="utf-8")
 
 
-def test_the_bundle_names_no_other_host():
+def test_bundle_names_no_other_host():
     """But for names of XML, and links to explanations that nobody follows by himself."""
     for path in SHIPPED.iterdir():
         if path.name == "licenses.txt":
@@ -57,7 +57,7 @@ def test_the_bundle_names_no_other_host():
         assert "sourceMappingURL" not in text
 
 
-def test_the_licenses_of_what_is_bundled_are_shipped():
+def test_licenses_of_bundled_packages_are_shipped():
     """The texts that Svelte, uPlot, CodeMirror and what they bring ask to be kept with them."""
     text = (SHIPPED / "licenses.txt").read_text(encoding="utf-8")
     modules = ROOT / "ui" / "node_modules"

@@ -15,7 +15,7 @@ def settings(page: Page) -> dict[str, str]:
     return {key: values[0] for key, values in parse_qs(page.url.partition("?")[2]).items()}
 
 
-def test_what_the_overview_shows_leads_on(page: Page, address: str, tmp_path: Path):
+def test_overview_elements_link_to_views(page: Page, address: str, tmp_path: Path):
     opened(page, address, "overview", system="ZLSIM")
     a_click_on_a_legend_hides_a_line(page)
     an_event_opens_its_guest_with_five_minutes_around_it(page)

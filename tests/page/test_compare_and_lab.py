@@ -108,7 +108,7 @@ def test_scenarios_are_written_and_solved(page: Page, address: str):
     a_scenario_is_solved_and_a_slider_solves_it_again(page)
 
 
-def test_what_was_measured_is_expected_and_planned_with(page: Page, address: str):
+def test_laboratory_compares_and_plans_measured_interval(page: Page, address: str):
     opened(page, address, "lab", system="ZLSIM", mode="expected", model="shares")
     # Expected stands beside observed.
     expect(page.locator('[data-testid="chart-expected-shares-0"]')).to_contain_text("observed")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from chromium import opened, ready
-from ui_comparison import asked, copied, copied_rows, setting
+from ui_comparison import copied, copied_rows, query_objects, setting
 
 TABLE = '[data-testid="table-devices"]'
 
@@ -27,7 +27,7 @@ def test_devices_by_table_and_by_pool(page: Page, address: str, demo: Path):
 
 def devices_are_those_of_the_program(page: Page, demo: Path) -> None:
     """The question that the table hands out gives the same rows in `zlens sql`; every digit of the CSV."""
-    program = asked(demo / "sim.monwrite", copied(page, "devices", "Copy SQL"))
+    program = query_objects(demo / "sim.monwrite", copied(page, "devices", "Copy SQL"))
     shown = copied_rows(page, "devices")
     assert len(shown) == len(program) > 10
     for on_page, told in zip(shown, program, strict=True):
@@ -123,7 +123,7 @@ def test_counters_and_their_nest(page: Page, address: str, demo: Path, tmp_path:
     query = (
         "SELECT sum(cycles) / sum(instructions) AS cpi FROM cpumf_type WHERE system = 'ZLZ1' AND flag IS NULL"
     )
-    cpi = float(str(asked(demo / "zlzos.smf", query)[0]["cpi"]))
+    cpi = float(str(query_objects(demo / "zlzos.smf", query)[0]["cpi"]))
     title = page.locator('[title*="(cpumf_type.cpi)"]').first.get_attribute("title") or ""
     assert abs(float(title.split()[0]) - cpi) < 1e-5 * cpi
     # The nest has the regions of the hint.

@@ -52,7 +52,7 @@ def the_strip_of_one_system_waits_for_the_fleet(page: Page, address: str) -> Non
     expect(page.get_by_test_id("strip").locator("canvas, svg").first).to_be_visible()
 
 
-def test_of_many_systems_the_page_asks_for_findings_of_one(page: Page, address: str):
+def test_wide_input_requests_findings_of_one_system(page: Page, address: str):
     def many(route: Route) -> None:
         answer = route.fetch()
         route.fulfill(response=answer, json=answer.json() | {"wide": True})
@@ -101,7 +101,7 @@ def trends_by_shift_are_of_the_systems_shown(page: Page) -> None:
 
 
 @pytest.mark.long
-def test_members_of_a_cluster_are_seen_together(browser: Browser, demo_folder: Path, tmp_path: Path):
+def test_cluster_members_are_shown(browser: Browser, demo_folder: Path, tmp_path: Path):
     groups = tmp_path / "groups.toml"
     groups.write_text('[cluster]\n"ZLDEMO" = "SITE"\n"ZLSIM" = "SITE"\n')
     files = (str(demo_folder / name) for name in ("sim.monwrite", "zldemo.monwrite"))

@@ -15,7 +15,6 @@ from chromium import opened, ready
 from patience import until
 from ui_comparison import (
     as_shown,
-    asked,
     chart_rows,
     console,
     copied,
@@ -23,6 +22,7 @@ from ui_comparison import (
     digits,
     pasted,
     printed,
+    query_objects,
     running,
     set_to,
 )
@@ -46,7 +46,7 @@ def sorted_by(table: Locator, heading: str) -> None:
 
 
 @pytest.mark.long
-def test_guests_by_table_by_course_and_by_owner(page: Page, address: str, demo: Path):
+def test_guests_by_table_series_and_owner(page: Page, address: str, demo: Path):
     opened(page, address, "guests", system="ZLSIM")
     the_table_is_that_of_the_program(page, demo)
     a_click_on_a_legend_hides_a_state_in_every_bar(page)
@@ -59,7 +59,8 @@ def test_guests_by_table_by_course_and_by_owner(page: Page, address: str, demo: 
 def the_table_is_that_of_the_program(page: Page, demo: Path) -> None:
     """Every printed number is what `zlens sql` gives, rounded; the sums also by a question of our own."""
     program = {
-        str(row["userid"]): row for row in asked(demo / "sim.monwrite", copied(page, "guests", "Copy SQL"))
+        str(row["userid"]): row
+        for row in query_objects(demo / "sim.monwrite", copied(page, "guests", "Copy SQL"))
     }
     table = page.locator(GUESTS)
     names = column(table, "Guest")
@@ -152,7 +153,7 @@ def a_guest_is_opened_with_its_courses(page: Page, demo: Path) -> None:
     for name in ("cpu", "times", "dispatch-wait", "paging", "storage", "vcpus"):
         expect(detail.locator(f'[data-testid="chart-guest-{name}"] .u-over')).to_be_visible()
     expect(detail.locator('[data-testid="chart-guest-waits"] canvas')).to_be_visible()
-    program = asked(
+    program = query_objects(
         demo / "sim.monwrite",
         "SELECT cpu_pct, mt1_pct, prorated_pct FROM guest WHERE userid = 'LINUX03' ORDER BY interval_end",
     )
@@ -200,14 +201,16 @@ def owners_are_gone_into_by_click_and_by_keyboard(page: Page, demo: Path) -> Non
         page.keyboard.press("ArrowRight")
     hover = page.get_by_test_id("hover")
     expect(hover).to_contain_text("LINUX / LINUX01")
-    [told] = asked(demo / "sim.monwrite", "SELECT sum(cpu_s) AS s FROM guest WHERE userid = 'LINUX01'")
+    [told] = query_objects(
+        demo / "sim.monwrite", "SELECT sum(cpu_s) AS s FROM guest WHERE userid = 'LINUX01'"
+    )
     seconds = float(re.search(r"([0-9.]+) s\b", hover.inner_text())[1])  # type: ignore[index]
     assert seconds == pytest.approx(float(str(told["s"])), rel=1e-5)
     page.keyboard.press("Enter")
     set_to(page, "owner", "LINUX/LINUX01")
     page.locator(OWNERS).get_by_role("combobox", name=re.compile("^time")).select_option("prorated_s")
     ready(page, "guests")
-    [told] = asked(demo / "sim.monwrite", "SELECT sum(prorated_s) AS s FROM guest")
+    [told] = query_objects(demo / "sim.monwrite", "SELECT sum(prorated_s) AS s FROM guest")
     all_of_it = next(row for row in chart_rows(page, "owners") if row["level"] == "0")
     assert float(all_of_it["prorated_s"]) == pytest.approx(float(str(told["s"])), rel=1e-9)
 
@@ -235,7 +238,7 @@ def test_workloads_and_jobs_of_zos(page: Page, address: str, demo: Path):
         "SELECT class, sum(cp_s) AS cp_s, max(performance_index) AS pi FROM workload "
         "WHERE class_kind = 'service' AND flag IS NULL GROUP BY class, period ORDER BY cp_s DESC"
     )
-    program = asked(demo / "zlzos.smf", query)
+    program = query_objects(demo / "zlzos.smf", query)
     assert column(table, "Class") == [row["class"] for row in program]
     assert as_shown(column(table, "CP"), [row["cp_s"] for row in program])
     assert as_shown(column(table, "PI, max"), [row["pi"] for row in program])
@@ -243,7 +246,7 @@ def test_workloads_and_jobs_of_zos(page: Page, address: str, demo: Path):
     ready(page, "workloads")
     set_to(page, "user", "DB2HI|service|1")
     index = [row["index"] for row in chart_rows(page, "workload-index")]
-    told = asked(
+    told = query_objects(
         demo / "zlzos.smf",
         "SELECT performance_index AS pi FROM workload WHERE class = 'DB2HI' ORDER BY interval_end",
     )
@@ -269,7 +272,7 @@ def test_workloads_and_jobs_of_zos(page: Page, address: str, demo: Path):
         query = (
             f"SELECT job, sum(cp_s) AS cp_s FROM job WHERE {condition} GROUP BY job, job_id ORDER BY 2 DESC"
         )
-        told[records] = asked(demo / "zlzos.smf", query)
+        told[records] = query_objects(demo / "zlzos.smf", query)
         if told[records]:
             expect(table).to_be_visible()
             assert as_shown(column(table, "CP"), [row["cp_s"] for row in told[records]])
@@ -303,7 +306,7 @@ def cells(text: str) -> list[list[float | str]]:
 
 
 @pytest.mark.long
-def test_reports_are_those_of_the_command(page: Page, address: str, demo: Path):
+def test_report_view_equals_cli(page: Page, address: str, demo: Path):
     for name, file, system in (
         ("prclog", "zldemo.monwrite", "ZLDEMO"),
         ("workload", "zlzos.smf", "ZLZ1"),
@@ -338,7 +341,7 @@ def a_report_is_that_of_the_command(page: Page, name: str, file: Path) -> None:
         )
 
 
-def test_a_report_is_found_walked_to_and_sorted_as_tables(page: Page, address: str, demo: Path):
+def test_report_is_searched_opened_and_sorted(page: Page, address: str, demo: Path):
     opened(page, address, "reports", system="ZLSIM")
     names = page.locator(".report .name")
     everything = names.count()
@@ -369,20 +372,22 @@ def test_a_report_is_found_walked_to_and_sorted_as_tables(page: Page, address: s
     assert len(numbers) == 12
     assert numbers == sorted(numbers, reverse=True)
     rows = copied_rows(page, name)
-    used = asked(demo / "sim.monwrite", "SELECT userid FROM guest GROUP BY userid ORDER BY sum(cpu_s) DESC")
+    used = query_objects(
+        demo / "sim.monwrite", "SELECT userid FROM guest GROUP BY userid ORDER BY sum(cpu_s) DESC"
+    )
     assert [row["userid"] for row in rows] == [row["userid"] for row in used]
     sorted_by(table, "TCPU")
     assert [row["userid"] for row in copied_rows(page, name)] == [row["userid"] for row in used][::-1]
 
 
-def test_the_console_asks_remembers_and_is_linked_to(page: Page, address: str, demo: Path):
+def test_console_runs_and_remembers_queries(page: Page, address: str, demo: Path):
     opened(page, address, "sql", system="ZLSIM")
     query = "SELECT userid, sum(cpu_s) AS s FROM guest GROUP BY userid ORDER BY s DESC LIMIT 3"
     page.locator("#query").fill(query)
     page.locator("#query").press("Control+Enter")
     table = page.locator("section[aria-label=question] [data-testid^=table]")
     expect(page.get_by_test_id("sql-status")).to_contain_text("3 rows in")
-    told = asked(demo / "sim.monwrite", query)
+    told = query_objects(demo / "sim.monwrite", query)
     assert [row["userid"] for row in told] == column(table, "userid")
     set_to(page, "q", query)
     page.locator("#query").fill("SELECT 7 AS seven")
@@ -457,7 +462,7 @@ def a_slow_question_is_ended(page: Page, address: str) -> None:
     expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
 
 
-def test_a_wrong_question_says_what_to_do(context: BrowserContext, address: str):
+def test_invalid_query_shows_fix(context: BrowserContext, address: str):
     page = context.new_page()
     page.goto(console(address, "SELECT userid, cpu_sec FROM guest", system="ZLSIM"))
     ready(page, "sql")

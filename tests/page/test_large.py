@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, Request, expect
 import large_recording
 from chromium import Window, opened, ready, served, window_at
 from patience import until
-from ui_comparison import asked, chart_rows, copied_rows, from_chart, running, set_to, setting
+from ui_comparison import chart_rows, copied_rows, from_chart, query_objects, running, set_to, setting
 
 FIRST_S = large_recording.FIRST_US // 1_000_000
 SPIKE_S = FIRST_S + 60 * large_recording.SPIKE
@@ -53,7 +53,7 @@ def held(rows: list[dict[str, str]], name: str) -> list[tuple[float, ...]]:
 
 def program(large: Path, table: str, column: str, width: int, only: str = "true") -> list[tuple[float, ...]]:
     """The same by a question of our own: an interval belongs to the bucket in which it ends."""
-    rows = asked(
+    rows = query_objects(
         large,
         f"SELECT ceil(epoch(interval_end) / {width}) * {width} AS t, min({column}) AS least, "
         f"quantile_cont({column}, 0.5) AS median, max({column}) AS most "
@@ -67,7 +67,7 @@ def program(large: Path, table: str, column: str, width: int, only: str = "true"
 
 
 @pytest.mark.long
-def test_a_wide_window_shows_the_least_the_median_and_the_most(wide: Page, place: str, large: Path):
+def test_wide_window_shows_min_median_and_max(wide: Page, place: str, large: Path):
     opened(wide, place, "overview")
     shown = held(chart_rows(wide, "busy"), "busy")
     assert 300 < len(shown) < 500
@@ -87,7 +87,7 @@ def test_a_wide_window_shows_the_least_the_median_and_the_most(wide: Page, place
 
 
 @pytest.mark.long
-def test_one_interval_of_a_guest_is_seen_in_every_window(wide: Page, place: str, large: Path, tmp_path: Path):
+def test_single_guest_interval_is_visible_at_any_zoom(wide: Page, place: str, large: Path, tmp_path: Path):
     opened(wide, place, "guests", user=large_recording.SPIKY)
     one_interval_of_a_guest_is_seen_in_the_widest_window(wide, large, tmp_path)
     begin, end = SPIKE_S - 3600, SPIKE_S + 3600
@@ -129,7 +129,7 @@ def one_interval_of_a_guest_is_seen_in_the_widest_window(wide: Page, large: Path
 def a_narrow_window_shows_every_interval_as_it_is(wide: Page, large: Path, begin: int, end: int) -> None:
     rows = chart_rows(wide, "guest-cpu")
     assert list(rows[0]) == ["time", "time_utc_s", "CPU"]
-    told = asked(
+    told = query_objects(
         large,
         "SELECT epoch(interval_end) AS t, cpu_pct FROM guest WHERE userid = 'SPIKY' "
         f"AND interval_end > to_timestamp({begin}) AND interval_end <= to_timestamp({end}) ORDER BY t",
@@ -159,7 +159,7 @@ def questions(page: Page) -> list[tuple[str, dict[str, object]]]:
 
 
 @pytest.mark.long
-def test_a_brush_asks_again_only_for_its_window(wide: Page, place: str):
+def test_brush_requests_only_its_window(wide: Page, place: str):
     opened(wide, place, "overview")
     found = questions(wide)
     box = wide.locator('[data-testid="strip"] canvas').bounding_box()
@@ -215,7 +215,7 @@ def what_was_overtaken_is_ended(wide: Page, large: Path) -> None:
     assert last[0]["id"] not in ended
     # What is shown is of the last.
     rows = chart_rows(wide, "guest-cpu")
-    told = asked(
+    told = query_objects(
         large,
         "SELECT cpu_pct FROM guest WHERE userid = 'LNX007' AND interval_end > "
         f"to_timestamp({begin}) AND interval_end <= to_timestamp({end}) ORDER BY interval_end",

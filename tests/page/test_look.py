@@ -38,14 +38,14 @@ def differing(one: Image.Image, other: Image.Image, size: tuple[int, int]) -> fl
 
 @pytest.mark.long
 @pytest.mark.parametrize("view", VIEWS, indirect=True)
-def test_a_view_looks_as_it_did(views: Views, view: str, tmp_path: Path):
+def test_view_matches_baseline(views: Views, view: str, tmp_path: Path):
     looks_as_it_did(views.at(view), view, SIZES[0], tmp_path)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", SIZES[1:], ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("view", VIEWS, indirect=True)
-def test_a_view_looks_as_it_did_in_another_size(
+def test_view_matches_baseline_at_other_size(
     browser: Browser, address: str, view: str, size: tuple[int, int], tmp_path: Path
 ):
     viewport = {"width": size[0], "height": size[1]}
@@ -73,7 +73,7 @@ def looks_as_it_did(page: Page, view: str, size: tuple[int, int], folder: Path) 
     assert share <= MOST, f"{share:.1%} of {path.name} differ; see {folder / path.name}"
 
 
-def test_a_change_that_an_eye_sees_is_seen():
+def test_visible_change_is_detected():
     """A chart that is gone, or moved by a tenth of the page, is more than the tolerance."""
     size = SIZES[0]
     before = Image.open(BASELINES / f"overview-{size[0]}x{size[1]}.jpg").convert("RGB").resize(size)

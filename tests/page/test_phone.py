@@ -24,12 +24,12 @@ def fits(page: Page, address: str, view: str, system: str) -> None:
 
 
 @pytest.mark.long
-def test_every_view_fits_a_phone(phone: Page, address: str):
+def test_every_view_fits_phone(phone: Page, address: str):
     for view in VIEWS:
         fits(phone, address, view, "ZLSIM")
 
 
-def test_a_view_fits_a_phone_and_findings_come_first(phone: Page, address: str):
+def test_view_fits_phone_with_findings_first(phone: Page, address: str):
     for view, system in (
         ("overview", "ZLZ1"),
         ("workloads", "ZLZ1"),

@@ -16,7 +16,7 @@ def sql(demo: Path, query: str, form: str = "table") -> str:
     return printed("sql", str(demo / "sim.monwrite"), "--format", form, "-q", query)
 
 
-def test_figures_hover_and_console_are_those_of_the_program(page: Page, address: str, demo: Path):
+def test_figures_hover_and_console_equal_cli(page: Page, address: str, demo: Path):
     opened(page, address, "overview", system="ZLSIM")
     figures_of_the_overview_are_those_of_the_program(page, demo)
     the_hover_has_six_digits(page, demo)

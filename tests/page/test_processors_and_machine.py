@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from chromium import opened, ready
-from ui_comparison import asked, copied, copied_rows, setting
+from ui_comparison import copied, copied_rows, query_objects, setting
 
 MAP = '[data-testid="chart-machine"]'
 MOMENT = 1715672100
@@ -45,7 +45,7 @@ def test_processors_and_cores(page: Page, address: str, demo: Path):
 
 def figures_are_those_of_the_program(page: Page, demo: Path) -> None:
     for name in ("processors", "cores"):
-        program = asked(demo / "sim.monwrite", copied(page, name, "Copy SQL"))
+        program = query_objects(demo / "sim.monwrite", copied(page, name, "Copy SQL"))
         shown = copied_rows(page, name)
         assert len(shown) == len(program) > 5
         subject = {"processors": "cpu_id", "cores": "core_id"}[name]
@@ -138,7 +138,7 @@ def an_offline_processor_is_drawn_and_named(page: Page) -> None:
 
 
 @pytest.mark.long
-def test_the_machine_and_the_way_into_it(page: Page, address: str, demo: Path):
+def test_machine_view_navigation(page: Page, address: str, demo: Path):
     opened(page, address, "machine", system="ZLSIM")
     the_map_opens_at_the_worst_interval(page, demo)
     opened(page, address, "machine", system="ZLSIM", at=str(MOMENT))
@@ -155,7 +155,7 @@ def test_the_machine_and_the_way_into_it(page: Page, address: str, demo: Path):
 
 
 def the_map_opens_at_the_worst_interval(page: Page, demo: Path) -> None:
-    [row] = asked(
+    [row] = query_objects(
         demo / "sim.monwrite",
         "SELECT strftime(interval_end AT TIME ZONE 'UTC' + INTERVAL 2 HOUR, '%H:%M:%S') AS at "
         "FROM cec ORDER BY phys_total_pct DESC LIMIT 1",
@@ -185,7 +185,7 @@ def the_way_in_and_back(page: Page, address: str) -> None:
 
 
 def the_machine_in_figures(page: Page, demo: Path) -> None:
-    (told,) = asked(
+    (told,) = query_objects(
         demo / "sim.monwrite",
         "SELECT lgclc_pct, ovrhd_pct, lpmgt_pct, physical FROM cec "
         f"WHERE abs(epoch(interval_end) - {MOMENT}) < 30",

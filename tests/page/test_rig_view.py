@@ -44,7 +44,7 @@ def page(browser: Browser, rig: str) -> Iterator[Page]:
 
 
 @pytest.mark.long
-def test_results_courses_and_runs_that_are_opened(page: Page):
+def test_rig_view_shows_results_series_and_runs(page: Page):
     results_are_listed_and_a_failure_is_shown_first(page)
     expected_stands_beside_observed_over_time(page)
     a_run_opens_in_the_other_views_and_closes(page)
@@ -92,7 +92,7 @@ def a_run_opens_in_the_other_views_and_closes(page: Page) -> None:
 
 
 @pytest.mark.long
-def test_a_run_without_its_data_does_not_open(page: Page):
+def test_rig_run_without_data_does_not_open(page: Page):
     runs = page.locator('[data-testid="table-rig-runs"] tbody tr')
     gone = runs.filter(has_text="1").first
     expect(gone.get_by_role("link")).to_have_count(0)

@@ -47,7 +47,7 @@ def small(path: Path, minutes: int = 31, **config: str) -> Path:
     return made.write(path, [made.configuration(made.START_US, {**made.SIM_CONFIG, **config}), *intervals])
 
 
-def test_nothing_is_asked_elsewhere(browser: Browser, address: str, tmp_path: Path):
+def test_web_ui_contacts_no_other_host(browser: Browser, address: str, tmp_path: Path):
     """A walk through everything; what Chromium itself notes of names and connections."""
     log = tmp_path / "net.json"
     assert CHROMIUM is not None
@@ -119,7 +119,7 @@ ODD = (
 
 
 @pytest.mark.long
-def test_an_odd_address_does_no_harm(context: BrowserContext, address: str):
+def test_malformed_address_is_harmless(context: BrowserContext, address: str):
     """Neither one that somebody comes with, nor one that an open page is sent to."""
     page = context.new_page()
     wrong: list[str] = []
@@ -148,7 +148,7 @@ def walked(page: Page) -> Iterator[str]:
         yield view
 
 
-def test_names_are_never_read_as_html_and_a_deleted_file_is_told_to_the_end(browser: Browser, tmp_path: Path):
+def test_names_are_escaped_and_deleted_file_is_reported(browser: Browser, tmp_path: Path):
     """A file, a system and a guest are named like tags; the file stays open, and so it stays whole."""
     path = small(tmp_path / "<x-a>.monwrite", MTRSYS_SYSTMID=SYSTEM)
     with served(str(path)) as tagged, watched(browser, tagged) as page:
@@ -190,7 +190,7 @@ def test_names_are_never_read_as_html_and_a_deleted_file_is_told_to_the_end(brow
     assert not [one for one in tree.iter() if "x-" in one.tag.lower()]
 
 
-def test_an_answer_is_never_read_as_html(page: Page, address: str):
+def test_result_is_escaped(page: Page, address: str):
     said: list[str] = []
     page.on("dialog", lambda dialog: said.append(dialog.message))
     tag = "<img src=x onerror=alert(1)>"
@@ -212,7 +212,7 @@ def test_an_answer_is_never_read_as_html(page: Page, address: str):
 
 
 @pytest.mark.long
-def test_a_file_that_is_cut_shorter_is_told(browser: Browser, tmp_path: Path):
+def test_truncated_file_is_shown_as_problem(browser: Browser, tmp_path: Path):
     """What is left is shown, with a word in the head that leads to what is wrong."""
     path = small(tmp_path / "short.monwrite")
     with served(str(path)) as address, watched(browser, address) as page:
@@ -226,7 +226,7 @@ def test_a_file_that_is_cut_shorter_is_told(browser: Browser, tmp_path: Path):
 
 
 @pytest.mark.long
-def test_a_folder_that_vanishes_is_said(context: BrowserContext, tmp_path: Path):
+def test_removed_folder_is_shown_as_error(context: BrowserContext, tmp_path: Path):
     lake = tmp_path / "lake"
     printed("import", str(small(tmp_path / "small.monwrite")), "--lake", str(lake))
     page = context.new_page()
@@ -255,7 +255,7 @@ def test_a_folder_that_vanishes_is_said(context: BrowserContext, tmp_path: Path)
     assert not wrong
 
 
-def test_the_token_lets_a_browser_in_once(context: BrowserContext, tmp_path: Path):
+def test_token_lets_browser_in_once(context: BrowserContext, tmp_path: Path):
     token = "correct-horse-battery-staple"
     (tmp_path / "token").write_text(token)
     file = str(small(tmp_path / "small.monwrite"))
@@ -280,7 +280,7 @@ def test_the_token_lets_a_browser_in_once(context: BrowserContext, tmp_path: Pat
 
 
 @pytest.mark.long
-def test_two_browsers_ask_at_once_and_each_ends_only_its_own(browser: Browser, page: Page, address: str):
+def test_two_browsers_cancel_only_their_requests(browser: Browser, page: Page, address: str):
     """Neither waits for, cancels or sees what the other does."""
     one = page
     with watched(browser, address) as other:
@@ -311,7 +311,7 @@ def test_two_browsers_ask_at_once_and_each_ends_only_its_own(browser: Browser, p
 
 
 @pytest.mark.long
-def test_a_damaged_input_says_so_with_one_complete_count(browser: Browser, tmp_path: Path) -> None:
+def test_damaged_input_shows_problem_count(browser: Browser, tmp_path: Path) -> None:
     path = small(tmp_path / "damaged.monwrite")
     data = bytearray(path.read_bytes())
     chance = random.Random(7)

@@ -17,7 +17,7 @@ FOUND = (
 )
 
 
-def test_search_opens_and_explains_and_terms_explain_themselves(page: Page, address: str) -> None:
+def test_search_opens_views_and_explains_terms(page: Page, address: str) -> None:
     opened(page, address, "overview", system="ZLSIM")
     the_first_tab_leads_to_the_view(page)
     # A term explains itself where it stands.

@@ -46,7 +46,7 @@ def site(project: Path) -> Path:
     return project / "build" / "site"
 
 
-def test_every_address_is_a_file_of_the_site(site: Path) -> None:
+def test_every_address_is_file_of_site(site: Path) -> None:
     pages = [page for page in site.rglob("*.html") if page.name != "404.html"]
     assert len(pages) > 30
     for page in pages:
@@ -60,7 +60,7 @@ def test_every_address_is_a_file_of_the_site(site: Path) -> None:
                 assert (page.parent / unquote(target)).is_file(), f"{page} leads to {target}"
 
 
-def test_a_broken_link_ends_the_build(site: Path, tmp_path: Path) -> None:
+def test_broken_link_fails_build(site: Path, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     shutil.copytree(site.parents[1], folder)
     with open(folder / "build" / "pages" / "GUIDE.md", "a", encoding="utf-8") as page:
@@ -70,7 +70,7 @@ def test_a_broken_link_ends_the_build(site: Path, tmp_path: Path) -> None:
     assert "page does not exist" in done.stdout + done.stderr
 
 
-def test_search_works_in_a_folder(site: Path, browser: Browser) -> None:
+def test_search_works_in_folder(site: Path, browser: Browser) -> None:
     context = in_context(browser)
     with unharmed(context, "file://"):
         page = context.new_page()

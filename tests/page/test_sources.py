@@ -18,7 +18,7 @@ def processors(page: Page) -> int:
     return page.locator(ROWS).count()
 
 
-def test_one_source_of_a_system_is_shown_and_the_other_offered(context: BrowserContext, demo_folder: Path):
+def test_one_source_is_shown_and_other_selectable(context: BrowserContext, demo_folder: Path):
     names = [str(demo_folder / name) for name in (demo.SMF_NAME, demo.RMF_NAME)]
     page = context.new_page()
     with served(*names, "--tz", "+01:00") as address:

@@ -14,7 +14,7 @@ from chromium import VIEWS, Views, opened, ready
 from iterations import iterations, quick_subset
 
 
-def test_the_overview_is_explained_saved_zoomed_and_left_by_keys(page: Page, address: str, tmp_path: Path):
+def test_overview_explains_saves_and_zooms(page: Page, address: str, tmp_path: Path):
     opened(page, address, "overview", system="ZLSIM")
     the_menu_has_every_view(page)
     a_number_explains_itself(page)
@@ -29,7 +29,7 @@ def the_menu_has_every_view(page: Page) -> None:
     assert found == list(VIEWS)
 
 
-def test_findings_are_asked_for_before_the_schema(page: Page, address: str):
+def test_findings_are_requested_before_schema(page: Page, address: str):
     held: list[Route] = []
     page.route("**/api/v1/schema*", lambda route: held.append(route))
     with page.expect_request("**/api/v1/findings/stream*"):
@@ -42,7 +42,7 @@ def test_findings_are_asked_for_before_the_schema(page: Page, address: str):
     )
 
 
-def test_findings_are_asked_for_the_system_that_the_address_names(page: Page, address: str):
+def test_findings_request_has_system_of_address(page: Page, address: str):
     with page.expect_request("**/api/v1/findings/stream*") as asked:
         page.goto(f"{address}#/overview?system=ZLSIM")
     assert "?system=ZLSIM&" in asked.value.url
@@ -90,7 +90,7 @@ def offline(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("view", quick_subset(2, VIEWS), indirect=True)
-def test_an_exported_view_needs_nothing_else(views: Views, offline: Page, view: str, tmp_path: Path):
+def test_exported_view_is_self_contained(views: Views, offline: Page, view: str, tmp_path: Path):
     page = views.at(view)
     expect(page.locator('[role="alert"]')).to_have_count(0)
     # Nothing is wider than the window.
@@ -117,7 +117,7 @@ LINKED = iterations(VIEWS, ("overview", "guests"))
 
 
 @pytest.mark.parametrize("view", quick_subset(2, VIEWS), indirect=True)
-def test_a_brush_of_the_strip_zooms_a_view_and_a_link_restores_it(views: Views, view: str):
+def test_brush_zooms_view_and_link_restores_it(views: Views, view: str):
     page = views.at(view, leaves=True)
     strip = page.locator('[data-testid="strip"] canvas')
     box = strip.bounding_box()
@@ -207,7 +207,7 @@ def a_chart_is_saved_as_a_picture(page: Page, folder: Path) -> None:
             assert b"Busy (%)" in data
 
 
-def test_a_finding_is_shown_with_its_evidence_and_leads_to_its_place(page: Page, address: str):
+def test_finding_shows_evidence_and_links_to_view(page: Page, address: str):
     opened(page, address, "findings", system="ZLSIM")
     page.locator('[data-testid="finding-PAG-003"]').click()
     ready(page, "findings")

@@ -104,7 +104,7 @@ def test_another_relative_share() -> None:
     ]
 
 
-def test_a_share_is_that_of_all_types_of_a_guest() -> None:
+def test_share_covers_all_types_of_guest() -> None:
     """As SET SHARE without a type: W has CPs too, and its relative share is set for both."""
     given = session([*HUNGRY, {**virtual("W", 40.0, 60.0), "vcpu": 1, "cpu_type": "CP"}], processors=4)
     given.connection.execute("UPDATE cpu SET cpu_type = 'CP' WHERE cpu_id = 3")
@@ -115,7 +115,7 @@ def test_a_share_is_that_of_all_types_of_a_guest() -> None:
     assert {row[:2]: row[3] for row in answer.table("guests").rows}["W", "CP"] == 40
 
 
-def test_an_absolute_share_stands_in_place_of_the_relative_one() -> None:
+def test_absolute_share_replaces_relative_share() -> None:
     """30 % of three processors is 90; the others share 210: 70 each."""
     answer = planning.plan(session(HUNGRY), ["user.W.absolute=30"])
     after = values(answer, "guests", "after")
@@ -124,7 +124,7 @@ def test_an_absolute_share_stands_in_place_of_the_relative_one() -> None:
     assert [row[1] for row in answer.table("changes").rows] == ["relative share of W", "absolute share of W"]
 
 
-def test_a_maximum_share_with_a_limit() -> None:
+def test_maximum_share_with_limit() -> None:
     """10 % of three processors is 30; the others share 270: 90 each. So a soft one, while all want it."""
     for limit in ("hard", "soft"):
         answer = planning.plan(session(HUNGRY), ["user.W.maximum_absolute=10", f"user.W.limit={limit}"])
@@ -135,7 +135,7 @@ def test_a_maximum_share_with_a_limit() -> None:
     assert values(relative, "guests", "after")["W"] == pytest.approx(300 * 50 / 350)
 
 
-def test_a_limit_and_a_maximum_belong_together() -> None:
+def test_share_limit_needs_maximum() -> None:
     for setting, cure in (("maximum_absolute=10", "limit=hard"), ("limit=soft", "maximum_absolute=25")):
         with pytest.raises(ScenarioError, match=rf"add user\.W\.{cure}"):
             planning.plan(session(HUNGRY), [f"user.W.{setting}"])
@@ -143,7 +143,7 @@ def test_a_limit_and_a_maximum_belong_together() -> None:
     assert values(nothing, "guests", "difference")["W"] == pytest.approx(0)
 
 
-def test_who_waited_little_wants_little_more() -> None:
+def test_short_waits_limit_extra_demand() -> None:
     """More share brings such a guest nothing that the data tell, and that is said."""
     rows = [virtual("W", 40.0, 5.0), virtual("X", 50.0, 5.0)]
     answer = planning.plan(session(rows), ["user.W.relative=10000"])
@@ -153,7 +153,7 @@ def test_who_waited_little_wants_little_more() -> None:
     assert [one.name for one in answer.assumptions] == []
 
 
-def test_one_more_core_brings_guests_a_processor() -> None:
+def test_additional_core_adds_guest_processor() -> None:
     """A has 3 logical cores of its 5: with a fourth it gets four processors, and each guest all of one."""
     answer = planning.plan(session(HUNGRY, cores=3), ["logical_cores=+1"])
     row = by_name(answer.table("processors"))["IFL"]
@@ -164,19 +164,19 @@ def test_one_more_core_brings_guests_a_processor() -> None:
     assert any("Guests of A that waited would use more than it used" in note for note in answer.notes)
 
 
-def test_with_two_threads_a_core_is_two_processors() -> None:
+def test_core_with_two_threads_is_two_processors() -> None:
     given = session(HUNGRY, processors=2, cores=3, threads=2)
     row = by_name(planning.plan(given, ["logical_cores=+1"]).table("processors"))["IFL"]
     assert (row["before"], row["after"]) == pytest.approx((2, 4))
 
 
-def test_a_physical_core_that_no_logical_one_can_use_brings_nothing() -> None:
+def test_unusable_physical_core_changes_nothing() -> None:
     answer = planning.plan(session(HUNGRY, cores=3), ["physical_cores=+1"])
     assert by_name(answer.table("processors"))["IFL"]["difference"] == pytest.approx(0)
     assert set(values(answer, "guests", "difference").values()) == {0.0}
 
 
-def test_guests_have_no_more_processors_than_are_online() -> None:
+def test_guest_processors_are_limited_to_online() -> None:
     """A could get 8 of its 9 cores, as B uses 2 of ten: an eleventh brings it the ninth, which guests had."""
     given = session(HUNGRY, processors=9, cores=9)
     more = planning.plan(given, ["physical_cores=+1"])
@@ -191,7 +191,7 @@ def test_guests_have_no_more_processors_than_are_online() -> None:
     assert not any("though it could get only" in note for note in full.notes)
 
 
-def test_less_weight_takes_processors_from_guests() -> None:
+def test_lower_weight_reduces_guest_processors() -> None:
     """B wants 9 of ten cores: A could get 5 by half of the weights, and 3.33 by a third of them."""
     given = session(HUNGRY, processors=7, cores=7)
     given.connection.execute("UPDATE partition SET logical_cpus = 9, total_s = 540 WHERE partition = 'B'")
@@ -201,14 +201,14 @@ def test_less_weight_takes_processors_from_guests() -> None:
     assert by_name(answer.table("processors"))["IFL"]["after"] == pytest.approx(7 - 5 + 10 / 3)
 
 
-def test_a_core_and_a_share_together() -> None:
+def test_core_and_share_settings_combine() -> None:
     """Four processors, W with 100 % of one as all others: nothing is left to share by."""
     both = planning.plan(session(HUNGRY, cores=3), ["logical_cores=-1", "user.W.relative=300"])
     after = values(both, "guests", "after")
     assert [after[name] for name in "WXYZ"] == pytest.approx([100, 100 / 3, 100 / 3, 100 / 3])
 
 
-def test_before_is_what_solve_expects() -> None:
+def test_guest_plan_base_equals_solve() -> None:
     given = [virtual("W", 95.0, 30.0), virtual("X", 60.0, 30.0), virtual("Y", 45.0, 2.0)]
     expected = by_name(shares.compare(session(given, processors=2), "VM1", END).table("compared"))
     answer = planning.plan(session(given, processors=2), ["user.W.relative=300"])
@@ -217,7 +217,7 @@ def test_before_is_what_solve_expects() -> None:
         assert values(answer, "guests", "used")[name] == expected[name]["observed"]
 
 
-def test_guests_of_a_split_partition_are_not_solved() -> None:
+def test_guests_of_split_partition_are_not_solved() -> None:
     answer = planning.plan(session(HUNGRY, cores=4), ["split=2"])
     assert not any(table.key == "guests" for table in answer.tables)
     assert any("the part of A that each guest goes to is unknown" in note for note in answer.notes)
@@ -239,18 +239,18 @@ def test_guests_of_a_split_partition_are_not_solved() -> None:
         ("relative=5", "did you mean user.NAME.relative?"),
     ],
 )
-def test_messages(setting: str, words: str) -> None:
+def test_guest_plan_errors(setting: str, words: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         planning.plan(session(HUNGRY), [setting])
     assert words in str(caught.value)
 
 
-def test_a_share_is_relative_or_absolute() -> None:
+def test_share_is_relative_or_absolute() -> None:
     with pytest.raises(ScenarioError, match="relative or absolute, not both"):
         planning.plan(session(HUNGRY), ["user.W.relative=5", "user.w.absolute=5"])
 
 
-def test_no_guests_names_the_records() -> None:
+def test_no_guests_names_records() -> None:
     silent = FakeSession({"load": [{**HEAD, "busy_pct": 50.0}]})
     with pytest.raises(QueryError, match=r"no data for table guest; expected .*D4R3"):
         planning.plan(silent, ["user.W.relative=5"])
@@ -262,7 +262,7 @@ def test_no_guests_names_the_records() -> None:
         planning.plan(shareless, ["user.W.relative=5"])
 
 
-def test_the_interval_is_the_busiest_or_that_of_a_time() -> None:
+def test_interval_is_busiest_or_selected() -> None:
     given = session(HUNGRY)
     later = (END + timedelta(seconds=60)).replace(tzinfo=None).isoformat(" ")
     for table, columns in (("load", "busy_pct = 50"), ("cpu", "busy_pct = 50"), ("guest", "share = 200")):
@@ -282,7 +282,7 @@ def test_the_interval_is_the_busiest_or_that_of_a_time() -> None:
     assert rows["user.W.relative"]["now"] == "200"
 
 
-def test_every_example_of_the_list_is_answered() -> None:
+def test_every_guest_example_has_answer() -> None:
     given = session(HUNGRY, cores=3)
     rows = by_name(planning.list_settings(given).table("whatifs"))
     example = Wording.for_command_line(rows["user.W.limit"]["example"])

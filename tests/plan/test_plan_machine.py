@@ -73,7 +73,7 @@ def test_one_more_physical_core() -> None:
     assert (pool["idle_before"], pool["idle_after"]) == (pytest.approx(0.5), pytest.approx(1.5))
 
 
-def test_several_cores_fewer_and_so_many() -> None:
+def test_core_settings_by_difference_and_number() -> None:
     assert ask("physical_cores=+3").table("changes").rows[0][3:] == (10, 13, 3)
     assert ask("physical_cores.IFL=-2").table("changes").rows[0][3:] == (10, 8, -2)
     assert ask("partition.B.logical_cores=2").table("changes").rows[0][1:] == (
@@ -82,7 +82,7 @@ def test_several_cores_fewer_and_so_many() -> None:
     )
 
 
-def test_fewer_cores_than_were_used() -> None:
+def test_fewer_cores_than_used() -> None:
     """A keeps 6 of its logical cores, and would get 2 less than it used."""
     answer = ask("logical_cores=-2")
     row = by_name(answer.table("expected"))["A"]
@@ -101,7 +101,7 @@ def test_another_weight() -> None:
     assert could["B"] == pytest.approx(5), "B would be held by its weight of a half"
 
 
-def test_weight_and_core_together() -> None:
+def test_weight_and_core_settings_combine() -> None:
     """750 to 150 on eleven cores; A with 9 logical cores gets 9 of its 9.17, if B wants no more than 1.5."""
     answer = ask("partition.B.weight=150", "logical_cores=+1", "physical_cores=+1")
     assert values(answer, "entitled", "after")["A"] == pytest.approx(11 * 750 / 900)
@@ -118,9 +118,7 @@ def test_weight_and_core_together() -> None:
         ("740,10", (740, 10), (7, 1)),
     ],
 )
-def test_a_split_keeps_what_the_partition_is_entitled_to(
-    value: str, weights: tuple[int, ...], cores: tuple[int, ...]
-) -> None:
+def test_split_preserves_entitlement(value: str, weights: tuple[int, ...], cores: tuple[int, ...]) -> None:
     """Parts of 750 of 1,000 on ten cores: 7.5 together, each by its weight; B stays as it was."""
     answer = ask(f"split={value}")
     rows = by_name(answer.table("entitled"))
@@ -135,7 +133,7 @@ def test_a_split_keeps_what_the_partition_is_entitled_to(
     assert changed[3:5] == (8, " + ".join(map(str, cores)))
 
 
-def test_what_a_split_partition_used_goes_by_weight_and_is_assumed() -> None:
+def test_split_divides_use_by_weight_as_assumption() -> None:
     """8 cores used, 2 to 1: 5.33 and 2.67; but 5 and 3 logical cores give 5 and 2.67."""
     answer = ask("split=500,250")
     after = values(answer, "expected", "after")
@@ -148,7 +146,7 @@ def test_what_a_split_partition_used_goes_by_weight_and_is_assumed() -> None:
     )
 
 
-def test_uneven_weights_of_a_split_are_said() -> None:
+def test_uneven_split_weights_are_noted() -> None:
     rows = [partition("A", 375, 6, 5.7), partition("B", 625, 6, 1.0)]
     answer = ask("split=2", rows=rows)
     assert answer.table("changes").rows[0][4] == "188 + 187"
@@ -183,7 +181,7 @@ def test_vertical_lows_removed() -> None:
     assert all(table.key != "changes" for table in again.tables)
 
 
-def test_vertical_lows_that_were_used_are_told() -> None:
+def test_used_vertical_lows_are_noted() -> None:
     """B used 4 cores, and 3 are left."""
     rows = [partition("A", 750, 8, 5.0), partition("B", 250, 6, 4.0)]
     answer = ask("vertical_lows=removed", rows=rows)
@@ -193,13 +191,13 @@ def test_vertical_lows_that_were_used_are_told() -> None:
     )
 
 
-def test_vertical_lows_follow_the_weights_that_are_asked() -> None:
+def test_vertical_lows_follow_requested_weights() -> None:
     """500 to 500: A is entitled to 5 of its 8 cores, all high; 3 low ones go. B keeps 5 of 6."""
     answer = ask("vertical_lows=removed", "weight=500", "partition.B.weight=500")
     assert [row[4] for row in answer.table("changes").rows] == [500, 500, 5, 5]
 
 
-def test_horizontal_partitions_have_no_lows_and_who_knows_it_says_so() -> None:
+def test_horizontal_partition_has_no_vertical_lows() -> None:
     rows = [TWO[0], {**TWO[1], "vh": 0, "vm": 0, "vl": 0}]
     assert any("no vertical-low" in note for note in ask("vertical_lows=removed", rows=rows).notes)
     told = ask("vertical_lows=removed", "partition.B.polarization=horizontal")
@@ -207,7 +205,7 @@ def test_horizontal_partitions_have_no_lows_and_who_knows_it_says_so() -> None:
     assert any("polarization=horizontal applies before and after" in note for note in told.notes)
 
 
-def test_a_cap_that_the_data_do_not_tell_holds_before_and_after() -> None:
+def test_given_cap_applies_before_and_after() -> None:
     """B could get 2.5 of ten and 3 of twelve cores by its weight, but 2 by its cap."""
     answer = ask("partition.B.absolute_cap=2", "physical_cores=12")
     row = by_name(answer.table("could"))["B"]
@@ -216,7 +214,7 @@ def test_a_cap_that_the_data_do_not_tell_holds_before_and_after() -> None:
     assert values(capped, "expected", "before")["A"] == pytest.approx(7.5)
 
 
-def test_the_machine_before_is_that_of_solve() -> None:
+def test_machine_plan_base_equals_solve() -> None:
     answer = ask("weight=500")
     given = by_name(partitions.compare(session(TWO), "VM1", END).table("compared"))
     for name in "AB":
@@ -224,7 +222,7 @@ def test_the_machine_before_is_that_of_solve() -> None:
         assert values(answer, "could", "before")[name] == given[name]["could_get"]
 
 
-def test_what_is_measured_solved_and_assumed_is_told_of_every_table() -> None:
+def test_every_plan_table_states_provenance() -> None:
     answer = ask("weight=500")
     kinds = {(row[0], row[1]): row[2] for row in answer.table("kinds").rows}
     assert kinds["Entitled", "solved"] == "Before, After, Difference"
@@ -238,12 +236,12 @@ def test_what_is_measured_solved_and_assumed_is_told_of_every_table() -> None:
     assert any("Expected before equals Used for all" in note for note in answer.notes)
 
 
-def test_expected_that_is_not_what_was_used_is_said() -> None:
+def test_expected_use_differing_from_measured_is_noted() -> None:
     answer = ask("weight=500", rows=[{**TWO[0], "capped": True}, TWO[1]])
     assert any("Expected before differs from Used: A" in note for note in answer.notes)
 
 
-def test_dedicated_cores() -> None:
+def test_plan_with_dedicated_cores() -> None:
     """Two of ten: one more leaves seven for the others."""
     rows = [*TWO, partition("D", None, 2, 0.5, dedicated=True)]
     answer = ask("partition.D.logical_cores=+1", rows=rows)
@@ -255,7 +253,7 @@ def test_dedicated_cores() -> None:
     assert values(split, "entitled", "after")["D"] == pytest.approx(2)
 
 
-def test_a_partition_of_two_types() -> None:
+def test_partition_of_two_types() -> None:
     rows = [*TWO, partition("A", 100, 2, 1.0, cpu_type="CP")]
     given = session(rows, machine(), machine("CP", 2))
     with pytest.raises(ScenarioError, match=r"partition\.A\.CP\.weight=5"):
@@ -297,23 +295,23 @@ def test_a_partition_of_two_types() -> None:
         ("partition.A.absolute_cap=0", "expected a number above 0"),
     ],
 )
-def test_messages(setting: str, words: str) -> None:
+def test_machine_plan_errors(setting: str, words: str) -> None:
     assert words in refused(setting)
 
 
-def test_what_is_asked_twice() -> None:
+def test_repeated_settings_are_rejected() -> None:
     assert "weight is given twice" in refused("weight=5", "weight=6")
     assert "the weight of A is already changed" in refused("weight=5", "partition.A.weight=6")
     assert "A is already split" in refused("split=2", "partition.A.split=3")
 
 
-def test_names_in_small_letters_and_own_partition_that_is_not_told() -> None:
+def test_lowercase_names_and_unknown_own_partition() -> None:
     assert ask("partition.b.weight=3").table("changes").rows[0][1] == "weight of B"
     with pytest.raises(ScenarioError, match=r"do not show which partition VM1 runs in.*A, B"):
         planning.plan(session(TWO, lpar=None), ["weight=3"])
 
 
-def test_no_partition_data_names_the_records() -> None:
+def test_no_partition_data_names_records() -> None:
     empty = FakeSession({"load": [{**HEAD, "busy_pct": 50.0}]})
     with pytest.raises(QueryError, match=r"no data for table partition; expected .*D0R16.*SMF 70.*RMF"):
         planning.plan(empty, ["weight=3"])
@@ -322,7 +320,7 @@ def test_no_partition_data_names_the_records() -> None:
         planning.plan(unweighted, ["physical_cores=+1"])
 
 
-def test_what_can_be_asked_of_an_input() -> None:
+def test_available_settings_of_input() -> None:
     answer = planning.list_settings(session(TWO))
     rows = by_name(answer.table("whatifs"))
     assert rows["partition.A.weight"]["now"] == "750"
@@ -333,7 +331,7 @@ def test_what_can_be_asked_of_an_input() -> None:
     assert "Partitions: A, B; that of VM1 is A" in answer.notes
 
 
-def test_every_example_of_the_list_is_answered() -> None:
+def test_every_machine_example_has_answer() -> None:
     """Each by itself, of this input."""
     given = session(TWO)
     for row in planning.list_settings(given).table("whatifs").rows:

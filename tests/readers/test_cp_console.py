@@ -44,7 +44,7 @@ def files(folder: Path, *texts: str) -> list[Path]:
     return paths
 
 
-def test_a_response_and_its_change(tmp_path: Path) -> None:
+def test_console_response_and_change(tmp_path: Path) -> None:
     with zlens.open(files(tmp_path, NOMINAL)) as session:
         assert session.sql(ROWS).rows == [
             ("unknown-console0", WHEN, 696.0, 696.0, 696.0, 100, 0, "RUNNING AT NOMINAL CAPACITY")
@@ -53,7 +53,7 @@ def test_a_response_and_its_change(tmp_path: Path) -> None:
         assert session.problems == []
 
 
-def test_a_change_is_an_event_of_the_one_system(tmp_path: Path, demo_folder: Path) -> None:
+def test_change_is_event_of_one_system(tmp_path: Path, demo_folder: Path) -> None:
     from zlens import demo
 
     paths = [*files(tmp_path, NOMINAL, REDUCED, "\n" + REDUCED), demo_folder / demo.MONWRITE_NAME]
@@ -76,12 +76,12 @@ def test_a_change_is_an_event_of_the_one_system(tmp_path: Path, demo_folder: Pat
         assert len(session.sql(ROWS).rows) == 3
 
 
-def test_only_the_first_line_on_a_machine_without_changes(tmp_path: Path) -> None:
+def test_response_without_changes_has_one_line(tmp_path: Path) -> None:
     with zlens.open(files(tmp_path, "12:30:01 CAPABILITY: PRIMARY 696 SECONDARY 696\r\n")) as session:
         assert [row[2:] for row in session.sql(ROWS).rows] == [(696.0, 696.0, None, None, None, None)]
 
 
-def test_other_responses_are_not_guessed(tmp_path: Path) -> None:
+def test_unknown_responses_are_not_interpreted(tmp_path: Path) -> None:
     text = f"q capability\n{NOMINAL}Ready; T=0.01/0.01 10:00:00\nq srm\nSOMETHING : 1\nELSE : 2\nReady;\n"
     with zlens.open(files(tmp_path, text)) as session:
         assert len(session.sql(ROWS).rows) == 1
@@ -95,7 +95,7 @@ def test_other_responses_are_not_guessed(tmp_path: Path) -> None:
     assert "D5R21" in explain("query multithread")
 
 
-def test_a_line_that_is_not_known(tmp_path: Path) -> None:
+def test_unknown_console_line_is_problem(tmp_path: Path) -> None:
     with zlens.open(files(tmp_path, NOMINAL + "RUNNING IN CIRCLES\n")) as session:
         assert len(session.sql(ROWS).rows) == 1
         assert session.sql("SELECT detail FROM problem").rows == [
@@ -103,7 +103,7 @@ def test_a_line_that_is_not_known(tmp_path: Path) -> None:
         ]
 
 
-def test_nothing_of_a_known_form_is_kept_as_text(tmp_path: Path) -> None:
+def test_undocumented_response_is_stored_as_text(tmp_path: Path) -> None:
     with zlens.open(files(tmp_path, "query multithread\nSome answer\n")) as session:
         assert session.sql("SELECT command, name, text FROM cp_response").rows == [
             ("QUERY MULTITHREAD", None, "Some answer")
@@ -134,7 +134,7 @@ USER LINUX01  :  CP   RELATIVE SHARE = 100
 
 
 @pytest.mark.parametrize("form", ["{}", "ind load\n{}Ready; T=0.01/0.01 12:01:02\n", "stamped"])
-def test_the_load_is_read_with_and_without_command_and_stamps(form: str, tmp_path: Path) -> None:
+def test_load_response_with_and_without_command(form: str, tmp_path: Path) -> None:
     """The form of IBM's CP Commands: INDICATE LOAD."""
     if form == "stamped":
         text = "".join(f"12:01:02 {line}".rstrip() + "\n" for line in LOAD.splitlines())
@@ -165,7 +165,7 @@ def test_the_load_is_read_with_and_without_command_and_stamps(form: str, tmp_pat
         assert session.problems == []
 
 
-def test_shares_are_read(tmp_path: Path) -> None:
+def test_share_responses_are_read(tmp_path: Path) -> None:
     with zlens.open(files(tmp_path, SHARE)) as session:
         assert session.sql("SELECT subject, part, name, text FROM cp_response").rows == [
             ("LINUX01", "CP", "relative", "100"),
@@ -176,7 +176,7 @@ def test_shares_are_read(tmp_path: Path) -> None:
         assert session.problems == []
 
 
-def test_what_a_known_response_should_not_have_is_kept_and_told(tmp_path: Path) -> None:
+def test_unexpected_response_line_is_stored_and_reported(tmp_path: Path) -> None:
     with zlens.open(files(tmp_path, LOAD + "SOMETHING-00001\n")) as session:
         assert session.sql("SELECT text FROM cp_response WHERE name IS NULL").rows == [("SOMETHING-00001",)]
         assert [problem.detail for problem in session.problems] == [

@@ -69,7 +69,7 @@ def rows(made: ScrapeSource, table: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_tables_hold_every_sample(tmp_path: Path) -> None:
+def test_dds_tables_have_every_sample(tmp_path: Path) -> None:
     made = source(tmp_path, MADE)
     assert made.problems() == []
     assert len(rows(made, "dds_metric")) == MADE.count("\n") - 2
@@ -96,7 +96,7 @@ def test_tables_hold_every_sample(tmp_path: Path) -> None:
     )
 
 
-def test_an_interval_is_as_long_as_the_server_says(tmp_path: Path) -> None:
+def test_dds_interval_length_is_from_server(tmp_path: Path) -> None:
     made = source(tmp_path, MADE, MADE)
     for info in made.systems:
         assert [(each.end_us, each.seconds) for each in info.intervals] == [
@@ -106,7 +106,7 @@ def test_an_interval_is_as_long_as_the_server_says(tmp_path: Path) -> None:
     assert {row["seconds"] for row in rows(made, "dds_metric")} == {100.0}
 
 
-def test_without_that_metric_a_scrape_is_a_moment(tmp_path: Path) -> None:
+def test_dds_interval_without_length_metric(tmp_path: Path) -> None:
     made = source(tmp_path, 'mvs_cpc_capacity_msu_h{cpc_id="CPC1"} 1000\n')
     assert [(each.end_us, each.seconds) for each in made.systems[0].intervals] == [
         (FIRST_S * 1_000_000, None)
@@ -114,14 +114,14 @@ def test_without_that_metric_a_scrape_is_a_moment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", ["0", "-5", "1e9", "NaN"])
-def test_a_length_that_no_interval_has(tmp_path: Path, length: str) -> None:
+def test_invalid_dds_interval_length(tmp_path: Path, length: str) -> None:
     made = source(tmp_path, MADE.replace("} 100\n", f"}} {length}\n", 1))
     (problem,) = made.problems()
     assert problem.kind == "impossible"
     assert {row["seconds"] for row in rows(made, "dds_metric")} == {None}
 
 
-def test_two_sysplexes_in_one_text_keep_their_lengths(tmp_path: Path) -> None:
+def test_sysplexes_in_one_text_have_own_lengths(tmp_path: Path) -> None:
     other = 'mvs_rmf_m3_mintime{sysplex="PLEX2"} 60\nmvs_cf_request_rate{sysplex="PLEX2",name="CF1"} 3\n'
     made = source(tmp_path, MADE + other)
     assert {row["system"]: row["seconds"] for row in rows(made, "dds_facility")} == {
@@ -130,7 +130,7 @@ def test_two_sysplexes_in_one_text_keep_their_lengths(tmp_path: Path) -> None:
     }
 
 
-def test_time_stamps_in_seconds_and_in_milliseconds(tmp_path: Path) -> None:
+def test_timestamps_in_seconds_and_milliseconds(tmp_path: Path) -> None:
     """OpenMetrics counts in seconds with decimals, the older Prometheus text in milliseconds."""
     made = source(
         tmp_path,
@@ -145,7 +145,7 @@ def test_time_stamps_in_seconds_and_in_milliseconds(tmp_path: Path) -> None:
     ]
 
 
-def test_the_measures(tmp_path: Path) -> None:
+def test_measures_of_dds(tmp_path: Path) -> None:
     made = source(tmp_path, MADE)
     with zlens.open(made.systems[0].files) as session:
         moment = dt.datetime(2023, 11, 14, 22, 13, 20, tzinfo=dt.UTC)
@@ -182,31 +182,31 @@ def test_the_measures(tmp_path: Path) -> None:
         ('mvs_cf_request_rate{sysplex="PLEX1",name="CF2"} 1 99999999999.5', "header"),
     ],
 )
-def test_a_bad_line_is_a_problem_and_the_rest_is_read(tmp_path: Path, line: str, kind: str) -> None:
+def test_dds_reports_invalid_line_and_reads_rest(tmp_path: Path, line: str, kind: str) -> None:
     made = source(tmp_path, MADE + line + '\nmvs_cf_request_rate{sysplex="PLEX1",name="CF9"} 9\n')
     (problem,) = made.problems()
     assert (problem.kind, problem.offset) == (kind, len(MADE))
     assert rows(made, "dds_facility")[-1]["request_rate"] == 9
 
 
-def test_an_address_space_that_is_no_number_is_missing(tmp_path: Path) -> None:
+def test_invalid_asid_is_null(tmp_path: Path) -> None:
     made = source(tmp_path, MADE.replace('asid_dec="81"', 'asid_dec="x"'))
     assert [row["asid"] for row in rows(made, "dds_job")] == [80, None]
 
 
-def test_each_program_knows_its_own_text() -> None:
+def test_exporters_recognize_their_text() -> None:
     assert dds.detect(MADE.encode(), len(MADE))
     assert not hmc.detect(MADE.encode(), len(MADE))
     assert not dds.detect(b'zhmc_cpc_power_watts{cpc="A"} 1\n', 30)
 
 
-def test_a_text_without_a_sample_names_what_is_expected(tmp_path: Path) -> None:
+def test_dds_text_without_samples_names_expected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no sample of a system") as error:
         source(tmp_path, "# HELP mvs_rmf_m3_mintime Length\n")
     assert load_exporter("dds").example in str(error.value)
 
 
-def test_damaged_text_is_read_or_refused(tmp_path: Path) -> None:
+def test_damaged_dds_text_is_read_or_rejected(tmp_path: Path) -> None:
     chance = draws(11)
 
     def damaged() -> bytes:

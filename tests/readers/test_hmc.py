@@ -93,7 +93,7 @@ def test_processors_pools_and_all_metrics(tmp_path: Path) -> None:
     assert {row.name for row in made.inventory()} == metrics.keys()
 
 
-def test_moments_are_stamps_or_dates_of_files(tmp_path: Path) -> None:
+def test_scrape_times_are_timestamps_or_file_dates(tmp_path: Path) -> None:
     made = source(tmp_path, MADE, 'zhmc_cpc_power_watts{cpc="BOX"} 1 1700000000500\n' + MADE)
     (info,) = made.systems
     assert [interval.end_us for interval in info.intervals] == [
@@ -104,7 +104,7 @@ def test_moments_are_stamps_or_dates_of_files(tmp_path: Path) -> None:
     assert len(rows(made, "hmc_pool")) == 2
 
 
-def test_the_measures(tmp_path: Path) -> None:
+def test_measures_of_hmc(tmp_path: Path) -> None:
     made = source(tmp_path, MADE)
     with zlens.open(made.systems[0].files) as session:
         question = (
@@ -136,7 +136,7 @@ STATUS = [
 
 
 @pytest.mark.parametrize(("metric", "number", "text"), STATUS)
-def test_a_status_is_that_of_the_number(tmp_path: Path, metric: str, number: float, text: str | None) -> None:
+def test_status_follows_number(tmp_path: Path, metric: str, number: float, text: str | None) -> None:
     line = f'zhmc_partition_{metric}{{cpc="BOX",partition="TWO",value="x"}} {number}\n'
     made = source(tmp_path, MADE + line)
     with zlens.open(made.systems[0].files) as session:
@@ -165,7 +165,7 @@ def test_current_weights_and_absolute_caps(tmp_path: Path) -> None:
 
 
 @needs(STOPPED)
-def test_stopped_partitions_of_a_z16() -> None:
+def test_stopped_partitions_of_z16() -> None:
     with zlens.open(STOPPED) as session:
         asked = "SELECT partition, status, weight, capped, absolute_cap, any_cap FROM partition ORDER BY 1"
         assert session.sql(asked).rows == [
@@ -175,7 +175,7 @@ def test_stopped_partitions_of_a_z16() -> None:
         assert session.problems == []
 
 
-def test_samples_that_differ_in_another_label_are_not_mixed(tmp_path: Path) -> None:
+def test_samples_with_other_labels_are_separate(tmp_path: Path) -> None:
     """Two exporters of one machine: what the first says is shown, and that the other differs is told."""
     first = 'zhmc_partition_ifl_processor_count{cpc="BOX",pod="A",partition="ONE"} 4.0\n'
     text = first + first.replace('"A"} 4', '"B"} 4').replace('"A"', '"B"')
@@ -207,7 +207,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("line", "kind"), BAD)
-def test_a_bad_line_is_a_problem_and_the_rest_is_read(tmp_path: Path, line: str, kind: str) -> None:
+def test_hmc_reports_invalid_line_and_reads_rest(tmp_path: Path, line: str, kind: str) -> None:
     made = source(tmp_path, MADE + line + '\nzhmc_cpc_humidity_percent{cpc="BOX"} 39\n')
     (problem,) = made.problems()
     assert (problem.kind, problem.offset) == (kind, len(MADE))
@@ -216,7 +216,7 @@ def test_a_bad_line_is_a_problem_and_the_rest_is_read(tmp_path: Path, line: str,
 
 
 @pytest.mark.parametrize("value", ["1e308", "-1e308", "1e400", "+Inf", "9" * 400])
-def test_a_value_that_no_counter_has_is_a_problem_and_null(tmp_path: Path, value: str) -> None:
+def test_impossible_counter_value_is_null(tmp_path: Path, value: str) -> None:
     text = MADE.replace(
         'usage_ratio{cpc="BOX",partition="ONE"} 0.25', f'usage_ratio{{cpc="BOX",partition="ONE"}} {value}'
     )
@@ -248,19 +248,19 @@ def test_problems_are_bounded(tmp_path: Path) -> None:
     assert "400 more" in made.problems()[-1].detail
 
 
-def test_a_file_of_other_things_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hmc_gives_up_foreign_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scrapes, "MAX_STRANGE", 200)
     found = source(tmp_path, MADE + "rubbish\n" * 500 + 'zhmc_cpc_power_watts{cpc="LATE"} 1\n')
     assert [info.system for info in found.systems] == ["BOX"]
     assert any("more than 200 unreadable lines" in p.detail and p.kind == "length" for p in found.problems())
 
 
-def test_a_file_without_a_sample(tmp_path: Path) -> None:
+def test_file_without_sample(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no sample of a machine"):
         source(tmp_path, "# HELP zhmc_cpc_power_watts Power\nzhmc_cpc_power_watts 1\n")
 
 
-def test_detect() -> None:
+def test_hmc_detect() -> None:
     assert hmc.detect(MADE.encode(), len(MADE))
     assert hmc.detect(b'python_info{a="b"} 1\nzhmc_cpc_power_watts{cpc="BOX"} 1', 60)
     assert not hmc.detect(b"the zhmc_cpc_power_watts metric\n", 32)
@@ -268,7 +268,7 @@ def test_detect() -> None:
 
 
 @pytest.mark.parametrize("seed", range(iterations(20, 6)))
-def test_flipped_bytes_never_end_in_a_traceback(tmp_path: Path, seed: int) -> None:
+def test_hmc_survives_flipped_bytes(tmp_path: Path, seed: int) -> None:
     dice = draws(seed)
     data = bytearray(MADE.encode())
     for _ in range(dice.choice([1, 10, 100])):
@@ -283,7 +283,7 @@ def test_flipped_bytes_never_end_in_a_traceback(tmp_path: Path, seed: int) -> No
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z_]\w{0,8}\Z", fullmatch=True), st.text(max_size=20), max_size=5))
-def test_labels_are_read_as_they_were_written(labels: dict[str, str]) -> None:
+def test_labels_are_unescaped(labels: dict[str, str]) -> None:
     def escaped(value: str) -> str:
         return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
@@ -292,7 +292,7 @@ def test_labels_are_read_as_they_were_written(labels: dict[str, str]) -> None:
 
 
 @needs(SAMPLE)
-def test_the_published_scrape_whole() -> None:
+def test_published_scrape_is_read_completely() -> None:
     made = hmc.open_files([str(SAMPLE)], Options())
     assert made.problems() == []
     lines = [line for line in SAMPLE.read_text().splitlines() if not line.startswith("#")]
@@ -309,7 +309,7 @@ def test_the_published_scrape_whole() -> None:
 
 
 @needs(SAMPLE)
-def test_usage_of_a_type_is_the_mean_of_its_processors_cut_to_a_percent() -> None:
+def test_type_usage_is_truncated_mean_of_processors() -> None:
     made = hmc.open_files([str(SAMPLE)], Options())
     usage = [row["usage_pct"] for row in rows(made, "hmc_processor") if row["cpu_type"] == "IFL"]
     mean = sum(usage) / len(usage)
@@ -318,7 +318,7 @@ def test_usage_of_a_type_is_the_mean_of_its_processors_cut_to_a_percent() -> Non
 
 
 @needs(SAMPLE)
-def test_usage_of_a_processor_is_the_mean_of_its_threads() -> None:
+def test_processor_usage_is_mean_of_threads() -> None:
     """Within the rounding of all three to a percent; one that runs one thread has that thread's usage."""
     made = hmc.open_files([str(SAMPLE)], Options())
     cores = [row for row in rows(made, "hmc_processor") if row["thread_0_pct"] is not None]
@@ -332,7 +332,7 @@ def test_usage_of_a_processor_is_the_mean_of_its_threads() -> None:
 
 
 @needs(SAMPLE)
-def test_three_idle_partitions_do_not_explain_the_machine() -> None:
+def test_idle_partitions_do_not_account_for_machine() -> None:
     """The scrape shows what its user may see: so shares of weights are not computed."""
     with zlens.open([str(SAMPLE)]) as session:
         (row,) = session.sql(
@@ -342,7 +342,7 @@ def test_three_idle_partitions_do_not_explain_the_machine() -> None:
         assert session.sql("SELECT physical * phys_total_pct, total_weight FROM cec").rows == [(420.0, None)]
 
 
-def test_a_last_number_that_is_cut_is_a_problem_and_not_read(tmp_path: Path) -> None:
+def test_truncated_last_number_of_scrape_is_problem(tmp_path: Path) -> None:
     """15504 cut to 15 is a number, too."""
     made = source(tmp_path, MADE + 'zhmc_cpc_power_watts{cpc="LATE"} 15')
     (problem,) = made.problems()

@@ -194,7 +194,7 @@ def perf_json() -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_parts_of_a_machine_are_added(tmp_path: Path) -> None:
+def test_parts_of_machine_are_added(tmp_path: Path) -> None:
     text = (
         "S0-D0-C0,2,1000,,cpum_cf/CPU_CYCLES/,10,100.00,,\nS0-D0-C1,2,3000,,cpum_cf/CPU_CYCLES/,10,100.00,,\n"
         "S0-D0-C0,2,500,,INSTRUCTIONS,10,100.00,,\nS0-D0-C1,2,<not counted>,,INSTRUCTIONS,0,100.00,,\n"
@@ -207,7 +207,7 @@ def test_parts_of_a_machine_are_added(tmp_path: Path) -> None:
         assert session.sql("SELECT part FROM linux_counter LIMIT 2").rows == [("S0-D0-C0",), ("S0-D0-C1",)]
 
 
-def test_runs_behind_each_other(tmp_path: Path) -> None:
+def test_consecutive_perf_runs(tmp_path: Path) -> None:
     run = "1000,,cycles,1,100.00,,\n500,,instructions,1,100.00,,\n"
     with opened(tmp_path, {"runs.csv": run * 3}) as session:
         assert [row[0] for row in metrics(session, "cpi")] == [2.0] * 3
@@ -217,7 +217,7 @@ def test_runs_behind_each_other(tmp_path: Path) -> None:
 # lshwc
 
 
-def test_a_summary_of_intervals_is_read_once(tmp_path: Path) -> None:
+def test_summary_of_intervals_is_read_once(tmp_path: Path) -> None:
     """perf stat -I --summary: all intervals once more, which another run behind them is not."""
     end = """
  Performance counter stats for 'system wide':
@@ -235,7 +235,7 @@ def test_a_summary_of_intervals_is_read_once(tmp_path: Path) -> None:
         assert len(counted(session)) == 9
 
 
-def test_counters_since_the_run_began(tmp_path: Path) -> None:
+def test_counters_since_run_start(tmp_path: Path) -> None:
     with opened(tmp_path, {"hw.csv": LSHWC}, Options(tz=parse_zone("UTC"))) as session:
         rows = session.sql(
             "SELECT cpu, value, total, seconds FROM linux_counter WHERE number = 33 ORDER BY tod, cpu"
@@ -250,7 +250,7 @@ def test_counters_since_the_run_began(tmp_path: Path) -> None:
         assert [p.kind for p in session.problems] == []
 
 
-def test_a_run_that_was_started_again(tmp_path: Path) -> None:
+def test_restarted_perf_run(tmp_path: Path) -> None:
     lines = LSHWC.splitlines(keepends=True)
     later = "".join(lines[:4]).replace("11:54", "12:54") + "".join(lines[4:7]).replace("11:55", "12:55")
     with opened(tmp_path, {"hw.csv": LSHWC + later}) as session:
@@ -294,7 +294,7 @@ def test_lshwc_in_json(tmp_path: Path) -> None:
 # Machines
 
 
-def test_versions_and_speed_from_beside(tmp_path: Path) -> None:
+def test_versions_and_speed_from_neighboring_files(tmp_path: Path) -> None:
     files = {"run/hw.csv": LSHWC.replace("(32)", "(0)").replace("(33)", "(1)"), "run/service_levels": SERVICE}
     files["run/hw.csv"] = (
         files["run/hw.csv"].replace("PROBLEM_STATE_CPU", "CPU").replace("PROBLEM_STATE_", "")
@@ -309,7 +309,7 @@ def test_versions_and_speed_from_beside(tmp_path: Path) -> None:
         assert metrics(session, "generation, ghz")[0] == ("z16", None)
 
 
-def test_the_list_of_counters_tells_the_machine(tmp_path: Path) -> None:
+def test_counter_list_determines_machine(tmp_path: Path) -> None:
     """lscpumf -c, with the type number of the PMU or with r before the numbers."""
     for prefix in ("10:", "r"):
         entries = [
@@ -325,7 +325,7 @@ def test_the_list_of_counters_tells_the_machine(tmp_path: Path) -> None:
             assert session.sources[0].info()[0]["counters"] == len(entries)
 
 
-def test_machine_type_from_the_system_beside(tmp_path: Path) -> None:
+def test_machine_type_from_neighboring_sysinfo(tmp_path: Path) -> None:
     facts = {
         "Manufacturer": "IBM", "Type": "3906", "Sequence Code": "00000000000AB1C8", "CPUs Total": "10",
         "CPUs Configured": "10", "CPUs Standby": "0", "LPAR Number": "7", "LPAR Name": "LNXPROD",
@@ -344,7 +344,7 @@ def test_machine_type_from_the_system_beside(tmp_path: Path) -> None:
         assert "TX_NC_TABORT" in next(p.detail for p in session.problems if p.kind == "no_layout")
 
 
-def test_names_of_no_one_machine(tmp_path: Path) -> None:
+def test_counter_names_of_several_machines(tmp_path: Path) -> None:
     text = "1000,,cycles,1,100.00,,\n500,,instructions,1,100.00,,\n"
     text += "5,,L1D_ONDRAWER_L4_SOURCED_WRITES_X,1,100.00,,\n"
     text += "5,,L1D_OFFDRAWER_SCOL_L4_SOURCED_WRITES,1,100.00,,\n5,,IDCW_OFF_DRAWER_IV,1,100.00,,\n"
@@ -357,13 +357,13 @@ def named(generation: str) -> list[str]:
     return [counter.name for counter in cpumf.generation(generation).counters.values()]
 
 
-def test_names_of_the_z14_are_those_of_the_z15() -> None:
+def test_z14_and_z15_have_same_counter_names() -> None:
     events = map(linux_events.parse_perf_event, named("z14"))
     assert linux_events.possible_generations(events).generation_names == "z14 or z15"
 
 
 @pytest.mark.parametrize("name", generations.names())
-def test_all_names_tell_their_machine(name: str) -> None:
+def test_counter_names_determine_machine(name: str) -> None:
     events = [linux_events.parse_perf_event(each.name) for each in cpumf.generation(name).counters.values()]
     machine = linux_events.possible_generations(events)
     alike = [other for other in generations.names() if set(named(name)) <= set(named(other))]
@@ -372,7 +372,7 @@ def test_all_names_tell_their_machine(name: str) -> None:
     assert numbers == list(cpumf.generation(name).counters)
 
 
-def test_forms_are_told_apart() -> None:
+def test_linux_formats_are_distinguished() -> None:
     forms = {
         PERF_TEXT: "perf-text", PERF_EACH: "perf-text", PERF_CSV: "perf-csv", perf_json(): "perf-json",
         LSHWC: "lshwc-csv", json.dumps(lshwc_json()): "lshwc-json", LSCPUMF: "facility", SERVICE: "facility",
@@ -389,7 +389,7 @@ def test_forms_are_told_apart() -> None:
     assert [form_of(text.encode()) for text in others] == [None] * len(others)
 
 
-def test_intervals_put_together_and_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_linux_intervals_are_combined_and_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [
         f"{second}.000000000,CPU{cpu},{1000 * second},,cycles,1,100.00,,\n"
         f"{second}.000000000,CPU{cpu},500,,instructions,1,100.00,,\n"

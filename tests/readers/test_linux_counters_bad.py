@@ -42,7 +42,7 @@ def kinds(session: zlens.Session) -> dict[str, str]:
     return {problem.kind: problem.detail for problem in session.problems}
 
 
-def test_counters_absent_inside_a_guest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counters_absent_inside_guest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     absent = PERF_TEXT.replace("57,431,083", "<not supported>").replace("131,817,067", "<not supported>")
     for number in ("2,000,000,000", "1.000.000.000", "252"):
         absent = absent.replace(f" {number} ", " <not supported> ")
@@ -62,7 +62,7 @@ def test_counters_absent_inside_a_guest(tmp_path: Path, capsys: pytest.CaptureFi
         assert [info.system for info in session.systems] == ["unknown-guest"]
 
 
-def test_lines_between_and_values_beyond(tmp_path: Path) -> None:
+def test_foreign_lines_and_out_of_range_values(tmp_path: Path) -> None:
     text = PERF_CSV + "what is this\n2.000100000,CPU2,99999999999999999999,,cpum_cf/CPU_CYCLES/,1,100.00,,\n"
     with opened(tmp_path, {"counts.csv": text}) as session:
         assert counted(session)[-1][:3] == (1, 1, 100)
@@ -71,7 +71,7 @@ def test_lines_between_and_values_beyond(tmp_path: Path) -> None:
         assert "exceeds the range of a counter" in found["length"]
 
 
-def test_lshwc_cut_off(tmp_path: Path) -> None:
+def test_truncated_lshwc_output(tmp_path: Path) -> None:
     with opened(tmp_path, {"hw.csv": LSHWC[: LSHWC.rindex("CPU1") + 12]}) as session:
         assert session.sql("SELECT count(*) FROM linux_cpumf").rows == [(2,)]
         assert "ends before the line of all CPUs" in kinds(session)["truncated"]
@@ -85,7 +85,7 @@ def test_lshwc_cut_off(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*) FROM linux_counter").rows == [(9,)]
 
 
-def test_runs_of_lshwc_behind_each_other(tmp_path: Path) -> None:
+def test_consecutive_lshwc_json_runs(tmp_path: Path) -> None:
     later = json.dumps(lshwc_json()).replace("174298165", "174298265").replace("174298166", "174298266")
     text = json.dumps(lshwc_json()) + "\n" + later + "\nwhat is this\n"
     with opened(tmp_path, {"hw.json": text}) as session:
@@ -98,7 +98,7 @@ def test_runs_of_lshwc_behind_each_other(tmp_path: Path) -> None:
         assert "the last reading ends before the values of all CPUs" in kinds(session)["truncated"]
 
 
-def test_zeros_at_the_end_of_what_was_being_written(tmp_path: Path) -> None:
+def test_trailing_zeros_of_counter_file(tmp_path: Path) -> None:
     for name, text in FORMS.items():
         path = tmp_path / name
         path.write_bytes(text.encode() + bytes(3000))
@@ -107,7 +107,7 @@ def test_zeros_at_the_end_of_what_was_being_written(tmp_path: Path) -> None:
         assert form_of(bytes(10) + text.encode()) is None
 
 
-def test_a_file_of_other_things_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counters_give_up_foreign_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linux_counters, "MAX_STRANGE", 20)
     monkeypatch.setattr(linux_counters, "MAX_FACILITY", len(SERVICE) + 50)
     with opened(tmp_path, {"counts.csv": PERF_CSV + "nothing\n" * 100 + PERF_CSV}) as session:
@@ -133,7 +133,7 @@ def test_lshwc_of_other_shape(tmp_path: Path) -> None:
         assert len([row for row in counted(session) if row[2] is not None]) == 11
 
 
-def test_the_same_twice_and_a_host_twice(tmp_path: Path) -> None:
+def test_repeated_counters_and_repeated_host(tmp_path: Path) -> None:
     first = json.dumps(lshwc_json())
     with opened(tmp_path, {"a.json": first, "b.json": first + "\n"}) as session:
         assert session.sql("SELECT system, cpu_id FROM cpumf").rows == [("lnx1", 0)]
@@ -147,7 +147,7 @@ def test_the_same_twice_and_a_host_twice(tmp_path: Path) -> None:
         assert [info.system for info in session.systems] == ["unknown-perf", "unknown-y-perf"]
 
 
-def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_linux_counters_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linux_counters, "MAX_VALUES", 5)
     monkeypatch.setattr(linux_counters, "MAX_LINE", 200)
     with opened(tmp_path, {"counts.csv": PERF_CSV + "x" * 1000 + "\n"}) as session:
@@ -164,7 +164,7 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     "unit", ["1,", "a", "-", "{", "[", "(", " ", '{"date_time":', "CPU1", "1.5 ", "9", "/,"]
 )
 @pytest.mark.parametrize("form", FORMS)
-def test_long_lines_of_anything(tmp_path: Path, form: str, unit: str) -> None:
+def test_long_counter_lines(tmp_path: Path, form: str, unit: str) -> None:
     """Neither recognizing nor reading takes longer than the length of the line asks for."""
     path = tmp_path / "long"
     long = unit * (300_000 // len(unit))
@@ -175,7 +175,7 @@ def test_long_lines_of_anything(tmp_path: Path, form: str, unit: str) -> None:
     form_of(long.encode())
 
 
-def test_files_that_change(tmp_path: Path) -> None:
+def test_changing_counter_files(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     path.write_text(PERF_CSV)
     path.write_text("nothing\n")
@@ -186,7 +186,7 @@ def test_files_that_change(tmp_path: Path) -> None:
         open_files([str(path)], Options())
 
 
-def test_odd_bytes(tmp_path: Path) -> None:
+def test_counter_files_of_unusual_bytes(tmp_path: Path) -> None:
     for name, data in {
         "bom.csv": b"\xef\xbb\xbf" + PERF_CSV.encode(),
         "crlf.csv": PERF_CSV.replace("\n", "\r\n").encode(),
@@ -201,7 +201,7 @@ def test_odd_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str) -> None:
+def test_damaged_counters_give_rows_and_problems(tmp_path: Path, form: str) -> None:
     chance = draws(f"counters of {form}")
     whole = FORMS[form].encode()
     pieces = (b"9" * 30, b",,,", b"{", b"[[[[", b"\n", b"1e999", b"-1", b"/")
@@ -212,7 +212,7 @@ def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str) -> None
     survives(lambda path: open_files([path], Options()), tmp_path, damaged, iterations(40, 12))
 
 
-def test_a_last_number_that_is_cut_is_a_problem_and_not_read(tmp_path: Path) -> None:
+def test_truncated_last_counter_is_problem(tmp_path: Path) -> None:
     whole = LSHWC if LSHWC.endswith("\n") else LSHWC + "\n"
     with opened(tmp_path / "whole", {"hw.csv": whole}) as session:
         rows = len(counted(session))

@@ -57,7 +57,7 @@ def objects(counters: dict[str, int]) -> str:
 
 @pytest.mark.parametrize("form", [text, values, objects])
 @pytest.mark.parametrize("machine", ["z13", "z16"])
-def test_what_perf_printed(tmp_path: Path, form: Any, machine: str) -> None:
+def test_published_perf_output(tmp_path: Path, form: Any, machine: str) -> None:
     """Linux kernel mailing list, 13 March 2023: metrics for s390."""
     one = measured(machine)
     path = tmp_path / "counts"
@@ -74,7 +74,7 @@ def test_what_perf_printed(tmp_path: Path, form: Any, machine: str) -> None:
         assert session.sql(f"SELECT {column} FROM cpumf_type").rows == [(value,)]
 
 
-def test_what_lshwc_printed(tmp_path: Path) -> None:
+def test_published_lshwc_output(tmp_path: Path) -> None:
     """s390-tools, lshwc(8): the basic counter set in deltas of five seconds."""
     one = next(each for each in published() if "rows" in each)
     lines = [f"2025-03-26,10:34:{19 + 5 * n},{','.join(row)}\n" for n, row in enumerate(one["rows"])]

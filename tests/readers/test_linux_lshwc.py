@@ -14,7 +14,7 @@ import pytest
 
 import zlens
 from readers.test_linux_counters import metrics, opened
-from readers.test_linux_forms import NAMES, Counts, lshwc_json, lshwc_pairs
+from readers.test_linux_formats import NAMES, Counts, lshwc_json, lshwc_pairs
 from samples import needs, sample
 from zlens.readers.linux.counters import form_of
 
@@ -94,7 +94,7 @@ def kinds(session: zlens.Session) -> set[str]:
 
 
 @needs(SEQUENCE)
-def test_the_sample() -> None:
+def test_lshwc_sample() -> None:
     with zlens.open(SEQUENCE) as session:
         columns = "system, cpu_id, seconds, generation, counter_first, counter_second, cpi, cycles"
         assert metrics(session, columns) == [
@@ -105,7 +105,7 @@ def test_the_sample() -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_tells_the_same(tmp_path: Path, name: str) -> None:
+def test_lshwc_formats_give_same_counters(tmp_path: Path, name: str) -> None:
     with opened(tmp_path, {"hw": FORMATS[name]}) as session:
         assert counted(session) == [
             (3, CYCLES, None, 250, None), (3, OTHER, None, 85, None),
@@ -122,7 +122,7 @@ def test_every_format_tells_the_same(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_runs_behind_each_other(tmp_path: Path, name: str) -> None:
+def test_consecutive_lshwc_runs(tmp_path: Path, name: str) -> None:
     later = FORMATS[name].replace("17500946", "17500956").replace("17500947", "17500957")
     with opened(tmp_path, {"hw": FORMATS[name] + later}) as session:
         assert [row[2] for row in counted(session) if row[:2] == (3, CYCLES)] == [None, 250, None, 250]
@@ -142,7 +142,7 @@ def test_pairs_quoted_and_in_hexadecimal(tmp_path: Path) -> None:
             assert [row[:3] for row in counted(session)][4:6] == [(3, CYCLES, 250), (3, OTHER, 83)]
 
 
-def test_pairs_cut_and_damaged(tmp_path: Path) -> None:
+def test_truncated_and_damaged_lshwc_pairs(tmp_path: Path) -> None:
     with opened(tmp_path / "cut", {"hw": PAIRS[:-2]}) as session:
         # 168 cut to 16 is a number, too; without its line the last reading lacks a counter for all CPUs.
         assert [row[2] for row in counted(session) if row[0] == 3] == [None, None, 250, 83]
@@ -169,7 +169,7 @@ def test_other_tools_of_s390_tools_are_not_lshwc() -> None:
     assert [form_of(text.encode()) for text in others] == [None] * len(others)
 
 
-def test_the_made_forms_are_those_of_the_formatter() -> None:
+def test_generated_lshwc_formats_match_formatter() -> None:
     """What the property of all forms reads is printed as here, up to the version and the counters."""
     counts: Counts = [{0: dict.fromkeys(NAMES, 1)}]
 

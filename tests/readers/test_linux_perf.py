@@ -70,7 +70,7 @@ def cycles(session: zlens.Session) -> int:
 
 
 @needs(SUMMARY)
-def test_the_summary_of_the_sample_is_not_added() -> None:
+def test_summary_of_sample_is_not_added() -> None:
     with zlens.open(SUMMARY) as session:
         assert cycles(session) == 4000
         assert metrics(session, "round(seconds, 4), cpi") == [(1.0001, 2.0), (1.0001, 5.0)]
@@ -80,7 +80,7 @@ def test_the_summary_of_the_sample_is_not_added() -> None:
 @pytest.mark.parametrize(
     ("form", "mark"), [("text", ""), ("csv", ""), ("csv", "summary,"), ("csv", "  summary,"), ("json", "")]
 )
-def test_a_summary_is_not_added(tmp_path: Path, form: str, mark: str) -> None:
+def test_summary_is_not_added(tmp_path: Path, form: str, mark: str) -> None:
     summary = [mark + line(form, None, event, n) for event, n in (("cycles", 4000), ("instructions", 1100))]
     text = intervals(form) + "".join(summary)
     with opened(tmp_path, {"counts": text}) as session:
@@ -93,7 +93,7 @@ def test_a_summary_is_not_added(tmp_path: Path, form: str, mark: str) -> None:
         assert [kind for kind, _ in problems(session)] == ["duplicate"] * 2
 
 
-def test_a_summary_for_people_that_is_cut_is_not_added(tmp_path: Path) -> None:
+def test_truncated_text_summary_is_not_added(tmp_path: Path) -> None:
     head = "\n Performance counter stats for 'system wide':\n\n"
     text = intervals("text") + head + line("text", None, "cycles", 4000)
     with opened(tmp_path, {"counts": text}) as session:
@@ -102,7 +102,7 @@ def test_a_summary_for_people_that_is_cut_is_not_added(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
-def test_only_untimed_lines_are_a_run(tmp_path: Path, form: str) -> None:
+def test_untimed_perf_lines_are_one_run(tmp_path: Path, form: str) -> None:
     text = line(form, None, "cycles", 4000) + line(form, None, "instructions", 2000)
     with opened(tmp_path, {"counts": text * 2}) as session:
         assert metrics(session, "cpi") == [(2.0,), (2.0,)]
@@ -113,7 +113,7 @@ def test_only_untimed_lines_are_a_run(tmp_path: Path, form: str) -> None:
         assert len(session.sql("SELECT DISTINCT tod FROM linux_counter").rows) == 3
 
 
-def test_a_summary_behind_a_cut_of_a_stream_is_not_added(tmp_path: Path) -> None:
+def test_summary_after_cut_point_is_not_added(tmp_path: Path) -> None:
     """A comment of zlens says that intervals came before the cut."""
     text = "# started on Wed Mar 26 10:34:19 2025\n# after 2.000200000\n" + line("csv", None, "cycles", 4000)
     text += line("csv", 3.0002, "cycles", 500)
@@ -127,7 +127,7 @@ def test_a_summary_behind_a_cut_of_a_stream_is_not_added(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_control_group_is_a_system_of_its_own(tmp_path: Path, form: str) -> None:
+def test_control_group_is_separate_system(tmp_path: Path, form: str) -> None:
     rows = [("cycles", 9000, ""), ("instructions", 3000, "")]
     rows += [("cycles", 1000, "web.slice"), ("instructions", 500, "web.slice")]
     rows += [("cycles", 4000, "/db"), ("instructions", 1000, "/db")]
@@ -148,7 +148,7 @@ def test_a_control_group_is_a_system_of_its_own(tmp_path: Path, form: str) -> No
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_counts_of_one_control_group_are_not_of_all_tasks(tmp_path: Path, form: str) -> None:
+def test_control_group_counts_are_not_system_counts(tmp_path: Path, form: str) -> None:
     text = intervals(form, cgroup="web.slice")
     with opened(tmp_path, {"counts": text}) as session:
         assert [info.system for info in session.systems] == ["unknown-counts-web.slice"]
@@ -159,7 +159,7 @@ def test_counts_of_one_control_group_are_not_of_all_tasks(tmp_path: Path, form: 
         assert [info.nominal_s for info in session.systems] == [None]
 
 
-def test_control_groups_take_the_name_and_machine_of_their_host(tmp_path: Path) -> None:
+def test_control_groups_inherit_host_and_machine(tmp_path: Path) -> None:
     facts = {"Manufacturer": "IBM", "Type": "3906", "Sequence Code": "00000000000AB1C8", "CPUs Total": "10",
         "CPUs Configured": "10", "CPUs Standby": "0", "LPAR Number": "7", "LPAR Name": "LNXPROD"}  # fmt: skip
     sysinfo = "".join(f"{name + ':':<22}{value}\n" for name, value in facts.items())
@@ -172,7 +172,7 @@ def test_control_groups_take_the_name_and_machine_of_their_host(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_event_that_comes_twice_counts_once(tmp_path: Path, form: str) -> None:
+def test_repeated_perf_event_counts_once(tmp_path: Path, form: str) -> None:
     same = line(form, 1.0, "cycles", 1000) * 2 + line(form, 1.0, "instructions", 500)
     with opened(tmp_path, {"counts": whole(form, same)}) as session:
         assert counts(session) == [
@@ -188,7 +188,7 @@ def test_an_event_that_comes_twice_counts_once(tmp_path: Path, form: str) -> Non
         )
 
 
-def test_an_event_that_comes_twice_in_a_marked_run_is_no_other_run(tmp_path: Path) -> None:
+def test_repeated_event_in_marked_run_is_same_run(tmp_path: Path) -> None:
     """A run that begins with its start time has one sample."""
     start = "# started on Wed Mar 26 10:34:19 2025\n\n"
     run = line("csv", None, "cycles", 1000) + line("csv", None, "instructions", 500)
@@ -198,7 +198,7 @@ def test_an_event_that_comes_twice_in_a_marked_run_is_no_other_run(tmp_path: Pat
         assert [kind for kind, _ in problems(session)] == ["conflict"]
 
 
-def test_units_keep_events_apart(tmp_path: Path) -> None:
+def test_events_with_different_units_are_separate(tmp_path: Path) -> None:
     text = intervals("csv") + "2.000200000,5,msec,task,1000,100.00,,\n2.000200000,5,ns,task,1000,100.00,,\n"
     with opened(tmp_path, {"counts.csv": text}) as session:
         rows = session.sql("SELECT amount, unit FROM linux_counter WHERE counter = 'task' ORDER BY unit").rows
@@ -226,7 +226,7 @@ def test_parts_of_two_kinds_are_not_added(tmp_path: Path, form: str) -> None:
         assert "counts of several kinds of parts" in detail
 
 
-def test_a_sum_over_parts_needs_all_of_them(tmp_path: Path) -> None:
+def test_sum_over_parts_needs_all_parts(tmp_path: Path) -> None:
     """Cycles of two cores and instructions of one make no CPI; a counter under two names counts once."""
     text = (
         line("csv", 1.0, "cycles", 1000, where="S0-D0-C0")
@@ -255,7 +255,7 @@ def test_threads_are_not_added(tmp_path: Path, form: str) -> None:
         assert "counts of threads" in detail
 
 
-def test_a_cpu_and_a_part_in_one_object_are_both_kept(tmp_path: Path) -> None:
+def test_perf_json_with_cpu_and_part(tmp_path: Path) -> None:
     """JSON names whatever a count is of; a thread on a CPU is not the CPU."""
     facts = {"interval": 1.0, "cpu": "3", "thread": "java-4711", "counter-value": "1000.000000"}
     text = json.dumps({**facts, "unit": "", "event": "cycles"}) + "\n"
@@ -264,7 +264,7 @@ def test_a_cpu_and_a_part_in_one_object_are_both_kept(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*) FROM linux_cpumf").rows == [(0,)]
 
 
-def test_columns_of_metrics_are_no_control_group(tmp_path: Path) -> None:
+def test_metric_columns_are_not_control_groups(tmp_path: Path) -> None:
     variance = PERF_CSV.replace(",1000123,", ",1.25%,1000123,")
     with opened(tmp_path, {"counts.csv": variance}) as session:
         assert [info.system for info in session.systems] == ["unknown-counts"]

@@ -37,7 +37,7 @@ def listed(sim_session: Session, tmp_path_factory: pytest.TempPathFactory) -> It
         yield session
 
 
-def test_guests_of_a_listing_are_those_of_the_monitor(listed: Session, sim_session: Session) -> None:
+def test_listed_guests_equal_monitor(listed: Session, sim_session: Session) -> None:
     whole = dict(
         sim_session.sql("SELECT userid, sum(cpu_s) FROM guest WHERE cpu_s IS NOT NULL GROUP BY userid").rows
     )
@@ -53,7 +53,7 @@ def test_guests_of_a_listing_are_those_of_the_monitor(listed: Session, sim_sessi
     assert not [problem.detail for problem in listed.problems if problem.kind == "impossible"]
 
 
-def test_a_guest_of_a_listing_was_there_while_it_was_logged_on(listed: Session, sim_session: Session) -> None:
+def test_listed_guest_exists_while_logged_on(listed: Session, sim_session: Session) -> None:
     """What is printed are rates over that time: percent, and I/O."""
     query = (
         "SELECT sum(seconds), 100 * sum(cpu_s) / sum(seconds), "
@@ -67,7 +67,7 @@ def test_a_guest_of_a_listing_was_there_while_it_was_logged_on(listed: Session, 
     assert always[0] == 3600
 
 
-def test_processors_of_a_listing_are_those_of_the_monitor(listed: Session, sim_session: Session) -> None:
+def test_listed_processors_equal_monitor(listed: Session, sim_session: Session) -> None:
     query = (
         "SELECT interval_end, cpu_id, busy_pct, diag_rate, ssch_rate, sigp_rate, page_read_rate FROM cpu "
         "WHERE flag IS NULL ORDER BY ALL"
@@ -82,7 +82,7 @@ def test_processors_of_a_listing_are_those_of_the_monitor(listed: Session, sim_s
             assert rate is None or rate == pytest.approx(other, rel=6e-3, abs=0.06)
 
 
-def test_the_machine_of_a_listing_is_that_of_the_monitor(listed: Session, sim_session: Session) -> None:
+def test_listed_machine_equals_monitor(listed: Session, sim_session: Session) -> None:
     query = (
         "SELECT interval_end, cpu_type, physical, logical_cpus, lgclc_pct, total_pct FROM cec "
         "WHERE flag IS NULL ORDER BY interval_end, cpu_type"
@@ -119,7 +119,7 @@ def test_other_reports_feed_their_measures(
             assert value == (pytest.approx(wanted, abs=0.5001) if isinstance(wanted, float) else wanted)
 
 
-def test_channels_of_a_listing_are_those_of_the_monitor(listed: Session, sim_session: Session) -> None:
+def test_listed_channels_equal_monitor(listed: Session, sim_session: Session) -> None:
     """FCX215 has percentages of what a channel path can do, and MiB: the measures have them as ratios."""
     query = (
         "SELECT interval_end, chpid, measurement_group, util_pct, partition_util_pct, bus_util_pct, "
@@ -135,7 +135,7 @@ def test_channels_of_a_listing_are_those_of_the_monitor(listed: Session, sim_ses
 
 
 @pytest.mark.parametrize("reports_of_it", [("user", "upage", "uconf"), ("upage",)])
-def test_pages_of_guests_of_a_listing_are_those_of_the_monitor(
+def test_listed_guest_pages_equal_monitor(
     reports_of_it: tuple[str, ...], sim_session: Session, tmp_path: Path
 ) -> None:
     """FCX113, beside FCX112 and without it: one row for each guest, whose rates are over its own time."""
@@ -155,7 +155,7 @@ def test_pages_of_guests_of_a_listing_are_those_of_the_monitor(
     assert (batch[0] < 1800, batch[1]) == ((True, 2) if "user" in reports_of_it else (False, None))
 
 
-def test_what_a_listing_has_only_in_a_sum_is_unknown(listed: Session) -> None:
+def test_parts_of_printed_sums_are_null(listed: Session) -> None:
     """FCX112 prints DASD, unit record and all virtual I/O, but not how much of the rest is of a console."""
     kinds = "count(console_io_rate), count(ctca_io_rate), count(other_io_rate)"
     ((*others, known),) = listed.sql(f"SELECT {kinds}, count(virtual_io_rate) FROM guest").rows
@@ -163,9 +163,7 @@ def test_what_a_listing_has_only_in_a_sum_is_unknown(listed: Session) -> None:
     assert known > 0
 
 
-def test_definitions_of_guests_in_a_listing_are_those_of_the_monitor(
-    listed: Session, sim_session: Session
-) -> None:
+def test_listed_guest_definitions_equal_monitor(listed: Session, sim_session: Session) -> None:
     query = (
         "SELECT userid, max(storage_bytes), max(share_kind), max(share), max(reserved_pages), max(account), "
         "max(nullif(cpu_pool, '')), max(logon) FROM guest GROUP BY userid ORDER BY userid"
@@ -184,7 +182,7 @@ def test_definitions_of_guests_in_a_listing_are_those_of_the_monitor(
         assert other[1] in (row[1], None)
 
 
-def test_processors_of_sysconf_are_those_of_the_monitor(listed: Session, sim_session: Session) -> None:
+def test_sysconf_processors_equal_monitor(listed: Session, sim_session: Session) -> None:
     query = (
         "SELECT DISTINCT cpu_id, upper(serial), cpu_type, status, core_id, thread_id "
         "FROM role.processor_configuration ORDER BY cpu_id"
@@ -194,9 +192,7 @@ def test_processors_of_sysconf_are_those_of_the_monitor(listed: Session, sim_ses
     assert len(printed) > 5
 
 
-def test_states_of_guests_of_a_listing_are_those_of_the_monitor(
-    listed: Session, sim_session: Session
-) -> None:
+def test_listed_guest_states_equal_monitor(listed: Session, sim_session: Session) -> None:
     """FCX114: percentages of the samples of all virtual processors, and how many samples there were."""
     states = (
         "running", "cpu_wait", "loading", "page_wait", "io_wait", "simulation_wait", "console_wait",
@@ -222,7 +218,7 @@ def test_states_of_guests_of_a_listing_are_those_of_the_monitor(
         assert row[2] == pytest.approx(other[2], abs=0.6)
 
 
-def test_paging_volumes_of_a_listing_are_those_of_the_monitor(listed: Session, sim_session: Session) -> None:
+def test_listed_paging_volumes_equal_monitor(listed: Session, sim_session: Session) -> None:
     query = (
         "SELECT volume, area, any_value(device), max(slots), arg_max(slots_used_pct, interval_end), "
         "avg(read_rate), avg(write_rate), avg(io_rate), avg(queue), 1000 * avg(mload_s) FROM paging "
@@ -238,7 +234,7 @@ def test_paging_volumes_of_a_listing_are_those_of_the_monitor(listed: Session, s
         assert row[8:] == pytest.approx(other[8:], abs=0.006)
 
 
-def test_a_volume_with_areas_of_both_kinds_has_a_row_for_each(sim_session: Session, tmp_path: Path) -> None:
+def test_volume_with_two_areas_has_two_rows(sim_session: Session, tmp_path: Path) -> None:
     """The report does not say where an area starts; its kind tells it from the other one."""
     text = reports.render("cpowned", sim_session)
     [spool] = [line for line in text.splitlines() if line.startswith("D100 VMRES1 SPOOL")]

@@ -73,7 +73,7 @@ def same(word: str, value: str) -> bool:
         return False
 
 
-def test_every_word_of_every_row_is_a_value(listing: tuple[Path, Session]) -> None:
+def test_every_word_of_every_row_is_value(listing: tuple[Path, Session]) -> None:
     path, session = listing
     lines = path.read_text().splitlines()
     found = rows(session)
@@ -86,7 +86,7 @@ def test_every_word_of_every_row_is_a_value(listing: tuple[Path, Session]) -> No
         assert not wrong, f"line {row['line_number']}"
 
 
-def test_every_line_is_read(listing: tuple[Path, Session]) -> None:
+def test_every_published_line_is_read(listing: tuple[Path, Session]) -> None:
     """No line with a number of it is left out, but those of heads, titles and headers."""
     path, session = listing
     read = {row["line_number"] for _, row in rows(session)}
@@ -210,7 +210,7 @@ SAME = [
 
 
 @pytest.mark.parametrize(("file", "report", "begin"), SAME, ids=[case[0] for case in SAME])
-def test_a_report_of_a_listing_is_the_listing(file: str, report: str, begin: str) -> None:
+def test_report_of_listing_equals_listing(file: str, report: str, begin: str) -> None:
     """From the printed numbers to measures, and from those to the same printed numbers."""
     path = FOLDER / f"{file}.txt"
     # A processor's core is text in the listing, from which no number is taken.
@@ -225,7 +225,7 @@ def test_a_report_of_a_listing_is_the_listing(file: str, report: str, begin: str
     assert found == expected
 
 
-def test_a_model_is_solved_from_a_listing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_model_is_solved_from_listing(capsys: pytest.CaptureFixture[str]) -> None:
     """IBM, z/VM 6.4 Performance: two of 16 aliases for minidisks, 14 for paging."""
     assert main(["solve", "aliases", "--from", str(FOLDER / "hpalias.txt"), "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["tables"]["uses"]["rows"]

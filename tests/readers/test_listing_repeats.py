@@ -45,7 +45,7 @@ def cpu(session: Session) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_report_that_comes_again_counts_once(user: str, place: str, tmp_path: Path) -> None:
+def test_repeated_report_counts_once(user: str, place: str, tmp_path: Path) -> None:
     (tmp_path / "once").mkdir()
     with zlens.open(placed([user], "one file", tmp_path / "once")) as session:
         once = cpu(session)
@@ -55,7 +55,7 @@ def test_a_report_that_comes_again_counts_once(user: str, place: str, tmp_path: 
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_another_value_of_a_subject_is_a_conflict(user: str, place: str, tmp_path: Path) -> None:
+def test_another_value_of_subject_is_conflict(user: str, place: str, tmp_path: Path) -> None:
     row = next(line for line in user.splitlines() if line.startswith("LINUX01 "))
     value = row.split()[1]
     line = row.replace(value, value[:-1] + str((int(value[-1]) + 1) % 10), 1)
@@ -74,9 +74,7 @@ def test_another_value_of_a_subject_is_a_conflict(user: str, place: str, tmp_pat
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_report_that_goes_on_behind_another_header_is_no_repetition(
-    user: str, place: str, tmp_path: Path
-) -> None:
+def test_report_continued_after_header_is_not_duplicate(user: str, place: str, tmp_path: Path) -> None:
     lines = user.splitlines(keepends=True)
     heads = next(number for number, line in enumerate(lines) if line.startswith("Userid")) + 1
     rows = [number for number in range(heads, len(lines)) if lines[number].strip()]
@@ -93,7 +91,7 @@ def test_a_report_that_goes_on_behind_another_header_is_no_repetition(
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", RMF)
-def test_a_page_of_rmf_that_comes_again_counts_once(name: str, place: str, tmp_path: Path) -> None:
+def test_repeated_rmf_page_counts_once(name: str, place: str, tmp_path: Path) -> None:
     text = (FOLDER / name).read_text()
     tables = ("rmf_cpu", "rmf_multithreading", "rmf_workload", "rmf_paging")
 
@@ -109,7 +107,7 @@ def test_a_page_of_rmf_that_comes_again_counts_once(name: str, place: str, tmp_p
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_another_value_of_a_page_of_rmf_is_a_conflict(place: str, tmp_path: Path) -> None:
+def test_another_value_of_page_of_rmf_is_conflict(place: str, tmp_path: Path) -> None:
     text = (FOLDER / "rmf-cpu-mt.txt").read_text()
     with zlens.open(placed([text, text.replace("78.23", "78.24")], place, tmp_path)) as session:
         busy = "SELECT lpar_busy_pct FROM rmf_cpu WHERE core_id = 4 AND thread_id = 0"
@@ -121,7 +119,7 @@ def test_another_value_of_a_page_of_rmf_is_a_conflict(place: str, tmp_path: Path
         assert not any("multithreading" in detail for detail in told)
 
 
-def test_rows_on_two_pages_of_rmf_are_read_once(tmp_path: Path) -> None:
+def test_rmf_rows_on_two_pages_are_read_once(tmp_path: Path) -> None:
     """Pages of one report follow by number. Nine rows stand on each; the one with the total is on both."""
     text = (FOLDER / "rmf-cpu-mt.txt").read_text()
     title, _, rest = text.partition("\n")
@@ -132,7 +130,7 @@ def test_rows_on_two_pages_of_rmf_are_read_once(tmp_path: Path) -> None:
             assert kinds(session) == ["duplicate"]
 
 
-def test_every_table_of_a_report_has_a_subject_of_its_columns() -> None:
+def test_report_table_subjects_are_its_columns() -> None:
     for name, (report, key) in listings.tables().items():
         table = definition.load_report(report).table(key)
         columns = [listings.column_name(column) for column in table.columns]

@@ -67,7 +67,7 @@ CELLS = {
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_measures_have_the_cells_that_were_published(name: str) -> None:
+def test_measures_equal_published_cells(name: str) -> None:
     query, expected = CELLS[name]
     with zlens.open(PUBLISHED / f"{name}.txt") as session:
         assert session.sql(query).rows == expected
@@ -79,7 +79,7 @@ def fed() -> set[str]:
     return {table for origin in origins for table in roles.tables_read(origin) if table.startswith(LISTED)}
 
 
-def test_every_table_feeds_a_role_or_the_catalog_says_why_not() -> None:
+def test_listing_table_feeds_role_or_has_reason() -> None:
     """Nothing is set apart that is fed, and what is set apart is there."""
     tables = set(listings.tables())
     apart = {key for key in listings.unmapped_reasons() if "." not in key}
@@ -87,7 +87,7 @@ def test_every_table_feeds_a_role_or_the_catalog_says_why_not() -> None:
     assert len(fed()) > 50
 
 
-def test_a_table_gives_way_to_one_of_the_same_entity(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listing_table_yields_to_better_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check of the catalog names one that would never be read."""
     lock = roles.entity("lock")
     assert [each.table for each in lock.origins[-1].unless] == ["listing_locklog", "d0r23_callkdata"]
@@ -122,7 +122,7 @@ def test_reports_of_z_os(name: str, dump_session: Session, tmp_path: Path) -> No
     assert same > 100
 
 
-def test_a_report_by_time_replaces_one_of_the_whole_time(sim_session: Session, tmp_path: Path) -> None:
+def test_interval_report_replaces_total_report(sim_session: Session, tmp_path: Path) -> None:
     """Of FCX100 CPU and FCX304 PRCLOG of one time, the second feeds processors: none is counted twice."""
     cpu, prclog = (reports.render(name, sim_session) for name in ("cpu", "prclog"))
     query = "SELECT source, count(*), count(DISTINCT cpu_id), avg(busy_pct) FROM cpu GROUP BY source"
@@ -140,7 +140,7 @@ def test_a_report_by_time_replaces_one_of_the_whole_time(sim_session: Session, t
     assert whole[0][3] == pytest.approx(both[0][3], abs=0.1)
 
 
-def test_what_only_the_shorter_report_has_is_kept(sim_session: Session, tmp_path: Path) -> None:
+def test_columns_of_shorter_report_are_retained(sim_session: Session, tmp_path: Path) -> None:
     """FCX267 EVSWITCH has all ports; the controller of an uplink is in FCX240 VSWITCH."""
     path = tmp_path / "reports.txt"
     path.write_text("\n".join(reports.render(name, sim_session) for name in ("evswitch", "vswitch")))
@@ -149,7 +149,7 @@ def test_what_only_the_shorter_report_has_is_kept(sim_session: Session, tmp_path
         assert sorted(session.sql(query).rows) == [("nic", 6, 0, 0), ("uplink", 1, 1, 1)]
 
 
-def test_one_of_another_time_is_kept(sim_file: Path, tmp_path: Path) -> None:
+def test_report_of_other_time_is_retained(sim_file: Path, tmp_path: Path) -> None:
     """PRCLOG of the last half hour says nothing of the first."""
     half = parse_time_spec("10:00")
     with zlens.open(sim_file, options=Options(end=half)) as first:
@@ -163,7 +163,7 @@ def test_one_of_another_time_is_kept(sim_file: Path, tmp_path: Path) -> None:
         assert session.sql(query).rows == [("listing", 30), ("listing-means", 1)]
 
 
-def test_settings_of_the_scheduler_reach_the_rules(sim_session: Session, tmp_path: Path) -> None:
+def test_settings_of_scheduler_reach_rules(sim_session: Session, tmp_path: Path) -> None:
     """FCX154 SYSSET is several tables with one row for each setting; the role has a row of them."""
     path = tmp_path / "sysset.txt"
     path.write_text(reports.render("sysset", sim_session))
@@ -172,9 +172,7 @@ def test_settings_of_the_scheduler_reach_the_rules(sim_session: Session, tmp_pat
         assert session.sql(query).rows == sim_session.sql(query).rows != []
 
 
-def test_records_replace_what_was_printed_from_them(
-    sim_session: Session, sim_file: Path, tmp_path: Path
-) -> None:
+def test_records_replace_their_listings(sim_session: Session, sim_file: Path, tmp_path: Path) -> None:
     """A folder with a monitor file and its listings: nothing is counted twice."""
     for name in ("cpu", "prclog", "user"):
         (tmp_path / f"{name}.txt").write_text(reports.render(name, sim_session))

@@ -25,12 +25,12 @@ def event_records() -> list[str]:
     return found
 
 
-def test_every_event_record_is_an_event() -> None:
+def test_every_event_record_is_event() -> None:
     told = {event.table for event in events.events()}
     assert [record for record in event_records() if record.lower() not in told] == []
 
 
-def test_every_field_of_an_event_is_one_of_its_record() -> None:
+def test_every_field_of_event_is_one_of_its_record() -> None:
     for event in events.events():
         if not event.table.startswith("d"):
             continue
@@ -43,7 +43,7 @@ def test_every_field_of_an_event_is_one_of_its_record() -> None:
             assert wanted <= names, (record, wanted - names)
 
 
-def test_one_of_each_kind_is_a_row_each(tmp_path: Path) -> None:
+def test_one_of_each_kind_is_row_each(tmp_path: Path) -> None:
     groups = [made.configuration(made.START_US), *made.minutes(1)]
     records = event_records()
     known = {x for x in records if any(one.release == "5.3" for one in layouts.layouts(x, NOWHERE))}
@@ -64,7 +64,7 @@ def test_one_of_each_kind_is_a_row_each(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*) FROM d5r15").rows == [(1,)]
 
 
-def test_a_decision_is_an_event_where_it_changes_the_unparked_cores_of_a_type(tmp_path: Path) -> None:
+def test_unparking_decision_is_event_if_cores_change(tmp_path: Path) -> None:
     decided = [(5, 1), (5, 1), (6, 1), (6, 1), (6, 2), (5, 2)]
     groups = [made.configuration(made.START_US, made.SIM_CONFIG), *made.minutes(1)]
     for number, unparked in enumerate(decided):
@@ -111,7 +111,7 @@ def test_details_are_readable(
         assert rows == [(subject, detail)]
 
 
-def test_suspensions_are_gaps_with_what_was_lost(tmp_path: Path) -> None:
+def test_suspensions_are_gaps_with_lost_records(tmp_path: Path) -> None:
     start = made.START_US
     groups = [
         made.configuration(start),

@@ -57,7 +57,7 @@ def rows(session: Session, table: str = "d0r2") -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("zeros", [False, True])
-def test_a_capture_says_what_the_file_says(zeros: bool, tmp_path: Path) -> None:
+def test_capture_equals_monwrite_file(zeros: bool, tmp_path: Path) -> None:
     path = made.write(tmp_path / "a.mon", groups())
     copy = capture(path, zeros=zeros)
     with zlens.open([path]) as session:
@@ -79,7 +79,7 @@ def test_a_capture_says_what_the_file_says(zeros: bool, tmp_path: Path) -> None:
             assert int.from_bytes(data[offset + 20 : offset + 22]) == cpu
 
 
-def test_a_capture_and_a_file_of_the_same_time_are_read_once(tmp_path: Path) -> None:
+def test_capture_and_file_of_same_time_are_read_once(tmp_path: Path) -> None:
     path = made.write(tmp_path / "a.mon", groups())
     copy = capture(path)
     with zlens.open([path]) as session:
@@ -91,7 +91,7 @@ def test_a_capture_and_a_file_of_the_same_time_are_read_once(tmp_path: Path) -> 
         assert "read once" in repeated[0].detail
 
 
-def test_a_capture_that_ends_within_its_data(tmp_path: Path) -> None:
+def test_capture_ending_within_data(tmp_path: Path) -> None:
     copy = capture(made.write(tmp_path / "a.mon", groups()))
     whole = copy.read_bytes()
     copy.write_bytes(whole[:-1000])
@@ -127,7 +127,7 @@ def test_damaged_element_loses_only_its_data(tmp_path: Path) -> None:
         assert len(expected) - len(rows(session)) < 40
 
 
-def test_damage_of_any_kind_is_told_and_never_fatal(tmp_path: Path) -> None:
+def test_damaged_capture_gives_problems(tmp_path: Path) -> None:
     copy = capture(made.write(tmp_path / "a.mon", groups(minutes=2, cpus=30)))
     whole = copy.read_bytes()
     rng = draws(20261122)
@@ -146,7 +146,7 @@ def test_damage_of_any_kind_is_told_and_never_fatal(tmp_path: Path) -> None:
         damaged.unlink()
 
 
-def test_what_is_no_capture_is_refused_with_a_cure(tmp_path: Path) -> None:
+def test_invalid_capture_is_rejected_with_fix(tmp_path: Path) -> None:
     whole = capture(made.write(tmp_path / "a.mon", groups(minutes=2))).read_bytes()
     translated = bytes({0xE2: 0x53, 0xC5: 0x45}.get(byte, min(byte, 0x7F)) for byte in whole)
     ascii_copy = tmp_path / "ascii.bin"
@@ -167,7 +167,7 @@ def test_what_is_no_capture_is_refused_with_a_cure(tmp_path: Path) -> None:
     }
 
 
-def test_a_capture_that_grows_shrinks_or_vanishes(tmp_path: Path) -> None:
+def test_changing_or_removed_capture(tmp_path: Path) -> None:
     copy = capture(made.write(tmp_path / "a.mon", groups()))
     whole = copy.read_bytes()
     for change, word in ((whole + bytes(50), "grown"), (whole[:-50], "lost"), (None, "vanished")):
@@ -180,7 +180,7 @@ def test_a_capture_that_grows_shrinks_or_vanishes(tmp_path: Path) -> None:
             assert any(p.kind == "changed" and word in p.detail for p in session.all_problems())
 
 
-def test_a_capture_in_a_lake_is_as_it_was(tmp_path: Path) -> None:
+def test_capture_in_lake_equals_file(tmp_path: Path) -> None:
     from zlens import lake
 
     copy = capture(made.write(tmp_path / "a.mon", groups()))

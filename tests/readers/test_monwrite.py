@@ -50,7 +50,7 @@ def only(session: Session) -> SystemInfo:
 # Whose file it is -------------------------------------------------------------------------------
 
 
-def test_the_configuration_record_says_which_system(tmp_path: Path) -> None:
+def test_configuration_record_identifies_system(tmp_path: Path) -> None:
     with opened(tmp_path / "one", [made.configuration(START_US, FULL), *made.minutes(3)]) as session:
         info = only(session)
         assert (info.system, info.machine_type, info.model, info.serial) == (
@@ -76,7 +76,7 @@ def test_the_configuration_record_says_which_system(tmp_path: Path) -> None:
         (None, [], "unknown-2026.03.02"),
     ],
 )
-def test_a_system_without_a_name_takes_its_partitions_else_its_files(
+def test_unnamed_system_is_named_after_partition_or_file(
     tmp_path: Path, config: dict[str, Any] | None, more: list[tuple[str, dict[str, Any]]], name: str
 ) -> None:
     records = [made.record(record, START_US - 50, values) for record, values in more]
@@ -100,11 +100,11 @@ def test_a_system_without_a_name_takes_its_partitions_else_its_files(
         (None, None),
     ],
 )
-def test_the_level_of_cp_in_whatever_form(text: str | None, release: str | None) -> None:
+def test_cp_level_formats(text: str | None, release: str | None) -> None:
     assert monwrite._release(text) == release
 
 
-def test_files_are_grouped_by_system_in_the_order_of_their_first_time(tmp_path: Path) -> None:
+def test_files_are_grouped_by_system_and_time(tmp_path: Path) -> None:
     def groups(first: int, name: str) -> list[made.Group]:
         start = START_US + first * MINUTE_US
         return [made.configuration(start, {**FULL, "MTRSYS_SYSTMID": name}), *made.minutes(2, first=first)]
@@ -134,7 +134,7 @@ def ends(minutes: Sequence[float]) -> list[made.Group]:
 
 
 @pytest.mark.parametrize("interval_s", [60, None])
-def test_intervals_lie_between_ends_of_samples(tmp_path: Path, interval_s: int | None) -> None:
+def test_intervals_are_between_sample_ends(tmp_path: Path, interval_s: int | None) -> None:
     groups = [
         made.configuration(START_US - MINUTE_US // 2, interval_s=interval_s),
         *ends([0, 1, 2, 2.2, 3, 6]),
@@ -158,7 +158,7 @@ def test_intervals_lie_between_ends_of_samples(tmp_path: Path, interval_s: int |
         assert first < dt.datetime.fromtimestamp(START_US / S_US - 29, dt.UTC)
 
 
-def test_samples_after_the_last_end_belong_to_no_interval(tmp_path: Path) -> None:
+def test_samples_after_last_end_have_no_interval(tmp_path: Path) -> None:
     late = made.processors(START_US + 3 * MINUTE_US, {0: {"SYTPRP_PFXRUNCI": 5}})
     groups = [made.configuration(START_US - S_US), *made.minutes(3, cpus=1), (True, late)]
     with opened(tmp_path / "cut", groups) as session:
@@ -166,7 +166,7 @@ def test_samples_after_the_last_end_belong_to_no_interval(tmp_path: Path) -> Non
         assert session.sql("select count(*) from cpu").rows == [(2,)]
 
 
-def test_times_are_local_to_the_system_and_leap_seconds_are_taken_off(tmp_path: Path) -> None:
+def test_monwrite_times_are_local_without_leap_seconds(tmp_path: Path) -> None:
     path = made.write(tmp_path / "east", [made.configuration(START_US - S_US, FULL), *made.minutes(3)])
     with zlens.open(path) as session:
         (end, *_), *_ = session.sql("select interval_end from interval order by all").rows
@@ -184,7 +184,7 @@ def test_times_are_local_to_the_system_and_leap_seconds_are_taken_off(tmp_path: 
 # Layouts and problems ---------------------------------------------------------------------------
 
 
-def test_layouts_are_told_apart_by_length(tmp_path: Path) -> None:
+def test_layouts_are_selected_by_length(tmp_path: Path) -> None:
     end = START_US + MINUTE_US
     lengths = {0: 108, 1: 90, 2: 600}
     records = [
@@ -203,7 +203,7 @@ def test_layouts_are_told_apart_by_length(tmp_path: Path) -> None:
         assert session.sql(query).rows == [(0, 0), (1, None), (2, 0)]
 
 
-def test_records_without_a_layout_are_counted_and_listed(tmp_path: Path) -> None:
+def test_records_without_layout_are_counted_and_listed(tmp_path: Path) -> None:
     _, (strange,) = made.bare_event("D11R99", START_US + S_US)
     groups = [made.configuration(START_US), (False, [strange] * 7), *made.minutes(2)]
     with opened(tmp_path / "strange", groups) as session:
@@ -218,7 +218,7 @@ def test_records_without_a_layout_are_counted_and_listed(tmp_path: Path) -> None
         assert "d11r99" not in session.engine.raw_tables()
 
 
-def test_the_inventory_has_a_row_for_each_kind_of_record_of_each_file(tmp_path: Path) -> None:
+def test_inventory_has_row_per_record_type_and_file(tmp_path: Path) -> None:
     groups = [
         made.configuration(START_US - S_US),
         *made.minutes(3),
@@ -243,7 +243,7 @@ def test_the_inventory_has_a_row_for_each_kind_of_record_of_each_file(tmp_path: 
         assert all(row.layout is None for row in source(session).inventory(with_layouts=False))
 
 
-def test_a_record_is_planned_when_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_are_planned_on_demand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[str] = []
     real = plans.record_plans
     monkeypatch.setattr(
@@ -264,7 +264,7 @@ def test_a_record_is_planned_when_it_is_asked_for(tmp_path: Path, monkeypatch: p
             source(session).tables["rmf_cpu"]
 
 
-def test_sections_have_tables_of_their_own(tmp_path: Path) -> None:
+def test_sections_have_own_tables(tmp_path: Path) -> None:
     layout = next(one for one in monwrite.layouts.layouts("D0R16") if one.release == "5.3")
     (section,) = layout.sections
     end = START_US + MINUTE_US
@@ -296,7 +296,7 @@ def test_bytes_are_recognized(tmp_path: Path) -> None:
     assert "binary" in str(caught.value)
 
 
-def test_a_file_that_cannot_be_opened_is_a_problem_beside_others(tmp_path: Path) -> None:
+def test_unreadable_file_among_others_is_problem(tmp_path: Path) -> None:
     good = made.write(tmp_path / "good", [made.configuration(START_US), *made.minutes(2)])
     found = monwrite.open_files([str(tmp_path / "gone"), str(good)], Options(), None)
     assert [info.system for info in found.systems] == ["MADETEST"]
@@ -305,7 +305,7 @@ def test_a_file_that_cannot_be_opened_is_a_problem_beside_others(tmp_path: Path)
         monwrite.open_files([str(tmp_path / "gone")], Options(), None)
 
 
-def test_progress_counts_the_bytes_of_all_files(tmp_path: Path) -> None:
+def test_progress_counts_bytes_of_all_files(tmp_path: Path) -> None:
     paths = [
         str(made.write(tmp_path / name, [made.configuration(START_US), *made.minutes(2)])) for name in "ab"
     ]
@@ -321,7 +321,7 @@ def test_progress_counts_the_bytes_of_all_files(tmp_path: Path) -> None:
 # Evidence of resets -----------------------------------------------------------------------------
 
 
-def test_evidence_of_nobody_known_resets_nobody(tmp_path: Path) -> None:
+def test_evidence_without_subject_resets_nothing(tmp_path: Path) -> None:
     # A record that is cut off before the user's name.
     short = made.record("D4R1", START_US + 30 * S_US, {}, 22)
     off = made.record("D5R2", START_US + 30 * S_US, {}, 20)

@@ -67,7 +67,7 @@ def test_counters_wrap_at_their_width(
         assert differences(session, field) == wanted
 
 
-def test_a_count_of_16_bits_may_wrap_unseen(tmp_path: Path) -> None:
+def test_sixteen_bit_counter_may_wrap_unseen(tmp_path: Path) -> None:
     # 100,500 a minute, and so often less than before: no difference, and no fault of the file.
     values = [100_500 * number % 2**16 for number in range(6)]
     with zlens.open(series(tmp_path / "narrow", HARD, values)) as session:
@@ -77,7 +77,7 @@ def test_a_count_of_16_bits_may_wrap_unseen(tmp_path: Path) -> None:
         assert session.all_problems() == []
 
 
-def test_a_step_back_that_is_no_wrap_is_a_problem(tmp_path: Path) -> None:
+def test_step_back_without_wrap_is_problem(tmp_path: Path) -> None:
     # More in a minute than can be counted.
     field, values = RUNCI, [3_000_000_000, 3_000_000_500, 10, 110]
     path = series(tmp_path / "back", field, values)
@@ -104,7 +104,7 @@ def test_a_step_back_that_is_no_wrap_is_a_problem(tmp_path: Path) -> None:
         (USER, [TOP, TOP, TOP - 30, TOP - 90], [None, 0, 30, 60]),  # learned: down
     ],
 )
-def test_timers_run_their_own_way(
+def test_timer_direction_is_learned(
     tmp_path: Path, field: str, values: list[int], wanted: list[int | None]
 ) -> None:
     with zlens.open(series(tmp_path / "timers", field, values)) as session:
@@ -116,9 +116,7 @@ def test_timers_run_their_own_way(
     ("field", "values"),
     [(EMULATION, [TOP - 9, TOP - 50, TOP, TOP - 8]), (USER, [1_000, 2_000, 5, 13])],
 )
-def test_eight_bytes_against_their_direction_began_again(
-    tmp_path: Path, field: str, values: list[int]
-) -> None:
+def test_eight_byte_counter_against_direction_is_reset(tmp_path: Path, field: str, values: list[int]) -> None:
     with zlens.open(series(tmp_path / "again", field, values)) as session:
         made_of = differences(session, field)
         assert made_of == [None, abs(values[1] - values[0]), None, 8]
@@ -200,12 +198,8 @@ def happened(name: str, time_us: int, values: dict[str, Any] | None) -> made.Gro
     return made.event(name, time_us, values) if values is not None else made.bare_event(name, time_us)
 
 
-def test_every_evidence_of_the_catalog_is_tried() -> None:
-    (mark,) = (
-        m
-        for m in test_evidence_makes_no_difference_for_whom_it_concerns.pytestmark
-        if m.name == "parametrize"
-    )
+def test_every_evidence_of_catalog_is_tried() -> None:
+    (mark,) = (m for m in test_reset_evidence_makes_difference_null.pytestmark if m.name == "parametrize")
     tried = {case[0] for case in mark.args[1]}
     assert tried == {one.record for one in known_evidence()} - {"D1R4"}  # IPL is told in another way
 
@@ -249,7 +243,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("D5R21", None, PROCESSOR, [0, 1]),
     ],
 )
-def test_evidence_makes_no_difference_for_whom_it_concerns(
+def test_reset_evidence_makes_difference_null(
     tmp_path: Path, evidence: str, values: dict[str, Any] | None, table: str, concerned: list[int]
 ) -> None:
     field, subjects = SUBJECTS[table]
@@ -275,7 +269,7 @@ def test_evidence_makes_no_difference_for_whom_it_concerns(
         assert {problem.record for problem in session.problems} <= {"D5R21"}
 
 
-def test_ipl_is_told_by_the_configuration_record_of_the_next_file(tmp_path: Path) -> None:
+def test_ipl_is_detected_in_next_file(tmp_path: Path) -> None:
     """Two files of one system; between them it was started again, as the second file's D1R4 says."""
 
     def config(ipl_us: int) -> dict[str, Any]:
@@ -300,7 +294,7 @@ def test_ipl_is_told_by_the_configuration_record_of_the_next_file(tmp_path: Path
 # Gaps, stubs, several files ---------------------------------------------------------------------
 
 
-def test_a_gap_keeps_its_span_and_is_in_no_mean(tmp_path: Path) -> None:
+def test_gap_is_flagged_and_not_averaged(tmp_path: Path) -> None:
     ends = [START_US + minutes * MINUTE_US for minutes in (0, 1, 2, 5, 6)]
     path = series(
         tmp_path / "gap", USER, [0, *(minutes * made.TOD_S for minutes in (6, 12, 60, 66))], times=ends
@@ -322,7 +316,7 @@ def test_a_gap_keeps_its_span_and_is_in_no_mean(tmp_path: Path) -> None:
         assert session.sql("select round(user_pct, 6), seconds from cpu").rows == [(10, 180)]
 
 
-def test_a_stub_is_kept_flagged_and_in_no_mean(tmp_path: Path) -> None:
+def test_short_interval_is_flagged_and_not_averaged(tmp_path: Path) -> None:
     ends = [START_US + round(minutes * MINUTE_US) for minutes in (0, 1, 1.25, 2, 3)]
     path = series(tmp_path / "stub", RUNCI, [0, 60, 90, 100, 160], times=ends)
     with zlens.open(path) as session:
@@ -383,7 +377,7 @@ def test_recordings_that_overlap_are_read_once(tmp_path: Path) -> None:
             assert problem.bytes > 0
 
 
-def test_another_recording_of_the_same_times_is_no_duplicate(tmp_path: Path) -> None:
+def test_other_recording_of_same_times_is_not_duplicate(tmp_path: Path) -> None:
     """As of two systems of one name, or with damaged bytes: only what is the same is said to be."""
     begin = made.configuration(START_US - 30_000_000)
     one = made.write(tmp_path / "one", [begin, *made.minutes(6)])
@@ -403,7 +397,7 @@ def test_another_recording_of_the_same_times_is_no_duplicate(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("own", [0, 1])
-def test_events_that_only_one_recording_has_are_told(own: int, tmp_path: Path) -> None:
+def test_events_of_only_one_recording_are_reported(own: int, tmp_path: Path) -> None:
     """The first interval of a recording has fewer events than one that began before; any other has not."""
     begin = made.configuration(START_US - 30_000_000)
     minutes, event = made.minutes(6), made.bare_event("D4R1", START_US + 150_000_000)
@@ -418,7 +412,7 @@ def test_events_that_only_one_recording_has_are_told(own: int, tmp_path: Path) -
         assert {p.kind for p in session.problems if p.bytes} == {"duplicate"}
 
 
-def test_what_follows_the_last_interval_of_a_recording_is_kept(tmp_path: Path) -> None:
+def test_records_after_last_interval_are_read(tmp_path: Path) -> None:
     """Two recordings in one file: the first ends with records of an interval that has no end."""
     begin = made.configuration(START_US - 30_000_000)
     tail = made.bare_event("D4R1", START_US + 6 * MINUTE_US + 10_000_000)
@@ -431,7 +425,7 @@ def test_what_follows_the_last_interval_of_a_recording_is_kept(tmp_path: Path) -
         assert session.sql("select count(*) from d4r1").rows == [(1,)]
 
 
-def test_a_file_appended_to_itself_is_read_once(tmp_path: Path) -> None:
+def test_file_appended_to_itself_is_read_once(tmp_path: Path) -> None:
     one = made.write(tmp_path / "one", [made.configuration(START_US - 30_000_000), *made.minutes(6)])
     twice = tmp_path / "twice"
     twice.write_bytes(one.read_bytes() * 2)
@@ -444,7 +438,7 @@ def test_a_file_appended_to_itself_is_read_once(tmp_path: Path) -> None:
         assert problem.offset >= one.stat().st_size
 
 
-def test_intervals_that_come_late_are_read_all_the_same(tmp_path: Path) -> None:
+def test_late_intervals_are_read(tmp_path: Path) -> None:
     minutes = made.minutes(9)
     late = [*minutes[:3], *minutes[6:], *minutes[3:6]]
     path = made.write(tmp_path / "late", [made.configuration(START_US - 30_000_000), *late])
@@ -453,7 +447,7 @@ def test_intervals_that_come_late_are_read_all_the_same(tmp_path: Path) -> None:
         assert {problem.kind for problem in session.all_problems()} == {"time"}
 
 
-def test_samples_whose_interval_has_lost_its_end_are_not_of_the_next(tmp_path: Path) -> None:
+def test_samples_without_interval_end_have_no_interval(tmp_path: Path) -> None:
     """Without the record that ends the third interval two samples of a processor would be of the fourth."""
     groups = made.minutes(6)
     kept = [

@@ -32,7 +32,7 @@ def rows(inputs: list[Path] | Path) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("in_lake", [False, True])
-def test_a_system_that_moved_is_one(tmp_path: Path, in_lake: bool) -> None:
+def test_moved_system_is_one_system(tmp_path: Path, in_lake: bool) -> None:
     files = [
         recorded(tmp_path / "a.data", MACHINES[0], 0),
         recorded(tmp_path / "b.data", MACHINES[1], COUNT + 1),

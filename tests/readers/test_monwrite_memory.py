@@ -21,7 +21,7 @@ print(most() - first, sum(len(session.systems) for session in kept))
 """
 
 
-def test_memory_grows_with_a_small_part_of_what_is_opened(tmp_path: Path) -> None:
+def test_memory_grows_slower_than_input(tmp_path: Path) -> None:
     records = [made.record("D6R3", made.START_US, {"IODDEV_RDEVDEV": number}) for number in range(150)]
     groups = [made.configuration(made.START_US)]
     for minute in range(200):

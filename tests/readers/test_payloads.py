@@ -58,7 +58,7 @@ def faults(session: Session) -> list[str]:
     return [p.detail for p in session.all_problems() if p.kind == "section"]
 
 
-def test_memory_and_network_of_a_guest(tmp_path: Path) -> None:
+def test_memory_and_network_of_guest(tmp_path: Path) -> None:
     samples = []
     for number in range(3):
         mem = {"sync_count_1": number, "sync_count_2": number, "pgpgin": 100 * number, "freeram": 5000}
@@ -74,7 +74,7 @@ def test_memory_and_network_of_a_guest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [36, 28])
-def test_processors_of_a_guest_in_both_levels(length: int, tmp_path: Path) -> None:
+def test_processors_of_guest_in_both_levels(length: int, tmp_path: Path) -> None:
     samples = []
     for number in range(3):
         cpus = [
@@ -104,7 +104,7 @@ def test_processors_of_a_guest_in_both_levels(length: int, tmp_path: Path) -> No
         assert faults(session) == []
 
 
-def test_entries_said_to_be_there_do_not_reach_beyond_the_data(tmp_path: Path) -> None:
+def test_payload_entries_end_with_data(tmp_path: Path) -> None:
     values = {"sync_count_1": 1, "sync_count_2": 1, "nr_cpus": 4, "linux_os_cpu": [{"cpu_id": 5}]}
     # What follows the data in the buffer is not the guest's.
     with opened(tmp_path, [[payload(end(0), "linux_os", values, padding=200)]]) as session:
@@ -114,7 +114,7 @@ def test_entries_said_to_be_there_do_not_reach_beyond_the_data(tmp_path: Path) -
         assert "1 fit" in fault
 
 
-def test_torn_data_are_a_problem_and_no_row(tmp_path: Path) -> None:
+def test_torn_payload_is_problem(tmp_path: Path) -> None:
     torn = {"sync_count_1": 8, "sync_count_2": 7, "nr_cpus": 1, "linux_os_cpu": [{"cpu_id": 1}]}
     good = {"sync_count_1": 8, "sync_count_2": 8, "nr_threads": 77}
     records = [payload(end(0), "linux_os", torn), payload(end(0) + 1, "linux_os", good, guest="LINUX2")]
@@ -126,7 +126,7 @@ def test_torn_data_are_a_problem_and_no_row(tmp_path: Path) -> None:
         assert "torn" in fault
 
 
-def test_file_systems_and_processes_have_texts_of_any_length(tmp_path: Path) -> None:
+def test_variable_texts_of_file_systems_and_processes(tmp_path: Path) -> None:
     disk = {"fs_name": "/dev/dasda1", "fs_dir": "/", "fs_type": "ext4", "fs_blocks": 10**9, "fs_flag": 4096}
     other = {"fs_name": "tmpfs", "fs_dir": "/run/user/1000", "fs_type": "tmpfs", "fs_bavail": 3}
     task = {
@@ -159,7 +159,7 @@ def test_file_systems_and_processes_have_texts_of_any_length(tmp_path: Path) -> 
         assert faults(session) == []
 
 
-def test_texts_that_do_not_fit_are_a_problem_and_no_row(tmp_path: Path) -> None:
+def test_oversized_texts_are_problems(tmp_path: Path) -> None:
     disk = {"fs_name": "/dev/dasda1", "fs_dir": "/", "fs_type": "ext4"}
     bad = bytearray(payload(end(0), "mon_fsstatd", disk))
     place = bad.index(b"/dev") - 2
@@ -170,7 +170,7 @@ def test_texts_that_do_not_fit_are_a_problem_and_no_row(tmp_path: Path) -> None:
         assert "text 1" in fault
 
 
-def test_block_paging_is_a_row_for_each_size(tmp_path: Path) -> None:
+def test_block_paging_is_row_for_each_size(tmp_path: Path) -> None:
     values = {name: [base + n for n in range(20)] for name, base in (
         ("STOBPG_PGDBR", 100), ("STOBPG_PGDBM", 200), ("STOBPG_PGDBS", 300)
     )}  # fmt: skip
@@ -187,7 +187,7 @@ def entries(record: str, section: str, own: Mapping[str, Any], rows: Sequence[Ma
     return plans.encode(layout, own, tod=_native.tod_from_unix_us(end(0)), entries={section: rows})
 
 
-def test_sections_of_the_system_domain(tmp_path: Path) -> None:
+def test_sections_of_system_domain(tmp_path: Path) -> None:
     records = [
         entries(
             "D0R16",

@@ -58,7 +58,7 @@ def valid(demo_files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> d
     return found
 
 
-def test_a_file_gets_its_reader_whatever_others_take_it_for(
+def test_file_is_recognized_despite_other_readers(
     valid: dict[str, list[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every other reader that does not know it takes it for damaged data."""
@@ -83,13 +83,13 @@ def test_a_file_gets_its_reader_whatever_others_take_it_for(
         assert [recognized(data[:DETECTION_BYTES], len(data)) for data in inputs] == [name] * len(inputs)
 
 
-def test_damage_is_reported_if_no_reader_knows_the_file(demo_files: list[Path]) -> None:
+def test_damage_is_reported_if_unrecognized(demo_files: list[Path]) -> None:
     data = demo_files[0].read_bytes()[: 16 * 4096].replace(b"\n", b"\r\n")
     with pytest.raises(InputError, match="transfer"):
         recognized(data[:DETECTION_BYTES], len(data))
 
 
-def told(head: bytes, size: int) -> str | None:
+def detection_error(head: bytes, size: int) -> str | None:
     """The reader of a file, or the text of the error."""
     try:
         return recognized(head, size)
@@ -97,7 +97,7 @@ def told(head: bytes, size: int) -> str | None:
         return error.message
 
 
-def asked(head: bytes, size: int) -> set[str | None]:
+def readers_called(head: bytes, size: int) -> set[str | None]:
     """What may be told, by what each reader says alone: the first that knows it, or else the first text."""
     alone = [recognition.reader_module(name).detect for name in READERS]
     answers: list[bool | str] = []
@@ -114,7 +114,7 @@ def asked(head: bytes, size: int) -> set[str | None]:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_any_bytes_have_a_reader_or_an_error_of_the_input(valid: dict[str, list[bytes]], name: str) -> None:
+def test_any_bytes_are_recognized_or_rejected(valid: dict[str, list[bytes]], name: str) -> None:
     """Beginnings of files, with some bytes changed, and bytes of no file."""
     numbers = draws(name)
     for _ in range(iterations(400, 40)):
@@ -123,16 +123,18 @@ def test_any_bytes_have_a_reader_or_an_error_of_the_input(valid: dict[str, list[
         for _ in range(numbers.choice((0, 1, 8)) if data else 0):
             data[numbers.randrange(len(data))] = numbers.randrange(256)
         size = max(len(data) + numbers.choice((-1, 0, 1, 4096)), 0)
-        assert told(bytes(data[:DETECTION_BYTES]), size) in asked(bytes(data[:DETECTION_BYTES]), size)
+        assert detection_error(bytes(data[:DETECTION_BYTES]), size) in readers_called(
+            bytes(data[:DETECTION_BYTES]), size
+        )
 
 
 @given(st.binary(max_size=300), st.integers(0, 2**40))
 @settings(max_examples=iterations(1000, 50), deadline=None)
-def test_random_bytes_have_a_reader_or_an_error_of_the_input(data: bytes, size: int) -> None:
-    assert told(data, size) in asked(data, size)
+def test_random_bytes_are_recognized_or_rejected(data: bytes, size: int) -> None:
+    assert detection_error(data, size) in readers_called(data, size)
 
 
-def test_a_stream_gets_its_reader_too(tmp_path: Path) -> None:
+def test_stream_is_recognized(tmp_path: Path) -> None:
     """In this dump stands an S where monitor data that were translated to ASCII have one."""
     first = other(30, 4, 300, 100)
     data = bytearray(smf_formats.stream([first, *(other(30, 4, 300 * n, 100) for n in range(2, 400))]))
@@ -200,21 +202,21 @@ def refused(path: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize("name", METRIC_ONLY)
-def test_metrics_of_perf_without_counts_are_named(tmp_path: Path, name: str) -> None:
+def test_perf_metrics_without_counts_are_rejected(tmp_path: Path, name: str) -> None:
     assert refused(tmp_path / "metrics", METRIC_ONLY[name]) == (
         f"{tmp_path / 'metrics'} at byte 0: this is output of perf stat --metric-only, which has metrics and "
         "no counts; run perf stat without --metric-only: metrics are computed from the counts"
     )
 
 
-def test_the_output_of_read_values_is_named(tmp_path: Path) -> None:
+def test_perf_read_values_output_is_rejected(tmp_path: Path) -> None:
     assert refused(tmp_path / "values", READ_VALUES) == (
         f"{tmp_path / 'values'} at byte 0: this is output of read_values, which has some lines of "
         "/proc/sysinfo under other names; copy /proc/sysinfo itself"
     )
 
 
-def test_unknown_text_is_not_told_about_transfers_of_binary_data(tmp_path: Path) -> None:
+def test_unknown_text_error_does_not_mention_transfer(tmp_path: Path) -> None:
     error = refused(tmp_path / "note", "dear diary\n")
     assert "this is text, which zlens cannot read" in error
     assert error.endswith("check that it is the file you mean, and that its first lines are there")

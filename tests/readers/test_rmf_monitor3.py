@@ -36,7 +36,7 @@ def answers(tmp_path: Path) -> Answers:
     return go
 
 
-def test_rows_come_before_their_heads(answers: Answers) -> None:
+def test_monitor3_rows_precede_headings(answers: Answers) -> None:
     source = answers(document(made()))
     assert source.problems() == []
     found = rows(
@@ -57,7 +57,7 @@ def test_rows_come_before_their_heads(answers: Answers) -> None:
     assert (header["samples"], header["gathered_s"], header["server_level"]) == (100, 100.0, "ZOSV3R2")
 
 
-def test_times_are_utc_and_tell_the_zone(answers: Answers) -> None:
+def test_monitor3_times_determine_zone(answers: Answers) -> None:
     source = answers(document(made()))
     (system,) = source.systems
     assert (system.system, system.lpar, system.machine) == ("SYSA", "ALPHA", "3931-ABCDE")
@@ -68,12 +68,12 @@ def test_times_are_utc_and_tell_the_zone(answers: Answers) -> None:
     assert system.release is None
 
 
-def test_a_local_time_that_fits_no_zone_tells_none(answers: Answers) -> None:
+def test_unmatched_local_time_gives_no_zone(answers: Answers) -> None:
     (system,) = answers(document(made().replace("20260302090140", "20260302090141"))).systems
     assert system.utc_offset_s is None
 
 
-def test_many_answers_in_one_file_and_one_twice(answers: Answers) -> None:
+def test_many_responses_in_one_file(answers: Answers) -> None:
     ends = ["140140", "140320", "140320", "143000"]
     source = answers("".join(document(made(end=end)) for end in ends))
     assert [row["interval_end"].strftime("%H%M%S") for row in rows(source, "rmf3_cpc")] == [
@@ -85,14 +85,14 @@ def test_many_answers_in_one_file_and_one_twice(answers: Answers) -> None:
     assert "already read in this file" in next(p.detail for p in source.problems() if p.kind == "duplicate")
 
 
-def test_ranges_that_overlap_are_told(answers: Answers) -> None:
+def test_overlapping_ranges_are_reported(answers: Answers) -> None:
     source = answers(document(made(end="140140"), made(end="140230")))
     (problem,) = source.problems()
     assert problem.kind == "time"
     assert "overlap by 50 s" in problem.detail
 
 
-def test_a_message_instead_of_a_report_and_beside_one(answers: Answers) -> None:
+def test_monitor3_messages(answers: Answers) -> None:
     said = '<message id="GPM0731I"><description>The system is not there</description></message>'
     alone = made(body=said)
     with pytest.raises(InputError, match="GPM0731I: The system is not there") as caught:
@@ -108,12 +108,12 @@ def test_a_message_instead_of_a_report_and_beside_one(answers: Answers) -> None:
     )
 
 
-def test_other_reports_of_monitor_iii_are_named(answers: Answers) -> None:
+def test_other_monitor3_reports_are_reported(answers: Answers) -> None:
     with pytest.raises(InputError, match=r"RMF report SYSINFO \(SYSINFO Report\).*Monitor III reports.*CPC"):
         answers(document(made(metric="SYSINFO")))
 
 
-def test_reports_of_the_other_kind_in_one_file_are_named(answers: Answers, tmp_path: Path) -> None:
+def test_postprocessor_reports_in_monitor3_are_reported(answers: Answers, tmp_path: Path) -> None:
     source = answers(document(made(), report()))
     (problem,) = source.problems()
     assert problem.detail.startswith("the RMF report CPU (CPU Report) is in a file of other reports")
@@ -126,7 +126,7 @@ def test_reports_of_the_other_kind_in_one_file_are_named(answers: Answers, tmp_p
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
-def test_each_file_goes_to_its_reader(tmp_path: Path, encoding: str) -> None:
+def test_rmf_files_go_to_their_readers(tmp_path: Path, encoding: str) -> None:
     mine, other = tmp_path / "a.xml", tmp_path / "b.xml"
     mine.write_bytes(document(made()).encode(encoding))
     other.write_bytes(document(report()).encode(encoding))
@@ -136,14 +136,14 @@ def test_each_file_goes_to_its_reader(tmp_path: Path, encoding: str) -> None:
     }
 
 
-def test_ebcdic_is_named(answers: Answers) -> None:
+def test_ebcdic_monitor3_is_rejected(answers: Answers) -> None:
     data = document(made()).encode("cp037")
     assert detect(data, len(data))
     with pytest.raises(InputError, match="EBCDIC"):
         answers(data)
 
 
-def test_what_the_catalog_does_not_know_is_kept_as_text(answers: Answers) -> None:
+def test_unknown_monitor3_names_are_stored_as_text(answers: Answers) -> None:
     text = made().replace("CPCPUPID", "CPCPNEWS").replace("<name>CPCHLMAX</name>", "<name>CPCHNEWS</name>")
     source = answers(document(text))
     assert sorted(p.detail for p in source.problems()) == [
@@ -162,13 +162,13 @@ def test_what_the_catalog_does_not_know_is_kept_as_text(answers: Answers) -> Non
     ]
 
 
-def test_names_that_no_public_page_explains_are_kept_without_a_problem(answers: Answers) -> None:
+def test_undocumented_monitor3_names_are_accepted(answers: Answers) -> None:
     source = answers(document(made().replace("<name>CPCHLMAX</name>", "<name>CPCHMDLX</name>")))
     assert source.problems() == []
     assert [(r["name"], r["value"]) for r in rows(source, "rmf3_other")] == [("CPCHMDLX", "70")]
 
 
-def test_rows_without_heads_and_of_an_unknown_kind(answers: Answers) -> None:
+def test_rows_without_headings_or_of_unknown_kind(answers: Answers) -> None:
     whole = made()
     heads = whole[whole.index("<column-headers>") : whole.index("</report>")]
     source = answers(document(whole.replace(heads, "")))
@@ -188,7 +188,7 @@ def test_rows_without_heads_and_of_an_unknown_kind(answers: Answers) -> None:
         ("<utc-end>20260302140140</utc-end>", "<utc-end>20261332140140</utc-end>", "not a date and time"),
     ],
 )
-def test_a_report_without_a_time_is_not_read(answers: Answers, old: str, new: str, word: str) -> None:
+def test_monitor3_report_without_time_is_not_read(answers: Answers, old: str, new: str, word: str) -> None:
     good = made(end="150000")
     source = answers(document(made().replace(old, new), good))
     assert len(rows(source, "rmf3_cpc")) == 1
@@ -198,7 +198,7 @@ def test_a_report_without_a_time_is_not_read(answers: Answers, old: str, new: st
     assert problem.bytes
 
 
-def test_a_length_that_is_none_or_does_not_fit(answers: Answers) -> None:
+def test_invalid_monitor3_interval_length(answers: Answers) -> None:
     source = answers(document(made().replace('seconds">100</data-range>', 'seconds">-</data-range>')))
     assert [row["seconds"] for row in rows(source, "rmf3_cpc")] == [None]
     assert kinds(source) == ["time"]
@@ -210,7 +210,7 @@ def test_a_length_that_is_none_or_does_not_fit(answers: Answers) -> None:
     assert "300 s long, but its ends are 100 s apart" in problem.detail
 
 
-def test_a_file_cut_off_keeps_what_was_whole(answers: Answers) -> None:
+def test_truncated_monitor3_keeps_complete_reports(answers: Answers) -> None:
     text = document(made(), made(end="140320")).encode()
     cut = text.rindex(b"BETA")
     source = answers(text[:cut])
@@ -223,12 +223,12 @@ def test_a_file_cut_off_keeps_what_was_whole(answers: Answers) -> None:
     assert sorted(kinds(source)) == ["section", "truncated"]
 
 
-def test_a_declaration_alone_is_not_one() -> None:
+def test_xml_declaration_alone_is_not_recognized() -> None:
     text = (DECLARATION + "<ddsml><server/></ddsml>").encode()
     assert not detect(text, len(text))
 
 
-def test_other_formats_do_not_import_the_readers_of_rmf(tmp_path: Path) -> None:
+def test_other_formats_do_not_import_rmf_readers(tmp_path: Path) -> None:
     path = tmp_path / "smf"
     path.write_bytes(bytes.fromhex("0012 0000 0202 0000 0000 0124 001f c1c1 c1c1"))
     code = (

@@ -48,7 +48,7 @@ def whole(source: RmfMonitor3Source) -> None:
     source.info()
 
 
-def test_cut_off_anywhere(read: Read) -> None:
+def test_truncated_monitor3(read: Read) -> None:
     """Every report that was whole before the cut is kept, and the cut is told where it is."""
     text = document(*(monitor3(end=end) for end in ENDS[:2])).encode()
     closed = [n + len(b"</report>") for n in range(len(text)) if text.startswith(b"</report>", n)]
@@ -97,7 +97,7 @@ def test_damage_costs_one_report(read: Read, damage: str) -> None:
         "<!DOCTYPE ddsml [<!ENTITY a 'ha'><!ENTITY x '&a;&a;&a;'>]>",
     ],
 )
-def test_entities_are_neither_expanded_nor_fetched(read: Read, doctype: str) -> None:
+def test_monitor3_expands_no_entities(read: Read, doctype: str) -> None:
     text = document(monitor3(system="SYS&x;"), monitor3(end="140320"))
     source = read(text.replace(DECLARATION, DECLARATION + doctype))
     whole(source)
@@ -128,7 +128,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("hostile", "kind"), HOSTILE.values(), ids=HOSTILE)
-def test_lengths_are_bounded(read: Read, hostile: str, kind: str) -> None:
+def test_monitor3_lengths_are_bounded(read: Read, hostile: str, kind: str) -> None:
     hurt = monitor3(body=f"{hostile}<row>{cells(['ALPHA'] * 15)}</row>")
     source = read(document(hurt, monitor3(end="140320")))
     whole(source)
@@ -140,7 +140,7 @@ def test_lengths_are_bounded(read: Read, hostile: str, kind: str) -> None:
 @pytest.mark.parametrize(
     "hostile", quick_subset(2, [hostile for hostile, _ in HOSTILE.values()]), ids=HOSTILE
 )
-def test_memory_is_bounded(read: Read, tmp_path: Path, hostile: str) -> None:
+def test_monitor3_memory_is_bounded(read: Read, tmp_path: Path, hostile: str) -> None:
     hurt = monitor3(body=f"{hostile}<row>{cells(['ALPHA'] * 15)}</row>")
     source = read(document(hurt, monitor3(end="140320")))
     assert source.systems
@@ -148,7 +148,7 @@ def test_memory_is_bounded(read: Read, tmp_path: Path, hostile: str) -> None:
     assert peak_of(lambda: open_files([path], Options())) < 16_000_000
 
 
-def test_heads_that_stand_twice_or_are_none(read: Read) -> None:
+def test_repeated_or_missing_headings(read: Read) -> None:
     twice = monitor3().replace("<col>CPCPWGHT</col>", "<col>CPCPIND</col>")
     source = read(document(twice))
     whole(source)
@@ -163,7 +163,7 @@ def test_heads_that_stand_twice_or_are_none(read: Read) -> None:
     assert len(rows(source, "rmf3_other")) > 50
 
 
-def test_zeros_after_the_end_and_damage_without_end(read: Read) -> None:
+def test_trailing_zeros_and_continuous_damage(read: Read) -> None:
     text = document(monitor3()).encode()
     source = read(text + bytes(4 * 1024 * 1024))
     (problem,) = source.problems()
@@ -175,7 +175,7 @@ def test_zeros_after_the_end_and_damage_without_end(read: Read) -> None:
     assert len(rows(source, "rmf3_cpc")) == 1
 
 
-def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
+def test_monitor3_reports_changing_file(tmp_path: Path) -> None:
     path = tmp_path / "answer.xml"
     stamps = [f"{hour:02}{minute:02}00" for hour in range(24) for minute in range(0, 60, 2)]
     text = document(*(monitor3(end=stamp) for stamp in stamps)).encode()
@@ -206,7 +206,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
         open_files([str(path)], Options())
 
 
-def test_the_same_file_twice_and_odd_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repeated_monitor3_file_and_unusual_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = document(monitor3())
     names = ["a b.xml", "Zähler-ΔT.xml", "-dash.xml", "quote'd.xml"]
     for name in names:
@@ -217,7 +217,7 @@ def test_the_same_file_twice_and_odd_names(tmp_path: Path, capsys: pytest.Captur
     assert (status, found.count("duplicate")) == (0, len(names) - 1)
 
 
-def test_answers_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_monitor3_responses_on_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = '<message id="GPM0731I"><description>The system is not there</description></message>'
     error, good = tmp_path / "error.xml", tmp_path / "good.xml"
     error.write_text(document(monitor3(body=said)))
@@ -237,7 +237,7 @@ def test_answers_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "RMF Monitor III XML" in formats
 
 
-def test_mutations(tmp_path: Path) -> None:
+def test_monitor3_mutations(tmp_path: Path) -> None:
     """Damaged copies of two answers: a source or an InputError, nothing else."""
     seed = document(*(monitor3(end=end) for end in ENDS[:2])).encode()
     xml_survives(
@@ -250,7 +250,7 @@ def test_mutations(tmp_path: Path) -> None:
     )
 
 
-def test_a_row_that_comes_twice_is_one_row(read: Read) -> None:
+def test_monitor3_drops_repeated_row(read: Read) -> None:
     """A partition has one row for each type of its processors; weights are not added twice."""
     text = document(monitor3())
     begin = text.index('<row refno="2">')

@@ -40,7 +40,7 @@ def lines(source: rmf_monitor3.RmfMonitor3Source) -> list[Row]:
     return rows(source, "rmf3_partition")
 
 
-def test_what_is_in_the_answer(source: rmf_monitor3.RmfMonitor3Source, lines: list[Row]) -> None:
+def test_monitor3_sample_contents(source: rmf_monitor3.RmfMonitor3Source, lines: list[Row]) -> None:
     (system,) = source.systems
     assert (system.system, system.lpar, system.machine) == ("RPRT", "VIRPT", "8562-5ED28")
     assert (system.utc_offset_s, system.local_time, system.nominal_s) == (-4 * 3600, False, 100.0)
@@ -61,7 +61,7 @@ def test_what_is_in_the_answer(source: rmf_monitor3.RmfMonitor3Source, lines: li
     }
 
 
-def test_the_type_of_a_block_is_that_of_the_line(lines: list[Row]) -> None:
+def test_block_type_equals_line_type(lines: list[Row]) -> None:
     assert {(row["cpu_type"], row["line_type"][0]) for row in lines} == {
         ("CP", "C"),
         ("IFL", "L"),
@@ -69,7 +69,7 @@ def test_the_type_of_a_block_is_that_of_the_line(lines: list[Row]) -> None:
     }
 
 
-def test_the_rows_of_a_type_add_up(source: rmf_monitor3.RmfMonitor3Source, lines: list[Row]) -> None:
+def test_monitor3_type_rows_add_up(source: rmf_monitor3.RmfMonitor3Source, lines: list[Row]) -> None:
     (caption,) = rows(source, "rmf3_cpc")
     for kind, block in groupby(lines, lambda row: row["cpu_type"]):
         total, *others = block
@@ -95,7 +95,7 @@ def test_the_rows_of_a_type_add_up(source: rmf_monitor3.RmfMonitor3Source, lines
             )
 
 
-def test_shares_are_of_the_weights(source: rmf_monitor3.RmfMonitor3Source, lines: list[Row]) -> None:
+def test_shares_are_of_weights(source: rmf_monitor3.RmfMonitor3Source, lines: list[Row]) -> None:
     """What a logical processor is entitled to: an equal part, or the medium one's where they are vertical."""
     (caption,) = rows(source, "rmf3_cpc")
     weights = {row["cpu_type"]: row["weight"] for row in lines if row["row_kind"] == "total"}
@@ -118,7 +118,7 @@ def test_shares_are_of_the_weights(source: rmf_monitor3.RmfMonitor3Source, lines
     assert vertical == 5
 
 
-def test_the_half_hour_around_it_has_the_same_machine(lines: list[Row]) -> None:
+def test_half_hour_of_sample_has_same_machine(lines: list[Row]) -> None:
     around = rmf_xml.open_files([str(HALF_HOUR)], Options(tz=parse_zone("-04:00")))
     same = ("weight", "msu_defined", "capping", "logical_processors")
     theirs = {
@@ -141,7 +141,7 @@ def test_the_half_hour_around_it_has_the_same_machine(lines: list[Row]) -> None:
     assert outer.first_us <= inner.first_us < inner.last_us <= outer.last_us
 
 
-def test_an_error_answer_says_what_rmf_said() -> None:
+def test_monitor3_error_response_has_rmf_message() -> None:
     with pytest.raises(InputError) as caught:
         rmf_monitor3.open_files([str(ERROR)], Options())
     assert (caught.value.file, caught.value.offset) == (str(ERROR), 1122)

@@ -30,12 +30,12 @@ def ask(path: Path, query: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in session.sql(query).rows]
 
 
-def told(path: Path) -> list[str]:
+def problem_details(path: Path) -> list[str]:
     with zlens.open(str(path)) as session:
         return [problem.detail for problem in session.problems if problem.kind != "zone"]
 
 
-def test_processors_with_two_threads_are_those_that_ibm_published() -> None:
+def test_printed_smt2_processors_as_published() -> None:
     """IBM, z/VM SMT performance presentation: z/OS RMF CPU Activity Report (MT=2).
 
     What RMF prints in the line of a core's first thread holds for the core, so for both.
@@ -62,10 +62,10 @@ def test_processors_with_two_threads_are_those_that_ibm_published() -> None:
     assert ask(
         path, "SELECT DISTINCT system, seconds, strftime(interval_end, '%Y-%m-%d %H:%M:%S') FROM rmf_cpu"
     ) == [("PATPLX29", 614.053, "2015-01-21 21:57:09")]
-    assert told(path) == []
+    assert problem_details(path) == []
 
 
-def test_workloads_give_the_appl_percent_that_ibm_published() -> None:
+def test_printed_appl_percent_as_published() -> None:
     """IBM, z/VM SMT performance presentation: z/OS RMF Workload Activity Report (MT=2)."""
     path = FOLDER / "rmf-workload-mt.txt"
     columns = "policy, workload, class, ended, ended_rate, cpu_s, iip_s, aap_s, appl_cp_pct, appl_iip_pct"
@@ -74,10 +74,10 @@ def test_workloads_give_the_appl_percent_that_ibm_published() -> None:
     ]
     (row,) = ask(path, "SELECT appl_cp_pct, appl_ziip_pct, appl_ziip_on_cp_pct FROM workload")
     assert row == pytest.approx((252.44, 220.69, 0.43))
-    assert told(path) == []
+    assert problem_details(path) == []
 
 
-def test_paging_counts_are_those_that_were_published() -> None:
+def test_printed_paging_counts_as_published() -> None:
     path = FOLDER / "rmf-paging.txt"
     query = "SELECT minimum, maximum, average FROM rmf_paging WHERE area = '{}' AND name = '{}'"
     assert ask(path, query.format("CENTRAL STORAGE", "AVAILABLE")) == [(158574, 161884, 159692)]
@@ -86,11 +86,11 @@ def test_paging_counts_are_those_that_were_published() -> None:
         ("CENTRAL STORAGE", 7),
         ("FIXED FRAMES", 9),
     ]
-    assert told(path) == []
+    assert problem_details(path) == []
 
 
 @needs(SAMPLE)
-def test_a_real_report_is_read() -> None:
+def test_real_printed_report_is_read() -> None:
     columns = "cpu_number, cpu_type, lpar_busy_pct, mvs_busy_pct, io_rate, io_tpi_pct"
     assert ask(SAMPLE, f'SELECT {columns} FROM rmf_cpu ORDER BY "offset"') == [
         ("0", "CP", 4.24, 3.49, 5.71, 0.25),
@@ -131,7 +131,7 @@ def test_a_real_report_is_read() -> None:
         (0.5, 20, 1.0, 0)
     ]
     assert ask(SAMPLE, "SELECT unparked_avg FROM rmf_interval") == [(6.0,)]
-    assert told(SAMPLE) == []
+    assert problem_details(SAMPLE) == []
 
 
 # -- the XML form, printed -----------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def table(name: str, rows: list[dict[str, Any]]) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def test_the_xml_form_printed_gives_the_same_rows(tmp_path: Path) -> None:
+def test_printed_report_equals_xml(tmp_path: Path) -> None:
     xml = tmp_path / "rmf.xml"
     xml.write_text(rmf_builder.document(*rmf_builder.half_hours(3)))
     text = ""
@@ -246,7 +246,7 @@ SGDB2     1500 33909      10017 DB2001  4H   0046  120.500 0.900 0.010 0.020 0.0
 """
 
 
-def test_devices_are_read(tmp_path: Path) -> None:
+def test_printed_devices_are_read(tmp_path: Path) -> None:
     path = tmp_path / "device.txt"
     header = HEADER.format(system="SYSA", date="04/12/2022", time="08.00.00", interval="14.59.999")
     path.write_text(DEVICE.format(header=header))
@@ -262,7 +262,7 @@ def test_devices_are_read(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_what_has_no_place_is_kept_and_told(tmp_path: Path) -> None:
+def test_unplaced_printed_line_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "report.txt"
     header = HEADER.format(system="SYSA", date="04/12/2022", time="08.00.00", interval="14.59.999")
     rows = "NUM TYPE ONLINE LPAR BUSY MVS BUSY PARKED\n 0   CP  100.00  12.50   11.00     0.00\n"
@@ -272,11 +272,13 @@ def test_what_has_no_place_is_kept_and_told(tmp_path: Path) -> None:
         ("CPU Activity", "this line has no place 12"),
         ("channelpathactivity", "45 FC_S 1.5 2.5"),
     ]
-    assert any(detail.startswith("line 7: not placed") for detail in told(path))
-    assert any("the report channelpathactivity is not in the catalog" in detail for detail in told(path))
+    assert any(detail.startswith("line 7: not placed") for detail in problem_details(path))
+    assert any(
+        "the report channelpathactivity is not in the catalog" in detail for detail in problem_details(path)
+    )
 
 
-def test_a_page_without_its_time_is_told_and_alone_is_refused(tmp_path: Path) -> None:
+def test_page_without_time_is_reported_or_rejected(tmp_path: Path) -> None:
     path = tmp_path / "report.txt"
     rows = "NUM TYPE ONLINE LPAR BUSY MVS BUSY PARKED\n 0   CP  100.00  12.50   11.00     0.00\n"
     path.write_text(CPU + "   z/OS V2R5   SYSTEM ID SYSA\n" + rows)
@@ -284,7 +286,7 @@ def test_a_page_without_its_time_is_told_and_alone_is_refused(tmp_path: Path) ->
         zlens.open(str(path))
 
 
-def test_printed_and_xml_of_one_interval_are_one_system(tmp_path: Path) -> None:
+def test_printed_and_xml_interval_are_one_system(tmp_path: Path) -> None:
     """The measures of a printed report are those of its XML form."""
     path = FOLDER / "rmf-cpu-mt.txt"
     (row,) = ask(path, "SELECT count(*), round(avg(mt_utilization_pct), 2), max(cpu_type) FROM core")

@@ -5,7 +5,7 @@ Every utilization, share and MSU value that RMF printed is computed again from t
 counts of the same interval, all taken from the reader's tables.
 
 What "equal" means, exactly. A printed dispatch time of t ms is cut off, so the true one lies in
-[t, t + 1 ms): `test_times_are_cut_off` shows it. The length of an interval is printed to the ms, so the
+[t, t + 1 ms): `test_rmf_times_are_truncated` shows it. The length of an interval is printed to the ms, so the
 true one lies within 1 ms of it. A printed percentage lies within half a unit of its last digit of the true
 one. A printed value agrees when some true times within those bounds give it; weights, counts and the
 capacity are exact. With the printed times taken as they are, all but a counted few agree to the digit.
@@ -111,7 +111,7 @@ class Comparison:
         self.hold(name, where, printed, low, value, high, 2)
 
 
-def test_every_utilization_and_msu_of_the_partition_data(month: Month) -> None:
+def test_every_utilization_and_msu_of_partition_data(month: Month) -> None:
     found = Comparison()
     for end, header in month.intervals.items():
         t, capacity = exact(header["seconds"]), header["cpc_capacity_msu"]
@@ -186,7 +186,7 @@ def test_every_utilization_and_msu_of_the_partition_data(month: Month) -> None:
     }
 
 
-def test_times_are_cut_off(month: Month) -> None:
+def test_rmf_times_are_truncated(month: Month) -> None:
     """TOTAL is summed before it is cut to ms: it is above the sum of k rows by 0 to k - 1 ms, never below."""
     excess: Counter[int] = Counter()
     for end in month.intervals:
@@ -205,7 +205,7 @@ def test_times_are_cut_off(month: Month) -> None:
     assert max(excess) == 4
 
 
-def test_every_share_of_the_processors(month: Month) -> None:
+def test_every_share_of_processors(month: Month) -> None:
     """Entitlement = weight / weights of the pool x physical processors, to the digit: weights are exact."""
     compared = 0
     for end, header in month.intervals.items():
@@ -257,7 +257,7 @@ def test_processor_averages(month: Month) -> None:
     assert found.to_the_digit["lpar_busy_pct"] == INTERVALS
 
 
-def test_flags_agree_with_the_header(month: Month) -> None:
+def test_flags_agree_with_header(month: Month) -> None:
     """The three letters of the own partition are the three settings of the header, in their order."""
     for end, header in month.intervals.items():
         (own,) = [r for r in month.partitions[end] if r["partition"] == header["partition"]]
@@ -269,7 +269,7 @@ def test_flags_agree_with_the_header(month: Month) -> None:
         assert own["capping"] == "N Y N"
 
 
-def test_what_is_in_the_file(month: Month) -> None:
+def test_rmf_sample_contents(month: Month) -> None:
     (system,) = month.source.systems
     assert (system.system, system.lpar, system.machine, system.model) == (
         "RPRT",
@@ -313,7 +313,7 @@ def test_what_is_in_the_file(month: Month) -> None:
     assert all(row.layout == "postprocessor_cpu" for row in inventory)
 
 
-def test_rows_stand_where_their_offset_says(month: Month) -> None:
+def test_rows_are_at_their_offset(month: Month) -> None:
     data = MONTH.read_bytes()
     for end, header in month.intervals.items():
         assert data[header["offset"] :].startswith(b"<postprocessor>")
@@ -323,7 +323,7 @@ def test_rows_stand_where_their_offset_says(month: Month) -> None:
             assert f"<col>{row['partition']}</col>".encode() in text
 
 
-def test_with_a_zone_the_times_are_utc() -> None:
+def test_zone_option_gives_utc_times() -> None:
     source = rmf_xml.open_files([str(MONTH)], Options(tz=parse_zone("America/New_York")))
     (system,) = source.systems
     assert source.problems() == []
@@ -333,7 +333,7 @@ def test_with_a_zone_the_times_are_utc() -> None:
     assert max(ends).isoformat() == "2022-04-12T04:00:00+00:00"
 
 
-def test_an_interval_known_from_another_file_is_read_once() -> None:
+def test_interval_in_two_files_is_read_once() -> None:
     """The small file ends 2022-04-12 00:30, after the month; given twice under two names it is one."""
     source = rmf_xml.open_files([str(SMALL), str(MONTH), str(SMALL)], Options())
     (system,) = source.systems
@@ -343,7 +343,7 @@ def test_an_interval_known_from_another_file_is_read_once() -> None:
     assert kinds == {"zone": 2, "duplicate": 1}
 
 
-def test_an_answer_without_a_report_says_what_rmf_said() -> None:
+def test_rmf_error_response_has_rmf_message() -> None:
     words = ["GPM0739E", "Invalid DDS request parameter 'DATE'"]
     path = sample("rmf/rmf-postprocessor-cpu-error.xml")
     data = path.read_bytes()

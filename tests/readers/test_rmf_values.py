@@ -13,7 +13,7 @@ from zlens.readers.rmf import values
 
 
 @given(st.integers(0, 360_000_000), st.sampled_from(".:"))
-def test_durations_are_exact_in_every_form(ms: int, dot: str) -> None:
+def test_durations_are_exact_in_every_format(ms: int, dot: str) -> None:
     seconds, rest = divmod(ms, 1000)
     hours, minutes, second = seconds // 3600, seconds // 60 % 60, seconds % 60
     assert values.milliseconds(f"{hours:02}{dot}{minutes:02}{dot}{second:02}{dot}{rest:03}") == ms
@@ -24,13 +24,13 @@ def test_durations_are_exact_in_every_form(ms: int, dot: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "5", "12.34", "1.2.3", "00.60.00", "00.00.61.000", "-1.00.00", "a.b.c", "1.00.00.00000"]
 )
-def test_what_is_no_duration(text: str) -> None:
+def test_invalid_durations_are_rejected(text: str) -> None:
     with pytest.raises(values.NotAValueError, match="a duration such as "):
         values.milliseconds(text)
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_a_value_or_refused(text: str) -> None:
+def test_any_text_is_value_or_refused(text: str) -> None:
     for parse in (values.milliseconds, values.integer, values.decimal, values.yes_no):
         try:
             found = parse(text)
@@ -60,13 +60,13 @@ def test_whole_numbers(text: str, value: int) -> None:
 @pytest.mark.parametrize(
     "text", ["1.5", "1e3", "0x10", "1_000", "1,000", "\u0661", "12K", "9" * 19, "inf", "nan"]
 )
-def test_what_is_no_whole_number(text: str) -> None:
+def test_invalid_integers_are_rejected(text: str) -> None:
     with pytest.raises(values.NotAValueError, match=r"^a (whole )?number$"):
         values.integer(text)
 
 
 @pytest.mark.parametrize("text", ["", "-----", "****", ".....", "---.--"])
-def test_runs_that_stand_for_nothing(text: str) -> None:
+def test_blank_values(text: str) -> None:
     assert values.is_blank(text)
 
 
@@ -74,7 +74,7 @@ ZONE = zoneinfo.ZoneInfo("Europe/Berlin")
 
 
 @given(st.datetimes(dt.datetime(1990, 1, 1), dt.datetime(2090, 1, 1), timezones=st.just(dt.UTC)))
-def test_local_times_lead_back_to_utc(moment: dt.datetime) -> None:
+def test_local_times_convert_to_utc(moment: dt.datetime) -> None:
     moment = moment.replace(microsecond=0)
     local = moment.astimezone(ZONE)
     shown = local.replace(tzinfo=None, fold=0)

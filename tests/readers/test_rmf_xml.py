@@ -37,7 +37,7 @@ from zlens.readers.rmf.postprocessor import detect, open_files
 # -- what a report becomes ------------------------------------------------------------------------
 
 
-def test_a_whole_report(opened: Opened) -> None:
+def test_complete_rmf_report(opened: Opened) -> None:
     source = opened(document(report()))
     assert source.problems() == []
     (interval,) = rows(source, "rmf_interval")
@@ -118,7 +118,7 @@ def test_columns_are_typed_commented_and_narrowed(opened: Opened) -> None:
         assert pa.table(raw.stream(names[-2:])).column_names == names[-2:]
 
 
-def test_columns_are_found_by_head_not_by_place(opened: Opened) -> None:
+def test_columns_are_located_by_heading(opened: Opened) -> None:
     order = list(range(len(HEADS)))
     random.Random(7).shuffle(order)
     heads = [HEADS[n].upper().replace(" ", "  ") for n in order]
@@ -159,14 +159,14 @@ def test_multithreading_and_marks(opened: Opened) -> None:
     ]
 
 
-def test_a_dedicated_partition_has_no_weight(opened: Opened) -> None:
+def test_dedicated_partition_has_no_weight(opened: Opened) -> None:
     row = ALPHA.replace("|60|", "|DED|")
     body = segment("Partition Data Report", part(table(HEADS, [row]), "Partition Data"))
     (found,) = rows(opened(document(report(body=body))), "rmf_partition")
     assert (found["weight"], found["dedicated"]) == (None, True)
 
 
-def test_rows_with_too_few_or_too_many_cells(opened: Opened) -> None:
+def test_rows_with_wrong_cell_count(opened: Opened) -> None:
     few = "|".join(ALPHA.split("|")[:14])
     many = ALPHA.replace("ALPHA", "GAMMA") + "|99"
     given = [few, many, few.replace("ALPHA", "DELTA")]
@@ -185,7 +185,7 @@ def test_rows_with_too_few_or_too_many_cells(opened: Opened) -> None:
     assert found["long"].record == "Partition Data Report: Partition Data"
 
 
-def test_what_the_catalog_does_not_know_is_named_once(opened: Opened) -> None:
+def test_unknown_rmf_names_are_reported_once(opened: Opened) -> None:
     heads, row = [*HEADS, "Hair Color"], ALPHA + "|blue"
     body = (
         segment("CPU Activity", part(variables({"CPU": "3931", "Mood": "good"}) + "<mood>x</mood>"))
@@ -224,7 +224,7 @@ def test_what_the_catalog_does_not_know_is_named_once(opened: Opened) -> None:
     assert layouts["CPU Activity"] == (3, "postprocessor_cpu")
 
 
-def test_a_value_that_is_not_one_is_null_and_named(opened: Opened) -> None:
+def test_invalid_rmf_value_is_null_and_reported(opened: Opened) -> None:
     wrong = ALPHA.replace("|60|", "|heavy|").replace("00.06.06.000", "6 min").replace("20.33", "1_0.5")
     body = segment("Partition Data Report", part(table(HEADS, [wrong]), "Partition Data"))
     source = opened(document(*half_hours(2, body=body)))
@@ -242,13 +242,13 @@ def test_a_value_that_is_not_one_is_null_and_named(opened: Opened) -> None:
 # -- names and times ------------------------------------------------------------------------------
 
 
-def test_the_name_of_a_system(opened: Opened) -> None:
+def test_name_of_system(opened: Opened) -> None:
     no_partition = segment("Partition Data Report", PARTITION_PART)
     source = opened(document(report(system="")), document(report(system="", body=no_partition)))
     assert sorted(s.system for s in source.systems) == ["ALPHA", "unknown-report1"]
 
 
-def test_local_times_are_said_to_be_local(opened: Opened) -> None:
+def test_local_times_are_marked(opened: Opened) -> None:
     source = opened(document(*half_hours(3)), tz=None)
     (system,) = source.systems
     assert (system.local_time, system.utc_offset_s) == (True, None)
@@ -261,14 +261,14 @@ def test_local_times_are_said_to_be_local(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize(("tz", "hour"), [("+05:30", 4), ("America/New_York", 14.5), ("Europe/Berlin", 8.5)])
-def test_a_zone_makes_times_utc(opened: Opened, tz: str, hour: float) -> None:
+def test_zone_option_converts_to_utc(opened: Opened, tz: str, hour: float) -> None:
     source = opened(document(report()), tz=tz)
     end = rows(source, "rmf_interval")[0]["interval_end"]
     assert end == utc("2026-03-02 00:00") + dt.timedelta(hours=hour)
     assert source.problems() == []
 
 
-def test_the_hour_a_clock_repeats(opened: Opened) -> None:
+def test_repeated_local_hour(opened: Opened) -> None:
     """New York, 2026-11-01: 01:00 to 02:00 happens twice."""
     ends = ["01.00", "01.30", "01.00", "01.30", "02.00"]
     starts = ["00.30", "01.00", "01.30", "01.00", "01.30"]
@@ -286,7 +286,7 @@ def test_the_hour_a_clock_repeats(opened: Opened) -> None:
     assert any(p.kind == "duplicate" and "option tz" in p.detail for p in local.problems())
 
 
-def test_a_time_no_clock_of_the_zone_showed(opened: Opened) -> None:
+def test_nonexistent_local_time(opened: Opened) -> None:
     text = document(report(end="03/08/2026-02.30.00", start="03/08/2026-02.00.00"))
     source = opened(text, tz="America/New_York")
     assert any("never showed 2026-03-08 02:30:00" in p.detail for p in source.problems())
@@ -308,7 +308,7 @@ def test_midnight_may_be_24(opened: Opened) -> None:
         ({"locale": "de-de"}, "time"),
     ],
 )
-def test_an_interval_without_a_time_is_not_read(opened: Opened, options: dict[str, str], kind: str) -> None:
+def test_interval_without_time_is_not_read(opened: Opened, options: dict[str, str], kind: str) -> None:
     good = report(end="03/02/2026-10.00.00", start="03/02/2026-09.30.00")
     source = opened(document(report(**options), good))
     assert len(rows(source, "rmf_interval")) == 1
@@ -330,9 +330,7 @@ def test_an_interval_without_a_time_is_not_read(opened: Opened, options: dict[st
         ("soon", None, "not a duration"),
     ],
 )
-def test_the_length_of_an_interval(
-    opened: Opened, length: str, seconds: float | None, problem: str | None
-) -> None:
+def test_length_of_interval(opened: Opened, length: str, seconds: float | None, problem: str | None) -> None:
     source = opened(document(report(length=length)))
     assert rows(source, "rmf_interval")[0]["seconds"] == seconds
     assert len(source.problems()) == bool(problem)
@@ -364,7 +362,7 @@ def test_systems_and_duplicates_over_files(opened: Opened) -> None:
     assert files == {"report0.xml", "report1.xml"}
 
 
-def test_the_same_interval_with_other_values_is_a_conflict(opened: Opened) -> None:
+def test_differing_rmf_values_are_conflict(opened: Opened) -> None:
     one = report()
     other = one.replace(">30:00:000<", ">29:59:000<")
     assert other != one
@@ -374,7 +372,7 @@ def test_the_same_interval_with_other_values_is_a_conflict(opened: Opened) -> No
     assert "with other values" in problem.detail
 
 
-def test_other_reports_are_named(opened: Opened) -> None:
+def test_other_rmf_reports_are_reported(opened: Opened) -> None:
     other = report(metric="WLMGL", body="<segment><strange/></segment>")
     source = opened(document(other, report(), other))
     (problem,) = source.problems()
@@ -386,7 +384,7 @@ def test_other_reports_are_named(opened: Opened) -> None:
         opened(document(other))
 
 
-def test_messages_beside_data(opened: Opened) -> None:
+def test_rmf_messages_with_data(opened: Opened) -> None:
     message = '<message id="GPM0999W"><description>Some data is missing</description></message>'
     listing = '<mfpmsg id="ERB103I"> options</mfpmsg><mfpmsg id="ERB999E"> bad</mfpmsg>'
     body = document(
@@ -428,7 +426,7 @@ ENCODED = {
 
 
 @pytest.mark.parametrize("data", ENCODED.values(), ids=ENCODED)
-def test_encodings(opened: Opened, data: bytes) -> None:
+def test_rmf_xml_encodings(opened: Opened, data: bytes) -> None:
     assert detect(data[:65536], len(data))
     source = opened(data)
     assert source.problems() == []
@@ -439,7 +437,7 @@ def test_encodings(opened: Opened, data: bytes) -> None:
     assert all(data[row["offset"] :].startswith(tag) for row in found)
 
 
-def test_a_declaration_that_no_longer_holds(opened: Opened) -> None:
+def test_outdated_encoding_declaration(opened: Opened) -> None:
     source = opened(TEXT.replace("UTF-8", "IBM-1047"))
     (problem,) = source.problems()
     assert problem.kind == "transfer"
@@ -447,7 +445,7 @@ def test_a_declaration_that_no_longer_holds(opened: Opened) -> None:
     assert len(rows(source, "rmf_interval")) == 2
 
 
-def test_ebcdic_names_the_mistake_and_its_cure(opened: Opened) -> None:
+def test_ebcdic_xml_is_rejected_with_fix(opened: Opened) -> None:
     data = TEXT.encode("cp037")
     assert detect(data, len(data))
     with pytest.raises(InputError, match=r"EBCDIC.*transferred in binary.*iconv -f IBM-1047") as caught:
@@ -457,7 +455,7 @@ def test_ebcdic_names_the_mistake_and_its_cure(opened: Opened) -> None:
     assert kinds(beside) == ["transfer"]
 
 
-def test_bytes_of_another_encoding_damage_only_their_interval(opened: Opened) -> None:
+def test_foreign_bytes_damage_only_their_interval(opened: Opened) -> None:
     reports = half_hours(3)
     data = document(reports[0], reports[1].replace("ALPHA", "ALPH\xc4"), reports[2]).encode("latin-1")
     source = opened(data)
@@ -477,12 +475,12 @@ def test_bytes_of_another_encoding_damage_only_their_interval(opened: Opened) ->
         b"just text about <postprocessor> reports",
     ],
 )
-def test_what_is_not_one_is_not_taken(head: bytes) -> None:
+def test_rmf_detect_rejects_other_xml(head: bytes) -> None:
     assert not detect(head, len(head))
 
 
 @pytest.mark.parametrize("in_lake", [False, True])
-def test_reports_of_two_machines_at_once_are_of_two_systems(in_lake: bool, tmp_path: Path) -> None:
+def test_simultaneous_machines_are_two_systems(in_lake: bool, tmp_path: Path) -> None:
     ours = half_hours(3)
     theirs = [each.replace("ABCDE", "54321") for each in half_hours(3)]
     paths = [tmp_path / "a.xml", tmp_path / "b.xml"]
@@ -501,7 +499,7 @@ def test_reports_of_two_machines_at_once_are_of_two_systems(in_lake: bool, tmp_p
         assert not [problem for problem in session.problems if problem.kind in ("duplicate", "conflict")]
 
 
-def test_reports_of_a_machine_after_another_are_of_one_system(opened: Opened) -> None:
+def test_consecutive_machines_are_one_system(opened: Opened) -> None:
     first, second, third = half_hours(3)
     source = opened(document(first, *(each.replace("ABCDE", "54321") for each in (second, third))))
     assert [info.system for info in source.systems] == ["SYSA"]

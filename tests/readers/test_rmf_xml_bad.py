@@ -52,7 +52,7 @@ def whole(source: RmfXmlSource) -> None:
     source.info()
 
 
-def test_cut_off_anywhere(opened: Opened) -> None:
+def test_truncated_rmf_xml(opened: Opened) -> None:
     """Everything complete before the cut is kept, and the cut is told."""
     text = document(*half_hours(3)).encode()
     ends = [n + 16 for n in range(len(text)) if text.startswith(b"</postprocessor>", n)]
@@ -138,7 +138,7 @@ BOMB = (
     ],
 )
 @pytest.mark.parametrize("entity", ["", "&l11;", "&x;"])
-def test_entities_are_neither_expanded_nor_fetched(opened: Opened, doctype: str, entity: str) -> None:
+def test_rmf_xml_expands_no_entities(opened: Opened, doctype: str, entity: str) -> None:
     reports = half_hours(2)
     body = document(reports[0].replace("SYSA", f"SYSA{entity}"), reports[1])
     text = body.replace(DECLARATION, DECLARATION + doctype)
@@ -155,7 +155,7 @@ def test_entities_are_neither_expanded_nor_fetched(opened: Opened, doctype: str,
     assert sum(r["row_kind"] == "total" for r in rows(source, "rmf_partition")) == len(ends)
 
 
-def test_a_document_type_alone_is_refused(opened: Opened) -> None:
+def test_document_type_declaration_is_rejected(opened: Opened) -> None:
     with pytest.raises(InputError, match="document type declaration") as caught:
         opened(DECLARATION + BOMB + "<ddsml>&l11;</ddsml>")
     assert caught.value.offset
@@ -181,7 +181,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("hostile", "kind"), HOSTILE.values(), ids=HOSTILE)
-def test_lengths_are_bounded(opened: Opened, hostile: str, kind: str) -> None:
+def test_rmf_xml_lengths_are_bounded(opened: Opened, hostile: str, kind: str) -> None:
     hurt = report(body=segment("CPU Activity", hostile))
     good = report(end="03/02/2026-10.00.00", start="03/02/2026-09.30.00")
     source = opened(document(hurt, good))
@@ -194,7 +194,7 @@ def test_lengths_are_bounded(opened: Opened, hostile: str, kind: str) -> None:
 @pytest.mark.parametrize(
     "hostile", quick_subset(2, [hostile for hostile, _ in HOSTILE.values()]), ids=HOSTILE
 )
-def test_memory_is_bounded(opened: Opened, tmp_path: Path, hostile: str) -> None:
+def test_rmf_xml_memory_is_bounded(opened: Opened, tmp_path: Path, hostile: str) -> None:
     hurt = report(body=segment("CPU Activity", hostile))
     good = report(end="03/02/2026-10.00.00", start="03/02/2026-09.30.00")
     source = opened(document(hurt, good))
@@ -203,7 +203,7 @@ def test_memory_is_bounded(opened: Opened, tmp_path: Path, hostile: str) -> None
     assert peak_of(lambda: open_files([path], Options())) < 12_000_000
 
 
-def test_damage_without_end_is_bounded(opened: Opened) -> None:
+def test_reported_damage_is_bounded(opened: Opened) -> None:
     """A file of nothing but damaged beginnings: so many are tried, then the rest is left."""
     source = opened(document(report()) + "<postprocessor></x>" * 200_000)
     assert kinds(source) == ["resync"] * 3
@@ -211,14 +211,14 @@ def test_damage_without_end_is_bounded(opened: Opened) -> None:
     assert len(rows(source, "rmf_interval")) == 1
 
 
-def test_zeros_after_the_end(opened: Opened) -> None:
+def test_rmf_xml_with_trailing_zeros(opened: Opened) -> None:
     text = document(*half_hours(2))
     source = opened(text.encode() + bytes(4 * 1024 * 1024))
     (problem,) = source.problems()
     assert (problem.kind, problem.offset, problem.bytes) == ("resync", len(text), 4 * 1024 * 1024)
 
 
-def test_a_file_that_changes_while_it_is_read(opened: Opened, tmp_path: Path) -> None:
+def test_rmf_xml_reports_changing_file(opened: Opened, tmp_path: Path) -> None:
     path = tmp_path / "report0.xml"
     text = document(*half_hours(300)).encode()
 
@@ -255,7 +255,7 @@ def test_a_file_that_changes_while_it_is_read(opened: Opened, tmp_path: Path) ->
     assert kinds(beside) == ["changed"]
 
 
-def test_mutations(tmp_path: Path) -> None:
+def test_rmf_xml_mutations(tmp_path: Path) -> None:
     """Damaged copies of a small report: an answer or an InputError, nothing else."""
     seed = document(*half_hours(2)).encode()
     xml_survives(
@@ -272,7 +272,7 @@ def test_mutations(tmp_path: Path) -> None:
     ("bound", "value", "kept"),
     [("MAX_INTERVALS", 2, 2), ("MAX_ROWS", 45, 4), ("MAX_NAMES", 1, 1)],
 )
-def test_what_is_kept_is_bounded(
+def test_stored_rmf_data_is_bounded(
     opened: Opened, monkeypatch: pytest.MonkeyPatch, bound: str, value: int, kept: int
 ) -> None:
     monkeypatch.setattr(rmf_source, bound, value)
@@ -285,7 +285,7 @@ def test_what_is_kept_is_bounded(
     assert problem.bytes
 
 
-def test_texts_kept_are_bounded(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_texts_are_bounded(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_store, "MAX_TEXTS", 20)
     source = opened(document(report()))
     whole(source)
@@ -299,9 +299,7 @@ def test_texts_kept_are_bounded(opened: Opened, monkeypatch: pytest.MonkeyPatch)
         (4, "partition", "BETA", "the row BETA of Partition Data Report: Partition Data"),
     ],
 )
-def test_a_row_that_comes_twice_is_one_row(
-    opened: Opened, refno: int, column: str, value: str, words: str
-) -> None:
+def test_rmf_xml_drops_repeated_row(opened: Opened, refno: int, column: str, value: str, words: str) -> None:
     text = document(report())
     begin = text.index(f'<row refno="{refno}">')
     row = text[begin : text.index("</row>", begin) + 7]

@@ -69,7 +69,7 @@ class TestPowerSave:
              "SMF113_CHANGE"),
         ]  # fmt: skip
 
-    def test_stubs_are_flagged(self, path: Path) -> None:
+    def test_short_intervals_are_flagged(self, path: Path) -> None:
         source = opened(path)
         (info,) = source.systems
         assert info.nominal_s == 300
@@ -92,7 +92,7 @@ class TestPowerSave:
             speed = 4452 if row["cpsp"] == 5206 and row["seconds"] < 1 else speed
             assert row["c0_d"] / row["seconds"] / speed / 1e6 == pytest.approx(0.5, rel=1e-3)
 
-    def test_classes_nobody_names_stay_numbers(self, path: Path) -> None:
+    def test_unnamed_processor_classes_stay_numbers(self, path: Path) -> None:
         source = opened(path)
         types = {(row["cpu_id"], row["cpu_class"], row["cpu_type"]) for row in rows(source)}
         assert types == {(0, 1, "1"), (1, 1, "1"), (2, 6, "6"), (3, 6, "6")}
@@ -130,7 +130,7 @@ def test_both_subtypes_of_one_interval(tmp_path: Path) -> None:
     assert "counter 0 is 900 and 901" in problem.detail
 
 
-def test_a_processor_that_was_offline(tmp_path: Path) -> None:
+def test_offline_processor_has_gap(tmp_path: Path) -> None:
     ends = {0: (300, 600, 900, 1200), 1: (300, 1200)}
     records = [
         record(2, cpu, end, [end * 1000 + cpu])
@@ -148,7 +148,7 @@ def test_a_processor_that_was_offline(tmp_path: Path) -> None:
     assert [interval.flag for interval in info.intervals] == [None, None, None]
 
 
-def test_counters_that_began_again_are_events(tmp_path: Path) -> None:
+def test_counter_resets_are_events(tmp_path: Path) -> None:
     records = [record(2, 3, 300 * n, [n * 10]) for n in (1, 2)]
     records += [record(2, 3, 300 * n, [n], run=700, CFF=n == 3) for n in (3, 4)]
     with zlens.open(dump(tmp_path / "run.smf", records)) as session:
@@ -157,7 +157,7 @@ def test_counters_that_began_again_are_events(tmp_path: Path) -> None:
         assert session.sql("select c0_d from smf113 order by tod").rows == [(None,), (10,), (None,), (1,)]
 
 
-def test_a_counter_version_that_changes(tmp_path: Path) -> None:
+def test_changed_counter_version(tmp_path: Path) -> None:
     records = [record(1, 0, 300 * n, CTRVERSION2=2 if n < 3 else 3) for n in (1, 2, 3, 4)]
     with zlens.open(dump(tmp_path / "version.smf", records)) as session:
         kinds = session.sql("select kind, detail, inferred from event order by kind").rows
@@ -183,7 +183,7 @@ def test_several_systems_and_files(tmp_path: Path) -> None:
         assert session.sql("select distinct system from smf113").rows == [("SYSB",)]
 
 
-def test_an_interval_spread_over_stamps(tmp_path: Path) -> None:
+def test_interval_spread_over_stamps(tmp_path: Path) -> None:
     """Where records do not say their interval, those stamped together are of one."""
     bare = [
         record(2, cpu, 300 * n, [n], written=300 * n + cpu * 0.001, short_data=44)
@@ -199,7 +199,7 @@ def test_an_interval_spread_over_stamps(tmp_path: Path) -> None:
     assert info.machine_type is None
 
 
-def test_the_inventory_names_what_it_counts(tmp_path: Path) -> None:
+def test_inventory_describes_record_types(tmp_path: Path) -> None:
     records = [
         other(2, None),
         *[record(1, cpu, 300) for cpu in range(3)],
@@ -223,7 +223,7 @@ def test_the_inventory_names_what_it_counts(tmp_path: Path) -> None:
         assert session.sql("select sum(bytes), sum(count) from inventory").rows == [(path.stat().st_size, 9)]
 
 
-def test_a_dump_without_counters(tmp_path: Path) -> None:
+def test_dump_without_counters(tmp_path: Path) -> None:
     path = dump(tmp_path / "plain.smf", [other(2, None), other(110, 4, 60), other(3, None)])
     source = opened(path)
     assert source.tables == {}
@@ -236,7 +236,7 @@ def test_a_dump_without_counters(tmp_path: Path) -> None:
     assert info.first_us == START_US - 7200 * 1_000_000
 
 
-def test_leap_seconds_are_taken_off(tmp_path: Path) -> None:
+def test_smf_subtracts_leap_seconds(tmp_path: Path) -> None:
     path = dump(tmp_path / "leap.smf", [record(1, 0, 300), record(1, 0, 600)])
     source = opened(path, leap=27)
     assert rows(source)[0]["interval_end"] == at(273)
@@ -244,12 +244,12 @@ def test_leap_seconds_are_taken_off(tmp_path: Path) -> None:
     assert (info.leap_s, info.utc_offset_s) == (27, 0)
 
 
-def test_the_plan_of_the_native_tests_is_the_catalogs() -> None:
+def test_native_test_plan_equals_catalog() -> None:
     path = Path(__file__).parents[2] / "crates" / "columns" / "tests" / "counters" / "plan.json"
     assert json.loads(path.read_text()) == smf.plan(113)
 
 
-def test_columns_are_what_the_decoder_gives(tmp_path: Path) -> None:
+def test_smf113_columns_equal_decoder_schema(tmp_path: Path) -> None:
     source = opened(dump(tmp_path / "one.smf", [record(1, 0, 300)]))
     (table,) = source.tables["smf113"]
     assert [(c.name, c.type) for c in table.columns] == source.decoder.schema()
@@ -272,7 +272,7 @@ def test_columns_are_what_the_decoder_gives(tmp_path: Path) -> None:
         ("z/VM", "z/VM"),
     ],
 )
-def test_levels(level: str | None, release: str | None) -> None:
+def test_zos_release_of_level(level: str | None, release: str | None) -> None:
     assert smf_systems.zos_release(level) == release
 
 
@@ -285,7 +285,7 @@ def test_zones(ahead: float, offset: int | None) -> None:
 
 
 class TestDetect:
-    def test_a_dump_is_found_among_others(self, tmp_path: Path) -> None:
+    def test_dump_is_found_among_others(self, tmp_path: Path) -> None:
         path = dump(tmp_path / "one.smf", [record(1, 0, 300)])
         assert recognize([str(path)]).files == {"smf.dump": [str(path)]}
 
@@ -301,7 +301,7 @@ class TestDetect:
         ],
         ids=["no words", "ascii"],
     )
-    def test_forms_that_cannot_be_read(self, tmp_path: Path, change: object, words: str) -> None:
+    def test_unreadable_dump_formats(self, tmp_path: Path, change: object, words: str) -> None:
         good = dump(tmp_path / "good.smf", [record(1, 0, 300)])
         bad = tmp_path / "bad.smf"
         assert callable(change)
@@ -340,7 +340,7 @@ class TestDetect:
 class TestSample:
     """A dump generated elsewhere: 32 records of each subtype, among types 2, 3, 70 and 72."""
 
-    def test_it_is_read_whole(self) -> None:
+    def test_sample_is_read_completely(self) -> None:
         source = opened(SAMPLE)
         counts = {row.name: row.count for row in source.inventory()}
         assert counts == {
@@ -353,7 +353,7 @@ class TestSample:
         # Four of the counters and four of RMF, whose records have another clock: none covers another.
         assert [interval.layer for interval in info.intervals] == [1, 1, 1, 1, 0, 0, 0, 0]
 
-    def test_its_columns(self) -> None:
+    def test_sample_columns(self) -> None:
         found = rows(opened(SAMPLE))
         assert len(found) == 32
         assert {row["subtype"] for row in found} == {1}
@@ -371,7 +371,7 @@ class TestSample:
             3204629798768, 1534811797754, 30696235955, 480694469815, 38370294943, 801157449692,
         ]  # fmt: skip
 
-    def test_subtype_2_alone_gives_the_same(self, tmp_path: Path) -> None:
+    def test_subtype_2_alone_gives_same_rows(self, tmp_path: Path) -> None:
         data = SAMPLE.read_bytes()
         kept = bytearray()
         offset = 0

@@ -42,7 +42,7 @@ def place(nth: int) -> int:
     return sum(len(one) for one in records()[:nth])
 
 
-def test_cut_off(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_truncated_dump_is_reported(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def cut(data: bytearray) -> None:
         del data[place(20) + 100 :]
 
@@ -60,7 +60,7 @@ def test_cut_off(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert session.sql("select count(*) from smf113").rows == [(15,)]
 
 
-def test_a_broken_chain(good: Path) -> None:
+def test_damaged_segment_chain(good: Path) -> None:
     def breaks(data: bytearray) -> None:
         data[place(7)] ^= 0x10
 
@@ -72,7 +72,7 @@ def test_a_broken_chain(good: Path) -> None:
     assert (lost["flag"], lost["seconds"], lost["c0_d"]) == ("gap", 600.0, 200)
 
 
-def test_line_feeds_that_got_carriage_returns(tmp_path: Path) -> None:
+def test_dump_with_added_carriage_returns(tmp_path: Path) -> None:
     """A record that is longer than its length says is withheld, and the transfer is named."""
     wanted = records()
     counts = [0x0A0A0A, 7]
@@ -89,7 +89,7 @@ def test_line_feeds_that_got_carriage_returns(tmp_path: Path) -> None:
     assert "BINARY" in problem.detail
 
 
-def test_a_section_outside_its_record(good: Path) -> None:
+def test_section_outside_its_record(good: Path) -> None:
     def moves(data: bytearray) -> None:
         data[place(7) + 44 : place(7) + 48] = b"\x7f\xff\xff\xff"
 
@@ -100,7 +100,7 @@ def test_a_section_outside_its_record(good: Path) -> None:
     assert len(rows(source)) == 23
 
 
-def test_not_a_dump_at_all(tmp_path: Path) -> None:
+def test_foreign_file_is_not_dump(tmp_path: Path) -> None:
     for name, data in (("zeros", bytes(100_000)), ("noise", random.Random(7).randbytes(100_000))):
         path = tmp_path / name
         path.write_bytes(data)
@@ -109,7 +109,7 @@ def test_not_a_dump_at_all(tmp_path: Path) -> None:
         assert "SMF dump" in str(caught.value)
 
 
-def test_the_same_dump_twice(good: Path, tmp_path: Path) -> None:
+def test_repeated_dump_is_reported(good: Path, tmp_path: Path) -> None:
     (tmp_path / "again.smf").write_bytes(good.read_bytes())
     with zlens.open([good, tmp_path / "again.smf"]) as session:
         assert [problem.kind for problem in session.all_problems()] == ["duplicate"]
@@ -122,7 +122,7 @@ def test_the_same_dump_twice(good: Path, tmp_path: Path) -> None:
         assert kinds == {("duplicate", "SYSA"), ("duplicate", "SYSB")}
 
 
-def test_a_file_that_changes(good: Path) -> None:
+def test_changed_dump_is_reported(good: Path) -> None:
     source = opened(good)
     data = good.read_bytes()
     good.write_bytes(data + data)
@@ -134,13 +134,13 @@ def test_a_file_that_changes(good: Path) -> None:
     assert "vanished" in source.problems()[0].detail
 
 
-def test_a_name_that_is_odd(tmp_path: Path) -> None:
+def test_dump_with_unusual_file_name(tmp_path: Path) -> None:
     path = dump(tmp_path / "a 'b\" %s;--\n.smf", records())
     with zlens.open(path) as session:
         assert session.sql("select distinct file from smf113").rows == [(str(path),)]
 
 
-def test_any_damage_ends_in_rows_and_problems(good: Path) -> None:
+def test_damaged_dump_gives_rows_and_problems(good: Path) -> None:
     generator = draws(20_260_113)
     whole = good.read_bytes()
     problems, tried = 0, iterations(60, 20)
@@ -170,7 +170,7 @@ def test_any_damage_ends_in_rows_and_problems(good: Path) -> None:
     assert problems > tried * 5 / 6
 
 
-def test_more_systems_than_are_told_apart(tmp_path: Path) -> None:
+def test_systems_are_limited(tmp_path: Path) -> None:
     records = [record(1, 0, 300.0, system=f"{number:04X}") for number in range(4_097)]
     made = opened(dump(tmp_path / "many.smf", records))
     assert len(made.systems) == 4_096

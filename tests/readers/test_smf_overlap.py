@@ -13,7 +13,7 @@ from zlens.inputs.options import Options, parse_time_spec
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.5])
-def test_counters_take_polarity_and_parked_time_by_overlap(tmp_path: Path, shift: float) -> None:
+def test_counters_join_polarity_by_overlap(tmp_path: Path, shift: float) -> None:
     with zlens.open([mixed(tmp_path / "a.smf", shift)]) as session:
         rows = session.sql("SELECT polarity, parked_pct FROM cpumf ORDER BY interval_end").rows
         assert [row[0] for row in rows] == ["Vl"] * 3
@@ -27,7 +27,7 @@ def found(session: Session) -> list[tuple[float, float | None]]:
     return session.sql("SELECT seconds, parked_pct FROM cpu ORDER BY interval_end").rows
 
 
-def test_rows_of_other_intervals_are_selected_by_their_own_times(tmp_path: Path) -> None:
+def test_other_intervals_are_selected_by_own_times(tmp_path: Path) -> None:
     path = mixed(tmp_path / "a.smf", 1.5)
     # The quarter that ends at 22:35:01.5 has ended by 22:36, that of the counters at 22:40 has not.
     with zlens.open([path], options=Options(utc=True, end=parse_time_spec("2011-01-09 22:36"))) as session:
@@ -38,7 +38,7 @@ def test_rows_of_other_intervals_are_selected_by_their_own_times(tmp_path: Path)
         assert found(session) == [(900, 0), (900, 50)]
 
 
-def test_intervals_longer_than_every_are_told_and_in_no_bucket(tmp_path: Path) -> None:
+def test_intervals_longer_than_every_are_reported(tmp_path: Path) -> None:
     """CP3KEXTR reports intervals that are longer than the time to be reported."""
     for shift in (0.0, 1.5):
         path = mixed(tmp_path / f"{shift}.smf", shift)

@@ -91,7 +91,7 @@ def test_every_field_of_every_section_is_read(record_type: int, tmp_path: Path) 
     assert source.problems(complete=True) == []
 
 
-def test_a_system_is_known_by_its_records(tmp_path: Path) -> None:
+def test_system_is_known_by_its_records(tmp_path: Path) -> None:
     sections: Sections = {
         "control": [MACHINE],
         "partition": [{"LPM": "LPAR1", "LPN": 1}, {"LPM": "LPAR7", "LPN": 7}],
@@ -126,7 +126,7 @@ def test_a_system_is_known_by_its_records(tmp_path: Path) -> None:
     assert source.resets() == []
 
 
-def test_counters_divide_intervals_of_rmf_and_replace_none(tmp_path: Path) -> None:
+def test_counters_divide_rmf_intervals(tmp_path: Path) -> None:
     """Two intervals of RMF: counters cover two thirds of the first, and nothing of the second."""
     before = (COUNTERS_US - START_US) / SECOND
     path = dump(
@@ -150,7 +150,7 @@ def test_counters_divide_intervals_of_rmf_and_replace_none(tmp_path: Path) -> No
         assert found == [(seconds, seconds) for seconds in (300, 300, 300, 900)]
 
 
-def test_partitions_are_told_beside_counters_whose_intervals_end_a_moment_later(tmp_path: Path) -> None:
+def test_partitions_join_counters_of_later_interval_end(tmp_path: Path) -> None:
     sections: Sections = {
         "control": [MACHINE],
         "partition": [{"LPM": "A", "LPN": 1, "BDN": 2}],
@@ -174,7 +174,7 @@ def test_partitions_are_told_beside_counters_whose_intervals_end_a_moment_later(
     assert ends == [(start + dt.timedelta(seconds=end + 0.37),) for end in (900, 1800)]
 
 
-def test_a_broken_record_is_as_a_whole_one(tmp_path: Path) -> None:
+def test_split_record_equals_complete_one(tmp_path: Path) -> None:
     """More logical processors than fit into a record of 32,756 bytes."""
     partitions = [{"LPM": f"LP{n}", "LPN": n, "BDS": n * 20, "BDN": 20} for n in range(30)]
     sections: Sections = {
@@ -202,7 +202,7 @@ def test_a_broken_record_is_as_a_whole_one(tmp_path: Path) -> None:
     assert parts.problems(complete=True) == []
 
 
-def test_what_is_missing_of_a_broken_record_is_told(tmp_path: Path) -> None:
+def test_missing_segments_of_split_record_are_reported(tmp_path: Path) -> None:
     sections: Sections = {"control": [MACHINE], "logical": [{"PDT": n} for n in range(600)]}
     pieces = rmf(70, 900, sections, most=32_756)
     source = opened(dump(tmp_path / "half.smf", pieces[1:]))
@@ -215,7 +215,7 @@ def test_what_is_missing_of_a_broken_record_is_told(tmp_path: Path) -> None:
     assert f"{len(found)} of 600 found" in told[-1][1]
 
 
-def test_older_and_newer_levels_read_alike(tmp_path: Path) -> None:
+def test_older_and_newer_levels_are_read(tmp_path: Path) -> None:
     """Sections of z/OS 2.x are shorter (F. Wong, smf70h.h: control 344, logical 88); newer ones longer."""
     sections: Sections = {
         "control": [{**MACHINE, "MCF": 1200, "CPE_HI": 5}],
@@ -233,14 +233,14 @@ def test_older_and_newer_levels_read_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [344, 512])
-def test_a_system_is_known_whatever_the_length_of_its_sections(length: int, tmp_path: Path) -> None:
+def test_system_is_known_for_any_section_length(length: int, tmp_path: Path) -> None:
     """A triplet has its length in two bytes, the second of 512 is 0."""
     records = rmf(70, 900, {"control": [MACHINE]}, lengths={"control": length})
     (info,) = opened(dump(tmp_path / "one.smf", records)).systems
     assert (info.machine_type, info.model, info.serial) == ("3931", "A01", "00000000000ABCDE")
 
 
-def test_a_level_with_fewer_kinds_of_section(tmp_path: Path) -> None:
+def test_level_with_fewer_kinds_of_section(tmp_path: Path) -> None:
     """The product section of an older record stands where newer ones have triplets of cores and tenants."""
     (made,) = rmf(70, 900, {"control": [MACHINE]})
     old = bytearray(made[:84] + made[100:])
@@ -254,7 +254,7 @@ def test_a_level_with_fewer_kinds_of_section(tmp_path: Path) -> None:
     assert source.problems(complete=True) == []
 
 
-def test_periods_own_their_states_and_distributions(tmp_path: Path) -> None:
+def test_periods_have_states_and_distributions(tmp_path: Path) -> None:
     sections: Sections = {
         "wms": [{"MCNM": "ONLINE", "MSCF": ["MRCL"]}],
         "scs": [
@@ -278,7 +278,7 @@ def test_periods_own_their_states_and_distributions(tmp_path: Path) -> None:
     assert source.problems(complete=True) == []
 
 
-def test_work_of_a_job(tmp_path: Path) -> None:
+def test_work_of_job(tmp_path: Path) -> None:
     """Counted instructions of an interval and of the whole step, distinguished by the subtype."""
     end = 5400
     own: dict[str, Any] = {
@@ -315,7 +315,7 @@ def test_work_of_a_job(tmp_path: Path) -> None:
     assert source.systems[0].release == "3.1"
 
 
-def test_local_times_need_a_zone(tmp_path: Path) -> None:
+def test_local_times_need_zone(tmp_path: Path) -> None:
     path = dump(tmp_path / "jobs.smf", [job(4, 60, {"id": [{"JBN": "A"}]})])
     (row,) = rows(opened(path), ["tod", "smf30jbn"], "smf30_id")
     assert row == {"tod": None, "smf30jbn": "A"}
@@ -326,7 +326,7 @@ def test_local_times_need_a_zone(tmp_path: Path) -> None:
     assert row["tod"] == at(60)
 
 
-def test_duplicates_of_rmf_are_read_once_and_those_of_type_30_are_not(tmp_path: Path) -> None:
+def test_duplicate_rmf_records_are_dropped_but_not_type_30(tmp_path: Path) -> None:
     one, two = rmf(70, 900, {"control": [MACHINE]})[0], rmf(70, 1800, {"control": [MACHINE]})[0]
     start = job(1, 60, {"id": [{"JBN": "A"}]})
     first = dump(tmp_path / "a.smf", [one, two, start])
@@ -340,7 +340,7 @@ def test_duplicates_of_rmf_are_read_once_and_those_of_type_30_are_not(tmp_path: 
     assert "1 duplicate records of type 70" in problem.detail
 
 
-def test_questions_join_sections(tmp_path: Path) -> None:
+def test_queries_join_sections(tmp_path: Path) -> None:
     sections: Sections = {
         "partition": [{"LPM": "LPAR1", "BDS": 0, "BDN": 2}, {"LPM": "*PHYSCAL", "BDS": 2, "BDN": 1}],
         "logical": [{"PDT": 10}, {"PDT": 20}, {"PDT": 5}],
@@ -355,13 +355,13 @@ def test_questions_join_sections(tmp_path: Path) -> None:
     assert found == [("*PHYSCAL", 5), ("LPAR1", 30)]
 
 
-def test_a_record_that_cannot_be_broken_so_far(tmp_path: Path) -> None:
+def test_unsplittable_record_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match="a section of 404 bytes does not fit"):
         rmf(70, 900, {"control": [MACHINE]}, most=500)
 
 
 @needs(SAMPLE)
-def test_a_dump_of_another_maker() -> None:
+def test_dump_of_other_vendor() -> None:
     """Offsets of z/OS Data Gatherer's SMF REST API, read here by hand."""
     data = SAMPLE.read_bytes()
     waits: list[float] = []
@@ -390,7 +390,7 @@ def test_a_dump_of_another_maker() -> None:
     assert source.problems(complete=True) == []
 
 
-def test_plans_are_those_of_the_catalog() -> None:
+def test_plans_are_those_of_catalog() -> None:
     for number in smf_sections.records():
         plan = smf_sections.plan(number)
         assert json.loads(json.dumps(plan)) == plan

@@ -81,7 +81,7 @@ def test_changed_bytes(seed: int, tmp_path: Path) -> None:
         assert {table: count for table, count in expected.items() if counts.get(table, 0) < count} == {}
 
 
-def test_every_length_of_a_dump(tmp_path: Path) -> None:
+def test_every_length_of_dump(tmp_path: Path) -> None:
     """Cut off anywhere: the records before are there, and that something is missing is told."""
     whole = dump(tmp_path / "whole.smf", records()).read_bytes()
     lengths = [len(one) for one in records()]
@@ -93,7 +93,7 @@ def test_every_length_of_a_dump(tmp_path: Path) -> None:
         assert "truncated" in {problem.kind for problem in source.problems(complete=True)}
 
 
-def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
+def test_dump_truncated_while_read(tmp_path: Path) -> None:
     path = dump(tmp_path / "one.smf", records())
     source = opened(path)
     size = path.stat().st_size
@@ -103,7 +103,7 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
     assert any(problem.kind == "changed" for problem in source.problems())
 
 
-def test_sections_that_are_longer_than_their_record(tmp_path: Path) -> None:
+def test_sections_longer_than_record(tmp_path: Path) -> None:
     (record,) = rmf(70, 900, {"control": [MACHINE], "logical": [{"PDT": n} for n in range(3)]})
     data = bytearray(record)
     # Number of logical processors: 65,535 of 96 bytes.
@@ -116,7 +116,7 @@ def test_sections_that_are_longer_than_their_record(tmp_path: Path) -> None:
     assert problem.detail.endswith("3 do")
 
 
-def test_a_record_that_holds_another(tmp_path: Path) -> None:
+def test_record_containing_another(tmp_path: Path) -> None:
     """Blocks whose records lost their descriptor words: the word of the block reads as that of a record."""
     first, *others = (rmf(72, 900, {"wms": [{"MCNM": name}], "scs": [{"CPER": 1}]})[0] for name in "ABC")
     block = first + b"".join(other[4:] for other in others)
@@ -129,14 +129,14 @@ def test_a_record_that_holds_another(tmp_path: Path) -> None:
     assert "SITE RDW" in problem.detail
 
 
-def test_a_record_that_is_much_longer_than_its_sections(tmp_path: Path) -> None:
+def test_record_longer_than_its_sections(tmp_path: Path) -> None:
     (record,) = rmf(72, 900, {"wms": [{"MCNM": "A"}]})
     for more, told in ((len(record) - 1, []), (len(record) + 1, ["long"])):
         source = opened(dump(tmp_path / f"{more}.smf", [record + bytes(more)]))
         assert [problem.kind for problem in source.problems(complete=True)] == told
 
 
-def test_numbers_that_are_none(tmp_path: Path) -> None:
+def test_invalid_numbers_are_null(tmp_path: Path) -> None:
     (record,) = rmf(70, 900, {"control": [MACHINE], "logical": [{"PDT": 2**63 - 1}]})
     data = bytearray(record)
     product = int.from_bytes(data[28:32])

@@ -94,7 +94,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("files", [1, 2])
-def test_streams_that_overlap_are_two_systems(name: str, files: int, tmp_path: Path) -> None:
+def test_overlapping_streams_are_two_systems(name: str, files: int, tmp_path: Path) -> None:
     other = OTHERS[name]
     shorter = 3 if "seconds" in other else 1
     plex = {"product": {"XNM": "PLEXA"}} if name == "SYSA-PLEXB" else {}
@@ -107,7 +107,7 @@ def test_streams_that_overlap_are_two_systems(name: str, files: int, tmp_path: P
     assert busy(inputs) == {"SYSA": [25.0] * 3, name: [75.0] * 3 * shorter}
 
 
-def test_work_is_of_the_writer_of_its_partitions(tmp_path: Path) -> None:
+def test_work_belongs_to_writer_of_partitions(tmp_path: Path) -> None:
     """Record type 72 does not name the machine, but product and partition."""
     records = [
         *(of_70(number, 0.25) for number in (1, 2)),
@@ -130,7 +130,7 @@ AFTER: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("after", "kind", "detail"), AFTER, ids=[kind for _, kind, _ in AFTER])
-def test_streams_that_follow_one_another_are_one_system(
+def test_consecutive_streams_are_one_system(
     after: dict[str, Any], kind: str, detail: str, tmp_path: Path
 ) -> None:
     shift = 1 if "seconds" in after else 0
@@ -174,7 +174,7 @@ MACHINES = """
 
 
 @pytest.mark.parametrize("in_lake", [False, True])
-def test_each_row_has_its_own_machine(moved: list[str], tmp_path: Path, in_lake: bool) -> None:
+def test_rows_of_moved_system_have_own_machine(moved: list[str], tmp_path: Path, in_lake: bool) -> None:
     inputs: str | list[str] = moved
     if in_lake:
         inputs = str(tmp_path / "lake")
@@ -192,13 +192,13 @@ def test_each_row_has_its_own_machine(moved: list[str], tmp_path: Path, in_lake:
     assert [since - START_US for since, _ in info.moves] == [2 * 900 * US]
 
 
-def test_the_machine_of_a_moved_system_is_told(moved: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_shows_move_of_system(moved: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", *moved]) == 0
     assert "Moved     to 8561-9ABCD, 2023-11-14 22:44:00" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_a_lake_names_another_system_of_a_name_apart(name: str, tmp_path: Path) -> None:
+def test_lake_separates_systems_of_same_name(name: str, tmp_path: Path) -> None:
     """Dumps that are imported one by one were never opened together."""
     other = OTHERS[name]
     shorter = 3 if "seconds" in other else 1
@@ -223,7 +223,7 @@ def test_a_lake_names_another_system_of_a_name_apart(name: str, tmp_path: Path) 
     assert busy(str(made)) == before
 
 
-def test_a_lake_refuses_staged_data_of_another_system(tmp_path: Path) -> None:
+def test_lake_refuses_staged_data_of_another_system(tmp_path: Path) -> None:
     """What is staged has its name already."""
     made = tmp_path / "lake"
     for file, others in (("a.smf", {}), ("b.smf", {"control": {"CSC": "9ABCD"}})):
@@ -236,7 +236,7 @@ def test_a_lake_refuses_staged_data_of_another_system(tmp_path: Path) -> None:
     assert list(busy(str(made))) == ["SYSA"]
 
 
-def test_work_without_a_writer_is_of_its_sysplex(tmp_path: Path) -> None:
+def test_work_without_writer_belongs_to_sysplex(tmp_path: Path) -> None:
     """Record type 30 names the sysplex alone."""
     records = []
     for plex, cpu_s in (("PLEXA", 1.0), ("PLEXB", 3.0)):

@@ -68,7 +68,7 @@ def counters(*ends: float, length: float = QUARTER_S, core: bool = False, **fiel
 
 
 @pytest.mark.parametrize("core", [False, True])
-def test_threads_take_core_type_polarity_and_parked_time(core: bool, tmp_path: Path) -> None:
+def test_threads_inherit_core_type_and_polarity(core: bool, tmp_path: Path) -> None:
     with zlens.open([dump(tmp_path / "a.smf", counters(900, core=core) + rmf(interval()))]) as session:
         found = session.sql(
             "SELECT cpu_id, core_id, cpu_type, polarity, parked_pct, generation FROM cpumf ORDER BY cpu_id"
@@ -81,7 +81,7 @@ def test_threads_take_core_type_polarity_and_parked_time(core: bool, tmp_path: P
         ]
 
 
-def test_by_polarity(tmp_path: Path) -> None:
+def test_thread_counters_by_polarity(tmp_path: Path) -> None:
     with zlens.open([dump(tmp_path / "a.smf", counters(900) + rmf(interval()))]) as session:
         found = session.sql(
             "SELECT cpu_type, polarity, processors, parked_pct, cpi FROM cpumf_polarity ORDER BY 1, 2"
@@ -100,7 +100,7 @@ def test_by_polarity(tmp_path: Path) -> None:
         ]
 
 
-def test_counters_of_ten_minutes_beside_quarters_of_an_hour(tmp_path: Path) -> None:
+def test_ten_minute_counters_with_quarter_hours(tmp_path: Path) -> None:
     """SMFINTVAL=10 where RMF keeps to the quarter: the second ten minutes lie in two of them."""
     question = "SELECT polarity, parked_pct FROM cpumf WHERE cpu_id = 2 ORDER BY interval_end"
     ten = counters(600, 1200, 1800, length=600)
@@ -116,7 +116,7 @@ def test_counters_of_ten_minutes_beside_quarters_of_an_hour(tmp_path: Path) -> N
         assert [row[0] for row in session.sql(question).rows] == ["Vl", None, "Vh"]
 
 
-def test_a_system_that_moved(tmp_path: Path) -> None:
+def test_moved_smf_system(tmp_path: Path) -> None:
     """The same name in another partition, and on another machine."""
     path = dump(tmp_path / "a.smf", rmf(interval(), interval(), interval(name="ZOSB")))
     with zlens.open([path]) as session:
@@ -132,7 +132,7 @@ def test_a_system_that_moved(tmp_path: Path) -> None:
         assert detail.startswith("records of this system name 2 machines: 0000000000012F17 from ")
 
 
-def test_counters_that_were_lost(tmp_path: Path) -> None:
+def test_lost_counters(tmp_path: Path) -> None:
     records = counters(900, core=True) + counters(1800, core=True, LOSTCTRDATA=True)[:2]
     with zlens.open([dump(tmp_path / "a.smf", records)]) as session:
         details = [(problem.kind, problem.detail) for problem in session.all_problems()]

@@ -31,7 +31,7 @@ def values(source: sysinfo.SysinfoSource) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def test_the_system(tmp_path: Path) -> None:
+def test_sysinfo_describes_system(tmp_path: Path) -> None:
     (info,) = opened(folder(tmp_path / "s", texts())).systems
     assert (info.system, info.source, info.machine, info.model) == (
         "made",
@@ -83,7 +83,7 @@ def test_alternate_capability_and_short_floats(tmp_path: Path) -> None:
     assert source.problems() == []
 
 
-def test_where_the_cpus_are(tmp_path: Path) -> None:
+def test_cpu_locations(tmp_path: Path) -> None:
     source = opened(folder(tmp_path / "s", texts()))
     places = {
         r["cpu"]: (r["thread"], r["core"], r["socket"], r["book"], r["drawer"], r["socket_id"], r["polarity"])
@@ -104,7 +104,7 @@ def test_where_the_cpus_are(tmp_path: Path) -> None:
     assert states[6] == (False, False)
 
 
-def test_masks_where_a_kernel_has_no_lists(tmp_path: Path) -> None:
+def test_cpu_masks_of_older_kernels(tmp_path: Path) -> None:
     lists = texts()
     masks = {
         name.removesuffix("_list"): f"{sum(1 << cpu for cpu in _numbers(text)):08x}"
@@ -145,7 +145,7 @@ def test_virtual_machines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("root", "pad", "packed"), [("", 0, False), ("./", 4000, True), ("x" * 90 + "/", 0, False)]
 )
-def test_an_archive_tells_the_same(tmp_path: Path, form: int, root: str, pad: int, packed: bool) -> None:
+def test_archive_equals_folder(tmp_path: Path, form: int, root: str, pad: int, packed: bool) -> None:
     plain = opened(folder(tmp_path / "s", texts()))
     path = tmp_path / "s.tar"
     path.write_bytes(tar(texts(), root, form=form, pad=pad, packed=packed))
@@ -155,7 +155,7 @@ def test_an_archive_tells_the_same(tmp_path: Path, form: int, root: str, pad: in
     assert archived.problems() == []
 
 
-def test_several_systems_in_an_archive_and_several_moments(tmp_path: Path) -> None:
+def test_several_systems_and_snapshots_in_archive(tmp_path: Path) -> None:
     other = texts(proc__sys__kernel__hostname="other")
     (tmp_path / "two.tar").write_bytes(tar(texts(), "one/") + b"")
     archive = tar({f"a/{n}": t for n, t in texts().items()} | {f"b/{n}": t for n, t in other.items()})
@@ -166,7 +166,7 @@ def test_several_systems_in_an_archive_and_several_moments(tmp_path: Path) -> No
     assert source.problems() == []
 
 
-def test_one_name_on_two_machines_is_two_systems(tmp_path: Path) -> None:
+def test_same_linux_name_on_two_machines_is_two_systems(tmp_path: Path) -> None:
     there = texts(proc__sysinfo=SYSINFO.replace("12345", "54321"))
     source = opened(folder(tmp_path / "a", texts()), folder(tmp_path / "b", there))
     assert [(i.system, i.machine) for i in source.systems] == [
@@ -175,7 +175,7 @@ def test_one_name_on_two_machines_is_two_systems(tmp_path: Path) -> None:
     ]
 
 
-def test_the_same_moment_twice_is_read_once(tmp_path: Path) -> None:
+def test_repeated_snapshot_is_read_once(tmp_path: Path) -> None:
     source = opened(folder(tmp_path / "a", texts()), folder(tmp_path / "b", texts()))
     assert len(rows(source, "linux_sysinfo")) == 1
     assert [p.kind for p in source.problems()] == ["duplicate"]
@@ -185,7 +185,7 @@ def test_the_same_moment_twice_is_read_once(tmp_path: Path) -> None:
     assert [p.kind for p in source.problems() if "same moment" in p.detail] == ["conflict"]
 
 
-def test_a_folder_is_found_in_a_folder_and_by_its_sysinfo(tmp_path: Path) -> None:
+def test_nested_sysinfo_folder_is_found(tmp_path: Path) -> None:
     folder(tmp_path / "data" / "host", texts())
     root = str(tmp_path / "data" / "host")
     assert list(expand([str(tmp_path / "data")])) == [root]
@@ -197,7 +197,7 @@ def test_a_folder_is_found_in_a_folder_and_by_its_sysinfo(tmp_path: Path) -> Non
         ]
 
 
-def test_a_sysinfo_alone_has_no_cpus(tmp_path: Path) -> None:
+def test_sysinfo_file_without_folder_has_no_cpus(tmp_path: Path) -> None:
     path = tmp_path / "sysinfo.txt"
     path.write_text(SYSINFO)
     source = opened(str(path))
@@ -209,7 +209,7 @@ def test_a_sysinfo_alone_has_no_cpus(tmp_path: Path) -> None:
     assert row["dispatching"] is None
 
 
-def test_the_live_machine_is_asked_for_by_its_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_live_machine_is_selected_by_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zlens.readers.linux.sysinfo_tree.is_tree", lambda folder: False)
     with pytest.raises(InputError, match="not Linux on IBM Z"):
         list(expand(["/"]))
@@ -226,7 +226,7 @@ def test_inventory_and_info(tmp_path: Path) -> None:
     assert (info["system"], info["cpus_online"], info["runs_on"]) == ("made", 5, "partition MADE1")
 
 
-def test_a_folder_stands_in_a_lake_as_it_is(tmp_path: Path) -> None:
+def test_sysinfo_folder_in_lake_equals_input(tmp_path: Path) -> None:
     root, lake = folder(tmp_path / "s", texts()), str(tmp_path / "lake")
     assert not importer.add([root], lake)[0][0].again
     assert importer.add([root], lake)[0][0].again, "only what is new"
@@ -237,7 +237,7 @@ def test_a_folder_stands_in_a_lake_as_it_is(tmp_path: Path) -> None:
         assert raw.sql("SELECT * FROM partition").rows == kept.sql("SELECT * FROM partition").rows
 
 
-def test_the_same_moment_by_another_way_is_once_in_a_lake(tmp_path: Path) -> None:
+def test_snapshot_from_other_format_is_imported_once(tmp_path: Path) -> None:
     lake = str(tmp_path / "lake")
     importer.add([folder(tmp_path / "s", texts())], lake)
     (tmp_path / "s.tar").write_bytes(tar(texts()))
@@ -250,7 +250,7 @@ def test_the_same_moment_by_another_way_is_once_in_a_lake(tmp_path: Path) -> Non
         ]
 
 
-def test_a_pattern_finds_folders(tmp_path: Path) -> None:
+def test_pattern_finds_folders(tmp_path: Path) -> None:
     for name in ("a1", "a2", "b1"):
         folder(tmp_path / name, texts())
     found = [Path(path).name for path in expand([str(tmp_path / "a*")])]

@@ -29,7 +29,7 @@ def archive(tmp_path: Path, data: bytes) -> Path:
     return path
 
 
-def test_a_line_nobody_knows_is_a_problem_with_its_place(tmp_path: Path) -> None:
+def test_unknown_sysinfo_line_is_problem(tmp_path: Path) -> None:
     text = SYSINFO.replace("Plant:", "Planet:") + "words without a colon\nVM00 Shape:  round\n"
     path = tmp_path / "sysinfo"
     path.write_text(text)
@@ -42,7 +42,7 @@ def test_a_line_nobody_knows_is_a_problem_with_its_place(tmp_path: Path) -> None
     assert "'Planet'" in found[0].detail
 
 
-def test_what_is_no_number_is_null_and_told(tmp_path: Path) -> None:
+def test_invalid_sysinfo_number_is_null(tmp_path: Path) -> None:
     path = tmp_path / "sysinfo"
     path.write_text(
         SYSINFO.replace("CPUs Total:           16", "CPUs Total:           many")
@@ -57,7 +57,7 @@ def test_what_is_no_number_is_null_and_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "kind"), [(7, "duplicate"), (8, "conflict")])
-def test_a_line_that_stands_twice_is_read_once(tmp_path: Path, number: int, kind: str) -> None:
+def test_repeated_sysinfo_line_is_read_once(tmp_path: Path, number: int, kind: str) -> None:
     path = tmp_path / "sysinfo"
     path.write_text(SYSINFO + f"LPAR Number:          {number}\n")
     source = opened(path)
@@ -65,7 +65,7 @@ def test_a_line_that_stands_twice_is_read_once(tmp_path: Path, number: int, kind
     assert [p.kind for p in source.problems()] == [kind]
 
 
-def test_an_empty_sysinfo_in_an_archive_is_told_with_the_way_round(tmp_path: Path) -> None:
+def test_empty_sysinfo_in_archive_is_error_with_fix(tmp_path: Path) -> None:
     path = archive(tmp_path, tar(texts(proc__sysinfo="")))
     with pytest.raises(InputError, match="is empty") as caught:
         opened(path)
@@ -74,7 +74,7 @@ def test_an_empty_sysinfo_in_an_archive_is_told_with_the_way_round(tmp_path: Pat
     assert [(p.kind, p.file) for p in both.problems()] == [("truncated", str(path)), ("header", str(path))]
 
 
-def test_an_archive_of_other_things(tmp_path: Path) -> None:
+def test_archive_without_sysinfo(tmp_path: Path) -> None:
     path = archive(tmp_path, tar({"dump.smf": "x", "proc/cpuinfo": "vendor_id : IBM/S390"}))
     with pytest.raises(InputError, match="it contains no proc/sysinfo"):
         opened(path)
@@ -82,14 +82,14 @@ def test_an_archive_of_other_things(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", [0.5, 0.7])
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_cut_archive_gives_what_it_holds(tmp_path: Path, part: float, packed: bool) -> None:
+def test_truncated_archive_is_read_up_to_end(tmp_path: Path, part: float, packed: bool) -> None:
     data = tar(texts(), packed=packed)
     source = opened(archive(tmp_path, data[: int(part * len(data))]))
     assert source.systems[0].machine == "3931-12345"
     assert [p.kind for p in source.problems()] == ["truncated"]
 
 
-def test_a_damaged_header_ends_an_archive_there(tmp_path: Path) -> None:
+def test_damaged_header_ends_archive_there(tmp_path: Path) -> None:
     data = bytearray(tar(texts()))
     place = data.index(f"{CPUS}/cpu2/online".encode())
     data[place] ^= 1
@@ -99,7 +99,7 @@ def test_a_damaged_header_ends_an_archive_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_archives_behind_each_other_are_read(tmp_path: Path, packed: bool) -> None:
+def test_concatenated_archives_are_read(tmp_path: Path, packed: bool) -> None:
     other = texts(proc__sysinfo=SYSINFO.replace("12345", "54321"))
     source = opened(archive(tmp_path, tar(texts(), packed=packed) + tar(other, "two/", packed=packed)))
     assert {info.serial for info in source.systems} == {"0000000000012345", "0000000000054321"}
@@ -108,7 +108,7 @@ def test_archives_behind_each_other_are_read(tmp_path: Path, packed: bool) -> No
     assert [(p.kind, p.offset) for p in behind.problems()] == [("header", len(tar(texts())))]
 
 
-def test_bytes_that_are_no_gzip_behind_its_head(tmp_path: Path) -> None:
+def test_invalid_data_after_gzip_header(tmp_path: Path) -> None:
     data = tar(texts(), packed=True)
     half = len(data) // 2
     source = opened(archive(tmp_path, data[:half] + bytes(half)))
@@ -138,7 +138,7 @@ def test_damage_within_gzip_data_is_never_silent(tmp_path: Path) -> None:
         assert source.problems(), left
 
 
-def test_a_gzip_bomb_is_read_in_pieces(tmp_path: Path) -> None:
+def test_gzip_bomb_is_read_in_chunks(tmp_path: Path) -> None:
     path = archive(tmp_path, tar(texts(proc__cpuinfo=" " * 20_000_000), packed=True))
     assert path.stat().st_size < 100_000
     tracemalloc.start()
@@ -148,7 +148,7 @@ def test_a_gzip_bomb_is_read_in_pieces(tmp_path: Path) -> None:
     assert [p.kind for p in source.problems()] == ["length"]
 
 
-def test_more_than_is_kept_of_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_archive_content_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sysinfo_tree, "MAX_KEPT", 1500)
     source = opened(archive(tmp_path, tar(texts())))
     assert [p.kind for p in source.problems()] == ["length"]
@@ -164,7 +164,7 @@ def test_numbers_of_cpus_are_bounded() -> None:
     assert sysinfo_text.cpu_mask("0x1") is None
 
 
-def test_siblings_that_are_none(tmp_path: Path) -> None:
+def test_invalid_cpu_siblings(tmp_path: Path) -> None:
     files = texts() | {f"{CPUS}/cpu0/topology/core_siblings_list": "0-99999999"}
     source = opened(folder(tmp_path / "s", files))
     (problem,) = source.problems()
@@ -173,7 +173,7 @@ def test_siblings_that_are_none(tmp_path: Path) -> None:
     assert next(r for r in rows(source, "linux_cpu") if r["cpu"] == 0)["socket"] is None
 
 
-def test_links_and_pipes_of_a_folder_are_not_followed(tmp_path: Path) -> None:
+def test_links_and_pipes_of_folder_are_not_followed(tmp_path: Path) -> None:
     root = Path(folder(tmp_path / "s", texts()))
     (root / CPUS / "cpu0/address").unlink()
     (root / CPUS / "cpu0/address").symlink_to("/etc/hostname")
@@ -184,7 +184,7 @@ def test_links_and_pipes_of_a_folder_are_not_followed(tmp_path: Path) -> None:
     assert [r["address"] for r in rows(source, "linux_cpu")][:3] == [None, None, 2]
 
 
-def test_a_long_text_is_cut(tmp_path: Path) -> None:
+def test_long_sysinfo_text_is_truncated(tmp_path: Path) -> None:
     files = texts(proc__cpuinfo="bogomips per cpu: 1.00\n" + "x" * sysinfo_tree.MAX_FILE)
     source = opened(folder(tmp_path / "s", files))
     assert [p.kind for p in source.problems()] == ["length"]
@@ -192,7 +192,7 @@ def test_a_long_text_is_cut(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_are_some_sysinfo(data: bytes) -> None:
+def test_any_bytes_are_read_as_sysinfo(data: bytes) -> None:
     for text in (data, SYSINFO.encode()[:200] + data):
         for note in sysinfo_text.parse(text).notes:
             assert note.kind in KINDS
@@ -202,7 +202,7 @@ def test_any_bytes_are_some_sysinfo(data: bytes) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("seed", range(iterations(20, 6)))
-def test_flipped_bytes_never_end_in_a_traceback(tmp_path: Path, seed: int, packed: bool) -> None:
+def test_sysinfo_survives_flipped_bytes(tmp_path: Path, seed: int, packed: bool) -> None:
     dice = draws(seed)
     data = bytearray(tar(texts(), packed=packed))
     for _ in range(dice.choice([1, 10, 100])):
@@ -216,7 +216,7 @@ def test_flipped_bytes_never_end_in_a_traceback(tmp_path: Path, seed: int, packe
     assert all(problem.kind in KINDS for problem in source.problems())
 
 
-def test_detect_wants_more_than_a_word() -> None:
+def test_detect_needs_several_labels() -> None:
     assert sysinfo.detect(SYSINFO.encode(), len(SYSINFO))
     assert not sysinfo.detect(b"Manufacturer: IBM\n", 18)
     assert not sysinfo.detect(b"\x1f\x8b" + bytes(300), 302)

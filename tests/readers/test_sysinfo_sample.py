@@ -58,12 +58,12 @@ def same(said: str | None, expected: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_left_unread(name: str) -> None:
+def test_sysinfo_samples_have_no_problems(name: str) -> None:
     assert source(name).problems() == []
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_lscpu_says_of_the_machine(name: str) -> None:
+def test_machine_facts_equal_lscpu(name: str) -> None:
     said, row = lscpu(name).facts, machine(name)
     assert said["Machine type"] == row["machine_type"]
     assert said["Hypervisor"] == row["hypervisor"]
@@ -89,7 +89,7 @@ def _ranges(text: str) -> list[int]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_nesting_that_lscpu_prints(name: str) -> None:
+def test_nesting_equals_lscpu(name: str) -> None:
     said, row = lscpu(name).facts, machine(name)
     assert said["Thread(s) per core"] == str(row["threads"])
     assert said["Core(s) per socket"] == str(row["cores"])
@@ -99,7 +99,7 @@ def test_the_nesting_that_lscpu_prints(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_cores_and_sockets_are_numbered_as_lscpu_does(name: str) -> None:
+def test_cores_and_sockets_are_numbered_like_lscpu(name: str) -> None:
     online = {cpu["cpu"]: cpu for cpu in rows(source(name), "linux_cpu") if cpu["online"]}
     counted, ids = lscpu(name).counted, lscpu(name).ids
     assert online.keys() == counted.keys() == ids.keys()
@@ -110,7 +110,7 @@ def test_cores_and_sockets_are_numbered_as_lscpu_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["s390-lpar-drawer", "s390-nested-virt"])
-def test_private_caches_times_cores_are_what_lscpu_adds_up(name: str) -> None:
+def test_private_cache_sums_equal_lscpu(name: str) -> None:
     said = lscpu(name).facts
     cores = len({cpu["core"] for cpu in rows(source(name), "linux_cpu") if cpu["online"]})
     letters = {"Data": "d", "Instruction": "i", "Unified": ""}
@@ -130,7 +130,7 @@ def test_z196_partition_has_one_medium_and_seventeen_low() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_adjustment_is_of_a_pool_and_not_of_all_cpus(name: str) -> None:
+def test_adjustment_applies_to_pool(name: str) -> None:
     """LPAR Adjustment = floor(1000 x CPUs / CPUs of the pool): some whole number of CPUs gives it."""
     row = machine(name)
     cpus, adjustment = row["lpar_cpus_configured"], row["lpar_adjustment"]
@@ -146,7 +146,7 @@ def test_the_adjustment_is_of_a_pool_and_not_of_all_cpus(name: str) -> None:
         ("s390-zvm", 33, 41800),
     ],
 )
-def test_adjustments_are_listed_up_to_all_cpus_of_the_machine(name: str, count: int, last: int) -> None:
+def test_adjustments_are_listed_up_to_all_cpus_of_machine(name: str, count: int, last: int) -> None:
     caf = rows(source(name), "linux_caf")
     assert len(caf) == count == machine(name)["cpus_total"] - 1
     assert (caf[0]["cpus"], caf[-1]["cpus"], caf[-1]["adjustment"]) == (2, count + 1, last)

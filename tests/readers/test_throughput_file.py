@@ -22,7 +22,7 @@ def read(tmp_path: Path, text: str | bytes, columns: str | None = None) -> throu
     return throughput.read(str(path), throughput.parse_columns(columns) if columns else None)
 
 
-def test_times_are_ends_of_intervals_that_follow_each_other(tmp_path: Path) -> None:
+def test_times_are_consecutive_interval_ends(tmp_path: Path) -> None:
     throughput = read(
         tmp_path,
         "# remarks are passed over\nTime,Transactions,Response (ms)\n"
@@ -41,7 +41,7 @@ def test_times_are_ends_of_intervals_that_follow_each_other(tmp_path: Path) -> N
     ]
 
 
-def test_a_start_alone_lasts_until_the_next_and_a_gap_is_not_filled(tmp_path: Path) -> None:
+def test_throughput_start_lasts_until_next_start(tmp_path: Path) -> None:
     throughput = read(
         tmp_path,
         "start;tps\n2026-03-02 09:00:00Z;1,5\n2026-03-02 09:01:00Z;2\n"
@@ -72,7 +72,7 @@ def test_headings_and_units(tmp_path: Path, heading: str, meaning: str, unit: st
     assert row.transactions == pytest.approx(30 * factor)
 
 
-def test_columns_that_the_user_names(tmp_path: Path) -> None:
+def test_columns_named_by_user(tmp_path: Path) -> None:
     text = "Zeit,Last,Antwort\n2026-03-02 09:00,60,2\n2026-03-02 09:01,120,2\n"
     with pytest.raises(InputError, match="line 1 has no column of a time"):
         read(tmp_path, text)
@@ -96,13 +96,13 @@ NO_COLUMN = "names no column of a throughput file; expected MEANING=HEADING"
         ("time=a:s", "'time=a:s': time is not counted in 's'; expected no unit"),
     ],
 )
-def test_words_on_columns_that_are_none(text: str, said: str) -> None:
+def test_invalid_column_options_are_rejected(text: str, said: str) -> None:
     with pytest.raises(QueryError) as caught:
         throughput.parse_columns(text)
     assert str(caught.value).startswith(said)
 
 
-def test_no_heading_means_two_things() -> None:
+def test_throughput_headings_are_unambiguous() -> None:
     facts = throughput.facts()
     names = [name for fact in facts.meanings.values() for name in fact.names]
     assert len(names) == len(set(names))
@@ -112,7 +112,7 @@ def test_no_heading_means_two_things() -> None:
         assert all(0 < factor <= 1 for factor in units.values())
 
 
-def test_workloads_stand_beside_each_other(tmp_path: Path) -> None:
+def test_workloads_share_times(tmp_path: Path) -> None:
     lines = [f"2026-03-02 09:0{m},{w},6" for w in ("web", "batch") for m in range(3)]
     throughput = read(tmp_path, "time,workload,count\n" + "\n".join(lines))
     assert {row.workload for row in throughput.rows} == {"web", "batch"}
@@ -148,7 +148,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "said"), BAD.items(), ids=[f"bad{n}" for n in range(len(BAD))])
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_throughput_line_has_number(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(InputError) as raised:
         read(tmp_path, text)
     assert said in str(raised.value)
@@ -163,12 +163,12 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, said: st
         (b"\x89PNG\r\n\x1a\n\0\0", "at byte 0: is not text in UTF-8"),
     ],
 )
-def test_what_is_no_text(tmp_path: Path, data: bytes, said: str) -> None:
+def test_binary_throughput_file_is_rejected(tmp_path: Path, data: bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read(tmp_path, data)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_throughput_file_is_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         throughput.read(str(tmp_path / "nothing.csv"))
     with pytest.raises(InputError, match="cannot be read"):
@@ -192,7 +192,7 @@ DIGITS = b"0123456789"
 HEADINGS = b"start,end,count,response (ms)\n"
 
 
-def test_damaged_bytes_end_in_rows_or_in_a_sentence(tmp_path: Path) -> None:
+def test_damaged_throughput_gives_rows_or_error(tmp_path: Path) -> None:
     """Rows are those that Python reads in their lines; a sentence names the line or the byte."""
     good = HEADINGS + b"".join(
         b"2026-03-02 09:%02d:00,2026-03-02 09:%02d:59,%d,0.5\n" % (m, m, m) for m in range(20)

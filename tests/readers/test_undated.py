@@ -33,12 +33,12 @@ def days(path: Path, date: dt.date | None) -> list[tuple[object, ...]]:
         return session.sql("SELECT DISTINCT CAST(CAST(interval_end AS DATE) AS VARCHAR) FROM cpu").rows
 
 
-def test_no_date_is_made_up_and_one_that_is_given_is_taken(excerpt: Path) -> None:
+def test_undated_excerpt_uses_given_date(excerpt: Path) -> None:
     assert days(excerpt, None) == [("1970-01-01",)]
     assert days(excerpt, GIVEN) == [(str(GIVEN),)]
 
 
-def test_that_a_date_is_not_known_is_told(excerpt: Path) -> None:
+def test_unknown_date_is_reported(excerpt: Path) -> None:
     unknown = "The date is not known"
     for date in (None, GIVEN):
         with zlens.open(excerpt, options=Options(date=date)) as session:
@@ -49,12 +49,12 @@ def test_that_a_date_is_not_known_is_told(excerpt: Path) -> None:
             assert [info.dated for info in session.systems] == [date is not None]
 
 
-def test_a_whole_listing_keeps_its_date() -> None:
+def test_dated_listing_ignores_given_date() -> None:
     path = FOLDER / "prclog-smt0.txt"
     assert days(path, GIVEN) == days(path, None) != [("1970-01-01",)]
 
 
-def test_the_option_of_the_command(excerpt: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_date_option(excerpt: Path, capsys: pytest.CaptureFixture[str]) -> None:
     query = "SELECT DISTINCT strftime(interval_end, '%Y-%m-%d') AS day FROM cpu"
     assert main(["sql", str(excerpt), "--date", "2015-02-14", "-q", query]) == 0
     assert "2015-02-14" in capsys.readouterr().out

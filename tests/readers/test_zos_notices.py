@@ -40,7 +40,7 @@ def at(clock: str) -> dt.datetime:
     return dt.datetime.fromisoformat(f"2010-07-12T{clock}+00:00")
 
 
-def test_a_published_change_of_capacity(tmp_path: Path) -> None:
+def test_published_change_of_capacity(tmp_path: Path) -> None:
     with opened(tmp_path, LOG) as session:
         rows = session.sql(EVENTS).rows
         reasons = session.sql("SELECT reason FROM zos_notice WHERE message = 'IWM064I' ORDER BY tod").rows
@@ -56,7 +56,7 @@ def test_a_published_change_of_capacity(tmp_path: Path) -> None:
     assert reasons == [("A MANUAL CONTROL SETTING",), (None,)]
 
 
-def test_the_zone_and_the_selection_apply(tmp_path: Path) -> None:
+def test_zone_and_selection_apply(tmp_path: Path) -> None:
     with opened(tmp_path, LOG, tz=dt.timezone(dt.timedelta(hours=-4))) as session:
         (first, *_) = session.sql(EVENTS).rows
         assert first[1] == at("11:20:19.070")
@@ -78,20 +78,18 @@ def test_the_zone_and_the_selection_apply(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_not_known_is_a_problem_and_no_event(
-    tmp_path: Path, line: str, kind: str, detail: str
-) -> None:
+def test_unknown_notice_is_problem(tmp_path: Path, line: str, kind: str, detail: str) -> None:
     with opened(tmp_path, LOG + line + "\n") as session:
         assert session.sql("SELECT count(*) FROM event").rows == [(4,)]
         assert session.sql('SELECT kind, detail, "offset" FROM problem').rows == [(kind, detail, len(LOG))]
 
 
-def test_nothing_but_lines_without_a_date(tmp_path: Path) -> None:
+def test_undated_notices_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no date and time"):
         opened(tmp_path, "".join(f"{clock} {text}\n" for clock, text in PUBLISHED))
 
 
-def test_the_lines_of_a_display_around_them_stay_its_own(tmp_path: Path) -> None:
+def test_notices_within_display_are_separate(tmp_path: Path) -> None:
     import zos_samples as made
 
     with opened(tmp_path, made.DISPLAY_HIS + LOG) as session:

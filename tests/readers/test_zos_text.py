@@ -39,7 +39,7 @@ def opened(folder: Path, texts: dict[str, str | bytes], **options: object) -> zl
 RUN = "SELECT counter_sets_asked, counter_sets, smfintval, cntintval, statechange, state_change FROM his_run"
 
 
-def test_what_the_published_display_says(tmp_path: Path) -> None:
+def test_published_his_display(tmp_path: Path) -> None:
     # J. Burg, SHARE 8882 (2011): D HIS on a z196.
     with opened(tmp_path, {"his.txt": made.DISPLAY_HIS}) as session:
         assert session.sql(RUN).rows == [
@@ -62,7 +62,7 @@ def test_what_the_published_display_says(tmp_path: Path) -> None:
         ]
 
 
-def test_a_later_display_with_the_service(tmp_path: Path) -> None:
+def test_later_display_with_service(tmp_path: Path) -> None:
     with opened(tmp_path, {"his.txt": made.DISPLAY_HIS_SERVICE}) as session:
         assert session.sql(RUN).rows == [("B, E", "BASIC, EXTENDED", None, "SYNC", "IGNORE", None)]
         assert session.sql(
@@ -77,7 +77,7 @@ def test_a_later_display_with_the_service(tmp_path: Path) -> None:
         assert [problem.kind for problem in session.problems] == ["section"]
 
 
-def test_a_command_goes_on_with_an_operand_that_is_a_label_too(tmp_path: Path) -> None:
+def test_command_continues_with_label_operand(tmp_path: Path) -> None:
     text = made.DISPLAY_HIS.replace(
         "CTR=ALL,SI=\n        SYNC", "CTR=(B,E),\n        SMFINTVAL=5,STATECHANGE=STOP"
     )
@@ -89,7 +89,7 @@ def test_a_command_goes_on_with_an_operand_that_is_a_label_too(tmp_path: Path) -
         assert command.endswith("CTR=(B,E),SMFINTVAL=5,STATECHANGE=STOP")
 
 
-def test_the_zone_follows_from_the_published_start() -> None:
+def test_zone_follows_from_published_start() -> None:
     # IBM, Counter sets output in a .CNT file: START TIME 2010/03/01 16:14:06, START TOD C59D40379C442...
     from zlens import _native
 
@@ -98,7 +98,7 @@ def test_the_zone_follows_from_the_published_start() -> None:
     assert offset_s((1267478046 - 5 * 3600) * 1_000_000, start) == -5 * 3600
 
 
-def test_counters_of_a_run(tmp_path: Path) -> None:
+def test_counters_of_run(tmp_path: Path) -> None:
     with opened(tmp_path, {"SYSHIS20100301.161406.000.CNT": made.cnt()}) as session:
         assert session.problems == []
         assert session.sql(RUN).rows == [("ALL", "BASIC, PROBLEM-STATE, EXTENDED", "SYNC", None, None, "NO")]
@@ -125,7 +125,7 @@ def test_counters_of_a_run(tmp_path: Path) -> None:
         assert (info.machine, info.model, info.utc_offset_s) == ("2097-1234567812345678", "710", -18000)
 
 
-def test_sets_one_after_the_other_and_values_in_words_of_four_bytes(tmp_path: Path) -> None:
+def test_consecutive_counter_sets_and_fullword_values(tmp_path: Path) -> None:
     question = "SELECT cpu_id, number, counter_set, value, seconds FROM his_counter ORDER BY ALL"
     with opened(tmp_path / "one", {"a.CNT": made.cnt()}) as session:
         whole = session.sql(question).rows
@@ -136,7 +136,7 @@ def test_sets_one_after_the_other_and_values_in_words_of_four_bytes(tmp_path: Pa
             assert session.problems == []
 
 
-def test_the_documented_lines_of_losses_and_other_ways_to_break_them(tmp_path: Path) -> None:
+def test_documented_loss_lines(tmp_path: Path) -> None:
     # IBM, z/OS MVS System Messages, HIS019I.
     losses = (
         "LOSS OF SAMPLE DATA ALERT: NO SAMPLE BUFFER OVERFLOW COUNT 3\n"
@@ -237,7 +237,7 @@ def test_processors_without_cores(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*) FROM zos_core").rows == [(0,)]
 
 
-def test_the_documented_form_of_older_machines_and_of_power_save(tmp_path: Path) -> None:
+def test_documented_older_and_power_save_formats(tmp_path: Path) -> None:
     # IBM, z/OS MVS System Messages, IEE174I (form 23 of 36).
     text = made.DISPLAY_CPUS.replace("SERIAL", "CR SERIAL").replace(
         "+                    0", "+        +           0"
@@ -283,7 +283,7 @@ def test_two_real_displays() -> None:
 
 
 @needs(SAMPLES)
-def test_display_asm_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_display_asm_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     paging = next(SAMPLES.glob("display-asm*.txt"))
     assert main(["info", str(paging)]) == 2
     assert "DISPLAY ASM (IEE200I)" in capsys.readouterr().err
@@ -307,7 +307,7 @@ def _hardcopy(text: str, *, first: str = "M 4040000 SYSA     2026060 14:41:05.12
 
 
 @pytest.mark.parametrize("text", [made.DISPLAY_CORES, made.DISPLAY_HIS, made.DISPLAY_CPUS])
-def test_a_message_out_of_the_hardcopy_log(tmp_path: Path, text: str) -> None:
+def test_message_of_hardcopy_log(tmp_path: Path, text: str) -> None:
     other = (
         "N 4000000 SYSA     2026060 14:41:00.00 STC00042 00000090  IEF403I MADE - STARTED - TIME=14.41.00\n"
     )
@@ -341,7 +341,7 @@ def test_a_message_out_of_the_hardcopy_log(tmp_path: Path, text: str) -> None:
         (" RESPONSE=S0W1     ", False),
     ],
 )
-def test_other_logs_that_name_the_system(tmp_path: Path, before: str, dated: bool) -> None:
+def test_other_logs_with_system_name(tmp_path: Path, before: str, dated: bool) -> None:
     text = before + made.DISPLAY_CORES.replace("\n", "\n" + " " * len(before))
     with opened(tmp_path, {"a.txt": text}, tz=dt.UTC) as session:
         assert session.problems == []
@@ -353,7 +353,7 @@ def test_other_logs_that_name_the_system(tmp_path: Path, before: str, dated: boo
         assert session.systems[0].lpar == "MADE1"
 
 
-def test_a_message_far_down_in_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_message_deep_in_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = "N 4000000 SYSA     2026060 14:41:00.00 STC00042 00000090  IEF403I MADE - STARTED\n" * 2000
     with opened(tmp_path, {"a.txt": other + _hardcopy(made.DISPLAY_CORES)}) as session:
         assert session.sql('SELECT count(*), min("offset") > 100000 FROM zos_core').rows == [(4, True)]
@@ -363,7 +363,7 @@ def test_a_message_far_down_in_a_log(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "the file has no usable z/OS message: none found" in capsys.readouterr().err
 
 
-def test_a_log_without_a_zone_is_local(tmp_path: Path) -> None:
+def test_log_without_zone_is_local(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.txt": _hardcopy(made.DISPLAY_CORES)}) as session:
         assert session.sql("SELECT local_time FROM system").rows == [(True,)]
     dated = made.DISPLAY_CORES.replace("IEE174I", "2026-03-01 14:41:06 SYSB IEE174I", 1)
@@ -373,7 +373,7 @@ def test_a_log_without_a_zone_is_local(tmp_path: Path) -> None:
         ]
 
 
-def test_a_status_without_the_line_of_its_message(tmp_path: Path) -> None:
+def test_status_without_line_of_its_message(tmp_path: Path) -> None:
     bare = made.DISPLAY_CORES.partition("\n")[2]
     with opened(tmp_path, {"a.txt": bare}) as session:
         assert session.sql("SELECT count(*) FROM zos_core").rows == [(4,)]
@@ -394,7 +394,7 @@ def test_ebcdic(tmp_path: Path) -> None:
 # What belongs together ------------------------------------------------------------------------------
 
 
-def test_the_display_of_the_same_machine_names_the_counters(tmp_path: Path) -> None:
+def test_display_of_same_machine_names_counters(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.CNT": made.cnt(), "cpu.txt": made.DISPLAY_CPUS}) as session:
         assert [info.system for info in session.systems] == ["LPOLD"]
         assert session.sql("SELECT DISTINCT system FROM his_cnt").rows == [("LPOLD",)]
@@ -413,7 +413,7 @@ def test_files_of_one_run_are_one_system(tmp_path: Path) -> None:
         ]
 
 
-def test_info_tells_what_was_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_shows_requested_counters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files(tmp_path, {"his.txt": made.DISPLAY_HIS, "core.txt": made.DISPLAY_CORES})
     assert main(["info", str(tmp_path)]) == 0
     out = capsys.readouterr().out
@@ -429,7 +429,7 @@ def test_info_tells_what_was_asked_for(tmp_path: Path, capsys: pytest.CaptureFix
     assert one["facts"]["counter_sets_asked_for"] == "ALL"
 
 
-def test_detect() -> None:
+def test_zos_text_detect() -> None:
     for text in (made.DISPLAY_HIS, made.DISPLAY_CORES, made.DISPLAY_CPUS, made.cnt()):
         assert zos_text.detect(text.encode(), len(text))
     assert not zos_text.detect(b"HIS0159I IEE174 XHIS015I", 24)

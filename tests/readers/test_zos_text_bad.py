@@ -37,7 +37,7 @@ def kinds(session: zlens.Session) -> dict[str, str]:
     return {problem.kind: problem.detail for problem in session.problems}
 
 
-def test_lines_that_nobody_published(tmp_path: Path) -> None:
+def test_undocumented_his_lines_are_reported(tmp_path: Path) -> None:
     text = made.cnt().replace("END TIME", "NEW LABEL: 5\nEND TIME", 1)
     with opened(tmp_path, {"a.CNT": text}) as session:
         (problem,) = session.problems
@@ -62,7 +62,7 @@ def test_lines_that_nobody_published(tmp_path: Path) -> None:
         ]
 
 
-def test_a_display_of_something_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_foreign_display(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = "IEE174I 10.00.00 DISPLAY M 001\nDEVICE 0A00   STATUS=ONLINE\nCHP  60  61\n"
     files(tmp_path, {"a.txt": other})
     assert main(["info", str(tmp_path / "a.txt")]) == 2
@@ -74,7 +74,7 @@ def test_a_display_of_something_else(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert session.sql("SELECT count(*) FROM zos_core").rows == [(4,)]
 
 
-def test_messages_of_others_end_a_message(tmp_path: Path) -> None:
+def test_other_messages_end_message(tmp_path: Path) -> None:
     text = made.DISPLAY_HIS + "IWM063I WLM POLICY WAS REFRESHED\nno line of these\n" + made.DISPLAY_CPUS
     with opened(tmp_path, {"a.txt": text}) as session:
         assert session.problems == []
@@ -82,7 +82,7 @@ def test_messages_of_others_end_a_message(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*) FROM zos_cpu").rows == [(3,)]
 
 
-def test_values_that_cannot_be(tmp_path: Path) -> None:
+def test_invalid_his_values(tmp_path: Path) -> None:
     good = f"{made.COUNTS[1][1]:016X}"
     for bad, kind, said in (
         ("F" * 16, "length", "exceeds the range of a counter"),
@@ -97,7 +97,7 @@ def test_values_that_cannot_be(tmp_path: Path) -> None:
             assert rows == [(made.COUNTS[0][1], 3000), (None, 3000)]
 
 
-def test_counters_that_are_missing_or_stand_twice(tmp_path: Path) -> None:
+def test_missing_or_repeated_his_counters(tmp_path: Path) -> None:
     lines = made.cnt().splitlines()
     row = next(line for line in lines if line.lstrip().startswith("4-"))
     first = lines.index(row)
@@ -121,7 +121,7 @@ def test_counters_that_are_missing_or_stand_twice(tmp_path: Path) -> None:
         assert "core 0000 appears twice in the display with other values" in kinds(session)["conflict"]
 
 
-def test_a_processor_that_went_offline(tmp_path: Path) -> None:
+def test_processor_going_offline(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.CNT": made.cnt(ends=(True, False))}) as session:
         assert kinds(session)["time"].startswith("CPU 01: the run has no end")
         assert session.sql(
@@ -136,7 +136,7 @@ def test_a_processor_that_went_offline(tmp_path: Path) -> None:
         ]
 
 
-def test_times_that_cannot_be(tmp_path: Path) -> None:
+def test_invalid_zos_times(tmp_path: Path) -> None:
     start, end = f"{made.START_TOD:016X}", f"{made.END_TOD:016X}"
     for name, text, said in (
         ("back", made.cnt().replace(end, start), "has an impossible length"),
@@ -170,7 +170,7 @@ def test_invalid_numbers_and_flags_are_null(tmp_path: Path) -> None:
         assert "SMP 'PERHAPS' is neither YES nor NO; it is NULL" in details
 
 
-def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zos_counters_and_cores_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zos_his, "MAX_CPUS", 1)
     monkeypatch.setattr(zos_his, "MAX_VALUES", 10)
     monkeypatch.setattr(zos_processors, "MAX_CORES", 2)
@@ -192,7 +192,7 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.long
-def test_a_large_file_takes_no_memory(tmp_path: Path) -> None:
+def test_large_zos_log_needs_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "large.txt"
     with path.open("wb") as file:
         file.write(made.DISPLAY_CORES.encode() + b"IEF403I MADE\n")
@@ -214,7 +214,7 @@ def test_a_large_file_takes_no_memory(tmp_path: Path) -> None:
     "unit", ["1 ", "A", "- ", "+", " ", "0- 3 ", "COMMAND", "COMMAND: ", "0000  + ", "'", "LP NAME", "A,"]
 )
 @pytest.mark.parametrize("form", FORMS)
-def test_long_lines_of_anything(tmp_path: Path, form: str, unit: str) -> None:
+def test_long_zos_lines(tmp_path: Path, form: str, unit: str) -> None:
     """Lines as long as are looked at, and longer ones: none takes longer than its length asks for."""
     path = tmp_path / "long"
     lines = "".join(
@@ -242,7 +242,7 @@ def test_cut_anywhere(tmp_path: Path, form: str) -> None:
     assert read > 5
 
 
-def test_files_that_change(tmp_path: Path) -> None:
+def test_changing_zos_texts(tmp_path: Path) -> None:
     path = tmp_path / "his.txt"
     path.write_text("nothing\n")
     with pytest.raises(InputError, match="the file no longer contains a z/OS message"):
@@ -252,7 +252,7 @@ def test_files_that_change(tmp_path: Path) -> None:
         open_files([str(path)], Options())
 
 
-def test_many_files_and_odd_names(tmp_path: Path) -> None:
+def test_many_files_and_unusual_names(tmp_path: Path) -> None:
     texts: dict[str, str | bytes] = {
         f"core {number} \u00e4\n'.txt": made.DISPLAY_CORES.replace("MADE1", f"LP{number}")
         for number in range(300)
@@ -265,7 +265,7 @@ def test_many_files_and_odd_names(tmp_path: Path) -> None:
         assert sorted(kinds(session)) == ["duplicate", "section"]
 
 
-def test_odd_bytes(tmp_path: Path) -> None:
+def test_zos_texts_of_unusual_bytes(tmp_path: Path) -> None:
     for name, data in {
         "bom.txt": b"\xef\xbb\xbf" + made.DISPLAY_CORES.encode(),
         "crlf.txt": made.DISPLAY_CORES.replace("\n", "\r\n").encode(),
@@ -280,7 +280,7 @@ def test_odd_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("code", ["utf-8", "cp037"])
-def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str, code: str) -> None:
+def test_damaged_zos_text_gives_rows_and_problems(tmp_path: Path, form: str, code: str) -> None:
     chance = draws(f"z/OS {form} {code}")
     text = FORMS[form]
     whole = text.encode() if code == "utf-8" else text.replace("\n", "\x85").encode(code)
@@ -293,7 +293,7 @@ def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str, code: s
     survives(lambda path: open_files([path], Options()), tmp_path, damaged, iterations(40, 12))
 
 
-def test_a_last_line_without_its_end_is_a_problem_and_no_number(tmp_path: Path) -> None:
+def test_unterminated_last_line_is_problem(tmp_path: Path) -> None:
     whole = made.cnt()
     last = whole.rstrip("\n")
     cut = last[:-3]

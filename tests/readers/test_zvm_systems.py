@@ -50,7 +50,7 @@ def guests(*paths: Path) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("minute", [0, 10])
-def test_two_systems_behind_each_other_are_two_systems(tmp_path: Path, minute: int) -> None:
+def test_consecutive_systems_are_two_systems(tmp_path: Path, minute: int) -> None:
     """At the same minutes, the second is no duplicate of the first; at later ones, no part of it."""
     first, second = recording(tmp_path / "a", "AAA"), recording(tmp_path / "b", "BBB", minute)
     path = joined(tmp_path, first, second)
@@ -68,9 +68,7 @@ def test_two_systems_behind_each_other_are_two_systems(tmp_path: Path, minute: i
     assert rows[1][1] == own + first.stat().st_size
 
 
-def test_a_system_that_comes_back_is_the_same_system(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_returning_system_is_same_system(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [
         recording(tmp_path / "a", "AAA"),
         recording(tmp_path / "b", "BBB", 10),
@@ -89,14 +87,14 @@ def test_a_system_that_comes_back_is_the_same_system(
     assert guests(lake) == guests(path)
 
 
-def test_a_recording_that_goes_on_is_one_system(tmp_path: Path) -> None:
+def test_continued_recording_is_one_system(tmp_path: Path) -> None:
     files = recording(tmp_path / "a", "AAA", **HERE), recording(tmp_path / "b", "AAA", 5, **HERE)
     assert [row[:2] for row in guests(joined(tmp_path, *files))] == [("AAA", "GAAA")]
     assert [row[:2] for row in guests(*files)] == [("AAA", "GAAA")]
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_one_name_on_two_machines_is_two_systems(tmp_path: Path, together: bool) -> None:
+def test_same_zvm_name_on_two_machines_is_two_systems(tmp_path: Path, together: bool) -> None:
     files = recording(tmp_path / "a", "AAA", **HERE), recording(tmp_path / "b", "AAA", **THERE)
     rows = guests(joined(tmp_path, *files)) if together else guests(*files)
     assert rows == [("AAA", "GAAA", 4, 60.0), ("AAA-22222", "GAAA", 4, 60.0)]

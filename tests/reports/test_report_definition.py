@@ -31,7 +31,7 @@ def test_every_column_is_explained(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_every_measure_that_may_be_absent_says_what_it_needs(name: str) -> None:
+def test_unverified_measures_name_their_needs(name: str) -> None:
     for table in reports.load_report(name).tables:
         for column in table.columns:
             if column_facts.status(column) == "unverified":
@@ -51,12 +51,12 @@ def test_names_and_numbers() -> None:
         definition.resolve_name("_skeleton")
 
 
-def test_no_report_shares_a_number() -> None:
+def test_no_report_shares_number() -> None:
     numbers = [number for name in REPORTS if (number := reports.load_report(name).number)]
     assert len(numbers) == len(set(numbers))
 
 
-def test_the_skeleton_is_a_report() -> None:
+def test_report_skeleton_is_valid() -> None:
     report = definition_file.read(SKELETON, "_skeleton.toml", "skeleton")
     (table,) = report.tables
     assert [column.key for column in table.columns] == ["cpu_id", "cpu_type", "busy_pct"]
@@ -88,7 +88,7 @@ of = "interval"
 """
 
 
-def test_a_table_takes_what_it_does_not_give_from_its_base(tmp_path: Path) -> None:
+def test_report_table_inherits_from_base(tmp_path: Path) -> None:
     first, second = definition_file.read(SKELETON + OTHER, "skeleton.toml", "skeleton").tables
     assert (second.title, second.query, second.subject) == ("Types", first.query, first.subject)
     assert [rows.kind for rows in second.rows] == [*[rows.kind for rows in first.rows], "total"]
@@ -104,7 +104,7 @@ def test_a_table_takes_what_it_does_not_give_from_its_base(tmp_path: Path) -> No
     assert definition.load_report("other", tmp_path).tables == (second,)
 
 
-def test_no_report_is_the_base_of_itself(tmp_path: Path) -> None:
+def test_no_report_is_base_of_itself(tmp_path: Path) -> None:
     for name, base in (("one", "two"), ("two", "one")):
         text = SKELETON.replace('"skeleton" ', f'"{name}" ').replace(
             '"cpu.processors"', f'"{base}.processors"'
@@ -114,14 +114,14 @@ def test_no_report_is_the_base_of_itself(tmp_path: Path) -> None:
         definition.load_report("one", tmp_path)
 
 
-def test_what_a_total_adds_is_a_column_with_a_sum() -> None:
+def test_total_adds_only_summed_columns() -> None:
     text = (definition.FOLDER / "guests" / "dispwait.toml").read_text(encoding="utf-8")
     wrong = text.replace('adds = ["dispatch_rate"]', 'adds = ["mean_us"]')
     with pytest.raises(CatalogError, match='it adds "mean_us"'):
         definition_file.read(wrong, "dispwait.toml", "dispwait")
 
 
-def test_the_skeleton_names_every_key() -> None:
+def test_report_skeleton_names_every_key() -> None:
     """It is what people copy: a key it does not show is a key nobody finds."""
     words = set(re.findall(r"\w+", SKELETON))
     for kind in (
@@ -205,20 +205,20 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("old", "new", "said"), WRONG, ids=[wrong[2][:40] for wrong in WRONG])
-def test_what_is_wrong_is_said(old: str, new: str, said: str) -> None:
+def test_invalid_report_file_is_rejected(old: str, new: str, said: str) -> None:
     assert old in SKELETON
     with pytest.raises(CatalogError, match=f"(?s)^/reports/skeleton.toml:[0-9]+: .*{said}"):
         definition_file.read(SKELETON.replace(old, new), "/reports/skeleton.toml", "skeleton")
 
 
-def test_a_measure_nobody_has(tmp_path: Path) -> None:
+def test_report_with_unknown_measure_is_rejected(tmp_path: Path) -> None:
     text = SKELETON.replace("\nbusy_pct = {", "\nbizzy_pct = {").replace('["busy_pct"]', '["bizzy_pct"]')
     (table,) = definition_file.read(text, "skeleton.toml", "skeleton").tables
     with pytest.raises(CatalogError, match=r"'cpu\.bizzy_pct', which is not a measure"):
         column_facts.status(table.columns[2])
 
 
-def test_the_catalog_of_reports_is_checked(tmp_path: Path) -> None:
+def test_catalog_of_reports_is_checked(tmp_path: Path) -> None:
     assert reports.check() == []
     text = SKELETON.replace('"skeleton" ', '"one" ')
     here = tmp_path / "processors"
@@ -234,7 +234,7 @@ def test_the_catalog_of_reports_is_checked(tmp_path: Path) -> None:
     assert re.search(r'reports/processors/two\.toml:\d+: name is "one"', two)
 
 
-def test_a_report_is_in_one_folder(tmp_path: Path) -> None:
+def test_report_is_in_one_folder(tmp_path: Path) -> None:
     for group in ("processors", "guests"):
         (tmp_path / group).mkdir()
         (tmp_path / group / "skeleton.toml").write_text(SKELETON, encoding="utf-8")
@@ -250,14 +250,14 @@ def test_rows_are_explained() -> None:
     assert max(map(len, text.split("\n"))) <= 100
 
 
-def test_a_dotted_column_names_its_page() -> None:
+def test_dotted_column_names_its_page() -> None:
     text = explain_report("prclog")
     sigp = text[text.index("SIGP [sigp_rate]") : text.index("SSCH [ssch_rate]")]
     assert "status   derived" in sigp
     assert "n/a      it needs role communication.signals: the page of D0R11 (MRSYTCOM)" in sigp
 
 
-def test_a_folder_of_ones_own(tmp_path: Path) -> None:
+def test_report_folder_of_user(tmp_path: Path) -> None:
     """A report is there by being written."""
     text = SKELETON.replace('"skeleton" ', '"mine" ').replace("FCX000", "FCX998")
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
@@ -275,7 +275,7 @@ why = "the field is not public"
 """
 
 
-def test_columns_left_out_are_told_and_counted(tmp_path: Path) -> None:
+def test_absent_columns_are_listed_and_counted(tmp_path: Path) -> None:
     text = SKELETON.replace('"skeleton" ', '"mine" ')
     (tmp_path / "mine.toml").write_text(text + ABSENT, encoding="utf-8")
     explained = explain_report("mine", tmp_path)
@@ -290,7 +290,7 @@ def test_columns_left_out_are_told_and_counted(tmp_path: Path) -> None:
     assert reports.format_report_list([entry]).endswith("3 of 5 columns\n")
 
 
-def test_a_report_with_values_counts_them_of_all_known(tmp_path: Path) -> None:
+def test_report_counts_values_of_known_columns(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(SKELETON.replace('"skeleton" ', '"mine" ') + ABSENT, encoding="utf-8")
     (entry,) = reports.list_reports(FakeSession({}), tmp_path)
     assert (entry.available, entry.state) == (0, "none")
@@ -307,7 +307,7 @@ def test_a_report_with_values_counts_them_of_all_known(tmp_path: Path) -> None:
         ("[[absent]]", "[[absent]]\nrelease = 7", "release is not known here"),
     ],
 )
-def test_a_wrong_absence_is_told(old: str, new: str, words: str) -> None:
+def test_invalid_absent_entry_is_rejected(old: str, new: str, words: str) -> None:
     with pytest.raises(CatalogError, match=words):
         definition_file.read(SKELETON + ABSENT.replace(old, new), "x.toml", "skeleton")
 
@@ -324,33 +324,33 @@ def test_a_wrong_absence_is_told(old: str, new: str, words: str) -> None:
         ("Processor Summary", "procsum"),
     ],
 )
-def test_names_as_people_type_them(typed: str, name: str) -> None:
+def test_report_names_as_typed(typed: str, name: str) -> None:
     assert definition.resolve_name(typed) == name
 
 
-def test_a_miss_names_what_is_near() -> None:
+def test_unknown_report_has_suggestions() -> None:
     with pytest.raises(QueryError, match="expected a name such as prclog, ") as caught:
         definition.resolve_name("prclg")
     assert len(str(caught.value)) < 150
 
 
-def test_explain_names_what_a_title_holds() -> None:
+def test_explain_names_title_values() -> None:
     assert "\nInitial Status on SINCE, Processor PROCESSOR\n" in explain_report("sysconf")
 
 
 @pytest.mark.parametrize("name", ["upage", "ustat", "uconf", "indload"])
-def test_guest_reports_say_what_they_leave_out(name: str) -> None:
+def test_guest_reports_list_absent_columns(name: str) -> None:
     assert definition.load_report(name).absent
 
 
-def test_a_layout_that_is_not_bound_is_told() -> None:
+def test_explain_reports_unbound_layout() -> None:
     assert "not bound for any z/VM release" in explain_report("dispwait")
 
 
 @pytest.mark.parametrize(
     "name", ["cpowned", "auxlog", "availlog", "vswitch", "gvswitch", "evswitch", "glonact", "paging"]
 )
-def test_what_the_classic_report_has_beyond_ours_is_told(name: str) -> None:
+def test_reports_list_columns_of_classic_report(name: str) -> None:
     report = reports.load_report(name)
     assert report.number == "" if name == "paging" else report.number.startswith("FCX")
     assert bool(report.absent) == (name != "paging")

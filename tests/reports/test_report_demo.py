@@ -17,7 +17,7 @@ EXPECTED = Path(__file__).parent / "reports-of-the-demo.txt"
 
 
 @pytest.mark.long
-def test_every_report_tells_of_the_systems_that_have_its_data(demo_files: list[Path]) -> None:
+def test_demo_reports_cover_systems_with_data(demo_files: list[Path]) -> None:
     """`machine` stands where a row is of no system, `nothing` where a report has no rows."""
     lines = []
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as session:

@@ -16,7 +16,7 @@ from zlens.explain.reports import explain_report
 from zlens.inputs.options import Options
 
 
-def test_nothing_printed_is_told_to_be_absent() -> None:
+def test_printed_columns_are_not_absent() -> None:
     definition = reports.load_report("device110")
     absent = {name for one in definition.absent for name in one.columns}
     printed = {column.name for table in definition.tables for column in table.columns}
@@ -24,7 +24,7 @@ def test_nothing_printed_is_told_to_be_absent() -> None:
     assert absent.isdisjoint({"Page reads/s", "Page writes/s", "Spool reads/s", "Total pages/s"})
 
 
-def test_what_is_left_out_is_said() -> None:
+def test_device110_explains_absent_columns() -> None:
     text = explain_report("device110")
     for heading in ("I/O contention", "SENSE SSCH", "MDISK Extent", "PG resp. time"):
         assert heading in text
@@ -39,7 +39,7 @@ BUSY = st.lists(
 
 @settings(max_examples=iterations(8, 2), deadline=None)
 @given(intervals=BUSY)
-def test_means_are_of_all_operations_and_every_computes_again(
+def test_device110_means_cover_all_operations(
     tmp_path_factory: pytest.TempPathFactory, intervals: list[tuple[int, int, int, int]]
 ) -> None:
     """Times per operation are weighted by operations in rows of means, and --every gives just the same."""

@@ -89,7 +89,7 @@ def test_json_is_one_array_of_objects() -> None:
     assert count == 2**53 + 1
 
 
-def test_all_formats_have_the_same_rows() -> None:
+def test_all_formats_have_same_rows() -> None:
     made = session()
     text = reports.render("prclog", made, now=NOW)
     printed = sum(line.startswith((">>", "00:59")) for line in text.split("\n"))
@@ -127,7 +127,7 @@ class Page(HTMLParser):
 
 
 @pytest.mark.parametrize("name", reports.names())
-def test_html_is_one_file_that_fetches_nothing(shared: FakeSession, name: str) -> None:
+def test_report_html_is_self_contained(shared: FakeSession, name: str) -> None:
     page = Page(reports.render(name, shared, "html", now=NOW))
     assert not page.open
     assert not {"link", "img", "iframe", "base", "object"} & set(page.tags)
@@ -151,7 +151,7 @@ def test_html_escapes_and_keeps_exact_values() -> None:
     assert "2026/11/21 00:59:30" in page.cells
 
 
-def test_a_format_there_is_not() -> None:
+def test_unknown_report_format_is_error() -> None:
     with pytest.raises(QueryError, match=r"no format 'pdf'.*text, csv, json, html"):
         reports.render("prclog", session(), "pdf", now=NOW)
 
@@ -173,7 +173,7 @@ def test_several_tables_follow_each_other() -> None:
     assert "<h2>Once More</h2>" in reports.render(both, session(), "html", now=NOW)
 
 
-def test_the_list_counts_what_is_there() -> None:
+def test_report_list_counts_available_columns() -> None:
     listed = {entry.name: entry for entry in reports.list_reports(session())}
     assert listed["prclog"].columns == 22
     assert listed["prclog"].available == 5
@@ -190,7 +190,7 @@ def test_the_list_counts_what_is_there() -> None:
     ("way", "counts"),
     [("sim", (35, 61, 35, "available")), ("5.3", (35, 61, 7, "partial"))],
 )
-def test_lines_are_counted_in_place_of_columns(
+def test_report_list_counts_lines_instead_of_columns(
     tmp_path: Path, way: str, counts: tuple[int, int, int, str]
 ) -> None:
     """35 lines have a value and 26 are of what z/VM counts no longer: the report is not partial."""
@@ -202,7 +202,7 @@ def test_lines_are_counted_in_place_of_columns(
     assert (entry.columns, entry.known, entry.available, entry.state) == counts
 
 
-def test_a_line_that_is_there_twice_is_counted_once(tmp_path: Path) -> None:
+def test_repeated_line_is_counted_once(tmp_path: Path) -> None:
     """INDICATE LOAD: eight lines, though PROC is there twice, and the interval they are of."""
     report = definition.load_report("indload")
     with zlens.open(users_made.queues(tmp_path)) as session:

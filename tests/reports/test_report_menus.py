@@ -13,7 +13,7 @@ from zlens.cli import main
 from zlens.errors import QueryError
 
 
-def test_every_menu_leads_to_reports() -> None:
+def test_every_menu_lists_reports() -> None:
     groups = {reports.load_report(name).group for name in reports.names()}
     for menu in menus.menus():
         assert set(menu.groups) <= groups
@@ -23,7 +23,7 @@ def test_every_menu_leads_to_reports() -> None:
         }
 
 
-def test_a_menu_lists_its_reports(capsys: pytest.CaptureFixture[str]) -> None:
+def test_menu_lists_its_reports(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "fcx324"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("CPU pools (FCX324 CPLMENU)\n  cplact ")
@@ -38,14 +38,14 @@ def test_a_menu_lists_its_reports(capsys: pytest.CaptureFixture[str]) -> None:
     assert "\nPCI functions (FCX310)\n" in everything
 
 
-def test_with_an_input_a_menu_says_what_it_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_menu_shows_available_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = made.write(tmp_path / "x.mon", [made.configuration(made.START_US), *made.minutes(2)])
     assert main(["report", "fcx310", str(file)]) == 0
     said = capsys.readouterr().out
     assert said.count("0 available (no data)") == said.count("\n") - 1 > 0
 
 
-def test_a_menu_is_no_report() -> None:
+def test_menu_is_not_report() -> None:
     with pytest.raises(QueryError, match=r"FCX124 is a menu of reports.*zlens.reports.names"):
         reports.load_report("FCX124")
     assert menus.find("") is None

@@ -64,7 +64,7 @@ def test_overall_rows_are_over_members(report: str, shown: str, sim_file: Path, 
     assert len(grouped) < len(plain), "there are groups in it"
 
 
-def test_a_group_has_the_virtual_processors_of_its_members(sim_file: Path, tmp_path: Path) -> None:
+def test_group_has_virtual_processors_of_its_members(sim_file: Path, tmp_path: Path) -> None:
     groups = tmp_path / "groups.toml"
     groups.write_text(GROUPS, encoding="utf-8")
     head, *members = rows("dispwait", sim_file)
@@ -75,7 +75,7 @@ def test_a_group_has_the_virtual_processors_of_its_members(sim_file: Path, tmp_p
 
 
 @pytest.mark.parametrize("report", quick_subset(4, WHOLE))
-def test_rows_over_the_window_do_not_depend_on_every(report: str, sim_file: Path, tmp_path: Path) -> None:
+def test_rows_over_window_do_not_depend_on_every(report: str, sim_file: Path, tmp_path: Path) -> None:
     rates = tmp_path / "thr.csv"
     rates.write_text(
         "start,end,rate\n"

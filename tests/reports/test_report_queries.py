@@ -14,7 +14,7 @@ from zlens.session.queries import Queries
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def announced_queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The queries that sessions are asked."""
     queries: list[str] = []
     sql = Queries.answer
@@ -31,8 +31,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ("file", "name"),
     [(demo.RMF_NAME, "locklog"), (demo.SIM_NAME, "workload"), (demo.MONWRITE_NAME, "appldata")],
 )
-def test_names_what_would_fill_it_and_computes_nothing(
-    demo_folder: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch, file: str, name: str
+def test_report_without_data_computes_nothing(
+    demo_folder: Path, announced_queries: list[str], monkeypatch: pytest.MonkeyPatch, file: str, name: str
 ) -> None:
     announced: list[str] = []
     monkeypatch.setattr(Queries, "stages", lambda queries, texts: announced.extend(texts) or iter(()))
@@ -42,10 +42,10 @@ def test_names_what_would_fill_it_and_computes_nothing(
     assert f"This input has nothing for this report. It needs: {report.needs}" in text
     own = {table.query for table in report.tables}
     assert not announced
-    assert not any(query in question for query in own for question in asked)
+    assert not any(query in question for query in own for question in announced_queries)
 
 
-def test_a_list_asks_once_and_only_what_the_input_can_fill(demo_folder: Path, asked: list[str]) -> None:
+def test_report_list_runs_only_possible_queries(demo_folder: Path, announced_queries: list[str]) -> None:
     with zlens.open([demo_folder / demo.RMF_NAME]) as session:
         entries = {entry.name: entry for entry in reports.list_reports(session)}
         possible = {
@@ -54,7 +54,7 @@ def test_a_list_asks_once_and_only_what_the_input_can_fill(demo_folder: Path, as
             for table in definition.load_report(name).tables
             if session.queries.query_has_data(table.query)
         }
-        assert len(asked) == len(set(asked)) == len(possible)
+        assert len(announced_queries) == len(set(announced_queries)) == len(possible)
         # The answer is that of the queries of all reports.
         for name, entry in entries.items():
             filled = [
@@ -89,7 +89,9 @@ def count_queries(path: Path, systems: int, monkeypatch: pytest.MonkeyPatch) -> 
     return queries, text.count("\n")
 
 
-def test_a_report_asks_no_more_for_more_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_query_count_is_independent_of_systems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     few, lines = count_queries(tmp_path / "few.smf", 2, monkeypatch)
     many, more_lines = count_queries(tmp_path / "many.smf", 12, monkeypatch)
     assert more_lines > 5 * lines

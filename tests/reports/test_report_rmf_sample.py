@@ -50,7 +50,7 @@ def seconds(text: str) -> float:
     return int(hours) * 3600 + int(minutes) * 60 + float(rest)
 
 
-def test_every_value_of_rmf_is_in_the_report() -> None:
+def test_every_value_of_rmf_is_in_report() -> None:
     with zlens.open(SAMPLE) as session:
         rows = json.loads(session.report("partition", "json"))
         text = session.report("partition")

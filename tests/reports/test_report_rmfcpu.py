@@ -31,7 +31,7 @@ def lines(text: str, title: str) -> list[str]:
     return re.split(r"\n\n(?:[A-Z][A-Za-z ]+\n\n|\* )", body)[0].splitlines()
 
 
-def test_totals_are_in_the_order_of_rmf() -> None:
+def test_totals_are_in_order_of_rmf() -> None:
     """CP, AAP, IIP, whatever the order of the system's own numbers."""
     report = definition.load_report("rmfcpu")
     (table,) = (table for table in report.tables if table.key == "processors")
@@ -48,7 +48,7 @@ def test_totals_are_in_the_order_of_rmf() -> None:
 
 
 @pytest.mark.skipif(not SAMPLE.is_file(), reason="the sample of a real machine is not here")
-def test_the_same_report_from_the_postprocessor() -> None:
+def test_same_report_from_postprocessor() -> None:
     """RMF's own text, read here from the XML without our reader."""
     rows = [[cell.text or "" for cell in row.iter("col")] for row in ElementTree.parse(SAMPLE).iter("row")]
     printed = [row for row in rows if row[:2] in (["0", "CP"], ["1", "CP"])]
@@ -59,7 +59,7 @@ def test_the_same_report_from_the_postprocessor() -> None:
     assert "z/OS V2R5" in text
 
 
-def test_nothing_for_it() -> None:
+def test_rmfcpu_without_data() -> None:
     from fakes import FakeSource, system
     from fakes import session as fake
 

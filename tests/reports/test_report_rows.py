@@ -139,7 +139,7 @@ def test_every_kind_of_row() -> None:
     ]
 
 
-def test_gaps_and_stubs_are_shown_and_in_no_mean() -> None:
+def test_flagged_rows_are_shown_and_not_averaged() -> None:
     printed = lines_of(
         {
             "system": [system("A")],
@@ -157,7 +157,7 @@ def test_gaps_and_stubs_are_shown_and_in_no_mean() -> None:
     assert "00:04:00   0 IFL   ...... ......" in printed
 
 
-def test_means_are_ratios_of_sums_unless_the_report_prints_plain_ones() -> None:
+def test_report_means_are_ratios_of_sums() -> None:
     """The share of a processor that was online for a fifth of an interval weighs a fifth."""
     text = REPORT.replace('means = "plain"\n', "").replace(
         "user_pct FROM cpu'", "user_pct, online_pct FROM cpu'"
@@ -174,14 +174,14 @@ def test_means_are_ratios_of_sums_unless_the_report_prints_plain_ones() -> None:
         assert f">>Mean>>   0 IFL     {busy}  {user}" in printed
 
 
-def test_a_sum_without_all_its_addends_is_dotted() -> None:
+def test_incomplete_sum_is_dotted() -> None:
     unknown = {**cpu("A", 3, 1, 2.0), "busy_pct": None}
     printed = lines_of({"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0), unknown]})
     assert ">>Mean>>   2 >Sum  ......   5.00" in printed
     assert "00:01:00   2 >Sum  ......   5.00" in printed
 
 
-def test_a_total_counts_each_row_for_its_own_time() -> None:
+def test_total_weights_rows_by_time() -> None:
     """Of four minutes one processor is online in the last two, and one value is unknown in the first."""
     tables = {
         "system": [system("A")],
@@ -199,13 +199,13 @@ def test_a_total_counts_each_row_for_its_own_time() -> None:
     assert "00:02:00   2 >Sum    60.0  30.00" in printed, "half of 60, for half a minute"
 
 
-def test_subjects_are_in_their_order_not_in_that_of_text() -> None:
+def test_subjects_have_natural_order() -> None:
     printed = lines_of({"system": [system("A")], "cpu": [cpu("A", 3, i, 1.0) for i in (10, 9, 2, 0)]})
     means = [line.split()[1] for line in printed if line.startswith(">>Mean>>") and "IFL" in line]
     assert means == ["0", "2", "9", "10"]
 
 
-def test_a_block_for_each_system() -> None:
+def test_block_for_each_system() -> None:
     session = FakeSession(
         {
             "system": [system("B", release="7.3.0"), system("A"), system("C")],
@@ -250,7 +250,7 @@ def test_one_block_for_one_machine() -> None:
 
 
 @pytest.mark.parametrize("every", [None, 3600, 86_400])
-def test_the_header_spans_the_data_whatever_they_are_summed_to(tmp_path: Path, every: int | None) -> None:
+def test_header_time_range_ignores_every(tmp_path: Path, every: int | None) -> None:
     """Buckets end on full hours and days: the data end before."""
     path = devices(tmp_path / "a", [{0x145: {"rate": 1.0}}] * 3, minutes=30)
     with zlens.open([path], options=Options(every_s=every, utc=True)) as session:
@@ -266,7 +266,7 @@ def test_the_header_spans_the_data_whatever_they_are_summed_to(tmp_path: Path, e
     assert f"{last:%H:%M}" == {None: "10:30", 3600: "11:00", 86_400: "00:00"}[every]
 
 
-def test_report_without_systems_says_so() -> None:
+def test_report_without_systems_names_records() -> None:
     session = FakeSession({})
     assert (
         reports.render(report(), session, now=NOW)
@@ -277,7 +277,7 @@ def test_report_without_systems_says_so() -> None:
     assert "No system in this input" in reports.render(report(), session, "html", now=NOW)
 
 
-def test_folded_in_a_terminal_only() -> None:
+def test_columns_are_folded_only_in_terminal() -> None:
     tables = {"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0)]}
     narrow = body(FakeSession(tables), report(), 30)
     assert narrow[:7] == [
@@ -299,7 +299,7 @@ def test_folded_in_a_terminal_only() -> None:
     assert body(FakeSession(tables), report(), 200) == body(FakeSession(tables), report())
 
 
-def test_header_and_what_is_lacking_fit_a_terminal() -> None:
+def test_header_and_missing_text_fit_terminal() -> None:
     made = system("A") | {"release": "zlens-sim", "source": "zvm-monitor", "synthetic": True}
     longer = definition_file.read(
         REPORT.replace("records of proc", "records of very, " * 9 + "proc"), "x", "every"
@@ -310,7 +310,7 @@ def test_header_and_what_is_lacking_fit_a_terminal() -> None:
     assert max(map(len, text.split("\n"))) == 80
 
 
-def test_a_fixed_text_of_a_row_is_no_lack() -> None:
+def test_fixed_cell_text_is_not_missing() -> None:
     own = """
 [[tables.rows]]
 kind = "query"
@@ -324,21 +324,21 @@ query = "SELECT system, cpu_id, cpu_type, busy_pct, user_pct FROM cpu"
     assert [column.key for column in rows.columns_without_values(block)] == ["user_pct"]
 
 
-def test_a_heading_is_torn_only_if_it_must_be() -> None:
+def test_headings_are_broken_only_if_necessary() -> None:
     tables = {"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0)]}
     narrow = body(FakeSession(tables), report(), 20)
     assert [line for line in narrow if "part" in line] == [f"(part {i} of 3)" for i in (1, 2, 3)]
     assert narrow[narrow.index("(part 2 of 3)") + 2] == "Interval     <Busy>"
 
 
-def test_names_longer_than_their_column_are_whole() -> None:
+def test_long_names_are_printed_in_full() -> None:
     row = cpu("A", 3, 0, 10.0) | {"cpu_type": "IFL-AND-MORE"}
     printed = body(FakeSession({"system": [system("A")], "cpu": [row]}), report())
     assert printed[1] == "End Time CPU Type          Total   User"
     assert ">>Mean>>   0 IFL-AND-MORE   10.0   5.00" in printed
 
 
-def test_names_longer_than_a_terminal_are_cut_there_only() -> None:
+def test_long_names_are_truncated_only_in_terminal() -> None:
     name = "A" * 10 + "-NAME-" + "Z" * 20
     row = cpu("A", 3, 0, 10.0) | {"cpu_type": name}
     session = FakeSession({"system": [system("A")], "cpu": [row]})
@@ -374,7 +374,7 @@ def test_local_times() -> None:
     assert "local to a zone it does not name" in reports.render(report(), FakeSession(unknown), now=NOW)
 
 
-def test_a_line_of_its_own_names_the_day_where_it_changes() -> None:
+def test_new_day_has_date_line() -> None:
     tables = {"system": [system("A")], "cpu": [cpu("A", minute, 0, 10.0) for minute in (1, 2, 3)]}
     printed = reports.render(report(), FakeSession(tables, utc=True), now=NOW)
     assert "\n2026/11/20\n23:59:00" in printed
@@ -410,7 +410,7 @@ def test_footnotes() -> None:
     assert '"synthetic, not measured"' in text
 
 
-def test_a_status_to_be_remarked_is_a_footnote() -> None:
+def test_noted_status_is_footnote() -> None:
     text = REPORT.replace('total = "sum"', 'total = "sum", status = "unverified"')
     tables = {"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0)]}
     printed = reports.render(report(text), FakeSession(tables), now=NOW)

@@ -120,7 +120,7 @@ def test_floats_are_those_of_python(value: float) -> None:
     st.integers(5, 12),
     st.integers(0, 3),
 )
-def test_a_number_fits_and_is_the_number(value: float, width: int, decimals: int) -> None:
+def test_printed_number_fits_and_is_exact(value: float, width: int, decimals: int) -> None:
     text = _native.number_text(value, width, decimals)
     assert len(text) <= width
     assert not text.startswith(("0.", "-0."))
@@ -155,7 +155,7 @@ def cell(value: object, key: str) -> str | None:
     return None if text == "(dots)" else text
 
 
-def test_what_is_no_number() -> None:
+def test_non_numbers_are_blank() -> None:
     assert cell(None, "busy_pct") is None
     assert cell(math.nan, "busy_pct") is None
     assert cell(math.inf, "busy_pct") is None
@@ -170,7 +170,7 @@ def test_what_is_no_number() -> None:
 
 
 @given(st.characters(categories=("L", "M", "N", "P", "S", "Z", "Cc", "Cf", "Co")))
-def test_a_character_that_does_not_print_is_a_question_mark(character: str) -> None:
+def test_unprintable_character_is_replaced(character: str) -> None:
     """Those assigned in Python's version of Unicode; Rust may know more of them."""
     printed = cell(f"a{character}b", "ppd")
     assert printed == f"a{character if character.isprintable() else '?'}b"

@@ -15,7 +15,7 @@ NAMES = ("s390-kvm", "s390-lpar", "s390-lpar-drawer", "s390-nested-virt", "s390-
 
 @pytest.mark.skipif(not SAMPLES.exists(), reason="sample data is not here")
 @pytest.mark.parametrize("name", NAMES)
-def test_the_drawing_places_cpus_where_lscpu_does(name: str) -> None:
+def test_topology_drawing_agrees_with_lscpu(name: str) -> None:
     with zlens.open([str(SAMPLES / name)]) as session:
         text = session.report("topology")
     placed: dict[int, tuple[str, str]] = {}

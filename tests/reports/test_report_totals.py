@@ -96,14 +96,14 @@ def check(session: Session, name: str) -> int:
 
 
 @pytest.mark.parametrize("name", quick_subset(3, sorted(TOTALED, key=lambda name: name not in USUAL)))
-def test_totals_are_sums_over_the_window(name: str, demo_files: list[Path]) -> None:
+def test_totals_are_sums_over_window(name: str, demo_files: list[Path]) -> None:
     for path in demo_files:
         if path.suffix != ".xml":
             with zlens.open(path) as session:
                 check(session, name)
 
 
-def test_a_processor_counts_for_the_time_it_was_online(demo_files: list[Path]) -> None:
+def test_processor_is_weighted_by_online_time(demo_files: list[Path]) -> None:
     """CPU 3 is online in three of ten minutes."""
     options = Options(start=parse_time_spec("09:05"), end=parse_time_spec("09:15"))
     with zlens.open(demo_files[0], options=options) as session:

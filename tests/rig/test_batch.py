@@ -39,7 +39,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_verdict_and_its_control(simulated: Path) -> None:
+def test_rig_verdict_and_control(simulated: Path) -> None:
     result = run(str(simulated / "equal.toml"), simulated / "out")
     judged, control = result.outcomes
     [verdict] = judged.verdicts
@@ -49,14 +49,14 @@ def test_the_verdict_and_its_control(simulated: Path) -> None:
     assert [done.job.seed for done in judged.runs] == [1, 2]
 
 
-def test_a_control_that_passes_is_a_failure(tmp_path: Path) -> None:
+def test_passing_control_is_failure(tmp_path: Path) -> None:
     harmless = WRONG.replace('"user.A.relative" = 200', '"user.A.relative" = 100')
     result = run(write(tmp_path, EQUAL + harmless), tmp_path / "out", seeds=1)
     assert result.outcomes[0].passed
     assert not result.passed
 
 
-def test_runs_are_not_made_again(simulated: Path) -> None:
+def test_completed_runs_are_not_repeated(simulated: Path) -> None:
     files = sorted((simulated / "out" / "equal").glob("*.data"))
     before = [os.stat(path).st_mtime_ns for path in files]
     assert len(files) == 3
@@ -66,7 +66,7 @@ def test_runs_are_not_made_again(simulated: Path) -> None:
     assert [os.stat(path).st_mtime_ns for path in files] == before
 
 
-def test_a_changed_scenario_is_run_again(simulated: Path, tmp_path: Path) -> None:
+def test_changed_scenario_is_rerun(simulated: Path, tmp_path: Path) -> None:
     shutil.copytree(simulated / "out", tmp_path / "out")
     write(tmp_path, (EQUAL + WRONG).replace("seconds = 20", "seconds = 30"))
     before = (tmp_path / "out" / "equal" / "1.data").read_bytes()
@@ -74,7 +74,7 @@ def test_a_changed_scenario_is_run_again(simulated: Path, tmp_path: Path) -> Non
     assert (tmp_path / "out" / "equal" / "1.data").read_bytes() != before
 
 
-def test_a_changed_observation_reads_the_same_data(simulated: Path, tmp_path: Path) -> None:
+def test_changed_observation_reads_same_data(simulated: Path, tmp_path: Path) -> None:
     shutil.copytree(simulated / "out", tmp_path / "out")
     file = tmp_path / "out" / "equal" / "1.data"
     before = os.stat(file).st_mtime_ns
@@ -84,7 +84,7 @@ def test_a_changed_observation_reads_the_same_data(simulated: Path, tmp_path: Pa
     assert os.stat(file).st_mtime_ns == before
 
 
-def test_an_interrupted_batch_continues(simulated: Path, tmp_path: Path) -> None:
+def test_interrupted_batch_continues(simulated: Path, tmp_path: Path) -> None:
     """After the first run, an interrupt: it stays, the others are made by the next batch."""
     file = write(tmp_path, EQUAL + WRONG)
 
@@ -104,7 +104,7 @@ def test_an_interrupted_batch_continues(simulated: Path, tmp_path: Path) -> None
     assert all(os.stat(path).st_mtime_ns == time for path, time in kept.items())
 
 
-def test_a_program_makes_the_data(simulated: Path, tmp_path: Path) -> None:
+def test_program_runner_writes_data(simulated: Path, tmp_path: Path) -> None:
     program = tmp_path / "stand in.py"
     program.write_text(STAND_IN, encoding="utf-8")
     data = simulated / "out" / "equal"
@@ -122,7 +122,7 @@ def test_a_program_makes_the_data(simulated: Path, tmp_path: Path) -> None:
         ("pass", "left no monitor data"),
     ],
 )
-def test_a_program_that_fails(tmp_path: Path, code: str, says: str) -> None:
+def test_failing_program_runner(tmp_path: Path, code: str, says: str) -> None:
     program = tmp_path / "fails.py"
     program.write_text(code, encoding="utf-8")
     result = run(write(tmp_path), tmp_path / "out", f"command:{sys.executable} {program} {{out}}", seeds=1)
@@ -130,7 +130,7 @@ def test_a_program_that_fails(tmp_path: Path, code: str, says: str) -> None:
     assert says in result.errors[0]
 
 
-def test_files_that_exist(simulated: Path, tmp_path: Path) -> None:
+def test_existing_files_runner(simulated: Path, tmp_path: Path) -> None:
     file = str(simulated / "equal.toml")
     assert run(file, tmp_path / "out", f"files:{simulated / 'out'}").passed
     assert not list((tmp_path / "out" / "equal").glob("*.data"))
@@ -153,7 +153,7 @@ def test_unknown_runners(runner: str, said: str) -> None:
         runners.find(runner)
 
 
-def test_damaged_records_of_a_run_are_made_again(simulated: Path, tmp_path: Path) -> None:
+def test_damaged_run_record_is_written_again(simulated: Path, tmp_path: Path) -> None:
     shutil.copytree(simulated / "out", tmp_path / "out")
     kept = tmp_path / "out" / "equal" / "1.data.json"
     kept.write_text(kept.read_text(encoding="utf-8")[:40], encoding="utf-8")
@@ -161,13 +161,13 @@ def test_damaged_records_of_a_run_are_made_again(simulated: Path, tmp_path: Path
     assert json.loads(kept.read_text(encoding="utf-8"))["files"] == ["1.data"]
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_unwritable_rig_folder(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file", encoding="utf-8")
     with pytest.raises(ZlensError, match="cannot be written"):
         run(write(tmp_path), tmp_path / "out")
 
 
-def test_an_error_of_one_run_leaves_the_others(tmp_path: Path) -> None:
+def test_error_of_one_run_leaves_others(tmp_path: Path) -> None:
     """The second case cannot be simulated."""
     cases = '[[case]]\nname = "good"\n[[case]]\nname = "bad"\nset = { "processors.CP" = 1.5 }\n'
     result = run(write(tmp_path, EQUAL + cases), tmp_path / "out", seeds=1)

@@ -14,7 +14,7 @@ PUBLISHED = EQUAL.replace('"solver:users.allocation"', '"published"')
 
 
 @pytest.mark.parametrize("name", definition.shipped())
-def test_every_shipped_file_is_sound(name: str) -> None:
+def test_shipped_rig_files_are_valid(name: str) -> None:
     """Each has a source, expected numbers for its observations, and a control unless it is known to fail."""
     rig = definition.find(name)
     numbers = [expected_values.expected_values(rig, case) for case in rig.cases]
@@ -26,7 +26,7 @@ def test_every_shipped_file_is_sound(name: str) -> None:
     assert rig.title in description.text(rig)
 
 
-def test_the_skeleton_is_sound() -> None:
+def test_rig_skeleton_is_valid() -> None:
     rig = definition.load(str(definition.FOLDER / "_skeleton.toml"))
     assert expected_values.expected_values(rig, rig.cases[0])["CPU"]["LINUX1"].value == 50
 
@@ -53,13 +53,13 @@ def test_the_skeleton_is_sound() -> None:
         ("title = ", "is not valid TOML"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit(tmp_path: Path, text: str, says: str) -> None:
+def test_invalid_rig_file_is_rejected(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(errors.ScenarioError, match=says) as raised:
         definition.load(write(tmp_path, text))
     assert raised.value.cure or raised.value.expected
 
 
-def test_a_solver_without_that_number(tmp_path: Path) -> None:
+def test_solver_without_requested_number(tmp_path: Path) -> None:
     rig = definition.load(write(tmp_path, EQUAL.replace("users.allocation", "users.alocation")))
     with pytest.raises(
         errors.ScenarioError, match=r"users.alocation is not in the solver's answer.*users.allocation"
@@ -70,7 +70,7 @@ def test_a_solver_without_that_number(tmp_path: Path) -> None:
         expected_values.expected_values(rig, rig.cases[0])
 
 
-def test_a_control_may_change_what_the_solver_is_given(tmp_path: Path) -> None:
+def test_control_may_change_solver_input(tmp_path: Path) -> None:
     rig = definition.load(write(tmp_path, EQUAL + WRONG))
     [control] = rig.controls
     values = expected_values.expected_values(rig, rig.cases[0], control)["CPU"]
@@ -89,6 +89,6 @@ def test_runs_of_cases_policies_and_controls(tmp_path: Path) -> None:
     assert (first.values["processors"], first.values["simulation"]["seed"]) == ({"CP": 1}, 1)
 
 
-def test_an_unknown_name() -> None:
+def test_unknown_rig_name() -> None:
     with pytest.raises(errors.QueryError, match=r"no scenario 'unequal'.*unequal-shares"):
         definition.find("unequal")

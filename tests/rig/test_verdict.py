@@ -24,7 +24,7 @@ def seen(*values: float | None) -> dict[str, dict[str, list[float | None]]]:
     return {"": {name: [value] for name, value in zip("ABCD", values, strict=True)}}
 
 
-def test_the_largest_difference_is_in_percent_of_the_sum() -> None:
+def test_largest_difference_is_percent_of_sum() -> None:
     assert judge(ONE, FOUR, seen(25, 51.9, 25, 98.1)).passed
     off = judge(ONE, FOUR, seen(25, 52.1, 25, 97.9))
     assert off.worst == pytest.approx(1.05)
@@ -34,14 +34,14 @@ def test_the_largest_difference_is_in_percent_of_the_sum() -> None:
     )
 
 
-def test_of_the_expected_value_and_in_points() -> None:
+def test_difference_of_expected_value_or_in_points() -> None:
     assert judge(replace(ONE, of="expected"), FOUR, seen(25.2, 50, 25, 100)).passed
     assert not judge(replace(ONE, of="expected"), FOUR, seen(25.3, 50, 25, 100)).passed
     points = judge(replace(ONE, of="points"), FOUR, seen(25, 50, 25, 101.5))
     assert points.failures == ("D: 101.5 for 100, off by 1.5 points",)
 
 
-def test_nothing_expected_and_something_observed() -> None:
+def test_expected_zero_allows_no_difference() -> None:
     """Zero has no percentage: any difference is too large, none is not."""
     zero = {"": {"A": ExpectedNumber(0)}}
     assert judge(replace(ONE, of="expected"), zero, {"": {"A": [0.0]}}).passed
@@ -67,7 +67,7 @@ def test_bands_go_before_differences() -> None:
     assert off.failures == ("A: 51.9, at most 51.8", "B: 72.9, at least 73")
 
 
-def test_order_is_that_of_the_expected_values() -> None:
+def test_order_follows_expected_values() -> None:
     one = replace(ONE, largest=None, order=True)
     cases = {
         "slow": {"": ExpectedNumber(0.649)},
@@ -79,7 +79,7 @@ def test_order_is_that_of_the_expected_values() -> None:
     assert off.failures == ("same has 1.5, not less than fast with 1.5",)
 
 
-def test_no_order_within_the_uncertainty() -> None:
+def test_no_order_within_uncertainty() -> None:
     one = replace(ONE, largest=None, order=True)
     cases = {"slow": {"": ExpectedNumber(0.649)}, "fast": {"": ExpectedNumber(1.303)}}
     # Half-widths of 0.0908 each (12.706 / sqrt(2) times 0.0101), so 0.128 for the difference.
@@ -88,12 +88,12 @@ def test_no_order_within_the_uncertainty() -> None:
     assert judge(one, cases, {**near, "fast": {"": [1.2, 1.214286]}}).passed
 
 
-def test_what_was_not_observed_fails() -> None:
+def test_missing_observation_fails() -> None:
     assert judge(ONE, FOUR, seen(25, 50, 25, None)).failures == ("D: not observed",)
     assert len(judge(ONE, FOUR, {}).failures) == 4
 
 
-def test_the_confidence_interval_is_students() -> None:
+def test_confidence_interval_is_students() -> None:
     """Three values 9, 10, 11: 4.303 / sqrt(3) times their standard deviation of 1."""
     average, half = mean([9.0, 10.0, 11.0])
     assert average == 10
@@ -103,7 +103,7 @@ def test_the_confidence_interval_is_students() -> None:
 
 
 @given(st.lists(st.floats(1, 1e6), min_size=1, max_size=8))
-def test_what_is_expected_passes(values: list[float]) -> None:
+def test_exact_observation_passes(values: list[float]) -> None:
     expected = {"": {str(at): ExpectedNumber(value) for at, value in enumerate(values)}}
     found = judge(ONE, expected, {"": {str(at): [value, value] for at, value in enumerate(values)}})
     assert found.passed

@@ -31,7 +31,7 @@ def sealed(path: Path, body: bytes) -> None:
     path.write_bytes(cache.entry_digest(bytes.fromhex(path.name), body) + body)
 
 
-def test_an_entry_comes_back_for_what_it_depends_on_alone(folder: Path) -> None:
+def test_cache_entry_is_found_only_by_its_key(folder: Path) -> None:
     assert KEPT.read(b"text") is None
     KEPT.write(b"text", BODY)
     assert KEPT.read(b"text") == BODY
@@ -86,13 +86,13 @@ def a_pipe(path: Path) -> None:
     [truncated, bit, empty, of_another_text, a_link, a_folder, writable_by_others, a_pipe],
     ids=lambda damage: damage.__name__,
 )
-def test_what_is_not_as_it_was_written_is_no_entry(folder: Path, damage: Callable[[Path], None]) -> None:
+def test_damaged_cache_entry_is_ignored(folder: Path, damage: Callable[[Path], None]) -> None:
     KEPT.write(b"text", BODY)
     damage(only(folder))
     assert KEPT.read(b"text") is None
 
 
-def test_a_file_of_another_user_is_no_entry(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_ignores_files_of_other_users(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     KEPT.write(b"text", BODY)
     sealed(only(folder), b"forged")
     assert KEPT.read(b"text") == b"forged", "what this user wrote counts"
@@ -101,20 +101,20 @@ def test_a_file_of_another_user_is_no_entry(folder: Path, monkeypatch: pytest.Mo
     assert KEPT.read(b"text") is None
 
 
-def test_without_a_folder_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_without_folder_stores_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(cache, "_root", lambda *_: tmp_path / "file")
     KEPT.write(b"text", BODY)
     assert KEPT.read(b"text") is None
 
 
-def test_what_is_kept_is_private_and_nothing_else_stays(folder: Path) -> None:
+def test_cache_files_are_private(folder: Path) -> None:
     KEPT.write(b"text", BODY)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE(only(folder).stat().st_mode) == 0o600
 
 
-def test_a_failed_write_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_cache_write_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -123,7 +123,7 @@ def test_a_failed_write_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyP
     assert list(folder.iterdir()) == []
 
 
-def test_the_oldest_make_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_cache_entries_are_evicted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MOST_FILES", 10)
     monkeypatch.setattr(KEPT, "_written", itertools.count(1))
     for number in range(12):
@@ -136,7 +136,7 @@ def test_the_oldest_make_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert {int(path.stat().st_mtime) for path in folder.iterdir()} >= {7, 8, 9, 10, 11}
 
 
-def test_a_process_that_writes_much_makes_room_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_evicts_repeatedly(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MOST_FILES", 10)
     monkeypatch.setattr(cache, "_LOOKED_AT", 5)
     monkeypatch.setattr(KEPT, "_written", itertools.count())
@@ -145,7 +145,7 @@ def test_a_process_that_writes_much_makes_room_again(folder: Path, monkeypatch: 
         assert len(list(folder.iterdir())) <= 15
 
 
-def test_a_large_body_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_body_is_not_cached(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "LARGEST", 100)
     KEPT.write(b"text", b"x" * 101)
     assert not folder.exists()

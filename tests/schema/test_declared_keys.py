@@ -22,7 +22,7 @@ def check(text: str, values: object) -> object:
     return spec_of(Item).check(values, "", DocumentErrors("x.toml", text=text))
 
 
-def test_values_become_the_struct() -> None:
+def test_values_become_struct() -> None:
     assert check("", {"name": "a", "parts": ["b"]}) == Item("a", 3, ("b",))
     assert spec_of(Item, dict).check({"name": "a"}, "", DocumentErrors()) == {
         "name": "a",
@@ -41,6 +41,6 @@ def test_values_become_the_struct() -> None:
         ({"name": "a", "file": "y"}, r"file is not known here; expected one of name, parts, width"),
     ],
 )
-def test_errors_name_the_key(values: object, said: str) -> None:
+def test_errors_name_key(values: object, said: str) -> None:
     with pytest.raises(CatalogError, match=said):
         check('name = "x"\nwidth = 3\n', values)

@@ -9,7 +9,7 @@ from zlens.errors import ScenarioError
 
 
 @pytest.mark.parametrize("value", [1e-200, 1e-308, 1e300])
-def test_numbers_at_the_ends_of_the_double_range_are_refused(value: float) -> None:
+def test_numbers_near_double_limits_are_rejected(value: float) -> None:
     """Their quotients overflow or underflow, and an answer would print inf or 0."""
     scenario = {
         "station": [{"name": "CPU"}],
@@ -19,7 +19,7 @@ def test_numbers_at_the_ends_of_the_double_range_are_refused(value: float) -> No
         models.solve("queueing", scenario)
 
 
-def test_the_message_has_the_range() -> None:
+def test_number_error_has_range() -> None:
     scenario = {"station": [{"name": "CPU"}], "class": [{"name": "a", "rate": 1e-13, "demand": {"CPU": 1}}]}
     with pytest.raises(ScenarioError, match=r"apart from 0, between 1e-12 and 1e\+15 in size"):
         models.solve("queueing", scenario)

@@ -114,7 +114,7 @@ def test_errors_name_line_and_key(text: str, said: str) -> None:
     assert str(caught.value) == said
 
 
-def test_the_schema_has_types_ranges_and_help() -> None:
+def test_schema_has_types_ranges_and_help() -> None:
     schema = structs.json_schema(Facts)["$defs"]
     assert schema["Part"]["properties"]["at"] == {
         "type": "integer", "minimum": 0, "maximum": 65535, "description": "its offset"

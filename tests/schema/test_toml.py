@@ -127,7 +127,7 @@ def order(value: Any) -> Any:
     return [order(entry) for entry in value] if isinstance(value, list) else repr(value)
 
 
-def test_facts_are_those_of_the_standard_library() -> None:
+def test_facts_are_those_of_standard_library() -> None:
     for path in facts.FACTS.rglob("*.toml"):
         text = path.read_text(encoding="utf-8")
         assert order(toml.parse(text)) == order(tomllib.loads(text)), path
@@ -144,7 +144,7 @@ def test_facts_are_those_of_the_standard_library() -> None:
         "",
     ],
 )
-def test_values_are_those_of_the_standard_library(text: str) -> None:
+def test_values_are_those_of_standard_library(text: str) -> None:
     assert order(toml.parse(text)) == order(tomllib.loads(text))
 
 
@@ -161,7 +161,7 @@ def test_values_are_those_of_the_standard_library(text: str) -> None:
         ('a = 1\nb = "\ud800"', 2),
     ],
 )
-def test_errors_have_a_line(text: str, line: int) -> None:
+def test_errors_have_line(text: str, line: int) -> None:
     with pytest.raises(toml.TomlError, match=rf"\(at line {line}\)$") as error:
         toml.parse(text)
     assert error.value.line == line

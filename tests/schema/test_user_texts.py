@@ -28,24 +28,24 @@ LARGE = "more than 64 bits"
         ("a = [[{b = 0o" + "7" * 30 + "}]]", LARGE),
     ],
 )
-def test_toml_of_no_use_is_invalid(text: str, told: str) -> None:
+def test_invalid_user_toml_is_rejected(text: str, told: str) -> None:
     with pytest.raises(toml.TomlError, match=told):
         toml.parse(text)
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 40 + "]" * 40, "a = -9223372036854775808", "a = 1e999"])
-def test_what_toml_allows_is_parsed(text: str) -> None:
+def test_valid_toml_is_parsed(text: str) -> None:
     assert "a" in toml.parse(text)
 
 
-def test_a_number_beyond_all_floats_is_no_number() -> None:
+def test_non_finite_number_is_rejected() -> None:
     for value in (10**400, -(10**400), float("inf"), float("nan")):
         with pytest.raises(ScenarioError, match="expected a number"):
             Number().check(value, "x", DocumentErrors(error=ScenarioError))
 
 
 @pytest.mark.parametrize("setting", ["a" + ".a" * 5_000 + "=1", f"user.{'9' * 5_000}.x=1"])
-def test_a_path_that_no_scenario_has(setting: str) -> None:
+def test_invalid_scenario_path(setting: str) -> None:
     with pytest.raises(ScenarioError) as told:
         scenario.apply_setting({"user": [{"name": "A"}]}, setting)
     assert len(str(told.value)) < 300

@@ -24,7 +24,7 @@ FACES = ("cli", "__main__.py", "explain/reference")
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_each_face_has_words(code: str) -> None:
+def test_every_interface_has_wording(code: str) -> None:
     assert "--" not in CODES[code].python
     texts = (CODES[code].command, CODES[code].page, CODES[code].python)
     names = [set(re.findall(r"{(\w+)}", text)) for text in texts]
@@ -39,14 +39,14 @@ def test_python_names_exist() -> None:
         pkgutil.resolve_name(name)
 
 
-def test_codes_are_used_and_there() -> None:
+def test_wording_codes_are_used_and_defined() -> None:
     used = set()
     for path in SOURCES.rglob("*.py"):
         used |= set(re.findall(r"\bphrase\(\s*\"(\w+)\"", path.read_text(encoding="utf-8")))
     assert used == set(CODES)
 
 
-def test_libraries_speak_no_command_line() -> None:
+def test_libraries_name_no_cli_options() -> None:
     """No text outside of the program names an option."""
     spoken = []
     for path in SOURCES.rglob("*.py"):
@@ -70,7 +70,7 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(inner)
 
 
-def test_facts_speak_no_command_line() -> None:
+def test_facts_name_no_cli_options() -> None:
     """What the page explains comes from here: formulas, sources, needs, notes, texts of reports and rules."""
     spoken = []
     for path in sorted(FACTS.rglob("*.toml")):
@@ -81,14 +81,14 @@ def test_facts_speak_no_command_line() -> None:
     assert spoken == []
 
 
-def test_an_error_in_the_words_of_each_face() -> None:
+def test_error_text_of_each_interface() -> None:
     error = QueryError("there is no report", expected="one of ours", cure=wording.phrase("reports"))
     assert str(error).endswith("; zlens.reports.names() lists them")
     assert error.text_for(Wording.for_command_line).endswith("; zlens report --list lists them")
     assert error.text_for(Wording.for_web_ui).endswith("; Reports lists them")
 
 
-def test_parts_of_a_sentence() -> None:
+def test_wording_placeholders() -> None:
     text = wording.sentence(
         "{setting} or {other}", setting=wording.phrase("set", what="a=1"), other="nothing"
     )

@@ -24,7 +24,7 @@ def _own_loop(work: Coroutine[Any, Any, Any]) -> Any:
         return pool.submit(asyncio.run, work).result(60)
 
 
-def test_no_answer_waits_for_the_acknowledgment_of_the_one_before():
+def test_response_does_not_wait_for_acknowledgment():
     # asyncio sets TCP_NODELAY only if it knows the protocol; without it every kept connection waits 40 ms.
     async def delays() -> int:
         accepted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -51,14 +51,14 @@ def _connected(served) -> socket.socket:
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: loc", b"G"])
-def test_half_a_head_is_not_waited_for(served, monkeypatch, sent):
+def test_partial_request_header_times_out(served, monkeypatch, sent):
     monkeypatch.setattr(TimeoutProtocol, "arrival_s", 0.3)
     with _connected(served) as client:
         client.sendall(sent)
         assert client.recv(1) == b"", "it is ended without an answer"
 
 
-def test_bytes_one_by_one_win_no_time(served, monkeypatch):
+def test_slow_request_header_times_out(served, monkeypatch):
     monkeypatch.setattr(TimeoutProtocol, "arrival_s", 0.5)
     with _connected(served) as client:
         client.settimeout(0.02)
@@ -75,7 +75,7 @@ def test_bytes_one_by_one_win_no_time(served, monkeypatch):
                 ended = True
 
 
-def test_a_kept_connection_serves_again_after_the_time_for_a_head(served, monkeypatch):
+def test_reused_connection_survives_header_timeout(served, monkeypatch):
     monkeypatch.setattr(TimeoutProtocol, "arrival_s", 0.5)
     with httpx.Client(base_url=served.address, timeout=60) as client:
         assert client.get("/api/v1/running").status_code == 200
@@ -83,7 +83,7 @@ def test_a_kept_connection_serves_again_after_the_time_for_a_head(served, monkey
         assert client.get("/api/v1/running").status_code == 200
 
 
-def test_answers_that_nobody_takes_have_one_limit_of_memory(served):
+def test_unread_responses_share_memory_limit(served):
     told: list[int] = []
 
     async def ask() -> None:
@@ -114,7 +114,7 @@ def test_answers_that_nobody_takes_have_one_limit_of_memory(served):
     assert told == [4]
 
 
-def test_rows_beyond_the_values_of_an_answer_are_left_out(served, monkeypatch):
+def test_response_rows_are_limited_by_values(served, monkeypatch):
     from zlens.server import json_values
 
     whole = served.post("rows", table="cpu", limit=100).json()

@@ -15,7 +15,7 @@ def data(response):
     return response.json()
 
 
-def test_every_system_has_its_course_on_one_axis(served):
+def test_system_series_share_one_axis(served):
     answer = data(served.get("fleet"))
     assert (answer["unit"], answer["limit"]) == ("%", 90.0)
     assert answer["t"] == sorted(answer["t"])
@@ -36,7 +36,7 @@ def test_every_system_has_its_course_on_one_axis(served):
         )
 
 
-def test_a_span_and_the_one_before_it(served):
+def test_time_range_and_previous_one(served):
     whole = data(served.get("fleet"))
     [zldemo] = [row for row in whole["systems"] if row["system"] == "ZLDEMO"]
     ends = [t for t, value in zip(whole["t"], zldemo["series"], strict=True) if value is not None]
@@ -48,7 +48,7 @@ def test_a_span_and_the_one_before_it(served):
     assert row["change"] == pytest.approx(second - first)
 
 
-def test_a_cluster_is_asked_for_by_its_name(serve_over, demo_folder):
+def test_cluster_is_requested_by_name(serve_over, demo_folder):
     path = str(demo_folder / "sim.monwrite")
     with zlens.open(path) as session, serve_over(session, [path]) as served:
         answer = data(served.get("cluster", name="ZLSSI"))
@@ -64,7 +64,7 @@ def test_a_cluster_is_asked_for_by_its_name(serve_over, demo_folder):
     assert response.json()["error"]["expected"] == "a cluster of this input: ZLSSI"
 
 
-def test_a_machine_has_its_partitions_by_hour(served):
+def test_machine_has_its_partitions_by_hour(served):
     answer = data(served.get("machine", name="2097-D3E01"))
     assert (answer["unit"], answer["explain"]) == ("%", "partition.phys_total_pct")
     partitions = {
@@ -84,7 +84,7 @@ def test_a_machine_has_its_partitions_by_hour(served):
     assert "2097-D3E01" in refused.json()["error"]["expected"]
 
 
-def test_trends_are_those_of_the_study(served, demo_folder, tmp_path):
+def test_trends_are_those_of_study(served, demo_folder, tmp_path):
     answer = data(served.get("trend", shifts="early = 08:00-09:00; late=09:00-10:00"))["answer"]
     (tmp_path / "data").symlink_to(demo_folder / "zldemo.monwrite")
     shift = {"early": "08:00-09:00", "late": "09:00-10:00"}
@@ -97,13 +97,13 @@ def test_trends_are_those_of_the_study(served, demo_folder, tmp_path):
 
 
 @pytest.mark.parametrize("shifts", ["prime", "=08:00-09:00", "prime=noon", "prime="])
-def test_a_wrong_shift_is_refused(served, shifts):
+def test_invalid_shift_is_rejected(served, shifts):
     response = served.get("trend", shifts=shifts)
     assert response.status_code == 400
     assert "Mon-Fri 08:00-17:00" in response.json()["error"]["expected"]
 
 
-def test_a_wrong_moment_is_refused(served):
+def test_invalid_time_is_rejected(served):
     response = served.get("fleet", **{"from": "noon"})
     assert response.status_code == 400
     assert "noon" in response.json()["error"]["message"]

@@ -18,7 +18,7 @@ def request(path="/api/v1/schema", method="GET", peer="127.0.0.1", **headers):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8017", "localhost", "LOCALHOST:9000", "[::1]:8017"])
-def test_hosts_that_are_this_machine(host):
+def test_local_hosts_are_allowed(host):
     assert Guard().check_request(request(host=host)) is None
 
 
@@ -37,16 +37,16 @@ def test_hosts_that_are_this_machine(host):
         "localhost:99999",
     ],
 )
-def test_hosts_that_are_not(host):
+def test_other_hosts_are_refused(host):
     assert Guard().check_request(request(host=host)).kind == "Host"
 
 
-def test_a_request_names_one_host():
+def test_request_names_one_host():
     assert Guard().check_request(Request("GET", "/", {})).kind == "Host"
     assert Guard().check_request(Request("GET", "/", {"host": ["localhost", "localhost"]})).kind == "Host"
 
 
-def test_an_address_is_a_host_only_where_a_token_is_asked_for():
+def test_ip_host_requires_token():
     guard = Guard(frozenset({"lab.example"}), TOKEN)
     shown = {"authorization": f"Bearer {TOKEN}"}
     assert guard.check_request(request(host="192.168.1.1:8017", **shown)) is None
@@ -54,13 +54,13 @@ def test_an_address_is_a_host_only_where_a_token_is_asked_for():
     assert guard.check_request(request(host="evil.example:8017", **shown)).kind == "Host"
 
 
-def test_origin_is_the_host():
+def test_origin_is_host():
     assert Guard().check_request(request(origin="http://127.0.0.1:8017")) is None
     for other in ("http://127.0.0.1:8018", "http://evil.example", "null", "http://127.0.0.1", "", "file://"):
         assert Guard().check_request(request(origin=other)).kind == "Origin"
 
 
-def test_requests_of_other_sites_are_refused():
+def test_cross_site_requests_are_refused():
     assert Guard().check_request(request(sec_fetch_site="cross-site")).kind == "Origin"
     assert Guard().check_request(request(sec_fetch_site="same-site")).kind == "Origin"
     assert Guard().check_request(request(sec_fetch_site="same-origin")) is None
@@ -71,7 +71,7 @@ def test_requests_of_other_sites_are_refused():
 @pytest.mark.parametrize(
     "kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
 )
-def test_what_is_posted_is_json(kind):
+def test_post_requires_json(kind):
     headers = {} if kind is None else {"content_type": kind}
     assert Guard().check_request(request(method="POST", **headers)).status == 415
     assert (
@@ -79,13 +79,13 @@ def test_what_is_posted_is_json(kind):
     )
 
 
-def test_a_long_question_is_refused_before_it_is_read():
+def test_long_request_is_refused_unread():
     for length in (str(BODY + 1), "9" * 30, "-1", "x"):
         asked = request(method="POST", content_type="application/json", content_length=length)
         assert Guard().check_request(asked).status == 413
 
 
-def test_the_token_is_asked_for_and_taken_by_header_or_cookie():
+def test_token_is_read_from_header_or_cookie():
     guard = Guard(frozenset(), TOKEN)
     assert guard.check_request(request()).status == 401
     assert guard.check_request(request(authorization="Bearer wrong")).status == 401
@@ -102,14 +102,14 @@ def test_the_token_is_asked_for_and_taken_by_header_or_cookie():
     assert guard.check_request(request(cookie="zlens=" + "é;" * 10)).status == 401
 
 
-def test_a_wrong_token_sets_no_cookie():
+def test_wrong_token_sets_no_cookie():
     guard = Guard(frozenset(), TOKEN)
     for token in ("", "wrong", TOKEN + "x", TOKEN[:-1], "é" * 20):
         assert guard.session_cookie(token) is None
     assert Guard().session_cookie("") is None
 
 
-def test_a_browser_enters_with_the_token(demo_files, serve_over):
+def test_browser_logs_in_with_token(demo_files, serve_over):
     path = str(demo_files[1])
     with zlens.open(path) as session, serve_over(session, [path], Guard(frozenset(), TOKEN)) as served:
         assert served.get("schema").status_code == 401
@@ -124,7 +124,7 @@ def test_a_browser_enters_with_the_token(demo_files, serve_over):
         assert served.get("schema").status_code == 200
 
 
-def test_only_pages_of_this_server_enter():
+def test_login_requires_own_origin():
     guard = Guard(frozenset(), TOKEN)
     kind = {"content_type": "application/json"}
     assert guard.check_request(request(LOGIN, "POST", **kind)) is None
@@ -136,7 +136,7 @@ def test_only_pages_of_this_server_enter():
 PUBLIC = PublicUrl.read("https://Perf.example:443/zlens/")
 
 
-def test_a_public_address():
+def test_public_address():
     assert (PUBLIC.origin, PUBLIC.path, str(PUBLIC)) == (
         "https://perf.example",
         "/zlens",
@@ -168,12 +168,12 @@ def test_a_public_address():
         "https://perf.example/../x%2f",
     ],
 )
-def test_what_is_no_public_address(text):
+def test_invalid_public_address_is_rejected(text):
     with pytest.raises(QueryError, match="is not the address of a page"):
         PublicUrl.read(text)
 
 
-def test_the_proxy_names_the_user():
+def test_proxy_names_user():
     proxy = Proxy.read("X-Forwarded-User", ["10.1.2.0/24", "::1"])
     guard = Guard(public=PUBLIC, proxy=proxy)
     named = {"x_forwarded_user": "MAIER", "host": "perf.example"}
@@ -191,7 +191,7 @@ def test_the_proxy_names_the_user():
     assert guard.check_request(twice).kind == "User"
 
 
-def test_beside_the_proxy_the_token_is_needed():
+def test_direct_requests_need_token():
     guard = Guard(frozenset(), TOKEN, proxy=Proxy.read("X-User", ["unix"]))
     assert guard.check_request(request(peer=None, x_user="MAIER")) is None
     assert guard.check_request(request(x_user="MAIER")).kind == "Token"
@@ -208,6 +208,6 @@ def test_beside_the_proxy_the_token_is_needed():
         ("X", "1.2", "'1.2' is not the address of a proxy"),
     ],
 )
-def test_what_is_no_proxy(header, address, said):
+def test_invalid_proxy_is_rejected(header, address, said):
     with pytest.raises(QueryError, match=said):
         Proxy.read(header, [address])

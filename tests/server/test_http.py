@@ -42,7 +42,7 @@ def raw(served, text: bytes) -> bytes:
     return b"".join(parts)
 
 
-def test_headers_of_security_are_everywhere(served):
+def test_security_headers_are_set(served):
     for path in ("/", "/nosuch", "/api/v1/schema", "/api/v1/nosuch", "/api/v1/explain?name=nosuch"):
         headers = served.client.get(path).headers
         assert "default-src 'self'" in headers["content-security-policy"]
@@ -53,7 +53,7 @@ def test_headers_of_security_are_everywhere(served):
         assert "server" not in headers
 
 
-def test_questions_change_nothing(served):
+def test_get_requests_change_nothing(served):
     client = served.client
 
     def ask(query):
@@ -110,12 +110,12 @@ def test_errors_are_json(served):
         b'{"query": "SELECT 1", "keep": {"guest": [1]}}',
     ],
 )
-def test_bodies_that_are_no_question(served, body):
+def test_invalid_request_bodies_are_rejected(served, body):
     headers = {"content-type": "application/json"}
     wrong(served.client.post("/api/v1/sql", content=body, headers=headers), 400, "QueryError")
 
 
-def test_a_question_that_is_too_long(served):
+def test_oversized_request_is_rejected(served):
     headers = {"content-type": "application/json"}
     body = b'{"query": "' + b"x" * 1_100_000 + b'"}'
     assert served.client.post("/api/v1/sql", content=body, headers=headers).status_code == 413
@@ -134,7 +134,7 @@ def test_a_question_that_is_too_long(served):
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ],
 )
-def test_bytes_that_are_no_request(served, text):
+def test_invalid_http_is_survived(served, text):
     assert b"Traceback" not in raw(served, text + b"\r\n\r\n")
     assert served.get("running").status_code == 200
 
@@ -155,7 +155,7 @@ def test_bytes_that_are_no_request(served, text):
         "/api/v1/../../app.py",
     ],
 )
-def test_no_path_leads_out_of_the_page(served, path):
+def test_path_traversal_is_rejected(served, path):
     text = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
     found = raw(served, text)
     assert found.split(b" ")[1] in (b"404", b"400")
@@ -163,7 +163,7 @@ def test_no_path_leads_out_of_the_page(served, path):
     assert b"import" not in found
 
 
-def test_the_page_is_kept_by_its_tag(served, tmp_path, monkeypatch):
+def test_static_files_have_etag(served, tmp_path, monkeypatch):
     (tmp_path / "index.html").write_text("<!doctype html>")
     (tmp_path / "app.js").write_text("1")
     monkeypatch.setattr(static_files, "FOLDER", tmp_path)
@@ -175,7 +175,7 @@ def test_the_page_is_kept_by_its_tag(served, tmp_path, monkeypatch):
     assert (again.status_code, again.content) == (304, b"")
 
 
-def test_a_page_that_is_not_built(served, tmp_path, monkeypatch):
+def test_missing_bundle_names_build_command(served, tmp_path, monkeypatch):
     monkeypatch.setattr(static_files, "FOLDER", tmp_path)
     assert "npm" in wrong(served.client.get("/"), 404, "NotFound")["cure"]
 
@@ -190,7 +190,7 @@ def slowly(served, answers, **more):
     return thread
 
 
-def test_a_question_is_ended_by_its_name(served):
+def test_request_is_canceled_by_id(served):
     answers = []
     thread = slowly(served, answers, id="slow one")
     until(lambda: [one for one in served.get("running").json() if one["id"] == "slow one"])
@@ -202,13 +202,13 @@ def test_a_question_is_ended_by_its_name(served):
     until(lambda: not served.running.rows())
 
 
-def test_a_question_ends_when_nobody_waits_for_it(served):
+def test_request_ends_on_disconnect(served):
     with pytest.raises(httpx.ReadTimeout):
         httpx.post(f"{served.address}/api/v1/sql", json={"query": SLOW}, timeout=httpx.Timeout(60, read=0.5))
     until(lambda: not served.running.rows())
 
 
-def test_a_question_ends_after_the_longest_time(demo_files, serve_over):
+def test_request_ends_at_time_limit(demo_files, serve_over):
     path = str(demo_files[1])
     with (
         zlens.open(path) as session,
@@ -223,7 +223,7 @@ def test_a_question_ends_after_the_longest_time(demo_files, serve_over):
         assert served.post("sql", query="SELECT 1").status_code == 200
 
 
-def test_what_was_ended_while_it_was_made_is_made_the_next_time(demo_files, serve_over):
+def test_canceled_materialization_is_repeated(demo_files, serve_over):
     path = str(demo_files[0])
     with zlens.open(path) as session, serve_over(session, [path]) as served:
         for wait in (0.01, 0.05, 0.2):
@@ -233,7 +233,7 @@ def test_what_was_ended_while_it_was_made_is_made_the_next_time(demo_files, serv
         assert served.post("sql", query="FROM load", rows=1).status_code == 200
 
 
-def test_a_huge_answer_is_cut_and_never_held(served):
+def test_huge_result_is_truncated_and_not_buffered(served):
     found = served.post("sql", query="SELECT range, repeat('x', 9000) FROM range(100000000)", rows=200_000)
     assert found.status_code == 200
     assert found.json()["more"] is True
@@ -256,7 +256,7 @@ def test_two_clients_at_once(served):
     assert found == {query: [list(row) for row in served.session.sql(query).rows] for query in queries}
 
 
-def test_a_file_that_is_cut_shorter_is_told_with_the_answer(demo_files, serve_over, tmp_path):
+def test_truncated_file_is_reported_in_response(demo_files, serve_over, tmp_path):
     """What is left of it is read; every answer says how many things are wrong by now."""
     path = tmp_path / "short.monwrite"
     path.write_bytes(demo_files[0].read_bytes())
@@ -292,7 +292,7 @@ def test_problems_are_counted_once_and_completely(sim_file, serve_over, tmp_path
         assert served.get("problems").json() == {"count": 0, "damaged": False, "rows": []}
 
 
-def test_a_file_that_vanishes(demo_files, serve_over, tmp_path):
+def test_removed_input_is_reported(demo_files, serve_over, tmp_path):
     path = tmp_path / "gone.monwrite"
     path.write_bytes(demo_files[0].read_bytes())
     with zlens.open(path) as session, serve_over(session, [str(path)]) as served:
@@ -305,7 +305,7 @@ def test_a_file_that_vanishes(demo_files, serve_over, tmp_path):
         assert served.post("sql", query="SELECT 1").status_code == 200
 
 
-def test_a_scenario_names_no_file(served, tmp_path):
+def test_web_scenario_cannot_name_files(served, tmp_path):
     (tmp_path / "x").write_text("secret")
     for asked in (
         {"scenario": f'processors = 2\ndata = "{tmp_path}/x"'},
@@ -318,12 +318,12 @@ def test_a_scenario_names_no_file(served, tmp_path):
     assert "names a file" in wrong(served.post("expected", **asked), 400, "ScenarioError")["message"]
 
 
-def test_only_its_own_inputs_are_compared(served):
+def test_compare_rejects_other_inputs(served):
     error = wrong(served.post("compare", base={"input": "/etc/passwd"}, others=[{}]), 400, "QueryError")
     assert error["expected"] == "one of zldemo.monwrite"
 
 
-def test_a_fault_of_ours_is_one_sentence(served, monkeypatch):
+def test_internal_error_is_one_line(served, monkeypatch):
     def fails(place, asked):
         raise RuntimeError("of /secret/place")
 
@@ -332,7 +332,7 @@ def test_a_fault_of_ours_is_one_sentence(served, monkeypatch):
     assert "secret" not in str(error)
 
 
-def test_commands_that_do_not_serve_import_no_server():
+def test_other_commands_do_not_import_server():
     code = (
         "import sys; from importlib import import_module; from keyword import iskeyword\n"
         "from zlens.cli.parser import COMMANDS\n"
@@ -342,7 +342,7 @@ def test_commands_that_do_not_serve_import_no_server():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_local_times_without_a_zone_are_a_problem_but_no_damage(demo_files, serve_over):
+def test_local_times_are_problem_but_not_damage(demo_files, serve_over):
     path = next(str(file) for file in demo_files if file.suffix == ".xml")
     with zlens.open(path) as session, serve_over(session, [path]) as served:
         problems = served.get("problems").json()

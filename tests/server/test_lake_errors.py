@@ -36,7 +36,7 @@ def scramble(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", quick_subset(1, [scramble, Path.unlink, cut]))
 @pytest.mark.parametrize("is_read_before", [False, True])
-def test_no_error_tells_where_the_lake_is(
+def test_errors_do_not_disclose_lake_path(
     serve_over: Serve, whole: Path, tmp_path: Path, damage: Callable[[Path], None], is_read_before: bool
 ) -> None:
     made = tmp_path / "secret" / "lake"

@@ -58,7 +58,7 @@ def conditions(one: Subject) -> list[dict[str, list[str]]]:
 
 
 @pytest.mark.parametrize("one", subjects.declared(), ids=lambda one: one.table)
-def test_every_figure_of_the_table_answers(one: Subject, places: dict[str, Workspace]) -> None:
+def test_every_table_figure_has_data(one: Subject, places: dict[str, Workspace]) -> None:
     wanted: dict[str, list[str]] = {}
     for figure in one.figure:
         for column, told in (
@@ -82,7 +82,7 @@ def test_every_figure_of_the_table_answers(one: Subject, places: dict[str, Works
 
 
 @pytest.mark.parametrize("one", subjects.declared(), ids=lambda one: one.table)
-def test_every_chart_of_one_answers(one: Subject, places: dict[str, Workspace]) -> None:
+def test_every_subject_chart_has_data(one: Subject, places: dict[str, Workspace]) -> None:
     columns = {line.column: ["p50", "min", "max", "last"] for chart in one.chart for line in chart.lines}
     where = conditions(one)[0]
     by = [name.column for name in one.name]
@@ -94,7 +94,7 @@ def test_every_chart_of_one_answers(one: Subject, places: dict[str, Workspace]) 
 
 
 @pytest.mark.parametrize("one", subjects.declared(), ids=lambda one: one.table)
-def test_owners_have_what_the_subjects_used(one: Subject, places: dict[str, Workspace]) -> None:
+def test_owners_sum_use_of_subjects(one: Subject, places: dict[str, Workspace]) -> None:
     place = places[one.table]
     where = one.owners.where or conditions(one)[0]
     wanted = {
@@ -114,12 +114,12 @@ def test_owners_have_what_the_subjects_used(one: Subject, places: dict[str, Work
         )
 
 
-def test_a_share_is_of_all_subjects(places: dict[str, Workspace]) -> None:
+def test_share_is_of_all_subjects(places: dict[str, Workspace]) -> None:
     found = rows(places["guest"], table="guest", by=["userid"], columns={"cpu_s": ["share"]})
     assert sum(row["cpu_s_share"] or 0 for row in found) == pytest.approx(100)
 
 
-def test_the_schema_has_what_the_catalog_declares(places: dict[str, Workspace]) -> None:
+def test_subject_schema_equals_catalog(places: dict[str, Workspace]) -> None:
     schema = next(one for one in ENDPOINTS if one.name == "schema")
     told = schema.answer(places["guest"], schema.check({}))["subjects"]
     assert [one["table"] for one in told] == [one.table for one in subjects.declared()]

@@ -127,7 +127,7 @@ def test_behind_nginx(demo_files: list[Path], tmp_path: Path):
     assert log.stat().st_mode & 0o777 == 0o600
 
 
-def test_users_see_and_cancel_their_own(demo_files: list[Path], serve_over):
+def test_users_see_and_cancel_only_own_requests(demo_files: list[Path], serve_over):
     path = str(demo_files[0])
     guard = Guard(proxy=Proxy.read("X-User", ["127.0.0.1"]))
     limited = RunningRequests(RequestLimits(questions=2))
@@ -204,14 +204,14 @@ def test_sql_of_one_user_runs_in_one_process(demo_files: list[Path], tmp_path: P
         (["--request-time", "nan"], "--request-time nan is out of range"),
     ],
 )
-def test_options_that_do_not_fit(options, message, demo_files, capsys):
+def test_incompatible_serve_options_are_rejected(options, message, demo_files, capsys):
     from zlens.cli import main
 
     assert main(["serve", str(demo_files[0]), *options]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_stale_socket_is_replaced_and_one_in_use_is_not(tmp_path: Path, demo_files, capsys):
+def test_stale_socket_is_replaced(tmp_path: Path, demo_files, capsys):
     """One that a killed server has left is replaced; one that somebody listens on, or a file, is not."""
     from zlens.cli import main
 

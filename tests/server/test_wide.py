@@ -25,7 +25,7 @@ ROWS = {"table": "cpu", "columns": ["system", "interval_end", "cpu_id", "busy_pc
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def lake_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wide")
     lake.add(
         [write(folder / f"{name}.data", piece(range(80), system=name)) for name in SYSTEMS], folder / "lake"
@@ -35,10 +35,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(made: Path) -> dict[str, Any]:
+def found(lake_path: Path) -> dict[str, Any]:
     """All findings of all systems, as they are found where there are few."""
-    with zlens.open(made) as session:
-        own = Workspace(session, [str(made)])
+    with zlens.open(lake_path) as session:
+        own = Workspace(session, [str(lake_path)])
         answer = findings.answer(own, ALL)
         own.close()
     return answer
@@ -49,11 +49,11 @@ def two_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workspace, "MANY_SYSTEMS", 2)
 
 
-def test_answers_for_a_system_are_the_same(
-    made: Path, serve_over: Serve, monkeypatch: pytest.MonkeyPatch
+def test_answers_for_system_are_same(
+    lake_path: Path, serve_over: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answers() -> list[object]:
-        with zlens.open(made) as session, serve_over(session, [str(made)]) as served:
+        with zlens.open(lake_path) as session, serve_over(session, [str(lake_path)]) as served:
             responses = [
                 served.post("rows", **ROWS, system="SECOND"),
                 served.post("rows", **ROWS),
@@ -73,9 +73,9 @@ def test_answers_for_a_system_are_the_same(
     assert answers() == whole
 
 
-def test_a_request_for_a_system_opens_that_system_alone(made: Path, two_are_many: None) -> None:
-    with zlens.open(made) as session:
-        whole = Workspace(session, [str(made)])
+def test_request_opens_only_its_system(lake_path: Path, two_are_many: None) -> None:
+    with zlens.open(lake_path) as session:
+        whole = Workspace(session, [str(lake_path)])
         with whole.for_systems({"system": "SECOND"}) as own:
             assert [info.system for info in own.session.systems] == ["SECOND"]
             with whole.for_systems({"system": "SECOND"}) as again:
@@ -93,21 +93,21 @@ def test_a_request_for_a_system_opens_that_system_alone(made: Path, two_are_many
         whole.close()
 
 
-def test_a_narrow_window_of_all_systems_names_no_files_of_others(made: Path, two_are_many: None) -> None:
-    with zlens.open(made) as session:
-        whole = Workspace(session, [str(made)])
+def test_narrow_window_opens_only_its_files(lake_path: Path, two_are_many: None) -> None:
+    with zlens.open(lake_path) as session:
+        whole = Workspace(session, [str(lake_path)])
         with whole.open_narrow("SECOND", None, None) as own:
             assert [info.system for source in own.sources for info in source.systems] == ["SECOND"]
         whole.close()
 
 
 def test_schema_and_fleet_read_no_intervals(
-    made: Path, two_are_many: None, monkeypatch: pytest.MonkeyPatch
+    lake_path: Path, two_are_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with zlens.open(made) as session:
+    with zlens.open(lake_path) as session:
         known = {info.system: schema.system(info, ()) for info in session.systems}
-    with zlens.open(made) as session:
-        own = Workspace(session, [str(made)])
+    with zlens.open(lake_path) as session:
+        own = Workspace(session, [str(lake_path)])
 
         def read(info: SystemInfo) -> None:
             raise AssertionError(f"the intervals of {info.system} were read")
@@ -129,14 +129,14 @@ def test_schema_and_fleet_read_no_intervals(
 
 
 @pytest.mark.long
-def test_hours_that_arrived_since_are_computed(made: Path, tmp_path: Path) -> None:
+def test_new_hours_are_computed(lake_path: Path, tmp_path: Path) -> None:
     """What is kept of the last hour is not all of it any more."""
     import shutil
 
     from zlens.studies import fleet
 
     mine = tmp_path / "lake"
-    shutil.copytree(made, mine)
+    shutil.copytree(lake_path, mine)
     more = write(tmp_path / "more.data", piece(range(80, 90), system="SECOND"))
     lake.add([more], mine)
     with zlens.open(mine) as session:
@@ -144,21 +144,21 @@ def test_hours_that_arrived_since_are_computed(made: Path, tmp_path: Path) -> No
     stores.rollup(mine)
     with zlens.open(mine) as session:
         rolled = {member.system: member for member in fleet.members(session, (None, None))}
-    with zlens.open(made) as session:
+    with zlens.open(lake_path) as session:
         before = {member.system: member for member in fleet.members(session, (None, None))}
     assert found["SECOND"].mean == pytest.approx(rolled["SECOND"].mean)
     assert found["FIRST"] == before["FIRST"] == rolled["FIRST"]
     assert found["SECOND"].hours != before["SECOND"].hours
 
 
-def test_problems_of_many_are_those_that_reading_finds(
-    made: Path, two_are_many: None, monkeypatch: pytest.MonkeyPatch
+def test_wide_problems_equal_read_problems(
+    lake_path: Path, two_are_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def computed(*_: object) -> None:
         raise AssertionError("measures of all systems were computed")
 
-    with zlens.open(made) as session:
-        own = Workspace(session, [str(made)])
+    with zlens.open(lake_path) as session:
+        own = Workspace(session, [str(lake_path)])
         assert schema.answer(own, {})["wide"] is True
         monkeypatch.setattr(data_quality, "find_quality_problems", computed)
         assert problems.answer(own, {})["count"] == len(session.reading_problems())
@@ -169,15 +169,15 @@ def test_problems_of_many_are_those_that_reading_finds(
 
 
 @pytest.mark.long
-def test_findings_of_many_are_found_machine_by_machine(
-    made: Path, found: dict[str, Any], two_are_many: None, monkeypatch: pytest.MonkeyPatch
+def test_wide_findings_are_computed_per_machine(
+    lake_path: Path, found: dict[str, Any], two_are_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def rows(answer: dict[str, Any]) -> list[Any]:
         return sorted(json.dumps(row, default=str) for row in answer["rows"])
 
     assert {row["system"] for row in found["rows"]} == {*SYSTEMS}
-    with zlens.open(made) as session:
-        own = Workspace(session, [str(made)])
+    with zlens.open(lake_path) as session:
+        own = Workspace(session, [str(lake_path)])
         machines = {"FIRST": "8561-1", "SECOND": None, "THIRD": "8561-1"}
         monkeypatch.setattr(SystemInfo, "machine", property(lambda info: machines[info.system]))
         assert own.machines() == [("FIRST", "THIRD"), ("SECOND",)]
@@ -195,8 +195,8 @@ def test_findings_of_many_are_found_machine_by_machine(
 
 
 @pytest.mark.long
-def test_a_rule_that_one_machine_cannot_check_is_checked_for_another(
-    made: Path, found: dict[str, Any], two_are_many: None, monkeypatch: pytest.MonkeyPatch
+def test_rule_is_checked_for_each_machine(
+    lake_path: Path, found: dict[str, Any], two_are_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stages = findings.find_in_stages
     calls = []
@@ -210,34 +210,34 @@ def test_a_rule_that_one_machine_cannot_check_is_checked_for_another(
             yield part
 
     monkeypatch.setattr(findings, "find_in_stages", lacking)
-    with zlens.open(made) as session:
-        own = Workspace(session, [str(made)])
+    with zlens.open(lake_path) as session:
+        own = Workspace(session, [str(lake_path)])
         answer = findings.answer(own, ALL)
         own.close()
     assert len(calls) == len(SYSTEMS)
     assert (answer["asked"], answer["missing"]) == (found["asked"], found["missing"])
 
 
-def test_a_server_of_many_warms_what_is_asked_of_all(made: Path, two_are_many: None) -> None:
+def test_wide_server_warms_schema_and_fleet(lake_path: Path, two_are_many: None) -> None:
     from zlens.server import warmup
 
-    with zlens.open(made) as session:
-        own = Workspace(session, [str(made)])
+    with zlens.open(lake_path) as session:
+        own = Workspace(session, [str(lake_path)])
         warmup.warm(own)
         assert [*own._answers] == ["schema", ("fleet", None, None, None, None)]
         own.close()
 
 
-def test_throughput_of_one_system_is_no_obstacle_to_questions_of_another(
-    made: Path, tmp_path: Path, two_are_many: None
+def test_throughput_of_one_system_leaves_others_queryable(
+    lake_path: Path, tmp_path: Path, two_are_many: None
 ) -> None:
     path = tmp_path / "throughput.csv"
     begun, ended = "2026-03-02T10:10:00Z", "2026-03-02T10:20:00Z"
     path.write_text(f"start,end,system,transactions\n{begun},{ended},SECOND,120\n")
     options = Options(throughput=str(path))
     question = "SELECT count(*) FROM throughput"
-    with zlens.open(made, options=options) as session:
-        whole = Workspace(session, [str(made)])
+    with zlens.open(lake_path, options=options) as session:
+        whole = Workspace(session, [str(lake_path)])
         rows = session.sql(question).rows
         assert rows[0][0] > 0
         for system, expected in (("FIRST", [(0,)]), ("SECOND", rows)):

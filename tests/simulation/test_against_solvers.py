@@ -115,7 +115,7 @@ def simulated(scenario: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_users_get_what_their_shares_say(seed: int, wide: bool) -> None:
+def test_simulated_users_get_solved_shares(seed: int, wide: bool) -> None:
     scenario = shares(seed, wide=wide)
     users = simulated(scenario)["systems"]["ZVM"]["users"]
     got = {name: 100 * user["cpu_s"] / SECONDS for name, user in users.items()}
@@ -125,7 +125,7 @@ def test_users_get_what_their_shares_say(seed: int, wide: bool) -> None:
 
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_partitions_get_what_their_weights_say(seed: int, wide: bool) -> None:
+def test_simulated_partitions_get_solved_weights(seed: int, wide: bool) -> None:
     scenario = partitions(seed, wide=wide)
     got = {name: used["CP"] for name, used in simulated(scenario)["partitions"].items()}
     assert got == pytest.approx(solved(scenario), rel=0.01, abs=0.001)

@@ -65,7 +65,7 @@ def scenario(**user: object) -> dict[str, object]:
     }
 
 
-def test_the_demo_fills_every_report_of_a_zvm_system(
+def test_demo_fills_every_report_of_zvm_system(
     demo_files: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     systems = [str(path) for path in demo_files if path.suffix == ".monwrite"]
@@ -74,7 +74,7 @@ def test_the_demo_fills_every_report_of_a_zvm_system(
     assert {line.split()[0] for line in lines if "no data" in line} == ELSEWHERE
 
 
-def test_a_member_names_its_cluster_and_the_others(member: Session) -> None:
+def test_member_names_its_cluster_and_others(member: Session) -> None:
     assert member.sql("SELECT cluster FROM role.ssi").rows == [("ZLSSI",)]
     ends = "SELECT end_point, other_node FROM role.isfc_end_point"
     assert member.sql(ends).rows == [("00000001", "ZVM2")]
@@ -82,7 +82,7 @@ def test_a_member_names_its_cluster_and_the_others(member: Session) -> None:
     assert member.sql(configured).rows == [("ZVM2", 16, *(f"C1{n:02X}" for n in range(16)))]
 
 
-def test_a_link_carries_what_relocations_send(member: Session) -> None:
+def test_link_traffic_equals_relocation_pages(member: Session) -> None:
     """All touched storage, at the link's rate, in the minutes of the relocation and no other."""
     sent = member.sql("SELECT interval_end, local_sent FROM role.isfc_link ORDER BY 1").rows
     assert sum(row[1] for row in sent) == pytest.approx(600 * 2**20, rel=0.01)
@@ -91,13 +91,13 @@ def test_a_link_carries_what_relocations_send(member: Session) -> None:
     assert member.sql(received).rows == [(0, 0, INTERVALS)]
 
 
-def test_nothing_changes_the_cluster(member: Session) -> None:
+def test_cluster_state_is_constant(member: Session) -> None:
     synchronized = "SELECT count(*), sum(synchronizations) FROM role.ssi_synchronization"
     assert member.sql(synchronized).rows == [(INTERVALS, 0)]
     assert member.sql("SELECT count(*), sum(joining) FROM role.ssi_state").rows == [(INTERVALS, 0)]
 
 
-def test_a_global_switch_has_what_passes_its_uplink(member: Session) -> None:
+def test_global_switch_counts_uplink_traffic(member: Session) -> None:
     """LINUX1 sends 20 MiB and receives 8 MiB for each second of CPU time, OTHER sends 1 MiB.
 
     What OTHER sends to the next port stays within the switch.
@@ -111,7 +111,7 @@ def test_a_global_switch_has_what_passes_its_uplink(member: Session) -> None:
         assert row == pytest.approx((received, sent, received / packet, sent / packet), rel=1e-4), kind
 
 
-def test_a_linux_guest_sees_its_own_time_and_what_is_kept_from_it(member: Session) -> None:
+def test_linux_guest_has_own_and_stolen_time(member: Session) -> None:
     """Used, stolen and idle time are all there is; used time is what CP gave, as in the scenario."""
     rows = member.sql(
         "SELECT userid, sum(user_time), sum(steal_time), sum(idle_time), sum(seconds) "
@@ -128,7 +128,7 @@ def test_a_linux_guest_sees_its_own_time_and_what_is_kept_from_it(member: Sessio
     assert rows[1][3] == pytest.approx(0, abs=1)
 
 
-def test_a_load_average_nears_the_number_of_runnable_processors(member: Session) -> None:
+def test_load_average_approaches_runnable_processors(member: Session) -> None:
     loads = dict(
         member.sql("SELECT userid, arg_max(load, interval_end) FROM role.linux_guest GROUP BY 1").rows
     )
@@ -137,7 +137,7 @@ def test_a_load_average_nears_the_number_of_runnable_processors(member: Session)
     assert loads["LINUX1"] == pytest.approx(0.8, rel=0.01)
 
 
-def test_a_linux_guest_counts_the_traffic_of_its_ports_and_functions(member: Session) -> None:
+def test_linux_guest_counts_port_and_function_traffic(member: Session) -> None:
     traffic = "SELECT userid, sum(received), sum(sent) FROM role.linux_guest_network GROUP BY userid"
     [(userid, received, sent)] = member.sql(traffic).rows
     assert userid == "LINUX1"
@@ -145,14 +145,14 @@ def test_a_linux_guest_counts_the_traffic_of_its_ports_and_functions(member: Ses
     assert received == pytest.approx(((8 + 3) * CPU_S["LINUX1"] + 2 * CPU_S["OTHER"]) * MIB, rel=1e-4)
 
 
-def test_a_linux_guest_has_the_memory_that_it_uses(member: Session) -> None:
+def test_linux_guest_memory_equals_use(member: Session) -> None:
     memory = "SELECT DISTINCT userid, total, total - free FROM role.linux_guest_memory ORDER BY userid"
     assert member.sql(memory).rows == [
         (userid, 4096 * 2**20, pytest.approx(4096 * 2**20 / 2)) for userid in ("LINUX1", "LINUX2")
     ]
 
 
-def test_a_system_without_relocations_is_no_member(tmp_path: Path) -> None:
+def test_system_without_relocations_is_not_cluster_member(tmp_path: Path) -> None:
     path = tmp_path / "alone.monwrite"
     alone = scenario(application_data=False)
     del alone["relocation"], alone["link"]

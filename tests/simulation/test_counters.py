@@ -29,14 +29,14 @@ def sourced(table: dict[str, Any]) -> dict[int, list[str]]:
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
-def test_the_engine_is_tested_with_the_tables_of_the_catalog(generation: str) -> None:
+def test_simulator_uses_counter_tables_of_catalog(generation: str) -> None:
     path = EXPECTED / f"counters_{generation}.json"
     text = json.dumps(counters.counter_table(generation)) + "\n"
     expected.check(path, text)
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
-def test_every_line_is_counted_once_and_where_the_metrics_look(generation: str) -> None:
+def test_cache_lines_count_once_in_metric_counters(generation: str) -> None:
     sources = sourced(counters.counter_table(generation))
     assert set(sources) <= set(cpumf.l1_source_counters(generation))
     for source in counters._SOURCES:
@@ -50,7 +50,7 @@ def test_every_line_is_counted_once_and_where_the_metrics_look(generation: str) 
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
-def test_the_metrics_of_common_reports_have_their_counters(generation: str) -> None:
+def test_report_metrics_have_counters(generation: str) -> None:
     table = counters.counter_table(generation)
     present = {counter["number"] for counter in table["counters"]}
     metrics = cpumf.generation(generation).metrics
@@ -60,7 +60,7 @@ def test_the_metrics_of_common_reports_have_their_counters(generation: str) -> N
     assert list(first) == ["basic", "problem", "crypto", "extended", "mt_diag"]
 
 
-def test_on_a_z15() -> None:
+def test_simulated_counters_of_z15() -> None:
     table = counters.counter_table("z15")
     assert (table["cfvn"], table["csvn"]) == (3, 6)
     assert [number_set["count"] for number_set in table["sets"]] == [6, 2, 20, 160, 48]
@@ -75,6 +75,6 @@ def test_on_a_z15() -> None:
 
 
 @pytest.mark.parametrize("generation", ["z10", "z196", "zEC12", "z13"])
-def test_a_generation_without_the_counters(generation: str) -> None:
+def test_generation_without_counters(generation: str) -> None:
     with pytest.raises(CatalogError, match="cannot be simulated: it has none for L1C_TLB2_MISSES"):
         counters.counter_table(generation)

@@ -56,7 +56,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         yield session
 
 
-def test_a_pool_used_what_its_members_used(recorded: Session) -> None:
+def test_pool_use_equals_member_use(recorded: Session) -> None:
     rows = recorded.sql(
         "SELECT prccpu_zlcputm, sum(useact_vmdttime) FROM d5r19 JOIN d4r3 USING (interval_end) "
         "WHERE useact_vmduser = 'A' GROUP BY interval_end, prccpu_zlcputm"
@@ -65,7 +65,7 @@ def test_a_pool_used_what_its_members_used(recorded: Session) -> None:
     assert all(pool == member > 0 for pool, member in rows)
 
 
-def test_instructions_of_a_system_are_those_of_its_processors(recorded: Session) -> None:
+def test_system_instructions_equal_processors(recorded: Session) -> None:
     rows = recorded.sql(
         "WITH dispatched AS (SELECT interval_end, sum(sytprp_pfxrunci) AS n FROM d0r2 GROUP BY 1), "
         "simulated AS (SELECT interval_end, sum(sytsyp_plsprvis) AS n FROM d0r1 GROUP BY 1) "
@@ -76,7 +76,7 @@ def test_instructions_of_a_system_are_those_of_its_processors(recorded: Session)
     assert all(system == processors > 0 for system, processors in rows)
 
 
-def test_a_function_is_attached_once_and_at_its_moment(recorded: Session) -> None:
+def test_function_is_attached_once_at_given_time(recorded: Session) -> None:
     """It comes at the end of an interval, and belongs to the next one."""
     [(function, at)] = recorded.sql("SELECT iodpat_rpcipfid, tod FROM d6r36").rows
     # The first sample has no interval.

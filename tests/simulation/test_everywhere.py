@@ -19,7 +19,7 @@ EXPECTED = Path(__file__).parents[2] / "crates/sim/tests/expected"
 SECONDS = {"seconds": 60, "interval": 20, "warmup": 5, "checked": True}
 
 
-def test_the_example_has_the_same_history_everywhere() -> None:
+def test_example_history_is_platform_independent() -> None:
     scenario, summary = EXPECTED / "example.json", EXPECTED / "example_summary.json"
     ready = run.prepare(tomllib.loads(EXAMPLE) | {"simulation": SECONDS})
     text = json.dumps(ready.lowered.scenario, indent=1) + "\n"

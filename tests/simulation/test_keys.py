@@ -105,12 +105,12 @@ def native_paths(native: dict[str, dict[str, set[str]]]) -> set[str]:
     }
 
 
-def test_each_key_sets_fields_that_the_simulator_has(native: dict[str, dict[str, set[str]]]) -> None:
+def test_scenario_keys_set_simulator_fields(native: dict[str, dict[str, set[str]]]) -> None:
     known = native_paths(native)
     assert not {path: key for path, key in set_fields(SPEC) if path not in known}
 
 
-def test_each_field_of_the_simulator_is_set_by_a_key(native: dict[str, dict[str, set[str]]]) -> None:
+def test_simulator_fields_are_set_by_keys(native: dict[str, dict[str, set[str]]]) -> None:
     given = {path for path, _ in set_fields(SPEC)}
     unset = {
         path
@@ -122,7 +122,7 @@ def test_each_field_of_the_simulator_is_set_by_a_key(native: dict[str, dict[str,
     assert unset == _CONSTANT
 
 
-def test_the_simulator_gets_each_of_its_fields(
+def test_simulator_gets_each_of_its_fields(
     lowered: dict[str, Any], native: dict[str, dict[str, set[str]]]
 ) -> None:
     """Also those that may be absent, which it would not miss."""

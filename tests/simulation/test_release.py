@@ -42,7 +42,7 @@ def answers(path: Path) -> dict[str, list[tuple[object, ...]]]:
         }
 
 
-def test_both_forms_tell_the_same(tmp_path: Path) -> None:
+def test_both_record_formats_give_same_results(tmp_path: Path) -> None:
     zlens.simulate(example(), tmp_path / "own")
     zlens.simulate(example(records="5.3"), tmp_path / "old")
     assert answers(tmp_path / "old") == answers(tmp_path / "own")
@@ -51,7 +51,7 @@ def test_both_forms_tell_the_same(tmp_path: Path) -> None:
         assert session.sql("SELECT count(core_busy_pct) FROM core").rows == [(0,)]
 
 
-def test_records_and_fields_of_other_releases_are_left_out() -> None:
+def test_records_of_other_releases_are_omitted() -> None:
     plans = {one["record"]: one for one in writer_plans.writer_plan("5.3")}
     for name, plan in plans.items():
         old = [one for one in layouts.layouts(name) if (one.pack, one.release) == (layouts.BUILTIN, "5.3")]
@@ -64,7 +64,7 @@ def test_records_and_fields_of_other_releases_are_left_out() -> None:
     assert plans["D0R2"]["fields"]["ZLPARKTM"]["absent"]
 
 
-def test_what_users_used_is_told_at_the_ends_of_transactions(tmp_path: Path) -> None:
+def test_user_time_is_recorded_at_transaction_ends(tmp_path: Path) -> None:
     """Of a user that ended one shortly before the end, all that it used."""
     values = example(records="5.3", transaction_ends=True)
     values["user"][2] |= {"demand": 5, "load": {"burst": 20}}
@@ -82,7 +82,7 @@ def test_what_users_used_is_told_at_the_ends_of_transactions(tmp_path: Path) -> 
     assert used * 0.9 < rows[-1][1] / 4096e6 < used * 1.1
 
 
-def test_a_processor_that_comes_back_counts_from_nothing(tmp_path: Path) -> None:
+def test_returning_processor_counts_from_zero(tmp_path: Path) -> None:
     zlens.simulate(example() | {"command": VARY}, tmp_path / "m.data")
     with zlens.open([tmp_path / "m.data"]) as session:
         rows = session.sql(
@@ -100,12 +100,12 @@ def test_a_processor_that_comes_back_counts_from_nothing(tmp_path: Path) -> None
     assert [count for (count,) in online] == [6, 5, 6]
 
 
-def test_an_unknown_release_is_an_error() -> None:
+def test_unknown_release_is_error() -> None:
     with pytest.raises(ScenarioError, match=r'records is "6\.2"; expected one of "5\.3"'):
         zlens.simulate(example(records="6.2"), "none")
 
 
-def test_changes_by_command_are_told(tmp_path: Path) -> None:
+def test_commands_are_recorded_as_events(tmp_path: Path) -> None:
     values = example(smt="SMT-2", polarization="vertical")
     values["command"] = [
         {"at": 70, "do": "set share", "partition": "ZVM1", "user": "BATCH", "relative": 50},

@@ -26,7 +26,7 @@ def machine(**changes: Any) -> dict[str, Any]:
     return tomllib.loads(EXAMPLE) | {"simulation": SHORT} | changes
 
 
-def test_its_records_are_read_back(tmp_path: Path) -> None:
+def test_simulated_records_round_trip(tmp_path: Path) -> None:
     [done] = zlens.simulate(machine(), tmp_path / "m.data")
     assert done.files == {"ZVM1": str(tmp_path / "m.data")}
     assert done.complete
@@ -39,7 +39,7 @@ def test_its_records_are_read_back(tmp_path: Path) -> None:
         assert used[name] == pytest.approx(100 * user["cpu_s"] / 20, rel=0.02)
 
 
-def test_its_throughput_is_read_back(tmp_path: Path) -> None:
+def test_simulated_throughput_round_trips(tmp_path: Path) -> None:
     [done] = zlens.simulate(machine(), tmp_path / "m.data")
     assert done.throughput == str(tmp_path / "m.data.throughput.csv")
     found = throughput.read(done.throughput)
@@ -52,14 +52,14 @@ def test_its_throughput_is_read_back(tmp_path: Path) -> None:
     assert total / orders["completed"] == pytest.approx(orders["mean_response_s"])
 
 
-def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
+def test_seed_determines_records(tmp_path: Path) -> None:
     first, second, third = (tmp_path / name for name in ("1", "2", "3"))
     for path, seed in ((first, 1), (second, 1), (third, 2)):
         zlens.simulate(machine(), path, seed=seed)
     assert first.read_bytes() == second.read_bytes() != third.read_bytes()
 
 
-def test_runs_are_the_seeds_after_the_first(tmp_path: Path) -> None:
+def test_runs_are_seeds_after_first(tmp_path: Path) -> None:
     done = zlens.simulate(machine(), tmp_path / "m.data", seed=5, runs=2)
     assert [one.seed for one in done] == [5, 6]
     assert [one.files["ZVM1"] for one in done] == [str(tmp_path / f"m-00{n}.data") for n in (1, 2)]
@@ -69,7 +69,7 @@ def test_runs_are_the_seeds_after_the_first(tmp_path: Path) -> None:
         zlens.simulate(machine(), tmp_path / "m.data", runs=0)
 
 
-def test_every_system_has_a_file_of_its_own(tmp_path: Path) -> None:
+def test_every_simulated_system_has_own_file(tmp_path: Path) -> None:
     values = machine(transaction=[])
     values["partition"][1] |= {"zvm": "7.4"}
     values["partition"][1].pop("demand")
@@ -107,7 +107,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     return Fake(monkeypatch)
 
 
-def test_an_interrupt_leaves_whole_intervals(fake: Fake, tmp_path: Path) -> None:
+def test_interrupted_simulation_has_complete_intervals(fake: Fake, tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
     fake.before = lambda: signal.raise_signal(signal.SIGINT)
     [done] = zlens.simulate(machine(), tmp_path / "m.data")
@@ -117,7 +117,7 @@ def test_an_interrupt_leaves_whole_intervals(fake: Fake, tmp_path: Path) -> None
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_an_interrupt_that_is_ignored_stays_so(fake: Fake, tmp_path: Path) -> None:
+def test_ignored_interrupt_stays_ignored(fake: Fake, tmp_path: Path) -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         fake.before = lambda: signal.raise_signal(signal.SIGINT)
@@ -127,7 +127,7 @@ def test_an_interrupt_that_is_ignored_stays_so(fake: Fake, tmp_path: Path) -> No
     assert done.complete
 
 
-def test_another_thread_may_simulate(fake: Fake, tmp_path: Path) -> None:
+def test_simulation_in_other_thread(fake: Fake, tmp_path: Path) -> None:
     done: list[Any] = []
     work = threading.Thread(target=lambda: done.extend(zlens.simulate(machine(), tmp_path / "m.data")))
     work.start()
@@ -141,14 +141,14 @@ def test_progress_is_in_simulated_seconds(fake: Fake, tmp_path: Path) -> None:
     assert told == [(10, 20, "simulating")]
 
 
-def test_progress_counts_the_seconds_that_were_simulated() -> None:
+def test_progress_counts_simulated_seconds() -> None:
     scenario = json.dumps(run.prepare(machine()).lowered.scenario)
     told: list[float] = []
     _native.simulate(scenario, {}, lambda seconds: told.append(seconds) is None)
     assert told == [10, 20]
 
 
-def test_what_fails_leaves_no_file(fake: Fake, tmp_path: Path) -> None:
+def test_failed_simulation_leaves_no_file(fake: Fake, tmp_path: Path) -> None:
     def fail() -> None:
         raise ValueError("cores of ZVM1: 0; expected some")
 
@@ -160,14 +160,14 @@ def test_what_fails_leaves_no_file(fake: Fake, tmp_path: Path) -> None:
     assert (tmp_path / "m.data").read_bytes() == b"before"
 
 
-def test_records_need_a_file(tmp_path: Path) -> None:
+def test_records_need_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this is a folder"):
         zlens.simulate(machine(), tmp_path)
     with pytest.raises(InputError, match="not a regular file"):
         zlens.simulate(machine(), "/dev/null")
 
 
-def test_the_summary_counts_per_second(tmp_path: Path) -> None:
+def test_summary_counts_per_second(tmp_path: Path) -> None:
     ready = run.prepare(machine())
     done = run.simulate([ready], str(tmp_path / "m.data"))
     answer = tables.summary(ready, done)

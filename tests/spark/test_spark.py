@@ -87,7 +87,7 @@ def test_rows_are_those_of_one_process(spark: Any, made: Path, table: str) -> No
         assert rows(found.collect()) == rows(answer.rows)
 
 
-def test_files_are_an_input_too(spark: Any, demo_folder: Path) -> None:
+def test_spark_reads_files(spark: Any, demo_folder: Path) -> None:
     reader = spark.read.format("zlens").option("table", "load").option("system", "ZLSIM")
     found = reader.option("from", "2024-05-14 10:00").load(str(demo_folder))
     assert found.count() == 30
@@ -103,7 +103,9 @@ def test_columns_and_schemas_narrow(spark: Any, made: Path) -> None:
 
 
 @pytest.mark.parametrize("pushed", ["false", "true"])
-def test_conditions(spark: Any, made: Path, pushed: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_spark_pushes_conditions_down(
+    spark: Any, made: Path, pushed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The same rows, whether Spark hands conditions down or not."""
     if "connect" not in type(spark).__module__:
         spark.conf.set(PUSHDOWN, pushed)

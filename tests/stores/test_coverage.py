@@ -109,9 +109,7 @@ def lost(session: Session) -> list[Lost]:
 
 
 @pytest.mark.parametrize("source", ["smf", "zvm", *sorted(TEXTS)])
-def test_every_interval_with_a_raw_row_is_in_the_measure_it_feeds(
-    source: str, demo_folder: Path, tmp_path: Path
-) -> None:
+def test_measure_covers_every_raw_interval(source: str, demo_folder: Path, tmp_path: Path) -> None:
     make = makers(demo_folder)[source]
     for seed in range(iterations(25, 3)):
         path = make(tmp_path / f"{seed}.data", draws(f"{source} {seed}"))
@@ -155,7 +153,7 @@ def unflagged_hours(path: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 @pytest.mark.parametrize("source", quick_subset(2, ["smf", "listing", "zvm", "rmf_xml", "hmc"]))
-def test_what_is_removed_is_retained_in_the_measures(source: str, demo_folder: Path, tmp_path: Path) -> None:
+def test_measures_retain_removed_records(source: str, demo_folder: Path, tmp_path: Path) -> None:
     make = makers(demo_folder)[source]
     for seed in range(iterations(8, 1)):
         path, made = tmp_path / f"{seed}.data", tmp_path / f"lake{seed}"
@@ -201,7 +199,7 @@ def without_counters(demo_folder: Path, tmp_path: Path) -> Path:
     return without_smf(tmp_path / "drop.smf", demo_folder / demo.SMF_NAME, dropped)
 
 
-def test_intervals_of_rmf_are_selected_where_there_are_no_counters(without_counters: Path) -> None:
+def test_rmf_intervals_are_selected_without_counters(without_counters: Path) -> None:
     late = Options(start=parse_time_spec("09:10"), end=parse_time_spec("09:30"))
     with zlens.open(without_counters, options=late) as session:
         for table, ends in (
@@ -251,9 +249,7 @@ def test_days_without_counters_are_rolled_up(
     )
 
 
-def test_a_range_that_ends_with_the_counters_keeps_what_goes_on(
-    without_counters: Path, tmp_path: Path
-) -> None:
+def test_removal_keeps_inputs_reaching_beyond_range(without_counters: Path, tmp_path: Path) -> None:
     """A dump is removed with all its data only if all of it lies within the times."""
     made = tmp_path / "lake"
     lake.add([without_counters], made)

@@ -85,7 +85,7 @@ def parts(tmp_path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("form", quick_subset(1, FORMS))
-def test_rows_are_those_of_sql_and_stay_so(form: str, parts: list[str], tmp_path: Path) -> None:
+def test_exported_rows_equal_sql(form: str, parts: list[str], tmp_path: Path) -> None:
     made, base = tmp_path / "lake", tmp_path / "out"
     lake.add([parts[0], parts[2]], made)
     [first] = stores.export(made, base, form, tables=TABLES)
@@ -111,7 +111,7 @@ def test_rows_are_those_of_sql_and_stay_so(form: str, parts: list[str], tmp_path
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_columns_say_what_they_hold(form: str, parts: list[str], tmp_path: Path) -> None:
+def test_exported_columns_have_descriptions(form: str, parts: list[str], tmp_path: Path) -> None:
     made, base = tmp_path / "lake", tmp_path / "out"
     lake.add(parts[:1], made)
     stores.export(made, base, form, tables=["load"])
@@ -139,7 +139,7 @@ stores.export(sys.argv[1], sys.argv[2], sys.argv[3], tables=["cpu"])
 
 
 @pytest.mark.parametrize("form", quick_subset(1, FORMS))
-def test_an_export_that_died_doubles_nothing(form: str, parts: list[str], tmp_path: Path) -> None:
+def test_killed_export_duplicates_nothing(form: str, parts: list[str], tmp_path: Path) -> None:
     """It died after its tables were written and before that was noted."""
     made, base = tmp_path / "lake", tmp_path / "out"
     lake.add(parts[:2], made)
@@ -150,7 +150,7 @@ def test_an_export_that_died_doubles_nothing(form: str, parts: list[str], tmp_pa
     assert exported_rows(base, form, "cpu") == of_lake(made, "cpu")
 
 
-def test_one_export_writes_at_a_time(parts: list[str], tmp_path: Path) -> None:
+def test_exports_do_not_run_concurrently(parts: list[str], tmp_path: Path) -> None:
     made, base = tmp_path / "lake", tmp_path / "out"
     lake.add(parts[:1], made)
     stores.export(made, base, "parquet", tables=["load"])
@@ -162,7 +162,7 @@ def test_one_export_writes_at_a_time(parts: list[str], tmp_path: Path) -> None:
     stores.export(made, base, "parquet", tables=["load"])
 
 
-def test_wrong_calls(parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_export_calls(parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made, base = tmp_path / "lake", tmp_path / "out"
     with pytest.raises(InputError, match="this is not a lake"):
         stores.export(parts[0], base, "parquet")
@@ -187,7 +187,7 @@ def test_wrong_calls(parts: list[str], tmp_path: Path, monkeypatch: pytest.Monke
         stores.export(made, tmp_path / "other", "delta")
 
 
-def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_command(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made, base = str(tmp_path / "lake"), str(tmp_path / "out")
     lake.add(parts[:2], made)
     words = ["export", "measures", made, "--to", "parquet", "-o", base, "--table", "cpu", "--table", "load"]
@@ -198,7 +198,7 @@ def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFix
     assert tuple(stores.TARGETS) == command.FORMATS
 
 
-def test_a_name_of_a_measure_is_no_name_of_a_bucket() -> None:
+def test_bucket_columns_do_not_clash_with_measure() -> None:
     columns, query = bucket_sql.intervals("load", ["A"], {("A", "zvm-monitor"): 3600}, (1, 2))
     assert columns[-1].name == "day"
     assert "3600000000" in query

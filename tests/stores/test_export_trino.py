@@ -16,7 +16,7 @@ QUERY = "SELECT system, cpu_id, interval_end, busy_pct, emulation_pct FROM {} OR
 
 
 @pytest.mark.long
-def test_rows_and_comments_are_those_of_the_lake(demo_folder: Path, tmp_path: Path) -> None:
+def test_rows_and_comments_are_those_of_lake(demo_folder: Path, tmp_path: Path) -> None:
     made = tmp_path / "lake"
     lake.add([demo_folder / "zldemo.monwrite"], made)
     with started(tmp_path / "trino") as trino:

@@ -70,7 +70,7 @@ def has_rows(session: Session, name: str) -> bool:
 
 
 @pytest.mark.long
-def test_means_over_any_buckets_are_those_of_the_rows(demo_lake: Path) -> None:
+def test_means_over_any_buckets_are_those_of_rows(demo_lake: Path) -> None:
     compared = 0
     with zlens.open(demo_lake, options=Options(source=ALL)) as session:
         for name, columns in averaged():
@@ -93,7 +93,7 @@ def test_means_over_any_buckets_are_those_of_the_rows(demo_lake: Path) -> None:
     assert compared > iterations(100, 50)
 
 
-def test_a_bucket_has_totals_means_and_last_values(demo_lake: Path) -> None:
+def test_bucket_has_totals_means_and_last_values(demo_lake: Path) -> None:
     with zlens.open(demo_lake) as session:
         for name, columns in averaged():
             if not has_rows(session, name):
@@ -146,9 +146,7 @@ def by_hand(
         1, [("guest", "userid", "cpu_pct", "cpu_s"), ("cpu", "cpu_id", "user_pct", "NULL")], several=True
     ),
 )
-def test_hours_are_what_the_intervals_make(
-    demo_lake: Path, table: str, key: str, mean: str, total: str
-) -> None:
+def test_hours_equal_interval_sums(demo_lake: Path, table: str, key: str, mean: str, total: str) -> None:
     """The oracle is arithmetic in this file, not the SQL of the catalog."""
     expected = by_hand(demo_lake, table, key, mean, total)
     query = (
@@ -191,7 +189,7 @@ def days_of(made: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.long
-def test_machines_of_the_same_days_are_computed_together(
+def test_machines_of_same_days_share_statements(
     tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their statements are planned once; every file is the one that each machine alone gets."""
@@ -234,7 +232,7 @@ def parts(tmp_path: Path, few_measures: None) -> list[str]:
 
 
 @pytest.mark.long
-def test_only_what_changed_is_computed_again(parts: list[str], tmp_path: Path) -> None:
+def test_rollup_recomputes_only_changes(parts: list[str], tmp_path: Path) -> None:
     made = tmp_path / "lake"
     lake.add([parts[0], parts[2]], made)
     [rolled] = stores.rollup(made)
@@ -255,7 +253,7 @@ def test_only_what_changed_is_computed_again(parts: list[str], tmp_path: Path) -
     assert rows(made, query) == rows(whole, query)
 
 
-def test_raw_tables_go_and_measures_stay(parts: list[str], tmp_path: Path) -> None:
+def test_forget_raw_keeps_measures(parts: list[str], tmp_path: Path) -> None:
     made = tmp_path / "lake"
     lake.add(parts[:2], made)
     with pytest.raises(LakeError, match=r"the measures of LAKETEST, 2026-03-02, are not in the lake"):
@@ -286,7 +284,7 @@ def test_raw_tables_go_and_measures_stay(parts: list[str], tmp_path: Path) -> No
     assert (rolled.days, rolled.sealed) == ([], [])
 
 
-def test_measures_by_earlier_rules_are_computed_again_or_marked(
+def test_outdated_measures_are_recomputed_or_marked(
     parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def outdated(made: Path) -> list[tuple[Any, ...]]:
@@ -318,7 +316,7 @@ def test_measures_by_earlier_rules_are_computed_again_or_marked(
 
 
 @pytest.mark.long
-def test_what_follows_keeps_its_differences(parts: list[str], tmp_path: Path) -> None:
+def test_data_after_removal_keeps_differences(parts: list[str], tmp_path: Path) -> None:
     kept, made = tmp_path / "kept", tmp_path / "lake"
     for folder in (kept, made):
         lake.add(parts[:2], folder)
@@ -340,7 +338,7 @@ def test_what_follows_keeps_its_differences(parts: list[str], tmp_path: Path) ->
 
 
 @pytest.mark.long
-def test_measures_go_with_their_data(parts: list[str], tmp_path: Path) -> None:
+def test_measures_are_removed_with_data(parts: list[str], tmp_path: Path) -> None:
     made = tmp_path / "lake"
     lake.add(parts[:2], made)
     stores.rollup(made)
@@ -361,7 +359,7 @@ def test_measures_go_with_their_data(parts: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_day_ends_in_local_time(tmp_path: Path, few_measures: None) -> None:
+def test_day_ends_in_local_time(tmp_path: Path, few_measures: None) -> None:
     """The clock of LAKETEST is an hour ahead: its day ends at 23:00 UTC."""
     first = write(tmp_path / "0.data", piece(range(13 * 60 - 3, 13 * 60 + 3)))
     made = tmp_path / "lake"
@@ -379,7 +377,7 @@ def test_a_day_ends_in_local_time(tmp_path: Path, few_measures: None) -> None:
     )
 
 
-def test_damage_is_told(parts: list[str], tmp_path: Path) -> None:
+def test_damaged_rollup_is_reported(parts: list[str], tmp_path: Path) -> None:
     made = tmp_path / "lake"
     lake.add(parts[:1], made)
     stores.rollup(made)
@@ -406,7 +404,7 @@ def test_names_of_columns_are_unique() -> None:
 
 
 @pytest.mark.long
-def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rollup_command(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = str(tmp_path / "lake")
 
     def run(*words: str) -> tuple[int, str, str]:
@@ -449,7 +447,7 @@ def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFix
     assert "--even-if-lost belongs to --raw" in err
 
 
-def test_wrong_calls(tmp_path: Path, parts: list[str]) -> None:
+def test_invalid_rollup_calls(tmp_path: Path, parts: list[str]) -> None:
     with pytest.raises(InputError, match="this is not a lake"):
         stores.rollup(tmp_path)
     lake.add(parts[:1], tmp_path / "lake")
@@ -460,7 +458,7 @@ def test_wrong_calls(tmp_path: Path, parts: list[str]) -> None:
 
 
 @pytest.mark.long
-def test_the_row_of_a_gap_is_in_the_day_of_its_middle(tmp_path: Path, few_measures: None) -> None:
+def test_gap_row_belongs_to_day_of_its_middle(tmp_path: Path, few_measures: None) -> None:
     """What was used between two recordings is in the totals, as over intervals."""
     spans = (range(4), range(1300, 1304))
     files = [write(tmp_path / f"{at}.data", piece(span)) for at, span in enumerate(spans)]

@@ -83,7 +83,7 @@ def test_guests_are_those_of_one_name(site: Session) -> None:
     assert [*guests["ONLY1"].members] == ["ZVM1"]
 
 
-def test_only_the_members_and_the_span_count(site: Session) -> None:
+def test_cluster_counts_only_members_and_range(site: Session) -> None:
     [first, *_] = [row[0] for row in site.sql("SELECT DISTINCT interval_end FROM load ORDER BY 1").rows]
     span = (None, first + dt.timedelta(seconds=61))
     [guest] = [
@@ -99,7 +99,7 @@ def test_only_the_members_and_the_span_count(site: Session) -> None:
     )
 
 
-def test_one_unknown_member_makes_the_sum_unknown(site: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_member_makes_sum_null(site: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     class Rows:
         rows = (("ZVM1", "zvm", "A", 1.0), ("ZVM2", "zvm", "A", None), ("ZVM1", "zvm", "B", 2.0),
                 ("ZVM1", "zvm", "B", 3.0), ("ZVM1", "rmf", "B", 9.0), ("ZVM1", "zvm", None, 1.0))  # fmt: skip
@@ -111,11 +111,11 @@ def test_one_unknown_member_makes_the_sum_unknown(site: Session, monkeypatch: py
     ]
 
 
-def test_an_input_without_them_has_none(demo_folder: Path) -> None:
+def test_input_without_guests_has_no_shared_guests(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zlzos-rmf-cpu.xml") as session:
         assert cluster.shared_subjects(session, cluster.GUESTS, ["ZLZ1"], ALWAYS) == []
 
 
 @pytest.mark.parametrize("kind", [cluster.VOLUMES, cluster.GUESTS])
-def test_what_is_added_is_what_the_catalog_adds(kind: cluster.SharedMeasure) -> None:
+def test_shared_measures_are_sums(kind: cluster.SharedMeasure) -> None:
     assert aggregation.subject_rule(kind.measured()) == "sum"

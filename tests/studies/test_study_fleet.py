@@ -23,7 +23,7 @@ def at(text: str) -> dt.datetime:
     return dt.datetime.fromisoformat(f"{text}+00:00")
 
 
-def test_the_mean_is_that_of_the_intervals(demo_folder: Path) -> None:
+def test_fleet_mean_equals_intervals(demo_folder: Path) -> None:
     with zlens.open(demo_folder) as session:
         members = {member.system: member for member in fleet.members(session, (None, None))}
         rows = session.sql(f"SELECT system, source, {MEAN} FROM load WHERE flag IS NULL GROUP BY ALL").rows
@@ -39,7 +39,7 @@ def test_the_mean_is_that_of_the_intervals(demo_folder: Path) -> None:
         assert (member.at, member.busiest) == max(member.hours, key=lambda hour: hour[1])
 
 
-def test_two_spans_are_compared(demo_folder: Path) -> None:
+def test_two_time_ranges_are_compared(demo_folder: Path) -> None:
     first, second = (at("2010-03-09T07:00"), at("2010-03-09T08:00")), (at("2010-03-09T08:00"), None)
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
         [early] = fleet.members(session, first)
@@ -52,9 +52,7 @@ def test_two_spans_are_compared(demo_folder: Path) -> None:
     assert (whole.before, whole.change) == (None, None)
 
 
-def test_growth_is_that_of_the_study_whatever_span_is_shown(
-    demo_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_growth_does_not_depend_on_shown_range(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty days, of which the busiest hour grows by half a percent a day from 50 %."""
     days = range(40)
     made = [
@@ -75,7 +73,7 @@ def test_growth_is_that_of_the_study_whatever_span_is_shown(
     assert member.at == BEGIN + dt.timedelta(days=39, hours=10)
 
 
-def test_clusters_are_the_users_or_recorded(demo_folder: Path, tmp_path: Path) -> None:
+def test_clusters_are_users_or_recorded(demo_folder: Path, tmp_path: Path) -> None:
     with zlens.open(demo_folder) as session:
         assert fleet.clusters(session) == {"ZLSIM": "ZLSSI"}
     file = tmp_path / "groups.toml"
@@ -87,7 +85,7 @@ def test_clusters_are_the_users_or_recorded(demo_folder: Path, tmp_path: Path) -
         assert fleet.clusters(session) == {"ZLSIM": "ZLSSI", "ZLZ1": "SITE"}
 
 
-def test_partitions_of_a_machine_by_hour(demo_folder: Path) -> None:
+def test_partitions_of_machine_by_hour(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
         found = fleet.partitions(session, "2097-D3E01", (None, None))
         rows = session.sql(
@@ -110,7 +108,7 @@ def test_partitions_of_a_machine_by_hour(demo_folder: Path) -> None:
     assert {end for one in every for end, _ in one.hours} == {end for one in found for end, _ in one.hours}
 
 
-def test_partitions_are_the_same_from_the_hours_of_a_lake(
+def test_fleet_partitions_from_rollups(
     demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two systems of one machine, of which one reports: the other one has no hours of its own."""

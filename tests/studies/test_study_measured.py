@@ -120,20 +120,20 @@ def test_cycles_are_sums_over_sums() -> None:
     assert found["ghz"] == pytest.approx(2340 / (180 / 5 + 2160 / 4))
 
 
-def test_a_part_that_one_interval_does_not_tell_is_not_known() -> None:
+def test_missing_interval_part_makes_run_value_null() -> None:
     found = of(FIRST, SECOND | {"guest_pct": None, "finite_rate": None}).numbers
     assert not {"guest_pct", "finite_cpi", "complexity_cpi"} & set(found)
     assert {"total_pct", "cpi_given"} <= set(found)
 
 
-def test_flagged_intervals_are_left_out() -> None:
+def test_studies_ignore_flagged_intervals() -> None:
     found = of(FIRST, SECOND | {"flag": "gap"}, SECOND | {"busy_pct": None})
     assert found.intervals == 1
     assert found.numbers["etr"] == 100
     assert any("2 intervals that are short" in note for note in found.notes)
 
 
-def test_intervals_without_throughput_are_left_out_where_others_have_it() -> None:
+def test_studies_ignore_intervals_without_throughput() -> None:
     found = of(FIRST, SECOND | {"etr": None})
     assert found.numbers["total_pct"] == pytest.approx(100)
     assert any("covers 1 of 2 intervals" in note for note in found.notes)
@@ -142,13 +142,13 @@ def test_intervals_without_throughput_are_left_out_where_others_have_it() -> Non
     assert "etr" not in without.numbers
 
 
-def test_the_same_time_told_twice_counts_once() -> None:
+def test_repeated_time_counts_once() -> None:
     found = of(FIRST, SECOND, FIRST | {"source": "rmf-xml", "busy_pct": 1.0})
     assert found.intervals == 2
     assert found.numbers["total_pct"] == pytest.approx(100 * (60 + 576) / 240)
 
 
-def test_where_it_is_from() -> None:
+def test_measured_run_has_origin() -> None:
     found = of(FIRST, SECOND, cores=2)
     assert (found.machine, found.release, found.seconds) == ("3906-M05", "7.1", 240)
     assert (found.first, found.last) == ("2026-03-02 08:59:00", "2026-03-02 09:03:00")
@@ -161,7 +161,7 @@ def test_where_it_is_from() -> None:
     assert "cores_given" not in of(FIRST).numbers
 
 
-def test_other_machines_are_said() -> None:
+def test_different_machines_are_noted() -> None:
     one, two = of(FIRST), of(SECOND)
     other = replace(two, machine="8561-T01")
     assert list(notes.machine_note([one, None, two], "The runs")) == []
@@ -169,12 +169,12 @@ def test_other_machines_are_said() -> None:
     assert said.startswith("The runs are from different machines (3906-M05, 8561-T01)")
 
 
-def test_nothing_to_tell() -> None:
+def test_run_without_busy_is_rejected() -> None:
     with pytest.raises(InputError, match="no data on how busy"):
         of(FIRST | {"busy_pct": None})
 
 
-def test_told_numbers_take_the_place_of_what_would_not_fit_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explicit_numbers_drop_dependent_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instructions per transaction of another ETR, and parts of another CPI, are not kept."""
     monkeypatch.setattr(run_keys, "measure_run", lambda *_: of(FIRST, SECOND))
 

@@ -56,7 +56,7 @@ def test_zvm_64_performance_regression(release: str) -> None:
     assert f"The mean ETR ratio is {within}within 5 % of 1." in answer.notes
 
 
-def test_zvm_64_performance_one_workload_makes_most_of_a_deviation() -> None:
+def test_zvm_64_performance_outlying_workload() -> None:
     """3Q17: the two workloads printed for VM65988 among 118 that give the printed mean and deviation."""
 
     def others(one: float, two: float, mean: float, deviation: float) -> list[float]:
@@ -76,7 +76,7 @@ def test_zvm_64_performance_one_workload_makes_most_of_a_deviation() -> None:
     assert any("0.520, is mostly due to outliers" in note for note in answer.notes)
 
 
-def test_ratios_are_those_of_the_runs() -> None:
+def test_ratios_are_those_of_runs() -> None:
     pair = {
         "name": "a",
         "base": {"etr": 100.0, "busy": 80.0, "processors": 4},
@@ -112,14 +112,14 @@ def test_as_published_rounds_busy() -> None:
         (1.051, 1.0, "better"),
     ],
 )
-def test_the_criterion_is_five_percent(etrr: float, itrr: float, verdict: str) -> None:
+def test_criterion_is_five_percent(etrr: float, itrr: float, verdict: str) -> None:
     """ "z/VM Performance Update": results are within usual 5% regression criteria."""
     answer = study([{"name": "a", "etrr": etrr, "itrr": itrr}])
     assert by_name(answer.table("pairs"))["a"]["verdict"] == verdict
     assert answer.figure("worse") == (verdict == "worse")
 
 
-def test_a_workload_that_fell_far_is_an_outlier_too() -> None:
+def test_large_decrease_is_outlier() -> None:
     names = pairs_of([*around(1.0, 0.02, 20), 0.5], [1.0] * 21)
     rows = study(names).table("pairs")
     assert rows.column("outlier") == [False] * 20 + [True]
@@ -131,20 +131,20 @@ def test_a_workload_that_fell_far_is_an_outlier_too() -> None:
     assert "The mean ETR ratio is not within 5 % of 1." in low.notes
 
 
-def test_the_criterion_may_be_another() -> None:
+def test_criterion_is_configurable() -> None:
     answer = study([{"name": "a", "etrr": 0.93}], criterion=10)
     assert by_name(answer.table("pairs"))["a"]["verdict"] == "within"
     assert "regression_criterion" not in [one.name for one in answer.assumptions]
 
 
-def test_one_ratio_of_the_two_is_enough() -> None:
+def test_one_ratio_of_two_is_enough() -> None:
     answer = study([{"name": "a", "etrr": 0.9}, {"name": "b", "itrr": 1.2}])
     assert answer.table("pairs").column("verdict") == ["worse", "better"]
     assert answer.table("summary").column("pairs") == [1, 1]
     assert answer.figure("etrr_deviation") is None
 
 
-def test_groups_have_lines_of_their_own() -> None:
+def test_groups_have_own_rows() -> None:
     pairs = [
         {"name": "a", "group": "web", "etrr": 0.9, "itrr": 0.9},
         {"name": "b", "group": "web", "etrr": 1.1, "itrr": 1.1},
@@ -159,7 +159,7 @@ def test_groups_have_lines_of_their_own() -> None:
     assert "groups" not in [table.key for table in study(pairs[2:]).tables]
 
 
-def test_another_number_of_processors_is_said() -> None:
+def test_different_processor_counts_are_noted() -> None:
     pair = {
         "name": "a",
         "base": {"etr": 1.0, "busy": 50.0, "processors": 4},
@@ -168,7 +168,7 @@ def test_another_number_of_processors_is_said() -> None:
     assert any("different numbers of processors" in note for note in study([pair]).notes)
 
 
-def test_a_number_of_processors_that_is_a_mean_is_the_same() -> None:
+def test_averaged_processor_count_is_equal() -> None:
     pair = {
         "name": "a",
         "base": {"etr": 1.0, "busy": 50.0, "processors": 4},
@@ -179,7 +179,7 @@ def test_a_number_of_processors_that_is_a_mean_is_the_same() -> None:
     assert not any("numbers of processors" in note for note in study([pair]).notes)
 
 
-def test_of_few_pairs_none_stands_apart() -> None:
+def test_few_pairs_have_no_outliers() -> None:
     few = pairs_of([1.0, 1.01, 0.99, 9.0], [1.0] * 4)
     answer = study(few)
     assert "outlier" not in [column.key for column in answer.table("pairs").columns]
@@ -201,19 +201,19 @@ def test_of_few_pairs_none_stands_apart() -> None:
         ({"name": "a", "base": {"etr": 1.0, "cpus": 1}, "comparison": {"etr": 1.0}}, "cpus is not known"),
     ],
 )
-def test_what_is_refused(pair: dict[str, Any], words: str) -> None:
+def test_invalid_pairs_are_rejected(pair: dict[str, Any], words: str) -> None:
     with pytest.raises(ScenarioError, match=words):
         study([pair])
 
 
-def test_a_name_is_one_pairs() -> None:
+def test_pair_names_are_unique() -> None:
     with pytest.raises(ScenarioError, match=r'pair\[2\]\.name is "a" again'):
         study([{"name": "a", "etrr": 1.0}] * 2)
     with pytest.raises(ScenarioError, match="pair is a list of 0"):
         study([])
 
 
-def test_the_example_is_right() -> None:
+def test_regression_example_answer() -> None:
     answer = studies.solve("regression", tomllib.loads(studies.find("regression").EXAMPLE))
     assert answer.figure("worse") == 1
 
@@ -236,7 +236,7 @@ RATIOS = st.lists(st.floats(0.01, 100), min_size=1, max_size=40)
 
 
 @given(RATIOS)
-def test_spread_is_that_of_statistics(values: list[float]) -> None:
+def test_spread_agrees_with_statistics_module(values: list[float]) -> None:
     found = ratio_spread(values)
     assert found.mean == pytest.approx(statistics.mean(values))
     assert found.geometric == pytest.approx(statistics.geometric_mean(values))
@@ -250,7 +250,7 @@ def test_spread_is_that_of_statistics(values: list[float]) -> None:
 
 
 @given(RATIOS)
-def test_scores_do_not_care_which_side_is_the_base(values: list[float]) -> None:
+def test_outlier_scores_are_symmetric(values: list[float]) -> None:
     turned = outlier_scores([1 / value for value in values])
     for score, other in zip(outlier_scores(values), turned, strict=True):
         assert score is not None
@@ -258,7 +258,7 @@ def test_scores_do_not_care_which_side_is_the_base(values: list[float]) -> None:
         assert score == pytest.approx(-other, abs=1e-3, rel=1e-3)
 
 
-def test_scores_of_a_normal_distribution_are_standard_deviations() -> None:
+def test_normal_outlier_scores_are_deviations() -> None:
     normal = statistics.NormalDist(0, 0.1)
     values = [math.exp(normal.inv_cdf((at + 0.5) / 2001)) for at in range(2001)]
     found = outlier_scores(values)
@@ -266,7 +266,7 @@ def test_scores_of_a_normal_distribution_are_standard_deviations() -> None:
     assert found[-1] == pytest.approx(normal.inv_cdf(2000.5 / 2001) / 0.1, rel=0.01)
 
 
-def test_scores_of_what_is_alike() -> None:
+def test_outlier_scores_of_equal_values() -> None:
     assert outlier_scores([1.0, 1.0, 1.0]) == [0.0, 0.0, 0.0]
     assert outlier_scores([]) == []
     assert outlier_scores([None, 2.0]) == [None, 0.0]

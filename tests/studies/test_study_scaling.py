@@ -70,7 +70,7 @@ def test_eighty_logical_processors_paging(table: str, run: str) -> None:
 
 
 @pytest.mark.parametrize(("table", "run"), PAGED_RUNS)
-def test_eighty_logical_processors_instructions_per_transaction(table: str, run: str) -> None:
+def test_eighty_logical_processors_instructions(table: str, run: str) -> None:
     """CPU time x 5.208 GHz / CPI, within 0.4 %: the speed of a z14 is no line of the tables."""
     runs = runs_of(table)
     for one in runs:
@@ -83,7 +83,7 @@ def test_eighty_logical_processors_instructions_per_transaction(table: str, run:
     assert told["clock_ghz"] == pytest.approx(5.208, rel=0.004)
 
 
-def test_itr_of_busy_that_is_not_rounded_is_another_one() -> None:
+def test_itr_of_unrounded_busy_differs() -> None:
     """The trap of the published tables: 65.5 % is 65.49 %."""
     exact = rows(study(runs_of("table 8")))["AP1Z604G"]
     assert exact["busy_pct"] == pytest.approx(65.49185)
@@ -146,13 +146,13 @@ def test_table_4_rolls_off_after_57_processors() -> None:
 
 
 @pytest.mark.parametrize("table", ["table 5", "table 6", "table 7", "table 8", "table 9"])
-def test_others_do_not_roll_off(table: str) -> None:
+def test_other_tables_do_not_roll_off(table: str) -> None:
     answer = study(runs_of(table), factors=CAF)
     assert "rolls_off_after" not in [one.key for one in answer.figures]
     assert any(note.startswith("No rolloff") for note in answer.notes)
 
 
-def test_the_bound_of_rolloff_is_the_users() -> None:
+def test_rolloff_bound_is_configurable() -> None:
     assert study(runs_of("table 7"), factors=CAF, rolloff_gain=0.85).figure("rolls_off_after") == 38
     answer = study(runs_of("table 4"), factors=CAF, rolloff_gain=0.5)
     assert answer.figure("rolls_off_after") == 76
@@ -160,12 +160,12 @@ def test_the_bound_of_rolloff_is_the_users() -> None:
     assert "rolloff_gain" in [one.name for one in study(runs_of("table 4"), factors=CAF).assumptions]
 
 
-def test_itr_that_falls_is_said_so() -> None:
+def test_falling_itr_is_noted() -> None:
     runs = [{"name": "a", "processors": 2, "itr": 10.0}, {"name": "b", "processors": 4, "itr": 9.0}]
     assert "From 2 to 4 cores the ITR falls." in study(runs).notes
 
 
-def test_efficiency_finds_the_vswitch() -> None:
+def test_efficiency_finds_vswitch() -> None:
     efficiency = study(runs_of("table 4"), factors=CAF).table("scaling").column("efficiency")
     assert efficiency == pytest.approx([1, 1.04, 1.03, 0.97, 0.81], abs=0.013)
 
@@ -173,7 +173,7 @@ def test_efficiency_finds_the_vswitch() -> None:
 # Notes ----------------------------------------------------------------------------------------------
 
 
-def test_a_base_less_busy_than_others_is_said() -> None:
+def test_less_busy_base_is_noted() -> None:
     """IBM, of table 7: percent-busy of the first run is too low, its ITR optimistically high."""
     answer = study(runs_of("table 7"), factors=CAF)
     assert any("AS1Z216F is 76.3 % busy and AS5Z216F 93.9 %" in note for note in answer.notes)
@@ -183,21 +183,21 @@ def test_a_base_less_busy_than_others_is_said() -> None:
     assert "busy_apart" not in [one.name for one in calm.assumptions]
 
 
-def test_a_base_busier_than_others_is_said() -> None:
+def test_busier_base_is_noted() -> None:
     """IBM, of table 8: ITR of large partitions might be optimistic."""
     notes = study(runs_of("table 8"), factors=CAF).notes
     assert any("AP1Z604G is 65.5 % busy and AP5Z604G 20.1 %" in note for note in notes)
     assert any("From AP1Z604G to AP2Z604G the ETR falls while the ITR rises" in note for note in notes)
 
 
-def test_where_factors_are_from_is_said() -> None:
+def test_factor_origin_is_noted() -> None:
     notes = study(runs_of("table 4"), factors=CAF).notes
     assert any("19, 38, 57, 76 cores are interpolated" in note for note in notes)
     assert any("95 cores are extrapolated" in note for note in notes)
     assert not any("polated" in note for note in study(runs_of("table 8"), factors=CAF).notes)
 
 
-def test_factors_of_a_machine_of_the_catalog() -> None:
+def test_factors_of_machine_of_catalog() -> None:
     own, known = (
         study(runs_of("table 4"), factors=CAF),
         study(runs_of("table 4"), machine="z14-m05"),
@@ -208,13 +208,13 @@ def test_factors_of_a_machine_of_the_catalog() -> None:
         study(runs_of("table 4"), machine="z14-m06")
 
 
-def test_factors_as_linux_has_them() -> None:
+def test_factors_from_linux() -> None:
     runs = [{"name": "a", "processors": 1, "itr": 10.0}, {"name": "b", "processors": 2, "itr": 19.0}]
     answer = study(runs, adjustments=[61_669])
     assert answer.table("scaling").column("expected") == pytest.approx([1, 2 * 61_669 / 65_536])
 
 
-def test_long_lists_are_cut() -> None:
+def test_long_notes_are_truncated() -> None:
     runs = [{"name": str(n), "processors": n, "itr": 100.0 + n % 2} for n in range(101, 301)]
     notes = study(runs, factors=CAF).notes
     assert any(note.startswith("The factors of 101, 102,") and "and 52 more cores" in note for note in notes)
@@ -229,7 +229,7 @@ def test_without_factors_linear_scaling_is_expected() -> None:
     assert any("linear scaling" in note for note in answer.notes)
 
 
-def test_a_factor_may_stand_in_its_run() -> None:
+def test_factor_can_be_given_per_run() -> None:
     runs = [dict(one, factor=CAF[str(int(one["processors"]))]) for one in runs_of("table 8")]
     assert study(runs).table("scaling").column("expected") == pytest.approx(
         [1, 1.79, 2.51, 3.21, 3.84], abs=0.0065
@@ -238,7 +238,7 @@ def test_a_factor_may_stand_in_its_run() -> None:
         study([dict(runs[0], factor=0.7)], factors=CAF)
 
 
-def test_beyond_the_factors_nothing_is_expected() -> None:
+def test_no_expectation_beyond_factors() -> None:
     runs = [{"name": "a", "processors": 2, "itr": 10.0}, {"name": "b", "processors": 400, "itr": 90.0}]
     answer = study(runs, factors=CAF)
     assert answer.table("scaling").column("efficiency") == [1.0, None]
@@ -248,7 +248,7 @@ def test_beyond_the_factors_nothing_is_expected() -> None:
 # The scalability law --------------------------------------------------------------------------------
 
 
-def test_the_law_of_a_curve_that_obeys_it() -> None:
+def test_usl_of_exact_curve() -> None:
     def law(n: int) -> float:
         return 100 * n / (1 + 0.03 * (n - 1) + 0.0004 * n * (n - 1))
 
@@ -257,7 +257,7 @@ def test_the_law_of_a_curve_that_obeys_it() -> None:
     assert table.column("value")[:4] == pytest.approx([100, 0.03, 0.0004, math.sqrt(0.97 / 0.0004)])
 
 
-def test_a_law_that_does_not_fit_is_warned_of() -> None:
+def test_poor_usl_fit_is_noted() -> None:
     runs = [
         {"name": str(n), "processors": n, "itr": rate}
         for n, rate in ((1, 100.0), (2, 190.0), (4, 80.0), (8, 400.0), (16, 300.0))
@@ -267,7 +267,7 @@ def test_a_law_that_does_not_fit_is_warned_of() -> None:
     assert "usl_fits_within" in [one.name for one in answer.assumptions]
 
 
-def test_three_runs_say_nothing_of_the_law() -> None:
+def test_three_runs_have_no_usl_table() -> None:
     assert "usl" not in [table.key for table in study(runs_of("table 4")[:3]).tables]
     assert "usl" in [table.key for table in study(runs_of("table 4")[:4]).tables]
 
@@ -310,7 +310,7 @@ def test_smt_performance_threads(run: str) -> None:
         )
 
 
-def test_smt_performance_slower_threads_are_not_all_of_it() -> None:
+def test_smt_performance_slower_threads() -> None:
     """Raw CPU per transaction grew 1.965 times, of which slower threads make 1.23: 1.60 is something else."""
     answer = study(serialization(), relative=True)
     found = rows(answer, "threads")
@@ -351,7 +351,7 @@ def test_smt_is_judged_by_cores() -> None:
 # Runs -----------------------------------------------------------------------------------------------
 
 
-def test_what_is_not_known_is_not_there() -> None:
+def test_unknown_run_values_are_omitted() -> None:
     one = WorkloadRun("x", processors=4, etr=100.0)
     assert (one.busy, one.itr, one.cpu_s, one.tv, one.cpi, one.instructions, one.bound_fraction) == (
         None,
@@ -360,7 +360,7 @@ def test_what_is_not_known_is_not_there() -> None:
     assert [table.key for table in answer.tables] == ["scaling"]
 
 
-def test_nothing_divides_by_nothing() -> None:
+def test_zero_busy_gives_null_ratios() -> None:
     idle = WorkloadRun(
         "x", processors=4, etr=100.0, busy_pct=0.0, guest_pct=0.0, cpi_given=2.0, ghz=5.0, clients=1.0
     )
@@ -376,7 +376,7 @@ def test_nothing_divides_by_nothing() -> None:
     assert "itrr" not in [column.key for column in answer.table("scaling").columns]
 
 
-def test_numbers_that_disagree_are_said() -> None:
+def test_inconsistent_run_numbers_are_noted() -> None:
     run = WorkloadRun(
         "x", processors=2, etr=10.0, busy_pct=50.0, itr_given=25.0, total_pct=110.0, guest_pct=60.0,
         chargeable_pct=20.0, nonchargeable_pct=20.0, cpi_given=2.0, complexity_cpi=1.0, finite_cpi=1.5,
@@ -390,7 +390,7 @@ def test_numbers_that_disagree_are_said() -> None:
 
 
 @pytest.mark.parametrize(("table", "run"), [*RICH_RUNS, *PAGED_RUNS])
-def test_printed_rows_raise_no_doubt(table: str, run: str) -> None:
+def test_published_rows_are_consistent(table: str, run: str) -> None:
     """Whole printed rows agree with themselves within their rounding."""
     if table in RICH:
         processors, etr, itr, busy, *_ = RICH[table][run]
@@ -431,7 +431,7 @@ def test_printed_rows_raise_no_doubt(table: str, run: str) -> None:
         ([{"name": "a", "processors": 1, "etr": 1.0, "also": {"run": 1}}], "also.run is a reserved name"),
     ],
 )
-def test_what_is_refused(runs: list[dict[str, Any]], words: str) -> None:
+def test_invalid_runs_are_rejected(runs: list[dict[str, Any]], words: str) -> None:
     with pytest.raises(ScenarioError, match=words):
         study(runs)
 
@@ -441,7 +441,7 @@ def test_names_of_factors_are_numbers_of_cores() -> None:
         study(runs_of("table 4"), factors={"many": 0.5})
 
 
-def test_the_example_is_right() -> None:
+def test_scaling_example_answer() -> None:
     import tomllib
 
     answer = studies.solve("scaling", tomllib.loads(studies.find("scaling").EXAMPLE))

@@ -27,7 +27,7 @@ def series(values: list[float], first: str = "2026-01-01", **keys: Any) -> Answe
 
 
 @given(st.lists(st.floats(0, 100), min_size=10, max_size=60))
-def test_growth_is_that_of_theil_and_sen(values: list[float]) -> None:
+def test_growth_is_theil_sen_slope(values: list[float]) -> None:
     # scipy rounds the place of its bounds to the nearest pair; ours are those around it.
     x = [float(at) for at in range(len(values))]
     line = fit_growth(x, values, 10)
@@ -38,7 +38,7 @@ def test_growth_is_that_of_theil_and_sen(values: list[float]) -> None:
     assert line.high >= expected.high_slope - 1e-9
 
 
-def test_a_straight_line_meets_the_limit_on_its_day() -> None:
+def test_straight_line_meets_limit_on_its_day() -> None:
     answer = series([50 + 0.5 * day for day in range(40)], limit=90)
     [row] = answer.table("growth").rows
     day = dt.date(2026, 1, 1) + dt.timedelta(days=80)
@@ -62,7 +62,7 @@ def test_a_straight_line_meets_the_limit_on_its_day() -> None:
         ([80.0 + day for day in range(30)], ("2026-01-30",) * 3),
     ],
 )
-def test_what_never_meets_the_limit_or_has_met_it(values: list[float], meets: tuple[str | None, ...]) -> None:
+def test_series_that_never_cross_limit(values: list[float], meets: tuple[str | None, ...]) -> None:
     assert series(values, limit=90).table("growth").rows[0][8:] == meets
 
 
@@ -81,13 +81,13 @@ def test_percentiles_are_those_of_measures(values: list[float]) -> None:
     assert row[4:] == pytest.approx(expected[0], abs=1e-9)
 
 
-def test_what_is_assumed_is_said() -> None:
+def test_trend_lists_assumptions() -> None:
     assumed = {one.name: one.value for one in series([50.0] * 20).assumptions}
     assert assumed == {"trend_limit": 90.0, "trend_days": 10}
     assert {one.name for one in series([50.0] * 20, limit=80).assumptions} == {"trend_days"}
 
 
-def test_an_hour_that_was_half_there_when_it_was_kept(tmp_path: Path, few_measures: None) -> None:
+def test_partial_hour_is_completed(tmp_path: Path, few_measures: None) -> None:
     made = tmp_path / "lake"
     whole = write(tmp_path / "whole.data", piece(range(0, 40)))
     lake.add([write(tmp_path / "first.data", piece(range(0, 20)))], made)
@@ -106,9 +106,7 @@ def test_an_hour_that_was_half_there_when_it_was_kept(tmp_path: Path, few_measur
 
 
 @pytest.mark.long
-def test_hours_of_a_lake_are_the_same_from_its_measures(
-    demo_folder: Path, tmp_path: Path, few_measures: None
-) -> None:
+def test_trend_from_rollups_equals_intervals(demo_folder: Path, tmp_path: Path, few_measures: None) -> None:
     made = tmp_path / "lake"
     lake.add([demo_folder], made)
 
@@ -154,7 +152,7 @@ def test_shifts_and_months_of_data(demo_folder: Path, tmp_path: Path) -> None:
     assert row[4] != pytest.approx((36.3765 + 71.7328) / 2, abs=1e-3)
 
 
-def test_shifts_are_by_the_zone_of_the_source_that_is_shown(demo_folder: Path) -> None:
+def test_shifts_use_zone_of_selected_source(demo_folder: Path) -> None:
     """ZLZ1 has a report in local time of an unknown zone, too, which comes first by name."""
     shifts = {"early": "08:00-09:00", "late": "09:00-10:00"}
     with zlens.open(demo_folder) as session:
@@ -195,6 +193,6 @@ def test_wrong_files(values: dict[str, Any], message: str) -> None:
         ("nothing", "x", "nothing is not a measure with one row per system and interval"),
     ],
 )
-def test_columns_without_a_mean_by_system(demo_files: list[Path], table: str, column: str, said: str) -> None:
+def test_columns_without_mean_by_system(demo_files: list[Path], table: str, column: str, said: str) -> None:
     with zlens.open(demo_files[0]) as session, pytest.raises(QueryError, match=said):
         hourly_values(session, table, [column])

@@ -16,17 +16,17 @@ const files = (readdirSync(SOURCES, { recursive: true }) as string[]).filter(
   (name) => /\.(ts|svelte)$/.test(name) && !CONSOLE.test(name),
 );
 
-it.each(files)("there is no SQL in %s", (name) => {
+it.each(files)("%s has no SQL", (name) => {
   const text = readFileSync(`${SOURCES}/${name}`, "utf8");
   expect(text.split("\n").filter((line) => SQL.test(line))).toEqual([]);
 });
 
-it.each(files)("no record is named in %s", (name) => {
+it.each(files)("%s names no record", (name) => {
   const text = readFileSync(`${SOURCES}/${name}`, "utf8");
   expect(text.split("\n").filter((line) => RECORD.test(line))).toEqual([]);
 });
 
-it("looks at files, and knows SQL", () => {
+it("files are found, and SQL is recognized", () => {
   expect(files.length).toBeGreaterThan(80);
   for (const line of ["api.sql(`SELECT a", "sum(x) FILTER (WHERE y IS NULL)", "GROUP BY ALL", "FROM {guest}"])
     expect(SQL.test(line)).toBe(true);

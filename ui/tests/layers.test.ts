@@ -47,13 +47,13 @@ function circle(path: string, graph: Map<string, string[]>, way: string[] = []):
   return null;
 }
 
-describe("the rooms of the page", () => {
-  it("hold every file", () => {
+describe("packages of the web UI", () => {
+  it("contain every file", () => {
     expect(files.length).toBeGreaterThan(90);
     expect(files.filter((path) => !ROOMS.includes(roomOf(path)))).toEqual([]);
   });
 
-  it("give every view a folder with a component of its own", () => {
+  it("have a folder and a component for every view", () => {
     const views = new Set(
       files.filter((path) => roomOf(path) === "views").map((path) => path.split("/")[1]!),
     );
@@ -62,22 +62,22 @@ describe("the rooms of the page", () => {
     expect([...views].filter((view) => !components.includes(`views/${view}/${view}.svelte`))).toEqual([]);
   });
 
-  it.each(files)("have no arrow up from %s", (path) => expect(refused(path, read(path))).toEqual([]));
+  it.each(files)("%s imports only lower packages", (path) => expect(refused(path, read(path))).toEqual([]));
 
-  it("have no circles", () => {
+  it("have no import cycles", () => {
     const target = (name: string): string =>
       files.find((path) => path === name || path === `${name}.ts`) ?? name;
     const graph = new Map(files.map((path) => [path, imported(path, read(path)).map(target)]));
     expect(files.map((path) => circle(path, graph)).filter(Boolean)).toEqual([]);
   });
 
-  it("are those of docs/architecture.md", () => {
+  it("are listed in docs/architecture.md", () => {
     const text = readFileSync("../docs/architecture.md", "utf8");
     for (const room of ROOMS) expect(text).toContain(`\`ui/src/${room}`);
   });
 });
 
-describe("a wrong arrow is seen", () => {
+describe("import checks", () => {
   it.each([
     ["lib/api/api.ts", 'import { axis } from "../paint/axes";'],
     ["lib/api/api.ts", 'import type { Draw } from "../paint/painter";'],
@@ -99,7 +99,7 @@ describe("a wrong arrow is seen", () => {
     ["lib/api/ask.svelte.ts", 'import { place } from "../page/place.svelte";'],
   ])("%s: %s is right", (path, line) => expect(refused(path, line)).toEqual([]));
 
-  it("circles too", () => {
+  it("finds import cycles", () => {
     const graph = new Map([
       ["a", ["b"]],
       ["b", ["c", "a"]],

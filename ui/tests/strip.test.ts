@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { readdirSync, readFileSync } from "node:fs";
 
-it("draws strips of time with one component", () => {
+it("one component draws timelines", () => {
   const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) =>
     name.endsWith(".svelte"),
   );

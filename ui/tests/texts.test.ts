@@ -15,11 +15,11 @@ const words = (source: string): string =>
     .replace(/var\(--[\w-]+\)/g, "");
 
 describe("texts", () => {
-  it.each(files)("of %s name no option of the command line", (name) => {
+  it.each(files)("of %s name no command-line option", (name) => {
     expect(words(readFileSync(`src/${name}`, "utf8")).match(/--[a-z][\w-]*/g) ?? []).toEqual([]);
   });
 
-  it("of errors, as the page words them, name none either", () => {
+  it("of errors name no command-line option", () => {
     const texts = readFileSync("../python/zlens/facts/wording.toml", "utf8").match(/^page = .*$/gm)!;
     expect(texts.length).toBeGreaterThan(30);
     expect(texts.filter((text) => /--[a-z]/.test(text))).toEqual([]);

@@ -404,7 +404,7 @@ fn same(a: &Cell, b: &Cell) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
     #[test]
-    fn every_value_is_as_if_taken_by_itself(
+    fn every_value_equals_single_decoding(
         plans in (plan(0), plan(1), plan(2)),
         groups in groups(),
         picked in prop::collection::btree_set(0..20usize, 0..6),
@@ -451,7 +451,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
-    fn no_bytes_make_it_panic(
+    fn any_bytes_decode_without_panic(
         plans in (plan(0), plan(1)),
         groups in groups(),
         changed in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..60),
@@ -475,7 +475,7 @@ proptest! {
 }
 
 #[test]
-fn offsets_lead_to_the_records() {
+fn offsets_locate_records() {
     let records = |number: u8, count: usize| -> Vec<Record> {
         (0..count)
             .map(|at| Record {
@@ -517,7 +517,7 @@ fn offsets_lead_to_the_records() {
 }
 
 #[test]
-fn what_does_not_fit_is_null_and_a_problem() {
+fn oversized_values_are_null_and_reported() {
     let plan = r#"[{"table":"t","domain":0,"record":2,
         "columns":[{"name":"big","type":"int"},{"name":"behind","type":"int"}],
         "layouts":[{"lengths":[28],"fields":[{"column":0,"offset":20,"length":8},

@@ -246,7 +246,7 @@ fn difference(pair: (u64, u64), rule: &Difference, up: bool, seconds: f64) -> Op
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
     #[test]
-    fn differences_are_as_the_rules_say(case in case()) {
+    fn differences_follow_rules(case in case()) {
         let files: Vec<Vec<u8>> = case.files.iter().map(|file| bytes(file, &case.counters)).collect();
         let system = system(files, Some(NOMINAL as f64), case.resets.clone());
         let ends = system.interval_ends.clone();

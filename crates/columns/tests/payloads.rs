@@ -71,7 +71,7 @@ fn nested(records: Vec<Record>) -> std::sync::Arc<zlens_columns::zvm::Decoder> {
 }
 
 #[test]
-fn entries_stand_inside_an_entry_and_are_counted() {
+fn nested_entries_are_counted() {
     let decoder = nested(vec![
         payload(14, 2, [5, 5], &[7, 0, 0, 8, 0, 0]),
         payload(11, 1, [5, 5], &[9, 0, 0]),
@@ -84,7 +84,7 @@ fn entries_stand_inside_an_entry_and_are_counted() {
 }
 
 #[test]
-fn entries_end_with_the_data_and_not_with_the_record() {
+fn entries_end_with_data() {
     // Two entries are said to be there, the data have room for one; what follows them is padding.
     let decoder = nested(vec![payload(11, 2, [5, 5], &[7, 0, 0, 8, 0, 0])]);
     assert_eq!(column(&decoder, "t", "a"), ints(&[7]));
@@ -98,7 +98,7 @@ fn entries_end_with_the_data_and_not_with_the_record() {
 }
 
 #[test]
-fn torn_data_are_left_out_and_told() {
+fn torn_data_is_skipped_and_reported() {
     let plan = format!(
         r#""columns":[{{"name":"count","type":"int"}}],"section":{{{OUTER}}},
         "layouts":[{{"fields":[{{"column":0,"offset":0,"length":1,"part":"entry"}}]}}]"#
@@ -115,7 +115,7 @@ fn torn_data_are_left_out_and_told() {
 }
 
 #[test]
-fn data_shorter_than_described_give_what_is_there() {
+fn short_data_gives_existing_fields() {
     let plan = format!(
         r#""columns":[{{"name":"count","type":"int"}},{{"name":"mark","type":"int"}}],"section":{{{OUTER}}},
         "layouts":[{{"fields":[{{"column":0,"offset":0,"length":1,"part":"entry"}},
@@ -131,7 +131,7 @@ fn data_shorter_than_described_give_what_is_there() {
 
 /// Columns of entries that stand apart: one of each of two tables of words.
 #[test]
-fn tables_one_behind_the_other_are_rows() {
+fn consecutive_tables_are_rows() {
     let plan = r#""columns":[{"name":"number","type":"int"},{"name":"a","type":"int"},{"name":"b","type":"int"}],
         "section":{"offset":20,"stride":2,"count":3,"span":8},
         "layouts":[{"fields":[{"column":0,"offset":1,"length":4,"part":"ordinal"},
@@ -191,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_texts_are_told_and_never_a_panic(
+    fn damaged_texts_are_reported_without_panic(
         mut body in "[ -~]{0,9}".prop_map(|text| texts(1, text.as_bytes(), b"two", 9, 3)),
         at in 0..40usize, byte: u8, cut in 0..40usize,
     ) {
@@ -281,7 +281,7 @@ proptest! {
 }
 
 #[test]
-fn differences_are_made_of_joined_records() {
+fn differences_use_joined_records() {
     let sample = |time: u64, value: u64| {
         let bytes = counters(&[0, value]);
         [
@@ -295,7 +295,7 @@ fn differences_are_made_of_joined_records() {
 }
 
 #[test]
-fn a_record_that_is_missing_costs_only_its_sets() {
+fn missing_record_costs_only_its_sets() {
     let bytes = counters(&[1, 2, 3, 4, 5]);
     let whole = |time: u64| at(time, piece(1, false, 3, 1, &bytes));
     let first = |time: u64| at(time, piece(1, true, 3, 1, &bytes[..20]));
@@ -326,7 +326,7 @@ fn a_record_that_is_missing_costs_only_its_sets() {
 }
 
 #[test]
-fn what_cannot_be_cut_into_sets_is_told() {
+fn unsplittable_sets_are_reported() {
     let bytes = counters(&[1, 2, 3, 4, 5]);
     for (body, why) in [
         (piece(1, false, 3, 9, &bytes), "version 9 is not known"),
@@ -351,7 +351,7 @@ fn what_cannot_be_cut_into_sets_is_told() {
 }
 
 #[test]
-fn plans_that_cannot_be_meant_are_refused() {
+fn inconsistent_plans_are_rejected() {
     for (from, to, why) in [
         (r#""part":"count""#, r#""part":"tail""#, "texts of an entry"),
         (r#""part":"counter""#, r#""part":"entry""#, "no section"),

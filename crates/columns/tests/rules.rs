@@ -44,7 +44,7 @@ fn of(width: u8, direction: Direction, max_rate: f64) -> Counter {
 }
 
 #[test]
-fn a_learned_direction_is_that_of_the_majority_in_the_first_interval_with_movement() {
+fn direction_follows_majority_of_first_moving_interval() {
     let counter = of(8, Direction::Learn, 1e10);
     let sample = |minute: u64, who: u16, value: u64| Sample {
         tod: START + minute * NOMINAL * SECOND - u64::from(10 - who),
@@ -90,7 +90,7 @@ fn a_learned_direction_is_that_of_the_majority_in_the_first_interval_with_moveme
 }
 
 #[test]
-fn a_direction_is_learned_from_all_of_an_interval_however_long_it_is() {
+fn direction_is_learned_from_complete_interval() {
     let counter = of(4, Direction::Learn, 1e7);
     // The first window says up, the whole interval says down.
     let (up, all) = (5_500u16, 12_000u16);
@@ -156,7 +156,7 @@ fn counters_wrap_at_their_width() {
 }
 
 #[test]
-fn a_step_back_is_told_with_where_and_what() {
+fn step_back_is_reported_with_offset() {
     let counter = of(4, Direction::Up, 1e3);
     let samples = |minute: u64, value: u64| Interval {
         seconds: NOMINAL,
@@ -190,7 +190,7 @@ fn a_step_back_is_told_with_where_and_what() {
 }
 
 #[test]
-fn evidence_makes_all_differences_of_the_row_null_and_is_told() {
+fn evidence_nulls_differences_and_is_reported() {
     let counters = [of(4, Direction::Up, 1e7), of(8, Direction::Down, 1e10)];
     let samples = |minute: u64, since: u8| Interval {
         seconds: NOMINAL,

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_those_of_the_calendar() {
+    fn log_times_equal_calendar() {
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00.000Z"),
             (951_827_696, "2000-02-29T12:34:56.000Z"),

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_read_from_arguments_and_a_file() {
+    fn options_are_read_from_arguments_and_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
         fs::write(path("token"), "secret\n").unwrap();
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_options_say_what_is_expected() {
+    fn invalid_options_name_expected_value() {
         for (arguments, part) in [
             (&[][..], "name a source"),
             (&["-"], "--to says where"),
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_is_known_by_its_name() {
+    fn source_is_recognized_by_name() {
         for (source, kind) in [
             ("-", SourceKind::Stdin),
             ("/dev/monreader", SourceKind::Monreader),

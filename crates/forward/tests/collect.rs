@@ -93,7 +93,7 @@ fn write(path: &Path, text: &str) {
 }
 
 #[test]
-fn a_file_is_followed_where_it_grows() {
+fn growing_file_is_followed() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("day.smf");
     write(&path, "one");
@@ -142,7 +142,7 @@ fn a_file_is_followed_where_it_grows() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_said() {
+fn missing_file_is_reported() {
     let error =
         TailedFile::open(Path::new("/nowhere/day.smf"), SourcePosition::default()).unwrap_err();
     assert!(
@@ -155,7 +155,7 @@ fn a_file_that_is_not_there_is_said() {
 }
 
 #[test]
-fn a_pipe_is_read_to_its_end() {
+fn pipe_is_read_to_end() {
     let folder = tempdir().unwrap();
     let spool = Spool::open(folder.path(), MIN_SIZE).unwrap();
     let stop = AtomicBool::new(false);
@@ -179,7 +179,7 @@ fn a_pipe_is_read_to_its_end() {
 }
 
 #[test]
-fn a_device_never_waits_and_what_found_no_room_is_counted() {
+fn device_never_waits_and_lost_sets_are_counted() {
     let folder = tempdir().unwrap();
     let spool = Spool::open(folder.path(), MIN_SIZE).unwrap();
     let stop = AtomicBool::new(false);
@@ -191,7 +191,7 @@ fn a_device_never_waits_and_what_found_no_room_is_counted() {
 }
 
 #[test]
-fn a_source_that_waits_goes_on_when_there_is_room() {
+fn waiting_source_resumes_with_space() {
     let folder = tempdir().unwrap();
     let spool = Arc::new(Spool::open(folder.path(), MIN_SIZE).unwrap());
     let size = 5 * MIN_SIZE;

@@ -103,7 +103,7 @@ fn given(text: &str) -> String {
 }
 
 #[test]
-fn sets_are_what_the_documentation_says() {
+fn sets_follow_documentation() {
     for (reads, sets) in [
         // A read of nothing ends a set.
         ("ab cd . ef .", "abcd ef"),
@@ -127,7 +127,7 @@ fn sets_are_what_the_documentation_says() {
 }
 
 #[test]
-fn a_severed_device_is_opened_again() {
+fn severed_device_is_reopened() {
     // The connection is gone: EIO at once and for ever.
     let mut fake = script("ab . cd ? ? ef .");
     fake.opens = VecDeque::from([EIO, EIO]);
@@ -146,12 +146,12 @@ fn a_severed_device_is_opened_again() {
 }
 
 #[test]
-fn a_device_that_faults_for_ever_is_opened_again() {
+fn failing_device_is_reopened() {
     assert_eq!(given("ab * * cd ."), "set_not_copied:-- cd");
 }
 
 #[test]
-fn a_set_that_is_too_large_is_given_up() {
+fn oversized_set_is_dropped() {
     let sets = SetReader::new(script("abcd ef gh . ij .")).with_largest(5);
     assert_eq!(
         all(sets),
@@ -163,7 +163,7 @@ fn a_set_that_is_too_large_is_given_up() {
 }
 
 #[test]
-fn a_device_that_has_nothing_lets_others_work() {
+fn idle_device_does_not_block_others() {
     let mut sets = SetReader::new(script(". . ~ ab ."));
     assert_eq!(sets.next(), Event::Idle);
     assert_eq!(sets.next(), Event::Idle);
@@ -192,7 +192,7 @@ fn events(types: &[(u8, u16)]) -> Vec<u8> {
 }
 
 #[test]
-fn suspended_event_records_are_a_gap() {
+fn suspended_event_records_are_gap() {
     let mut fake = Fake::default();
     let normal = events(&[(4, 1), (1, 13)]);
     let last = events(&[(4, 1), Header::SUSPENDED]);

@@ -58,7 +58,7 @@ fn segments(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn records_are_read_in_order_and_go_when_they_are_acknowledged() {
+fn acknowledged_records_are_removed_in_order() {
     let folder = tempdir().unwrap();
     let spool = open(folder.path());
     for number in 0..50_u8 {
@@ -84,7 +84,7 @@ fn records_are_read_in_order_and_go_when_they_are_acknowledged() {
 }
 
 #[test]
-fn the_oldest_sets_are_dropped_and_counted() {
+fn oldest_sets_are_dropped_and_counted() {
     let folder = tempdir().unwrap();
     let spool = open(folder.path());
     let mut dropped = 0;
@@ -114,7 +114,7 @@ fn the_oldest_sets_are_dropped_and_counted() {
 }
 
 #[test]
-fn a_source_that_waits_loses_nothing() {
+fn waiting_source_loses_nothing() {
     let folder = tempdir().unwrap();
     let spool = open(folder.path());
     let mut count = 0;
@@ -136,7 +136,7 @@ fn a_source_that_waits_loses_nothing() {
 }
 
 #[test]
-fn what_is_being_sent_is_not_dropped() {
+fn record_being_sent_is_not_dropped() {
     let folder = tempdir().unwrap();
     let spool = open(folder.path());
     for number in 0..30_u8 {
@@ -161,7 +161,7 @@ fn what_is_being_sent_is_not_dropped() {
 }
 
 #[test]
-fn one_forwarder_uses_a_spool() {
+fn one_forwarder_uses_spool() {
     let folder = tempdir().unwrap();
     let spool = open(folder.path());
     let error = Spool::open(folder.path(), MIN_SIZE).unwrap_err();
@@ -171,7 +171,7 @@ fn one_forwarder_uses_a_spool() {
 }
 
 #[test]
-fn a_stream_keeps_its_name_and_its_place() {
+fn stream_keeps_name_and_position() {
     let folder = tempdir().unwrap();
     let spool = open(folder.path());
     let begin = Record {
@@ -227,7 +227,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(rounds(1000, 40)))]
 
     #[test]
-    fn a_spool_that_was_cut_ends_with_a_whole_set(cut in 0..40_000_u64) {
+    fn truncated_spool_ends_with_complete_set(cut in 0..40_000_u64) {
         let (folder, all) = full();
         let last = segments(folder.path()).pop().unwrap();
         let length = fs::metadata(&last).unwrap().len();
@@ -247,7 +247,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_spool_gives_what_is_whole_and_says_what_is_not(file: prop::sample::Index, at: prop::sample::Index, bit in 0..8) {
+    fn damaged_spool_returns_intact_sets(file: prop::sample::Index, at: prop::sample::Index, bit in 0..8) {
         let (folder, all) = full();
         let paths = segments(folder.path());
         let path = &paths[file.index(paths.len())];

@@ -12,8 +12,8 @@ fn frame(kind: FrameKind, sequence: u64, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_frame_has_the_bytes_that_the_receiver_expects() {
-    // The same as tests/live/test_wire.py has.
+fn frame_encoding_equals_receiver() {
+    // The same as tests/live/test_protocol.py has.
     let bytes = frame(FrameKind::Data, 0x0102_0304_0506_0708, b"abc");
     let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(text, "5a46030100000003010203040506070886e64c6e616263");
@@ -21,7 +21,7 @@ fn a_frame_has_the_bytes_that_the_receiver_expects() {
 
 proptest! {
     #[test]
-    fn what_is_read_was_written(sequence: u64, payload in prop::collection::vec(any::<u8>(), 0..300), rest in prop::collection::vec(any::<u8>(), 0..40)) {
+    fn frames_round_trip(sequence: u64, payload in prop::collection::vec(any::<u8>(), 0..300), rest in prop::collection::vec(any::<u8>(), 0..40)) {
         let mut bytes = frame(FrameKind::Gap, sequence, &payload);
         for cut in 0..bytes.len() {
             prop_assert_eq!(decode(&bytes[..cut]), Ok(None));
@@ -32,7 +32,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_frame_is_none(payload in prop::collection::vec(any::<u8>(), 0..300), at: prop::sample::Index, bit in 0..8) {
+    fn damaged_frame_is_none(payload in prop::collection::vec(any::<u8>(), 0..300), at: prop::sample::Index, bit in 0..8) {
         let mut bytes = frame(FrameKind::Data, 7, &payload);
         let at = at.index(bytes.len());
         bytes[at] ^= 1_u8 << bit;
@@ -51,7 +51,7 @@ proptest! {
 }
 
 #[test]
-fn a_length_is_limited_before_it_is_waited_for() {
+fn frame_length_is_limited_before_read() {
     let mut bytes = frame(FrameKind::Data, 0, b"");
     bytes[4..8].copy_from_slice(&(MAX_PAYLOAD as u32 + 1).to_be_bytes());
     assert_eq!(
@@ -61,7 +61,7 @@ fn a_length_is_limited_before_it_is_waited_for() {
 }
 
 #[test]
-fn fields_stay_on_their_lines() {
+fn fields_are_one_per_line() {
     let payload = text(&[("file", "a\nname b".to_owned()), ("sets", "3".to_owned())]);
     assert_eq!(field(&payload, "file"), Some("a name b"));
     assert_eq!(field(&payload, "sets"), Some("3"));

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_and_digits_stand_where_ebcdic_has_them() {
+    fn letters_and_digits_have_ebcdic_codes() {
         assert_eq!(
             text(&[0xD4, 0xC1, 0xC9, 0xD5, 0xE3, 0xF0, 0xF1, 0xF9]),
             "MAINT019"
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_goes_there_and_back() {
+    fn every_byte_round_trips() {
         for byte in 0..=255 {
             assert_eq!(from_char(to_char(byte)), Some(byte));
         }
@@ -126,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn only_blanks_and_zeros_at_the_end_go() {
+    fn only_trailing_blanks_and_zeros_are_removed() {
         assert_eq!(text(&[0x40, 0xC1, 0x40, 0xC2, 0x40, 0x00, 0x40]), " A B");
         assert_eq!(text(&[0x40, 0x40]), "");
         assert_eq!(text(&[]), "");
     }
 
     #[test]
-    fn text_is_padded_and_never_cut() {
+    fn text_is_padded_and_never_truncated() {
         assert_eq!(encode("AB", 4), Some(vec![0xC1, 0xC2, 0x40, 0x40]));
         assert_eq!(encode("ABC", 2), None);
         assert_eq!(encode("\u{20ac}", 2), None);

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_byte_makes_a_difference() {
+    fn every_byte_affects_fingerprint() {
         let bytes: Vec<u8> = (0..70).collect();
         let mut all = vec![
             fingerprint(&bytes),

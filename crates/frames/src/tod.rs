@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_epoch_is_the_unix_epoch() {
+    fn epoch_is_unix_epoch() {
         assert_eq!(to_unix_us(UNIX_EPOCH, 0), 0);
         assert_eq!(from_unix_us(0), UNIX_EPOCH);
         // 1900-01-01 is 2,208,988,800 seconds before 1970.
@@ -46,20 +46,20 @@ mod tests {
     }
 
     #[test]
-    fn a_time_goes_there_and_back() {
+    fn time_round_trips() {
         for us in [-1, 0, 1, 1_767_225_600_000_000, 2_294_000_000_000_000] {
             assert_eq!(to_unix_us(from_unix_us(us), 0), us);
         }
     }
 
     #[test]
-    fn leap_seconds_are_taken_off() {
+    fn leap_seconds_are_subtracted() {
         let tod = from_unix_us(1_767_225_627_000_000);
         assert_eq!(to_unix_us(tod, 27), 1_767_225_600_000_000);
     }
 
     #[test]
-    fn units_below_a_microsecond_are_rounded_down() {
+    fn units_below_microsecond_are_rounded_down() {
         assert_eq!(to_unix_us(UNIX_EPOCH + 4095, 0), 0);
         assert_eq!(to_unix_us(UNIX_EPOCH - 1, 0), -1);
     }

@@ -112,7 +112,7 @@ fn unpacked(bytes: &[u8], limit: u64) -> (Vec<u8>, Vec<String>) {
 const NO_LIMIT: u64 = u64::MAX;
 
 #[test]
-fn what_was_packed_is_unpacked() {
+fn compressed_data_round_trips() {
     let data = data(700_000);
     let (front, back) = data.split_at(300_000);
     let skippable = [
@@ -150,7 +150,7 @@ fn what_was_packed_is_unpacked() {
 }
 
 #[test]
-fn damage_costs_what_comes_behind_it() {
+fn damage_costs_following_data() {
     let data = data(700_000);
     for packed in [gzip(&data), zstd(&data), zip(&[("day.smf", 8, &data)])] {
         let (all, said) = unpacked(&packed[..packed.len() / 2], NO_LIMIT);
@@ -194,7 +194,7 @@ fn damage_costs_what_comes_behind_it() {
 }
 
 #[test]
-fn a_bomb_ends_at_the_limit() {
+fn decompression_bomb_stops_at_limit() {
     let zeros = vec![0; 50 << 20];
     for packed in [
         gzip(&zeros),
@@ -211,7 +211,7 @@ fn a_bomb_ends_at_the_limit() {
 }
 
 #[test]
-fn what_is_unpacked_side_by_side_stays_apart() {
+fn parallel_decompression_is_separate() {
     let data = data(300_000);
     let parts: Vec<&[u8]> = data.chunks(7001).collect();
     let open = |part: &&[u8]| try_unpack(&gzip(part), NO_LIMIT).expect("memory can be read");
@@ -239,7 +239,7 @@ fn what_is_unpacked_side_by_side_stays_apart() {
 }
 
 #[test]
-fn stopping_and_no_room() {
+fn decompression_stops_on_cancel_and_full_disk() {
     let packed = gzip(&data(300_000));
     let run = |folder: &Path, going| {
         decompress(
@@ -264,7 +264,7 @@ fn stopping_and_no_room() {
 }
 
 #[test]
-fn what_is_not_packed() {
+fn uncompressed_data_is_recognized() {
     for head in [&b""[..], b"PK", b"\x1f\x8b", b"text", &[0; 100]] {
         assert_eq!(Compression::detect(head), None);
         assert_eq!(peek_decompressed(head, &|_| true), None);

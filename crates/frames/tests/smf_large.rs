@@ -65,7 +65,7 @@ fn record() -> Vec<u8> {
 }
 
 #[test]
-fn gigabytes_of_nothing_end_soon_and_in_little_memory() {
+fn gigabytes_of_zeros_need_little_time_and_memory() {
     const SIZE: u64 = 1 << 29;
     let found = run(vec![0; 1 << 20], SIZE);
     assert_eq!((found.records, found.problems.len()), (0, 1));

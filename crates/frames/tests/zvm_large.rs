@@ -185,23 +185,23 @@ fn files_without_records(size: u64) {
 }
 
 #[test]
-fn captures_without_records_are_read_in_little_memory() {
+fn captures_without_records_need_little_memory() {
     captures_without_records(SMALL);
 }
 
 #[test]
-fn files_without_records_are_read_in_little_memory() {
+fn files_without_records_need_little_memory() {
     files_without_records(SMALL);
 }
 
 #[test]
 #[ignore = "reads 8 GB: make test-all"]
-fn large_captures_without_records_are_read_in_little_memory() {
+fn large_captures_without_records_need_little_memory() {
     captures_without_records(LARGE);
 }
 
 #[test]
 #[ignore = "reads 24 GB: make test-all"]
-fn large_files_without_records_are_read_in_little_memory() {
+fn large_files_without_records_need_little_memory() {
     files_without_records(LARGE);
 }

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn each_word_is_a_cell_where_all_columns_have_one() {
+    fn every_word_is_a_cell_of_full_row() {
         //      0     1     2
         //      Userid   %CPU TCPU
         let places = [place(0, 6, false), place(11, 15, true), place(17, 21, true)];
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_cells_and_texts_of_several_words_go_by_their_edges() {
+    fn cells_are_assigned_by_their_edges() {
         //      Name   Limit     By    Rate
         let places = [
             place(0, 4, false),
@@ -185,13 +185,13 @@ mod tests {
     }
 
     #[test]
-    fn a_word_below_two_heads_is_no_cell() {
+    fn word_below_two_headings_is_not_a_cell() {
         let places = [place(0, 3, true), place(4, 13, false)];
         assert_eq!(texts("Processor Configuration Mode: ESA", &places), None);
     }
 
     #[test]
-    fn a_text_may_go_on_below_the_next_head_of_texts() {
+    fn text_may_extend_below_next_text_heading() {
         //      Addr Type  Pa-
         let places = [place(0, 4, false), place(5, 9, false), place(12, 15, true)];
         assert_eq!(
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_stand_elsewhere_are_cells_in_their_order() {
+    fn misaligned_texts_are_cells_in_order() {
         let places = [
             place(0, 22, false),
             place(23, 35, false),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn words_in_their_order_are_cells_wherever_they_stand() {
+    fn misaligned_words_are_cells_in_order() {
         let places = [place(0, 6, false), place(11, 15, true), place(17, 21, true)];
         assert_eq!(
             cells("LINUX01 191.6 68985", &places, CellOrder::Words),
@@ -235,7 +235,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_line_is_split_or_refused(line in "[ a-z0-9.]{0,80}", heads in prop::collection::vec((0_usize..60, 1_usize..12, any::<bool>()), 0..12)) {
+        fn any_line_is_split_or_rejected(line in "[ a-z0-9.]{0,80}", heads in prop::collection::vec((0_usize..60, 1_usize..12, any::<bool>()), 0..12)) {
             let places: Vec<ColumnSpan> = heads.iter().map(|&(start, length, right)| place(start, start + length, right)).collect();
             for order in [CellOrder::Below, CellOrder::Words, CellOrder::Texts] {
                 if let Some(found) = cells(&line, &places, order) {

@@ -150,7 +150,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn rows_begin_with_times_and_labels() {
+    fn rows_start_with_times_and_labels() {
         assert_eq!(
             start("09:31:00  0 IFL", &[], true),
             (RowStart::Time(None, 34_260), 8)
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_are_microseconds() {
+    fn timestamps_are_microseconds() {
         assert_eq!(stamp("1970-01-02,00:00:01"), Some(86_401_000_000));
         assert_eq!(stamp("2024/02/29 00:00"), Some(19_782 * 86_400_000_000));
         assert_eq!(stamp("2024/13/29 00:00"), None);
@@ -180,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_line_begins_somehow(line in "\\PC{0,40}") {
+        fn any_line_has_a_start(line in "\\PC{0,40}") {
             let (_, end) = start(&line, &[], true);
             prop_assert!(end <= line.len());
             let _ = stamp(&line);

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_the_precision_they_are_printed_with() {
+    fn numbers_have_printed_precision() {
         assert_eq!(value("1.06"), (1.06, 0.005));
         assert_eq!(value(".5"), (0.5, 0.05));
         assert_eq!(value("-3."), (-3.0, 0.5));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_computable_is_nothing_and_words_are_no_numbers() {
+    fn dashes_are_null_and_words_are_not_numbers() {
         for text in ["....", "-----", "N/A", "na", "*"] {
             assert_eq!(number(text), Ok(None), "{text}");
         }
@@ -112,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_printed_number_is_read_back(value in -1_000_000_000_i64..1_000_000_000, decimals in 0_usize..9) {
+        fn printed_number_round_trips(value in -1_000_000_000_i64..1_000_000_000, decimals in 0_usize..9) {
             let wanted = value as f64 / 1000.0;
             let text = format!("{wanted:.decimals$}");
             let found = number(&text).unwrap().unwrap();
@@ -120,7 +120,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read(text in "\\PC{0,20}") {
+        fn any_text_is_parsed(text in "\\PC{0,20}") {
             let _ = number(&text);
         }
     }

@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cut_makes_uncertain_is_missing() {
+    fn truncated_cells_are_missing() {
         let mut rows = rows();
         let places = rows.places.clone();
         let targets = rows.targets.clone();
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_columns_that_the_table_lacks_are_kept_with_their_heads() {
+    fn unknown_columns_are_stored_with_heading() {
         let mut rows = rows();
         let places = rows.places.clone();
         let all: Vec<_> = places
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_read_up_to_a_line_that_is_none() {
+    fn rows_are_read_up_to_foreign_line() {
         let mut rows = rows();
         let (at, count) = rows.read(TEXT.as_bytes(), 0, 1, 0, false);
         assert_eq!((&TEXT[at..], count, rows.len()), ("* End\n", 7, 5));
@@ -592,7 +592,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_of_means_alone_is_one_interval() {
+    fn report_of_means_is_one_interval() {
         let mut rows = rows();
         rows.read(TEXT.as_bytes(), 0, 1, 0, false);
         while rows.len() > 2 {
@@ -607,7 +607,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_without_a_start_begins_one_interval_before_its_first_row() {
+    fn listing_without_start_starts_one_interval_earlier() {
         let mut rows = rows();
         rows.read(&TEXT.as_bytes()[47..], 0, 1, 0, false);
         let spans = rows.place(chunk(None));
@@ -618,7 +618,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_below_a_number_is_noted() {
+    fn text_below_number_is_noted() {
         let mut rows = rows();
         assert_eq!(rows.row("00:01:00   0 IFL  oops", 9, 99), LineKind::Row);
         let notes = rows.take_notes();
@@ -632,7 +632,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read(data in prop::collection::vec(any::<u8>(), 0..400), controlled: bool) {
+        fn any_bytes_are_parsed(data in prop::collection::vec(any::<u8>(), 0..400), controlled: bool) {
             let mut rows = rows();
             let (at, _) = rows.read(&data, 0, 1, 0, controlled);
             prop_assert!(at <= data.len());
@@ -641,7 +641,7 @@ mod tests {
         }
 
         #[test]
-        fn any_line_is_a_row_or_not(line in "\\PC{0,60}") {
+        fn any_line_is_a_row_or_rejected(line in "\\PC{0,60}") {
             let mut rows = rows();
             let before = rows.len();
             if rows.row(&line, 1, 0) == LineKind::Row {

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_never_exceed_their_whole_and_never_step_back() {
+    fn parts_never_exceed_total_or_step_back() {
         let parts = Instructions {
             diagnose_pct: 30.0,
             diagnose_44_pct: 25.0,

@@ -110,7 +110,7 @@ fn shares(values: &[u64]) -> [f64; 5] {
 }
 
 #[test]
-fn instructions_follow_from_work_and_the_cost_of_misses() {
+fn instructions_follow_from_work_and_cost_of_misses() {
     // What fits into the L1 cache pays for what comes from the core's next cache only.
     let small = Memory {
         footprint_mib: 0.2,
@@ -135,7 +135,7 @@ fn instructions_follow_from_work_and_the_cost_of_misses() {
 }
 
 #[test]
-fn a_footprint_beyond_a_cache_costs() {
+fn footprint_beyond_cache_costs_time() {
     let mut before = 0.0;
     for (footprint_mib, levels) in [(4.0, 1), (100.0, 2), (800.0, 3), (10_000.0, 4)] {
         let memory = Memory {
@@ -162,7 +162,7 @@ fn a_footprint_beyond_a_cache_costs() {
 }
 
 #[test]
-fn what_else_runs_on_the_chip_takes_its_cache() {
+fn other_work_on_chip_uses_its_cache() {
     let memory = Memory {
         footprint_mib: 200.0,
         ..MEMORY
@@ -183,7 +183,7 @@ fn what_else_runs_on_the_chip_takes_its_cache() {
 }
 
 #[test]
-fn shared_lines_come_from_where_the_sharers_are() {
+fn shared_lines_come_from_location_of_sharers() {
     let memory = Memory {
         shared_pct: 20.0,
         ..MEMORY
@@ -213,7 +213,7 @@ fn shared_lines_come_from_where_the_sharers_are() {
 }
 
 #[test]
-fn moves_cost_by_distance_until_the_cache_is_filled() {
+fn moves_cost_by_distance_until_cache_is_filled() {
     let mut before = cpi(&second(segment(&on_z15(&MEMORY), MILLISECOND)));
     for distance in Distance::ALL {
         let moved = second(RunSegment {
@@ -245,7 +245,7 @@ fn moves_cost_by_distance_until_the_cache_is_filled() {
 }
 
 #[test]
-fn threads_of_a_core_share_it() {
+fn threads_of_core_share_it() {
     let alone = second(segment(&on_z15(&MEMORY), MILLISECOND));
     // Two threads do 1.4 times the work of one.
     let both = second(RunSegment {
@@ -285,7 +285,7 @@ fn threads_of_a_core_share_it() {
 }
 
 #[test]
-fn cryptographic_functions_wait_for_the_other_thread() {
+fn cryptographic_functions_wait_for_other_thread() {
     let memory = Memory {
         crypto_rate: 100_000.0,
         ..MEMORY
@@ -310,7 +310,7 @@ fn cryptographic_functions_wait_for_the_other_thread() {
 }
 
 #[test]
-fn counts_are_the_same_everywhere() {
+fn counts_are_platform_independent() {
     let memory = Memory {
         shared_pct: 10.0,
         footprint_mib: 3_000.0,
@@ -377,7 +377,7 @@ fn memory() -> impl Strategy<Value = Memory> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
-    fn what_must_hold_between_counters_holds(
+    fn counter_identities_hold(
         generation in 0_usize..4,
         kinds in prop::array::uniform3(memory()),
         segments in prop::collection::vec(anything(), 1..40),
@@ -420,7 +420,7 @@ proptest! {
     }
 
     #[test]
-    fn a_thread_counts_the_same_whatever_others_ran(
+    fn thread_counts_are_independent_of_others(
         kinds in prop::array::uniform2(memory()),
         segments in prop::collection::vec((any::<bool>(), any::<bool>(), 0_u32..3, 0_u32..3), 1..60),
     ) {

@@ -160,7 +160,7 @@ fn aliases_follow_their_shares() {
 
 /// What one use leaves goes to the other.
 #[test]
-fn aliases_left_over_go_to_the_other_use() {
+fn unused_aliases_are_given_to_other_use() {
     // Four customers of paging keep its base and three aliases busy.
     let world = saturated(Some([20, 140]), [60, 4]);
     let [minidisk, paging] = in_use(&world);

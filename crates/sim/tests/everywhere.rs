@@ -10,7 +10,7 @@ use zlens_sim::run::simulate;
 use zlens_sim::scenario::Scenario;
 
 #[test]
-fn the_example_has_the_same_history_everywhere() {
+fn example_history_is_platform_independent() {
     let scenario: Scenario =
         serde_json::from_str(include_str!("expected/example.json")).expect("a scenario");
     let expected: Value =

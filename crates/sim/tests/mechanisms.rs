@@ -27,7 +27,7 @@ fn users(count: usize, load: &Load) -> Vec<User> {
 }
 
 #[test]
-fn users_of_one_name_are_refused() {
+fn duplicate_user_names_are_rejected() {
     let mut scenario = alone(1, endless(2), 5.0);
     scenario.systems[0].users[1].name = "U0".into();
     let refused = World::new(scenario)
@@ -70,7 +70,7 @@ fn limits() {
 
 /// Spinning grows faster than the number of processors.
 #[test]
-fn the_scheduler_lock() {
+fn scheduler_lock() {
     let spinning = |cores: u32, hold: f64| {
         let mut scenario = alone(cores, restless(2 * cores as usize, 45.0), 20.0);
         scenario.systems[0].cp.lock_hold_us = hold;
@@ -199,7 +199,7 @@ fn pr_sm_time() {
 
 /// A vertical-high core that is ready waits for one that runs on its physical core, unless it takes it back.
 #[test]
-fn vertical_high_cores_take_their_physical_cores_back() {
+fn vertical_high_cores_reclaim_physical_cores() {
     let mut high = partition("LP1", 1, 50, 1.0);
     high.vertical = true;
     high.shares[0].highs = 1;
@@ -216,7 +216,7 @@ fn vertical_high_cores_take_their_physical_cores_back() {
 
 /// Three users of 60 % of the storage each take turns in the dispatch list; QUICKDSP passes the eligible list.
 #[test]
-fn the_eligible_list() {
+fn eligible_list() {
     let mut users = endless(3);
     for user in &mut users {
         user.storage_mib = 600.0;
@@ -239,7 +239,7 @@ fn the_eligible_list() {
 
 /// Idle users leave the dispatch list to others, so all get what they want.
 #[test]
-fn idle_users_make_room() {
+fn idle_users_free_storage() {
     let mut users = restless(4, 4.0);
     for user in &mut users {
         user.loads[0].burst_ms = 50.0;

@@ -65,7 +65,7 @@ fn weights_are_enforced() {
 /// prsm.weights_1300: 300, 100 and 900 with 1, 6 and 2 logical cores of 6: the first and the last cannot
 /// use their weight.
 #[test]
-fn a_partition_uses_no_more_than_its_logical_cores() {
+fn partition_uses_no_more_than_its_logical_cores() {
     let world = run(machine(
         6,
         weighted(6, &[(1, 300), (6, 100), (2, 900)]),
@@ -104,7 +104,7 @@ fn excess_and_caps() {
 
 /// Without enforcement of caps a capped partition takes the excess.
 #[test]
-fn without_caps_the_effect_is_gone() {
+fn effect_needs_caps() {
     let mut lps = weighted(4, &[(4, 500), (4, 500)]);
     lps[0].shares[0].cap = Some(1.0);
     let mut scenario = machine(4, lps, &[None; 2]);

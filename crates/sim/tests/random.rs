@@ -280,7 +280,7 @@ proptest! {
     ))]
 
     #[test]
-    fn random_scenarios_keep_the_laws_and_repeat(seed in any::<u64>()) {
+    fn random_scenarios_keep_laws_and_repeat(seed in any::<u64>()) {
         let scenario = random_scenario(seed);
         prop_assert_eq!(digest(&scenario), digest(&scenario));
     }
@@ -288,7 +288,7 @@ proptest! {
 
 /// Streams are named: another guest does not change what the first one does by itself.
 #[test]
-fn a_further_guest_leaves_the_bursts_of_others() {
+fn additional_guest_keeps_bursts_of_others() {
     let first = user("A", 100, 1, vec![load(Some(20.0))]);
     let arrived = |users: Vec<User>| {
         let world = builders::run(builders::alone(4, users, 5.0));
@@ -301,7 +301,7 @@ fn a_further_guest_leaves_the_bursts_of_others() {
 
 /// Found by the property: the core of a dedicated processor is closed to change its threads.
 #[test]
-fn a_core_with_a_dedicated_processor_changes_its_threads() {
+fn core_with_dedicated_processor_changes_its_threads() {
     let scenario = random_scenario(4_398_284_272_440_766_665);
     assert_eq!(digest(&scenario), digest(&scenario));
 }

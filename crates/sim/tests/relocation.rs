@@ -81,7 +81,7 @@ fn passes_shrink_geometrically() {
 
 /// Writes to few pages change each page once: a pass never sends more than the changing storage.
 #[test]
-fn a_working_set_bounds_what_a_pass_sends() {
+fn working_set_bounds_what_pass_sends() {
     let mut only = relocation(200.0);
     only.writes = vec![[400.0, 200.0]];
     only.passes_most = 8;
@@ -97,7 +97,7 @@ fn a_working_set_bounds_what_a_pass_sends() {
 
 /// Hot pages change within a pass, cold ones hardly: 100 of 1,000 MiB get all writes.
 #[test]
-fn hot_pages_bound_what_a_pass_sends() {
+fn hot_pages_bound_what_pass_sends() {
     let sent = |writes: Vec<[f64; 2]>| {
         let mut only = relocation(0.0);
         only.writes = writes;
@@ -144,7 +144,7 @@ fn limits_cancel_with_their_codes() {
 
 /// A guest that moved is gone, and its work with it.
 #[test]
-fn a_guest_that_moved_is_gone() {
+fn relocated_guest_is_removed() {
     let world = run(scenario(vec![relocation(0.0)], 1));
     assert!(!world.users[0].logged_on);
     assert!(world.vcpus[0].times.total < 40 * SECOND);
@@ -200,7 +200,7 @@ fn paging_throttles() {
 }
 
 #[test]
-fn a_loop_of_relocations_ends() {
+fn relocation_loop_ends() {
     let twice = vec![relocation(10.0), relocation(10.0)];
     assert_eq!(ended(scenario(twice, 2)).len(), 2);
 }

@@ -70,7 +70,7 @@ fn absolute_and_relative_shares() {
 
 /// cp.per_vcpu_share_split: a share is split over virtual CPUs.
 #[test]
-fn a_hot_virtual_cpu_has_its_part_of_the_share() {
+fn busy_virtual_cpu_has_its_part_of_share() {
     let mut users = vec![endless("H", 400, 4)];
     users[0].loads = vec![
         load(None),

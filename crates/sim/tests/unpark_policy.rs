@@ -78,7 +78,7 @@ fn highs(count: u32, used: f64) -> Observation<'static> {
 }
 
 #[test]
-fn decides_as_the_solver_does() {
+fn policy_agrees_with_solver() {
     let cases: Vec<Case> =
         serde_json::from_str(include_str!("expected/unparking.json")).expect("cases");
     assert!(cases.len() >= 300);
@@ -131,7 +131,7 @@ fn decides_as_the_solver_does() {
 /// IBM, "Eighty Logical Processors", Tables 9 and 10 (UNPARKING SMALL): logical processors, their average
 /// busy, unparked ones on average.
 #[test]
-fn unparks_as_many_as_were_measured() {
+fn unparked_cores_equal_measured() {
     let rows = [
         (16, 64.7, 13.4),
         (32, 27.5, 12.0),
@@ -158,7 +158,7 @@ fn unparks_as_many_as_were_measured() {
 }
 
 #[test]
-fn what_others_leave_powers_vertical_lows() {
+fn excess_power_unparks_vertical_lows() {
     let cores = Cores {
         highs: 10,
         mediums: 0,

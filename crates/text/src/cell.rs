@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printable() {
+    fn printable_characters() {
         for character in ['a', '~', ' ', 'é', '日', '\u{301}', '\'', '\\', '"'] {
             assert!(is_printable(character), "{character:?}");
         }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_that_went_through_a_mean() {
+    fn averaged_identifiers() {
         for (value, text) in [
             (12.0, "12"),
             (-0.0, "0"),

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_that_would_be_split_are_quoted() {
+    fn fields_with_separators_are_quoted() {
         for (text, field) in [
             ("a b", "a b"),
             ("a,b", "\"a,b\""),

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_without_values_is_absent() {
+    fn family_without_values_is_absent() {
         let batches = [batch(vec![Some("A")], vec![None], vec![Some(f64::NAN)])];
         let families = [
             family("# a\n", "a", 0, Some(1)),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_end_a_label_is_escaped() {
+    fn label_delimiters_are_escaped() {
         let batches = [batch(vec![Some("a\\\"\nb")], vec![Some(1)], vec![None])];
         let sets = [vec![("name".to_owned(), 0)]];
         assert_eq!(

@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_a_double_rounds_are_texts_in_arrays() {
+    fn large_integers_are_texts_in_arrays() {
         let columns: [(&str, arrow_array::ArrayRef); 3] = [
             (
                 "a",
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_escaped_as_json_wants() {
+    fn texts_are_escaped_for_json() {
         let mut out = String::new();
         push_text(&mut out, "a\"\\\n\u{1}\u{7f}é");
         assert_eq!(out, "\"a\\\"\\\\\\n\\u0001\u{7f}é\"");

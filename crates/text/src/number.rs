@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_before_a_number_takes_none_of_its_width() {
+    fn prefix_does_not_reduce_number_width() {
         let mut out = String::from("a long text before it ");
         let start = out.len();
         push_number(&mut out, 12.345, 5, 2);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_look_as_in_python() {
+    fn floats_are_formatted_like_python() {
         for (value, text) in [
             (0.0, "0.0"),
             (-0.0, "-0.0"),
@@ -280,12 +280,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_float_reads_back(value in any::<f64>().prop_filter("finite", |v| v.is_finite())) {
+        fn float_round_trips(value in any::<f64>().prop_filter("finite", |v| v.is_finite())) {
             prop_assert_eq!(float(value).parse::<f64>().unwrap().to_bits(), value.to_bits());
         }
 
         #[test]
-        fn decimals_are_those_of_the_standard_library(value in -1e17..1e17_f64, places in 0_usize..7) {
+        fn decimals_equal_standard_library(value in -1e17..1e17_f64, places in 0_usize..7) {
             let text = format!("{:.places$}", value * TIE);
             let mut wanted = text.replacen("-0.", "-.", 1);
             if wanted.starts_with("0.") { wanted.remove(0); }

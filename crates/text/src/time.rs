@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn every_day_follows_the_one_before() {
+    fn consecutive_days() {
         let mut last = civil(-800_000);
         for days in -799_999..800_000 {
             let now = civil(days);

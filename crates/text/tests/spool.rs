@@ -89,7 +89,7 @@ fn printed(section: &Section) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn what_is_in_the_file_is_what_was_in_memory(all in prop::collection::vec(rows(), 0..6), some in 0_usize..4000) {
+    fn spooled_batches_round_trip(all in prop::collection::vec(rows(), 0..6), some in 0_usize..4000) {
         // Parts of larger batches, too, whose buffers begin before them.
         let batches: Vec<RecordBatch> = all
             .iter()
@@ -113,7 +113,7 @@ proptest! {
 }
 
 #[test]
-fn types_that_answers_do_not_have_are_refused() {
+fn unsupported_types_are_rejected() {
     let column: ArrayRef = Arc::new(arrow_array::Int32Array::from(vec![1]));
     let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
     let mut section = SectionBuilder::new(Vec::new(), Vec::new());

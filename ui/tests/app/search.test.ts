@@ -11,11 +11,11 @@ const all = [
 ];
 
 describe("the search", () => {
-  it("puts what is named so first", () => {
+  it("puts exact names first", () => {
     expect(found(all, "linux01").map((one) => one.name)).toEqual(["LINUX01", "LINUX010", "guestlinux"]);
   });
 
-  it("finds by kind and by other words, all of them", () => {
+  it("requires all words, of kind or text", () => {
     expect(found(all, "device page01").map((one) => one.name)).toEqual(["D010"]);
     expect(found(all, "device linux")).toEqual([]);
     expect(found(all, "  ")).toEqual([]);
@@ -23,7 +23,7 @@ describe("the search", () => {
 });
 
 describe("terms in a text", () => {
-  it("are whole words", () => {
+  it("are matched as whole words", () => {
     const terms = [{ name: "T/V" }, { name: "Vh" }, { name: "prorated" }];
     const words = (text: string) =>
       splitByTerms(text, terms)

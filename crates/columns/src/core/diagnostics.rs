@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_problem_is_kept_once_and_many_are_counted() {
+    fn repeated_problems_are_counted() {
         let journal = Diagnostics::default();
         let place = Reporter {
             journal: &journal,

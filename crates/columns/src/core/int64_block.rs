@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_keep_their_values_when_they_grow_and_buffers_come_back() {
+    fn growing_columns_keep_values_and_reuse_buffers() {
         let mut wide = Int64Block::new(3);
         wide.start(4);
         for column in 0..3 {

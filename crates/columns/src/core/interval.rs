@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_end_at_or_after_a_time_is_its_interval() {
+    fn interval_is_first_end_at_or_after_time() {
         let ends = [10, 20, 20, 35];
         let times = [0, 10, 11, 20, 21, 9, 36, 35, 36, 37, 1, 20];
         let mut intervals = intervals_of(&ends);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_end_is_told_apart_and_not_told() {
+    fn lost_end_is_recognized_and_not_reported() {
         let mut intervals = with_lost(&[30, 10], &[25]);
         let found: Vec<Option<u64>> = [10, 11, 25, 26, 31]
             .map(|time| intervals.index_of(time))

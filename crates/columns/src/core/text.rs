@@ -372,7 +372,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_and_hex_are_as_one_value_at_a_time((fields, len) in window()) {
+        fn text_and_hex_equal_single_values((fields, len) in window()) {
             let window = fields.concat();
             let places: Vec<u32> = (0..fields.len()).map(|at| (at * len) as u32).collect();
             let mut texts = TextBuilder::default();

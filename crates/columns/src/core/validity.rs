@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mask_is_the_rows_that_were_cleared() {
+    fn mask_has_cleared_rows() {
         let mut validity = Validity::default();
         assert_eq!(validity.finish(9, &[]), None);
         validity.clear(1, 2);

@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_met_are_kept_as_ranges() {
+    fn sequence_numbers_are_stored_as_ranges() {
         let mut met = IntervalRanges::default();
         let numbers = [3, 4, 5, 9, 10, 1, 1, 7, 12, 4];
         for (nth, &number) in numbers.iter().enumerate() {

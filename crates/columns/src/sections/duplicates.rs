@@ -58,7 +58,7 @@ mod tests {
     proptest! {
         /// Whatever one bit of a record is changed, and wherever it ends: it is another record.
         #[test]
-        fn other_bytes_have_another_number(
+        fn different_bytes_have_different_fingerprints(
             bytes in prop::collection::vec(any::<u8>(), 1..200),
             at: prop::sample::Index,
             bit in 0_u32..8,

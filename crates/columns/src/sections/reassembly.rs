@@ -321,7 +321,7 @@ mod tests {
 
     /// Pieces of different records, of which none is ever complete.
     #[test]
-    fn what_waits_is_bounded_and_the_oldest_goes_first() {
+    fn pending_segments_are_bounded_oldest_dropped() {
         const SIZE: usize = 1 << 20;
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sections/plan.json");
         let plan = Plan::parse(&std::fs::read_to_string(path).unwrap()).unwrap();

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_belongs_to_the_one_that_claims_it() {
+    fn section_belongs_to_claiming_section() {
         // Owners of four bytes, first and number: of 0 and 1, of none, of 2 to 4, of what is not there.
         let bytes = [0, 0, 0, 2, 0, 0, 0, 0, 0, 2, 0, 3, 0, 9, 0, 9];
         let place = |offset| FieldRef { offset, length: 2 };

@@ -198,7 +198,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
         #[test]
-        fn steps_are_as_the_rule_is_written((rule, way, previous, current, seconds) in case()) {
+        fn differences_follow_written_rule((rule, way, previous, current, seconds) in case()) {
             // The column holds the low bits, sign-extended or not as the field says.
             let step = CounterRule::new(&rule).step(way, previous as i64, current as i64, seconds);
             prop_assert_eq!(step, naive(&rule, way, previous, current, seconds));
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn short_counters_wrap_where_they_end() {
+    fn short_counters_wrap_at_their_width() {
         let narrow = rule(2, false, Direction::Up, 1e4);
         assert_eq!(
             narrow.step(CountDirection::Up, 0xFFF0, 0x0010, 60.0),
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_leans_the_shorter_way() {
+    fn direction_is_shorter_way() {
         let timer = rule(8, false, Direction::Learn, 1e10);
         assert_eq!(timer.likely_direction(7, 7), None);
         assert_eq!(timer.likely_direction(7, 9), Some(CountDirection::Up));

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn evidence_counts_after_the_previous_sample_up_to_this_one() {
+    fn evidence_counts_between_samples() {
         let all = [
             (20, None, "IPL"),
             (5, None, "IPL"),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_values_mean_all_subjects_that_begin_so() {
+    fn key_prefix_selects_all_its_subjects() {
         let all = [
             (10, "U", "logon"),
             (20, "U/1", "DEFINE CPU"),

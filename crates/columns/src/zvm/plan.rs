@@ -328,7 +328,7 @@ mod tests {
             {"column":1,"offset":28,"length":8}]}]}]"#;
 
     #[test]
-    fn reads_what_the_catalog_writes() {
+    fn reads_catalog_plan() {
         let plans = Plan::parse(GOOD).unwrap();
         assert_eq!(plans[0].column("b"), Some(1));
         let difference = plans[0].columns[0].difference.unwrap();
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_cannot_be_meant() {
+    fn rejects_inconsistent_plan() {
         for (from, to, word) in [
             (r#""type":"int""#, r#""type":"text""#, "not an integer"),
             (r#""width":4"#, r#""width":9"#, "1 to 8 bytes"),

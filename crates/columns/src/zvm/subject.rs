@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subjects_keep_their_slot_and_have_a_name() {
+    fn subjects_keep_slot_and_name() {
         let mut subjects = Subjects::default();
         let linux = [Value::Text(b"LINUX ON Z 1"), Value::Int(-3)];
         let other = [Value::Text(b"LINUX"), Value::Int(13)];
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_changes_the_fingerprint() {
+    fn change_alters_fingerprint() {
         assert_eq!(
             fingerprint(Value::Text(b"a")),
             fingerprint(Value::Text(b"a"))

@@ -47,7 +47,7 @@ fn put2(bytes: &mut [u8], at: usize, value: u16) {
 }
 
 #[test]
-fn a_data_section_outside_the_record() {
+fn data_section_outside_record() {
     for subtype in [1, 2] {
         for offset in [500, u32::MAX, u32::MAX - 70] {
             let (rows, problems) = changed(subtype, |bytes| put(bytes, 44, offset));
@@ -67,7 +67,7 @@ fn a_data_section_outside_the_record() {
 }
 
 #[test]
-fn an_identification_section_outside_the_record() {
+fn identification_section_outside_record() {
     let (rows, problems) = changed(1, |bytes| put(bytes, 36, 5000));
     // When it was written stands elsewhere.
     assert_eq!(rows[1]["interval_end"], builders::us(1800).into());
@@ -82,7 +82,7 @@ fn an_identification_section_outside_the_record() {
 }
 
 #[test]
-fn a_record_that_ends_before_its_triplets() {
+fn record_ending_before_triplets() {
     for length in [30, 40, 49] {
         let (rows, problems) = changed(1, |bytes| bytes.truncate(length));
         assert_eq!(rows.len(), 2);
@@ -96,7 +96,7 @@ fn a_record_that_ends_before_its_triplets() {
 }
 
 #[test]
-fn counter_sets_outside_the_record() {
+fn counter_sets_outside_record() {
     // The list of sets of subtype 1 stands at 52 in the data section, of subtype 2 at 24.
     for (subtype, at) in [(1, 112 + 52), (2, 112 + 24)] {
         let (rows, problems) = changed(subtype, |bytes| put(bytes, at, 9999));
@@ -155,7 +155,7 @@ fn counter_sets_outside_the_record() {
 }
 
 #[test]
-fn counter_sets_that_are_not_expected() {
+fn unexpected_counter_sets() {
     let entry = 112 + 78;
     let (rows, problems) = changed(1, |bytes| put2(bytes, entry, 9));
     assert_eq!(
@@ -204,7 +204,7 @@ fn several_data_sections() {
 }
 
 #[test]
-fn a_record_that_says_no_time() {
+fn record_without_time() {
     for subtype in [1, 2] {
         let (rows, problems) = changed(subtype, |bytes| bytes[112 + 8..112 + 16].fill(0));
         assert_eq!(rows.len(), 3);
@@ -225,7 +225,7 @@ fn a_record_that_says_no_time() {
 }
 
 #[test]
-fn any_damage_is_survived() {
+fn any_damage_is_handled() {
     let records: Vec<Made> = (1..=6_u64)
         .flat_map(|nth| {
             (0..3).flat_map(move |cpu| {

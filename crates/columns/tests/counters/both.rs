@@ -35,7 +35,7 @@ fn subtype_1_is_shown() {
 }
 
 #[test]
-fn subtype_2_is_shown_where_subtype_1_does_not_tell() {
+fn subtype_2_fills_gaps_of_subtype_1() {
     let mut records = both();
     records.retain(|record| record.subtype == 2 || record.end != 2700);
     let decoder = builders::decoder(&[builders::dump_of(&records)]);
@@ -52,7 +52,7 @@ fn subtype_2_is_shown_where_subtype_1_does_not_tell() {
 }
 
 #[test]
-fn what_does_not_agree_is_told_once() {
+fn disagreement_is_reported_once() {
     let mut records = both();
     for record in &mut records {
         if record.subtype == 1 && record.end >= 2700 && record.cpu == 1 {
@@ -81,7 +81,7 @@ fn what_does_not_agree_is_told_once() {
 }
 
 #[test]
-fn systems_are_apart() {
+fn systems_are_separate() {
     let mut records = both();
     for record in both().into_iter().filter(|record| record.subtype == 2) {
         records.push(Made {

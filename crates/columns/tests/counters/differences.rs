@@ -12,7 +12,7 @@ fn counted(records: &[Made]) -> Vec<Cell> {
 }
 
 #[test]
-fn a_processor_that_was_offline_leaves_a_gap() {
+fn offline_processor_leaves_gap() {
     for subtype in [1, 2] {
         let records: Vec<Made> = [900, 1800, 4500, 5400]
             .map(|end| {
@@ -66,7 +66,7 @@ fn short_intervals_are_flagged() {
 }
 
 #[test]
-fn counters_that_began_again() {
+fn restarted_counters() {
     type Change = fn(&mut Made);
     let changes: [(&str, Change); 4] = [
         ("another run was started", |record| record.run = 2000),
@@ -110,7 +110,7 @@ fn counters_that_began_again() {
 }
 
 #[test]
-fn one_counter_that_stepped_back() {
+fn one_counter_stepping_back() {
     let records = [[10, 500], [20, 400], [30, 450]];
     let records: Vec<Made> = (1..)
         .zip(records)
@@ -124,7 +124,7 @@ fn one_counter_that_stepped_back() {
 }
 
 #[test]
-fn a_new_run_of_subtype_1_counts_from_its_start() {
+fn new_run_of_subtype_1_counts_from_start() {
     let mut records: Vec<Made> = (1..=3)
         .map(|nth| Made::delta(1, 900 * nth, &[nth]))
         .collect();
@@ -145,7 +145,7 @@ fn a_new_run_of_subtype_1_counts_from_its_start() {
 }
 
 #[test]
-fn speed_and_version_that_change_are_told() {
+fn changes_of_speed_and_version_are_reported() {
     let mut records = Vec::new();
     for (nth, speed) in (1..).zip([5206, 5206, 4452, 4452, 5206]) {
         for cpu in 0..2 {
@@ -176,7 +176,7 @@ fn speed_and_version_that_change_are_told() {
 }
 
 #[test]
-fn files_in_the_order_of_time_are_one_series() {
+fn files_in_time_order_are_one_series() {
     let records: Vec<Made> = (1..=6)
         .map(|nth| Made::absolute(1, 900 * nth, &[nth * nth]))
         .collect();
@@ -193,7 +193,7 @@ fn files_in_the_order_of_time_are_one_series() {
 }
 
 #[test]
-fn the_same_records_again_are_read_once() {
+fn repeated_records_are_read_once() {
     for make in [Made::delta, Made::absolute] {
         let records: Vec<Made> = (1..=4)
             .flat_map(|nth| (0..3).map(move |cpu| make(cpu, 900 * nth, &[nth * 100])))
@@ -250,7 +250,7 @@ proptest! {
 
     /// Differences of what was added up are what was added.
     #[test]
-    fn what_is_added_is_what_was_counted(
+    fn differences_add_up_to_counts(
         steps in vec(vec(0..=1_u64 << 40, 6), 2..40),
         start in 0..=u64::MAX >> 2,
         processors in 1_u16..5,
@@ -277,7 +277,7 @@ proptest! {
 }
 
 #[test]
-fn values_that_no_signed_column_holds() {
+fn values_beyond_signed_range() {
     let records = vec![
         Made::delta(0, 900, &[1 << 63, 5]),
         Made::delta(0, 1800, &[7, 6]),

@@ -112,7 +112,7 @@ fn every_field_of_subtype_2() {
 }
 
 #[test]
-fn classes_and_what_nobody_names() {
+fn unnamed_classes_and_counters() {
     let mut records = Vec::new();
     for (cpu, class, flags) in [
         (0, 0, 0),
@@ -191,7 +191,7 @@ fn older_records_are_shorter() {
 }
 
 #[test]
-fn some_columns_are_as_among_all() {
+fn subset_of_columns_equals_all() {
     let mut records = Vec::new();
     for interval in 1..=300_u64 {
         for cpu in 0..6 {

@@ -7,7 +7,7 @@ use zlens_frames::ProblemKind;
 use crate::builders::{Cell, decoder, header, item, owner, piece, problems, record, rows_of};
 
 #[test]
-fn sections_outside_their_record_are_told_once_and_left_out() {
+fn sections_outside_record_are_skipped_and_reported() {
     let good = record(4500, &[item(1), item(2)], &[]);
     let mut short = good.clone();
     short.truncate(good.len() - 5);
@@ -41,7 +41,7 @@ fn sections_outside_their_record_are_told_once_and_left_out() {
 }
 
 #[test]
-fn values_that_are_none_are_null_and_told() {
+fn invalid_values_are_null_and_reported() {
     let mut wrong = item(1);
     wrong[17..20].copy_from_slice(&[0xAA, 0, 0]);
     wrong[40..48].fill(0xFF);
@@ -68,7 +68,7 @@ fn values_that_are_none_are_null_and_told() {
 }
 
 #[test]
-fn without_a_zone_local_times_are_null() {
+fn without_zone_local_times_are_null() {
     let decoder = decoder(&[vec![header("SYSA", 4500, 1)]]);
     let rows = rows_of(&decoder, "header", None);
     assert_eq!(rows[0]["tod"], Cell::Null);
@@ -77,7 +77,7 @@ fn without_a_zone_local_times_are_null() {
 }
 
 #[test]
-fn a_piece_that_does_not_say_which_is_read_alone() {
+fn unnumbered_segment_is_read_alone() {
     let mut lone = piece(4500, (1, 2), (&[item(1)], 2, 1), (&[], 0, 0));
     let at = 52 + crate::builders::PRODUCT;
     lone[at..at + 4].fill(0);
@@ -92,7 +92,7 @@ fn a_piece_that_does_not_say_which_is_read_alone() {
 }
 
 #[test]
-fn plans_that_contradict_themselves_are_refused() {
+fn contradicting_plans_are_rejected() {
     let good = include_str!("plan.json");
     for (from, to, words) in [
         (
@@ -123,7 +123,7 @@ proptest! {
 
     /// Whatever is changed in good records: as many rows whatever columns are asked for, and no panic.
     #[test]
-    fn changed_bytes_do_no_harm(changes in prop::collection::vec((24_usize..500, any::<u8>()), 1..12)) {
+    fn changed_bytes_are_handled(changes in prop::collection::vec((24_usize..500, any::<u8>()), 1..12)) {
         let mut records = vec![
             record(4500, &[item(1), item(2)], &[owner(0, 2)]),
             piece(5400, (1, 2), (&[item(3)], 2, 1), (&[], 1, 0)),

@@ -65,14 +65,14 @@ fn date(year: u16, day: u16) -> [u8; 4] {
 
 proptest! {
     #[test]
-    fn a_hexadecimal_number_is_the_sum_of_its_digits(bytes: [u8; 8]) {
+    fn hexadecimal_number_is_sum_of_digits(bytes: [u8; 8]) {
         let (value, slow) = (hfp(bytes), by_digits(bytes));
         // 56 bits do not fit into 53; the slow sum rounds at every digit.
         prop_assert!((value - slow).abs() <= slow.abs() * 1e-15, "{value} {slow}");
     }
 
     #[test]
-    fn what_fits_into_a_hexadecimal_number_comes_back(value in -1e15..1e15_f64) {
+    fn hexadecimal_number_round_trips(value in -1e15..1e15_f64) {
         let mut fraction = value.abs();
         let mut exponent = 64_u8;
         while fraction >= 1.0 {
@@ -85,19 +85,19 @@ proptest! {
     }
 
     #[test]
-    fn packed_digits_are_their_text(bytes in prop::collection::vec(any::<u8>(), 1..9)) {
+    fn packed_digits_equal_text(bytes in prop::collection::vec(any::<u8>(), 1..9)) {
         prop_assert_eq!(packed(&bytes), by_text(&bytes));
     }
 
     #[test]
-    fn packed_digits_that_are_ones_are_read(digits in 0_i64..10_000_000, sign in 10_u8..16) {
+    fn valid_packed_digits_are_read(digits in 0_i64..10_000_000, sign in 10_u8..16) {
         let word = u32::from_str_radix(&format!("{digits:07}{sign:x}"), 16).unwrap();
         let value = if sign == 11 || sign == 13 { -digits } else { digits };
         prop_assert_eq!(packed(&word.to_be_bytes()), Some(value));
     }
 
     #[test]
-    fn times_and_durations_are_their_parts(hour in 0_i64..24, minute in 0_i64..100, second in 0_i64..60, ms in 0_i64..1000) {
+    fn times_and_durations_add_up_their_parts(hour in 0_i64..24, minute in 0_i64..100, second in 0_i64..60, ms in 0_i64..1000) {
         let word = |text: String| u32::from_str_radix(&text, 16).unwrap().to_be_bytes();
         let time = packed_time(word(format!("0{hour:02}{minute:02}{second:02}f")));
         let fits = minute < 60;
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn a_date_is_as_many_days_as_one_walks(year in 1900_u16..2100, day in 1_u16..366) {
+    fn date_counts_days(year in 1900_u16..2100, day in 1_u16..366) {
         let bytes = date(year, day);
         prop_assert_eq!(midnight(bytes), Some(by_walking(year, day) * 86_400_000_000));
         let (of, month, rest) = calendar(bytes).unwrap();
@@ -120,7 +120,7 @@ proptest! {
     }
 
     #[test]
-    fn tod_units_are_4096_a_microsecond(us in 0_i64..2_290_000_000_000_000) {
+    fn tod_units_are_4096_microsecond(us in 0_i64..2_290_000_000_000_000) {
         let value = tod::from_unix_us(us);
         // Seconds from 1900 to 1970: 70 years with 17 leap days.
         let since_1900 = i128::from(us) + (70 * 365 + 17) * 86_400_000_000;
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn hundredths_end_with_the_day(count: u32) {
+    fn hundredths_end_with_day(count: u32) {
         let fits = count <= 8_640_000;
         prop_assert_eq!(hundredths(count.to_be_bytes()), fits.then_some(i64::from(count) * 10_000));
     }
@@ -156,7 +156,7 @@ fn known_hexadecimal_numbers() {
 }
 
 #[test]
-fn what_is_no_packed_number_is_none() {
+fn invalid_packed_number_is_none() {
     assert_eq!(packed(&[]), None);
     assert_eq!(packed(&[0x12, 0x34]), None);
     assert_eq!(packed(&[0x1A, 0x3F]), None);

@@ -36,7 +36,7 @@ fn alike(mut rows: Vec<Row>) -> Vec<Row> {
 }
 
 #[test]
-fn pieces_give_the_rows_of_the_whole() {
+fn segments_give_rows_of_complete_record() {
     for base in [0, 1] {
         let decoder = decoder(&[three(4500, base)]);
         for table in ["item", "owner", "header", "product"] {
@@ -56,7 +56,7 @@ fn pieces_give_the_rows_of_the_whole() {
 }
 
 #[test]
-fn pieces_of_several_records_and_files_find_their_own() {
+fn segments_of_several_records_are_matched() {
     let (mut first, mut second) = (three(4500, 1), three(5400, 1));
     second.reverse();
     let last = first.pop().unwrap();
@@ -88,7 +88,7 @@ fn pieces_of_several_records_and_files_find_their_own() {
 }
 
 #[test]
-fn pieces_of_one_interval_are_told_apart_by_what_the_whole_has() {
+fn segments_of_one_interval_are_distinguished() {
     // Two records of one interval, with four items and with six, their pieces inside one another.
     let items: Vec<Vec<u8>> = (0..6).map(item).collect();
     let cut = |all: u16, at: usize| {
@@ -117,7 +117,7 @@ fn pieces_of_one_interval_are_told_apart_by_what_the_whole_has() {
 }
 
 #[test]
-fn what_is_there_of_an_incomplete_record_is_shown_with_its_numbers() {
+fn incomplete_record_shows_existing_sections() {
     let mut pieces = three(4500, 1);
     pieces.remove(0);
     let decoder = decoder(&[pieces]);
@@ -139,7 +139,7 @@ fn what_is_there_of_an_incomplete_record_is_shown_with_its_numbers() {
 }
 
 #[test]
-fn a_section_that_every_piece_repeats_is_shown_once() {
+fn section_repeated_in_segments_is_shown_once() {
     let items: Vec<Vec<u8>> = (0..4).map(item).collect();
     let owners = [owner(0, 4)];
     let pieces = vec![
@@ -153,7 +153,7 @@ fn a_section_that_every_piece_repeats_is_shown_once() {
 }
 
 #[test]
-fn places_that_contradict_each_other_are_told() {
+fn contradicting_segment_numbers_are_reported() {
     let items: Vec<Vec<u8>> = (0..4).map(item).collect();
     let pieces = vec![
         piece(4500, (1, 2), (&items[..2], 4, 1), (&[], 0, 0)),
@@ -171,7 +171,7 @@ fn places_that_contradict_each_other_are_told() {
 }
 
 #[test]
-fn without_places_pieces_are_taken_in_their_order() {
+fn unnumbered_segments_keep_their_order() {
     let items: Vec<Vec<u8>> = (0..4).map(item).collect();
     let mut pieces = vec![
         piece(4500, (2, 2), (&items[2..], 4, 3), (&[], 0, 0)),
@@ -197,7 +197,7 @@ fn without_places_pieces_are_taken_in_their_order() {
 }
 
 #[test]
-fn a_record_that_came_before_is_read_once() {
+fn earlier_record_is_read_once() {
     let records = [whole(4500), whole(5400), whole(4500)];
     let decoder = decoder(&[records.to_vec(), vec![whole(5400)]]);
     assert_eq!(rows_of(&decoder, "owner", None).len(), 4);
@@ -215,7 +215,7 @@ proptest! {
 
     /// However a record is cut, and in whatever order its pieces come.
     #[test]
-    fn any_cut_gives_the_whole(
+    fn any_split_gives_complete_record(
         cuts in prop::collection::btree_set(1_usize..10, 1..5),
         base in 0_u16..2,
         turn in 0_usize..5,

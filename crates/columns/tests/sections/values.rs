@@ -7,7 +7,7 @@ use crate::builders::{
 };
 
 #[test]
-fn every_kind_of_field_has_its_value() {
+fn every_field_kind_is_decoded() {
     let found = rows(&[record(4500, &[item(3)], &[owner(0, 1)])], "item");
     let [row] = &found[..] else {
         panic!("one row");
@@ -44,7 +44,7 @@ fn every_kind_of_field_has_its_value() {
 }
 
 #[test]
-fn local_times_become_utc_by_the_zone_of_the_record() {
+fn local_times_become_utc_by_zone_of_record() {
     let mut bytes = header("SYSA", 4500 + 3600, 1);
     add(&mut bytes, 28, &[product(4500, 3600)]);
     add(&mut bytes, 36, &[item(1)]);
@@ -61,7 +61,7 @@ fn local_times_become_utc_by_the_zone_of_the_record() {
 }
 
 #[test]
-fn an_interval_that_ended_early_ends_where_it_did() {
+fn early_interval_end_is_preserved() {
     let mut bytes = header("SYSA", 4500, 1);
     let mut section = product(4500, 0);
     // Two minutes long; it was to end at 4500 all the same.
@@ -74,7 +74,7 @@ fn an_interval_that_ended_early_ends_where_it_did() {
 }
 
 #[test]
-fn a_column_alone_is_as_among_all() {
+fn single_column_equals_all() {
     let records = [
         record(4500, &[item(1), item(2)], &[owner(1, 1)]),
         record(5400, &[item(3)], &[]),
@@ -93,7 +93,7 @@ fn a_column_alone_is_as_among_all() {
 }
 
 #[test]
-fn both_subtypes_and_the_header_are_read() {
+fn both_subtypes_and_header_are_read() {
     let mut second = record(4500, &[item(1)], &[]);
     second[23] = 2;
     let found = rows(&[record(4500, &[], &[]), second], "header");
@@ -107,7 +107,7 @@ proptest! {
 
     /// Sections of another level: every field that the length covers is there, and no other.
     #[test]
-    fn fields_are_gated_by_the_length_of_their_section(length in 4_usize..100, count in 1_u32..5) {
+    fn fields_are_gated_by_length_of_their_section(length in 4_usize..100, count in 1_u32..5) {
         let sections: Vec<Vec<u8>> = (0..count)
             .map(|number| {
                 let mut bytes = item(number);
@@ -134,7 +134,7 @@ proptest! {
 
     /// A triplet leads to sections of its length one after the other, and only to those that lie in the record.
     #[test]
-    fn triplets_lead_to_what_lies_in_the_record(offset in 0_u32..200, length in 0_u16..40, count in 0_u16..12) {
+    fn triplets_locate_sections(offset in 0_u32..200, length in 0_u16..40, count in 0_u16..12) {
         let mut bytes = header("SYSA", 4500, 1);
         add(&mut bytes, 28, &[product(4500, 0)]);
         bytes.extend((0..60_u8).map(|byte| byte + 1));
@@ -157,7 +157,7 @@ proptest! {
 
     /// Gaps and lengths, one after the other: a section is of the owner whose stretch it is in.
     #[test]
-    fn sections_belong_to_those_that_claim_them(claims in prop::collection::vec((0_i16..4, 0_i16..4), 0..5)) {
+    fn sections_belong_to_claiming_sections(claims in prop::collection::vec((0_i16..4, 0_i16..4), 0..5)) {
         let items: Vec<Vec<u8>> = (0..8).map(item).collect();
         let mut owners = Vec::new();
         let mut expected = [0; 8].map(|_| Cell::Null);

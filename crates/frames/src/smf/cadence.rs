@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_now_and_then_has_no_gaps() {
+    fn irregular_records_have_no_gaps() {
         assert_eq!(pace([0, 40, 1000, 7000, 7100, 20_000]), (0, None, None));
         assert_eq!(pace(0..5000), (0, None, None));
         assert_eq!(pace([]), (0, None, None));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn without_room_nothing_is_said_of_gaps() {
+    fn gaps_are_not_reported_without_space() {
         let mut pace = Cadence::default();
         let mut budget = 3;
         for n in 0..10 {

@@ -81,7 +81,7 @@ mod tests {
     use crate::fingerprint::fingerprint;
 
     #[test]
-    fn each_number_is_known_from_its_second_time_on() {
+    fn repeated_number_is_duplicate() {
         let mut copies = FingerprintSet::new();
         let numbers = || (1..100_000_u64).map(|n| fingerprint(&n.to_be_bytes()));
         assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), 0);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn without_room_numbers_are_only_counted() {
+    fn numbers_are_only_counted_without_space() {
         let mut copies = FingerprintSet::with_max_slots(2 * MIN_SLOTS);
         let numbers = || (1..10_001_u64).map(|n| fingerprint(&n.to_be_bytes()));
         assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), 0);

@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_date_counts_days() {
+    fn date_counts_days() {
         for (year, day, days) in [
             (1970, 1, 0),
             (1970, 365, 364),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_none() {
+    fn invalid_date_is_none() {
         for date in [
             0,
             0x0125_000F,
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_goes_there_and_back() {
+    fn header_round_trips() {
         let header = Header {
             length: 1022,
             segment: 0,
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn an_extended_header_has_its_type_behind() {
+    fn extended_header_has_type_after_it() {
         let header = Header {
             length: 60,
             segment: 0,
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn each_field_can_be_at_fault() {
+    fn every_header_field_is_checked() {
         let good = Header::parse(&[
             0x00, 0x12, 0, 0, 0x1E, 2, 0, 0, 0, 1, 0x01, 0x25, 0x00, 0x1F, 0xE2, 0xE8, 0xF0, 0x40,
         ])

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_seen_wherever_a_reader_begins() {
+    fn names_are_found_from_any_start() {
         let bytes: Vec<u8> = (0..40).collect();
         let names = vec![(5, *b"abcd"), (12, *b"efgh")];
         let mut expected = bytes.clone();

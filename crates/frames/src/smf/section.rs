@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_is_in_the_record_or_it_is_not() {
+    fn section_is_within_record() {
         let at =
             |offset, length, count, size| TRIPLET.section(&record(offset, length, count, size));
         assert_eq!(

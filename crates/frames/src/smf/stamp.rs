@@ -85,7 +85,7 @@ mod tests {
     const SECOND: u64 = tod::UNITS_PER_US * 1_000_000;
 
     #[test]
-    fn an_early_record_ends_its_interval_itself() {
+    fn early_record_ends_its_interval() {
         let base = tod::from_unix_us(1_767_225_600_000_000);
         let stamp = |end: Option<u64>, written: Option<u64>| IntervalStamp {
             start: None,

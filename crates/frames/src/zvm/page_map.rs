@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_found_where_they_were_walked() {
+    fn walked_pages_are_found() {
         let mut spans = PageMap::new();
         for place in [0, 4096, 1 << 40] {
             assert_eq!(spans.to_file_offset(place), place);

@@ -33,7 +33,7 @@ fn sample() -> Vec<u8> {
 }
 
 #[test]
-fn nothing_at_all() {
+fn empty_file() {
     let (index, found) = builders::read(&[]);
     assert_eq!(index.records, 0);
     assert!(found.is_empty() && index.problems.is_empty());
@@ -48,7 +48,7 @@ fn text() {
 }
 
 #[test]
-fn the_file_ends_inside_a_record_or_a_header() {
+fn file_ending_within_record_or_header() {
     let whole = sample();
     let place = places()[middle()];
     for (length, inside) in [
@@ -68,7 +68,7 @@ fn the_file_ends_inside_a_record_or_a_header() {
 }
 
 #[test]
-fn a_length_of_zero() {
+fn length_of_zero() {
     let mut bytes = sample();
     let place = places()[77];
     bytes[place..place + 2].fill(0);
@@ -88,7 +88,7 @@ fn a_length_of_zero() {
 }
 
 #[test]
-fn a_length_that_leads_to_no_record() {
+fn length_to_no_record() {
     for length in [5_u16, 30, 900, 60_000] {
         let mut bytes = sample();
         let place = places()[middle()];
@@ -104,7 +104,7 @@ fn a_length_that_leads_to_no_record() {
 }
 
 #[test]
-fn a_length_past_the_end_of_the_file() {
+fn length_past_end_of_file() {
     let records = builders::sample();
     let place = places()[records.len() - 4];
     let mut bytes = sample();
@@ -120,7 +120,7 @@ fn a_length_past_the_end_of_the_file() {
 }
 
 #[test]
-fn a_header_that_is_none_costs_its_record_only() {
+fn invalid_header_costs_only_its_record() {
     for (at, value, words) in [
         (13, 0x10, "invalid date"),
         (10, 0x33, "invalid date"),
@@ -140,7 +140,7 @@ fn a_header_that_is_none_costs_its_record_only() {
 }
 
 #[test]
-fn headers_that_are_none_one_after_the_other_are_one_problem() {
+fn consecutive_invalid_headers_are_one_problem() {
     let mut bytes = sample();
     for nth in 60..70 {
         bytes[places()[nth] + 13] = 0;
@@ -151,7 +151,7 @@ fn headers_that_are_none_one_after_the_other_are_one_problem() {
 }
 
 #[test]
-fn bytes_between_records_put_the_one_before_in_doubt() {
+fn bytes_between_records_make_previous_suspect() {
     for count in [1, 2, 3, 17, 100, 3 * WINDOW] {
         let mut bytes = sample();
         let place = places()[50];
@@ -170,7 +170,7 @@ fn bytes_between_records_put_the_one_before_in_doubt() {
 
 /// What a transfer in text mode does: each record is longer by its line feeds than its length says.
 #[test]
-fn line_feeds_that_got_carriage_returns() {
+fn added_carriage_returns() {
     let mut records = builders::sample();
     let long: Vec<_> = (0..records.len())
         .filter(|&nth| records[nth].len() == 1022)
@@ -210,7 +210,7 @@ fn line_feeds_that_got_carriage_returns() {
 }
 
 #[test]
-fn a_beginning_that_is_lost() {
+fn lost_start() {
     let whole = sample();
     let problem = builders::problem(&whole[places()[3] + 7..]);
     assert_eq!(problem.kind, ProblemKind::Resync);
@@ -262,7 +262,7 @@ impl ReadAt for Partly {
 }
 
 #[test]
-fn a_file_that_shrinks_or_fails() {
+fn file_that_shrinks_or_fails() {
     for fails in [false, true] {
         for readable in [1, 24, 5000, WINDOW, WINDOW + 3, WINDOW + 5000] {
             let source = Partly {
@@ -296,7 +296,7 @@ fn a_file_that_shrinks_or_fails() {
 }
 
 #[test]
-fn a_file_that_shrinks_between_the_passes() {
+fn file_shrinking_between_passes() {
     let bytes = sample();
     let found = Arc::new(index(&bytes, &[], &mut |_, _| true).expect("memory can be read"));
     let shorter = bytes[..bytes.len() / 2].to_vec();
@@ -314,7 +314,7 @@ fn a_file_that_shrinks_between_the_passes() {
 }
 
 #[test]
-fn a_pass_that_is_stopped() {
+fn canceled_pass() {
     let bytes = sample().repeat(30);
     let mut calls = 0;
     let stopped = index(&bytes, &[], &mut |done, total| {

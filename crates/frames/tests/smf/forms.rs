@@ -29,7 +29,7 @@ fn damaged(bytes: &[u8], words: &str) {
 }
 
 #[test]
-fn a_dump() {
+fn dump_is_recognized() {
     let whole = builders::file(&builders::sample());
     assert_eq!(say(&whole), Sniff::Smf);
     assert_eq!(say(&whole[..18]), Sniff::Smf);
@@ -40,7 +40,7 @@ fn a_dump() {
 }
 
 #[test]
-fn what_is_no_dump() {
+fn other_files_are_not_dumps() {
     assert_eq!(say(&[]), Sniff::No);
     assert_eq!(say(b"<?xml version='1.0'?><ddsml>"), Sniff::No);
     assert_eq!(say(&[0; 9000]), Sniff::No);
@@ -55,7 +55,7 @@ fn small() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn descriptor_words_that_are_gone() {
+fn missing_descriptor_words() {
     let joined = |with: &dyn Fn(&[u8]) -> Vec<u8>| -> Vec<u8> {
         let bodies = small().into_iter().map(|record| with(&record[4..]));
         bodies.collect::<Vec<_>>().concat()
@@ -79,7 +79,7 @@ fn descriptor_words_that_are_gone() {
 }
 
 #[test]
-fn descriptor_words_of_another_kind() {
+fn unusual_descriptor_words() {
     let words = |swapped: bool, less: u16| -> Vec<u8> {
         let mut records = small();
         for record in &mut records {
@@ -103,7 +103,7 @@ fn descriptor_words_of_another_kind() {
 }
 
 #[test]
-fn a_translation_to_ascii() {
+fn translation_to_ascii() {
     let ascii = |bytes: &[u8]| -> Vec<u8> {
         bytes
             .iter()

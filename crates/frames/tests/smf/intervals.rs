@@ -5,7 +5,7 @@ use zlens_frames::smf::{IntervalLayout, index};
 use crate::builders::{self, CLOCK};
 
 #[test]
-fn intervals_are_seen_once_each() {
+fn each_interval_is_found_once() {
     let mut records = Vec::new();
     for interval in 0..5 {
         let (start, end) = (900 * interval, 900 * (interval + 1));
@@ -36,7 +36,7 @@ fn intervals_are_seen_once_each() {
 }
 
 #[test]
-fn a_record_across_two_windows_has_its_interval() {
+fn record_across_windows_has_interval() {
     let record = |nth: u64| {
         let mut record = builders::counters("SYSA", 60 * nth, 60 * nth + 60, 60 * nth + 60);
         // The section is far back in the record, beyond what is read ahead.
@@ -57,7 +57,7 @@ fn a_record_across_two_windows_has_its_interval() {
 }
 
 #[test]
-fn a_record_without_its_sections_has_no_interval() {
+fn record_without_sections_has_no_interval() {
     let mut record = builders::counters("SYSA", 0, 900, 900);
     record[42..44].fill(0);
     record[44..48].fill(0xFF);

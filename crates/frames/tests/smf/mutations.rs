@@ -72,7 +72,7 @@ fn small() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn any_damage_is_survived_and_accounted_for() {
+fn any_damage_is_accounted_for() {
     let records = small();
     let (whole, places) = (builders::file(&records), places(&records));
     let begin = Instant::now();
@@ -93,7 +93,7 @@ fn any_damage_is_survived_and_accounted_for() {
 }
 
 #[test]
-fn random_bytes_are_survived() {
+fn random_bytes_are_handled() {
     let mut random = Random(7);
     for _ in 0..300 {
         let size = 1 + random.below(20_000);
@@ -105,7 +105,7 @@ fn random_bytes_are_survived() {
 }
 
 #[test]
-fn damage_to_a_record_costs_at_most_that_record() {
+fn damaged_record_costs_only_itself() {
     let records = small();
     let (whole, places) = (builders::file(&records), places(&records));
     let offsets = |bytes: &[u8]| -> HashSet<u64> {
@@ -133,7 +133,7 @@ fn damage_to_a_record_costs_at_most_that_record() {
 }
 
 #[test]
-fn any_damage_to_blocks_and_segments_is_survived_and_accounted_for() {
+fn damaged_blocks_and_segments_are_accounted_for() {
     use crate::physical::{blocked, segments, spanned};
     let records = small();
     let forms = [

@@ -27,7 +27,7 @@ impl ReadAt for Counting {
 }
 
 #[test]
-fn only_windows_with_wanted_records_are_read() {
+fn only_windows_with_selected_records_are_read() {
     let mut records: Vec<Vec<u8>> = (0..3000)
         .map(|nth| builders::record(30, Some(4), 1000, nth))
         .collect();

@@ -148,7 +148,7 @@ mod tests {
         })]
 
         #[test]
-        fn all_forms_hold_the_same_records(
+        fn all_formats_have_same_records(
             records in vec(one_record(), 1..120),
             size in prop_oneof![Just(27_998_usize), Just(32_760), 70_usize..9000],
             segment in 30_usize..9000,
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_has_besides_records_is_counted() {
+    fn bytes_besides_records_are_counted() {
         let records = builders::sample();
         assert_eq!(forms(&builders::file(&records)), BlockStats::default());
         let found = forms(&blocked(&records, 32_760, false));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_may_be_longer_than_a_block_or_a_data_set_allows() {
+    fn record_longer_than_block() {
         let records: Vec<Vec<u8>> = [40_000, 65_535, 100, 32_761]
             .into_iter()
             .map(|length| builders::record(70, Some(1), length, 7))
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn an_extended_header_names_its_type() {
+    fn extended_header_names_its_type() {
         let mut records = builders::sample();
         records.insert(5, builders::record(1154, Some(2), 400, 9));
         for bytes in [builders::file(&records), spanned(&records, 700, false)] {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_missing_costs_the_records_that_run_into_it() {
+    fn missing_block_costs_its_records() {
         let (records, mut bytes, third) = three_blocks();
         let length = usize::from(u16::from_be_bytes([bytes[third], bytes[third + 1]]));
         bytes.drain(third..third + length);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_or_an_end_that_is_lost() {
+    fn lost_start_or_end() {
         let (records, bytes, third) = three_blocks();
         // From the third block on, which begins with the end of a record.
         let (index, found) = builders::read(&bytes[third..]);
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_of_a_block_that_is_wrong_costs_little() {
+    fn wrong_block_length_costs_few_records() {
         let (records, bytes, third) = three_blocks();
         for (change, kind) in [
             (-300_i32, "it ends inside"),
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_grows_or_shrinks() {
+    fn growing_or_shrinking_file() {
         let (_, bytes, third) = three_blocks();
         struct Says(Vec<u8>, u64);
         impl ReadAt for Says {
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn records_across_windows_are_put_together() {
+    fn records_across_windows_are_reassembled() {
         let records: Vec<Vec<u8>> = (0..60)
             .map(|nth| builders::record(70, Some(1), 30_000 + 37 * nth as usize, nth))
             .collect();
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_read_once_only() {
+    fn stream_is_read_once() {
         use std::sync::atomic::{AtomicU64, Ordering};
         struct Counting(Vec<u8>, AtomicU64);
         impl ReadAt for Counting {

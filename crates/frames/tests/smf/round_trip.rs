@@ -25,7 +25,7 @@ proptest! {
     })]
 
     #[test]
-    fn what_is_written_is_read_back(records in vec(one_record(), 1..200)) {
+    fn written_records_round_trip(records in vec(one_record(), 1..200)) {
         let bytes = builders::file(&records);
         let (index, found) = builders::read(&bytes);
         prop_assert!(index.problems.is_empty(), "{:?}", index.problems);
@@ -38,7 +38,7 @@ proptest! {
 }
 
 #[test]
-fn the_made_sample_has_no_problem() {
+fn synthetic_sample_has_no_problem() {
     let (index, found) = builders::read(&builders::file(&builders::sample()));
     assert!(index.problems.is_empty(), "{:?}", index.problems);
     assert_eq!(index.kinds.len(), 8);
@@ -47,7 +47,7 @@ fn the_made_sample_has_no_problem() {
 }
 
 #[test]
-fn a_record_that_is_none_is_not_written() {
+fn invalid_record_is_not_written() {
     let mut writer = Writer::new(Vec::new());
     let mut bad = builders::record(113, Some(1), 100, 0);
     bad[10] = 9;

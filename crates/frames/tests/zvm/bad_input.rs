@@ -39,14 +39,14 @@ fn at(row: &Problem) -> (ProblemKind, u64, u64) {
 }
 
 #[test]
-fn an_empty_file() {
+fn empty_file() {
     let row = builders::problem(&[]);
     assert_eq!(at(&row), (ProblemKind::Truncated, 0, 0));
     assert_eq!(row.detail, "the file is empty");
 }
 
 #[test]
-fn a_text_file() {
+fn text_file() {
     let text = "Not monitor data at all.\r\n".repeat(3000);
     let row = builders::problem(text.as_bytes());
     assert_eq!(at(&row), (ProblemKind::Header, 0, text.len() as u64));
@@ -55,7 +55,7 @@ fn a_text_file() {
 }
 
 #[test]
-fn cut_off_in_a_control_record() {
+fn cut_off_in_control_record() {
     let mut bytes = builders::file(&builders::sample());
     bytes.truncate(bytes.len() - 1);
     let row = builders::problem(&bytes);
@@ -65,7 +65,7 @@ fn cut_off_in_a_control_record() {
 }
 
 #[test]
-fn cut_off_in_a_record_header() {
+fn cut_off_in_record_header() {
     let bytes = &three_frames()[..2 * PAGE + 400 + 10];
     let row = builders::problem(bytes);
     let offset = (2 * PAGE + 400) as u64;
@@ -77,7 +77,7 @@ fn cut_off_in_a_record_header() {
 }
 
 #[test]
-fn cut_off_in_a_record() {
+fn cut_off_in_record() {
     let bytes = &three_frames()[..2 * PAGE + 400 + 399];
     let row = builders::problem(bytes);
     let offset = (2 * PAGE + 400) as u64;
@@ -97,7 +97,7 @@ fn cut_off_between_records_and_between_frames() {
 }
 
 #[test]
-fn without_an_end_of_data_record() {
+fn without_end_of_data_record() {
     let bytes = &three_frames()[..4 * PAGE];
     let row = builders::problem(bytes);
     assert_eq!(at(&row), (ProblemKind::Truncated, 4 * PAGE as u64, 0));
@@ -121,7 +121,7 @@ fn changed(change: impl Fn(&mut [u8])) -> Problem {
 }
 
 #[test]
-fn a_length_past_the_frame() {
+fn length_past_frame() {
     let row = changed(|header| header[..2].copy_from_slice(&1297_u16.to_be_bytes()));
     assert_eq!(row.kind, ProblemKind::Length);
     assert_eq!(row.record, Some((4, 3)));
@@ -130,7 +130,7 @@ fn a_length_past_the_frame() {
 }
 
 #[test]
-fn a_length_past_the_end_of_the_data() {
+fn length_past_end_of_data() {
     let mut bytes = three_frames();
     let offset = 3 * PAGE + 4 * 400;
     bytes[offset + 1] += 1;
@@ -144,35 +144,35 @@ fn a_length_past_the_end_of_the_data() {
 }
 
 #[test]
-fn a_length_of_zero() {
+fn length_of_zero() {
     let row = changed(|header| header[..2].fill(0));
     assert_eq!(row.kind, ProblemKind::Length);
     assert!(row.detail.contains("length 0"));
 }
 
 #[test]
-fn a_length_below_that_of_a_header() {
+fn length_below_header() {
     let row = changed(|header| header[..2].copy_from_slice(&[0, 19]));
     assert_eq!(row.kind, ProblemKind::Length);
     assert!(row.detail.contains("length 19"));
 }
 
 #[test]
-fn a_domain_out_of_range() {
+fn domain_out_of_range() {
     let row = changed(|header| header[4] = 12);
     assert_eq!(row.kind, ProblemKind::Header);
     assert!(row.detail.contains("domain 12"));
 }
 
 #[test]
-fn a_header_whose_zeros_are_not_zero() {
+fn header_with_nonzero_reserved_bytes() {
     let row = changed(|header| header[2..4].copy_from_slice(&[0x12, 0x34]));
     assert_eq!(row.kind, ProblemKind::Header);
     assert!(row.detail.contains("x'1234'"));
 }
 
 #[test]
-fn a_bad_first_record_costs_its_frame() {
+fn bad_first_record_costs_its_frame() {
     let mut bytes = three_frames();
     bytes[2 * PAGE + 4] = 99;
     let row = builders::problem(&bytes);
@@ -196,7 +196,7 @@ fn frames_without_records_are_one_problem() {
 }
 
 #[test]
-fn what_stands_where_an_end_of_frame_record_should_must_be_one() {
+fn invalid_end_of_frame_record() {
     let mut bytes = three_frames();
     bytes[PAGE + 4000..2 * PAGE].fill(0);
     bytes[2 * PAGE - 1] = 1;
@@ -207,7 +207,7 @@ fn what_stands_where_an_end_of_frame_record_should_must_be_one() {
 }
 
 #[test]
-fn too_few_bytes_for_a_record_behind_the_last_one() {
+fn short_rest_after_last_record() {
     let mut bytes = three_frames();
     // 11 bytes more data than there are records.
     bytes[51] += 11;
@@ -243,7 +243,7 @@ fn third_control(change: impl Fn(&mut [u8])) -> (Vec<Problem>, [usize; 6]) {
 }
 
 #[test]
-fn addresses_that_go_backwards() {
+fn descending_addresses() {
     let (rows, read) = third_control(|page| page[48..52].fill(0));
     assert_eq!(read[2], 0);
     assert_eq!(rows.len(), 1);
@@ -254,7 +254,7 @@ fn addresses_that_go_backwards() {
 }
 
 #[test]
-fn addresses_of_the_second_entry_that_go_backwards() {
+fn descending_addresses_of_second_entry() {
     let (rows, read) = third_control(|page| page[60..64].fill(0));
     assert_eq!(read[2], 48, "the first entry is read");
     assert_eq!(rows.len(), 1);
@@ -264,7 +264,7 @@ fn addresses_of_the_second_entry_that_go_backwards() {
 }
 
 #[test]
-fn addresses_that_exceed_the_file() {
+fn addresses_past_file() {
     let (rows, read) = third_control(|page| page[60..64].fill(0xFF));
     assert_eq!(read[2], 56, "all its records are there");
     assert!(
@@ -274,7 +274,7 @@ fn addresses_that_exceed_the_file() {
 }
 
 #[test]
-fn addresses_that_exceed_the_file_in_the_last_control_record() {
+fn addresses_past_file_in_last_control_record() {
     let mut bytes = three_frames();
     bytes[48..52].fill(0xFF);
     let rows = builders::problems(&bytes);
@@ -283,21 +283,21 @@ fn addresses_that_exceed_the_file_in_the_last_control_record() {
 }
 
 #[test]
-fn an_entry_without_domains() {
+fn entry_without_domains() {
     let (rows, read) = third_control(|page| page[41..43].fill(0));
     assert_eq!(read[2], 0);
     assert!(says(&rows, ProblemKind::Resync, "names no domain"));
 }
 
 #[test]
-fn an_unknown_flag() {
+fn unknown_flag() {
     let (rows, read) = third_control(|page| page[40] = 0x77);
     assert_eq!(read[2], 0);
     assert!(says(&rows, ProblemKind::Resync, "x'77'"));
 }
 
 #[test]
-fn a_count_of_entries_that_cannot_be() {
+fn impossible_entry_count() {
     for buffer in [[0xFF; 40], [0; 40]] {
         let (rows, read) = third_control(|page| page[..40].copy_from_slice(&buffer));
         assert_eq!(read[2], 56, "the entries are counted instead");
@@ -319,7 +319,7 @@ fn missing_frames() {
 }
 
 #[test]
-fn frames_that_do_not_belong() {
+fn foreign_frames() {
     let mut bytes = builders::file(&builders::sample());
     let control = (PAGE..).step_by(PAGE).find(|&at| bytes[at + 3] == 9);
     let control = control.expect("a second control record");
@@ -333,7 +333,7 @@ fn frames_that_do_not_belong() {
 }
 
 #[test]
-fn a_damaged_beginning() {
+fn damaged_start() {
     let mut bytes = builders::file(&builders::sample());
     bytes[..PAGE].fill(0xFF);
     let row = builders::problem(&bytes);
@@ -342,7 +342,7 @@ fn a_damaged_beginning() {
 }
 
 #[test]
-fn files_one_behind_the_other() {
+fn concatenated_files() {
     let one = builders::file(&builders::sample());
     let two = [one.clone(), one].concat();
     let (index, found) = builders::read(&two);
@@ -353,7 +353,7 @@ fn files_one_behind_the_other() {
 }
 
 #[test]
-fn junk_behind_the_end_of_data() {
+fn junk_after_end_of_data() {
     for junk in [[0x31; PAGE + 5], [0; PAGE + 5]] {
         let row = builders::problem(&[three_frames(), junk.to_vec()].concat());
         let offset = 5 * PAGE as u64;
@@ -370,7 +370,7 @@ fn junk_behind_the_end_of_data() {
 }
 
 #[test]
-fn an_end_of_data_record_with_any_content() {
+fn end_of_data_record_with_any_content() {
     let mut bytes = three_frames();
     bytes[4 * PAGE..].fill(0x40);
     let (index, _) = builders::read(&bytes);
@@ -379,7 +379,7 @@ fn an_end_of_data_record_with_any_content() {
 }
 
 #[test]
-fn times_that_cannot_be() {
+fn impossible_times() {
     let mut records: Vec<Vec<u8>> = (0..6).map(|nth| builders::record(4, 3, 60, nth)).collect();
     records[2][8..16].fill(0);
     records[3][8..16].copy_from_slice(&(u64::MAX >> 1).to_be_bytes());
@@ -395,7 +395,7 @@ fn times_that_cannot_be() {
 }
 
 #[test]
-fn more_types_than_can_be() {
+fn more_types_than_possible() {
     let records = (0..1000)
         .map(|nth| builders::record(4, nth, 60, 0))
         .collect();
@@ -412,7 +412,7 @@ fn more_types_than_can_be() {
 }
 
 #[test]
-fn more_problems_than_are_kept() {
+fn more_problems_than_limit() {
     // One good and one bad record in every frame.
     let mut bytes = builders::file(&[vec![entry(
         Class::Sample,
@@ -440,7 +440,7 @@ fn more_problems_than_are_kept() {
 }
 
 #[test]
-fn what_stands_behind_an_end_of_frame_record_is_not_read() {
+fn bytes_after_end_of_frame_record_are_ignored() {
     // A frame of the machine keeps what was in it before.
     let mut bytes = three_frames();
     let end = PAGE + 4000;
@@ -461,7 +461,7 @@ fn what_stands_behind_an_end_of_frame_record_is_not_read() {
 }
 
 #[test]
-fn an_end_of_data_record_with_any_content_before_another_file() {
+fn end_of_data_record_before_another_file() {
     // With the end of the first file within a window, and as the last page of one.
     for frames in [3, 62] {
         let records = (0..frames * 10)
@@ -496,7 +496,7 @@ fn found_among_junk(change: impl Fn(&mut [u8])) -> bool {
 }
 
 #[test]
-fn searching_takes_no_page_that_may_be_chance() {
+fn search_ignores_accidental_control_records() {
     assert!(found_among_junk(|_| ()));
     // Not counted, but a record stands where its data begin.
     assert!(found_among_junk(|bytes| bytes[..40].fill(0)));
@@ -511,7 +511,7 @@ fn searching_takes_no_page_that_may_be_chance() {
 }
 
 #[test]
-fn an_entry_of_one_byte_is_none() {
+fn entry_of_one_byte_is_invalid() {
     let mut bytes = three_frames();
     let start: [u8; 4] = bytes[44..48].try_into().expect("four bytes");
     bytes[48..52].copy_from_slice(&start);

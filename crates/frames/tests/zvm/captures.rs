@@ -92,7 +92,7 @@ proptest! {
 
     /// Wherever the data of an element begin and however long they are, its records come out.
     #[test]
-    fn a_capture_holds_what_monwrite_wrote(
+    fn capture_equals_monwrite_file(
         sets in prop::collection::vec(
             prop::collection::vec(((0..0x7_u32, 0..=0xFEC_u32), 20..600_usize, 1..60_u64, any::<bool>()), 1..5), 1..5),
         zeros: bool,
@@ -114,7 +114,7 @@ proptest! {
 }
 
 #[test]
-fn a_capture_may_end_anywhere() {
+fn capture_may_end_anywhere() {
     let whole = sample();
     let all = read(&whole).1.len();
     let mut last = 0;
@@ -145,7 +145,7 @@ fn elements(bytes: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn a_damaged_element_costs_its_own_data() {
+fn damaged_element_costs_only_its_data() {
     let whole = sample();
     let all = read(&whole).1.len();
     let places = elements(&whole);
@@ -204,7 +204,7 @@ fn bytes_between_elements_are_skipped() {
 }
 
 #[test]
-fn any_damage_is_survived_and_accounted_for() {
+fn any_damage_is_accounted_for() {
     let whole = sample();
     let mut random = Random(20_260_102);
     let mut with_problems = 0;
@@ -220,7 +220,7 @@ fn any_damage_is_survived_and_accounted_for() {
 }
 
 #[test]
-fn a_capture_translated_in_transfer_is_named() {
+fn translated_capture_is_reported() {
     let bytes: Vec<u8> = sample()
         .into_iter()
         .map(|byte| match byte {
@@ -240,7 +240,7 @@ fn a_capture_translated_in_transfer_is_named() {
 }
 
 #[test]
-fn a_capture_that_becomes_shorter_ends_there() {
+fn shrinking_capture_ends_there() {
     let bytes = sample();
     struct Shorter(Vec<u8>);
     impl ReadAt for Shorter {
@@ -268,14 +268,14 @@ fn a_capture_that_becomes_shorter_ends_there() {
 }
 
 #[test]
-fn a_walk_can_be_stopped() {
+fn walk_can_be_canceled() {
     let stopped = Capture::walk(Arc::new(sample()), &mut |_, _| false);
     assert!(matches!(stopped, Err(zlens_frames::Error::Stopped)));
 }
 
 /// What looks like a control record among the data of an element is not one: elements tell where data are.
 #[test]
-fn data_that_look_like_a_control_record_are_data() {
+fn data_resembling_control_record_is_data() {
     let inner = builders::file(&builders::sample())[..PAGE].to_vec();
     let mut monwrite = builders::file(&[vec![Made {
         class: Class::Sample,

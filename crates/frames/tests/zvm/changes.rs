@@ -56,7 +56,7 @@ fn partly(readable: usize, fails: bool) -> Partly {
 }
 
 #[test]
-fn a_file_that_shrinks() {
+fn shrinking_file() {
     for readable in [0, 1, 5000, 8192, WINDOW, WINDOW + 4096, 2 * WINDOW + 5] {
         let source = partly(readable, false);
         let index = index(&source, &mut |_, _| true).expect("something can be read");
@@ -74,7 +74,7 @@ fn a_file_that_shrinks() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_to_its_end() {
+fn unreadable_end_of_file() {
     for readable in [5000, WINDOW, WINDOW + 4096] {
         let source = partly(readable, true);
         let index = index(&source, &mut |_, _| true).expect("something can be read");
@@ -92,7 +92,7 @@ fn a_file_that_cannot_be_read_to_its_end() {
 }
 
 #[test]
-fn a_file_that_grows() {
+fn growing_file() {
     let mut source = partly(0, false);
     source.readable = source.bytes.len();
     source.size = 4096 * 20;
@@ -109,7 +109,7 @@ fn a_file_that_grows() {
 }
 
 #[test]
-fn a_file_that_shrinks_between_passes() {
+fn file_shrinking_between_passes() {
     let bytes = long();
     let found = Arc::new(builders::indexed(&bytes));
     let mut shorter = bytes.clone();
@@ -128,7 +128,7 @@ fn a_file_that_shrinks_between_passes() {
 }
 
 #[test]
-fn a_file_that_is_written_to_between_passes() {
+fn file_written_between_passes() {
     let bytes = long();
     let found = Arc::new(builders::indexed(&bytes));
     for value in [0, 0xFF] {
@@ -151,7 +151,7 @@ fn a_file_that_is_written_to_between_passes() {
 }
 
 #[test]
-fn progress_is_reported_and_can_stop() {
+fn progress_is_reported_and_can_cancel() {
     let bytes = vec![0x5A; 40 * WINDOW + 17];
     let mut told = Vec::new();
     let done = index(&bytes, &mut |done, total| {
@@ -185,7 +185,7 @@ fn name() -> PathBuf {
 }
 
 #[test]
-fn what_became_of_a_file_is_said() {
+fn file_changes_are_reported() {
     let path = name();
     fs::write(&path, long()).expect("the folder is there");
     let source = FileSource::open(&path).expect("it is there");
@@ -241,7 +241,7 @@ fn only_regular_files_are_opened() {
 }
 
 #[test]
-fn more_files_than_may_be_open_are_read_all_the_same() {
+fn more_files_than_descriptors_are_read() {
     let path = name();
     fs::write(&path, long()).expect("the folder is there");
     let sources: Vec<FileSource> = (0..150)

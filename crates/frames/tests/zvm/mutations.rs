@@ -57,7 +57,7 @@ pub fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
 }
 
 #[test]
-fn any_damage_is_survived_and_accounted_for() {
+fn any_damage_is_accounted_for() {
     let whole = builders::file(&builders::sample());
     let begin = Instant::now();
     let mut random = Random(20_260_101);
@@ -77,7 +77,7 @@ fn any_damage_is_survived_and_accounted_for() {
 }
 
 #[test]
-fn random_bytes_are_survived() {
+fn random_bytes_are_handled() {
     let mut random = Random(7);
     for _ in 0..300 {
         let size = random.below(5 * PAGE);
@@ -89,7 +89,7 @@ fn random_bytes_are_survived() {
 }
 
 #[test]
-fn random_bytes_behind_a_control_record_are_survived() {
+fn random_bytes_after_control_record_are_handled() {
     let mut random = Random(8);
     let control = builders::file(&builders::sample())[..PAGE].to_vec();
     for _ in 0..500 {
@@ -114,7 +114,7 @@ fn offsets(bytes: &[u8]) -> HashSet<u64> {
 }
 
 #[test]
-fn damage_to_a_page_of_data_costs_at_most_its_records() {
+fn damaged_data_page_costs_only_its_records() {
     let whole = builders::file(&builders::sample());
     let all = offsets(&whole);
     let mut random = Random(99);
@@ -136,7 +136,7 @@ fn damage_to_a_page_of_data_costs_at_most_its_records() {
 }
 
 #[test]
-fn damage_to_a_control_record_costs_at_most_what_it_describes() {
+fn damaged_control_record_costs_only_its_frames() {
     let whole = builders::file(&builders::sample());
     let all = offsets(&whole);
     let mut controls: Vec<usize> = (0..whole.len())

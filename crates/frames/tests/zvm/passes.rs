@@ -25,7 +25,7 @@ fn pass(bytes: &Arc<Vec<u8>>, index: &Arc<Index>, wanted: &[u16]) -> Vec<Found> 
 }
 
 #[test]
-fn every_set_of_types_gives_what_a_filter_of_all_gives() {
+fn type_selection_equals_filter() {
     // Long enough for several windows, with types that stand in only some of them.
     let mut controls = Vec::new();
     for round in 0..5_u64 {
@@ -65,7 +65,7 @@ fn every_set_of_types_gives_what_a_filter_of_all_gives() {
 }
 
 #[test]
-fn only_pages_with_wanted_records_are_read() {
+fn only_pages_with_selected_records_are_read() {
     let rare = vec![Made {
         class: Class::Event,
         start: 0,
@@ -90,7 +90,7 @@ fn only_pages_with_wanted_records_are_read() {
 }
 
 #[test]
-fn the_first_records_of_a_type_come_with_their_offsets() {
+fn first_records_of_type_have_offsets() {
     let bytes = builders::file(&builders::sample());
     let (index, all) = builders::read(&bytes);
     for (id, kind) in (0..).zip(&index.types) {
@@ -111,7 +111,7 @@ fn the_first_records_of_a_type_come_with_their_offsets() {
 }
 
 #[test]
-fn unknown_and_repeated_types_do_no_harm() {
+fn unknown_and_repeated_types_are_ignored() {
     let bytes = builders::file(&builders::sample());
     let (index, _) = builders::read(&bytes);
     let (bytes, index) = (Arc::new(bytes), Arc::new(index));
@@ -128,7 +128,7 @@ fn unknown_and_repeated_types_do_no_harm() {
 }
 
 #[test]
-fn records_that_begin_in_bytes_left_out_are_not_handed_out() {
+fn records_starting_in_skipped_bytes_are_omitted() {
     let (bytes, all) = {
         let mut controls = builders::sample();
         controls.extend(builders::sample());

@@ -67,7 +67,7 @@ fn long(records: u64, length: usize) -> Vec<u8> {
 }
 
 #[test]
-fn one_byte_costs_the_rest_of_its_frame() {
+fn one_wrong_byte_costs_rest_of_frame() {
     let whole = long(1000, 400);
     let all = read(&whole).1;
     let at = 50 * PAGE + 1010;
@@ -100,7 +100,7 @@ fn one_byte_costs_the_rest_of_its_frame() {
 }
 
 #[test]
-fn bytes_added_or_lost_cost_little_wherever_they_are() {
+fn added_or_lost_bytes_cost_few_records() {
     let whole = builders::file(&builders::sample());
     let all = read(&whole).1;
     let mut ends = controls(&whole);
@@ -183,7 +183,7 @@ fn many_changes_cost_as_many_frames() {
 }
 
 #[test]
-fn the_last_frames_are_read_though_no_control_record_follows() {
+fn last_frames_are_read_without_control_record() {
     let whole = long(100, 400);
     let all = read(&whole).1;
     for by in [1, -1, 700, -700] {
@@ -200,7 +200,7 @@ fn the_last_frames_are_read_though_no_control_record_follows() {
 }
 
 #[test]
-fn bytes_before_the_first_control_record() {
+fn bytes_before_first_control_record() {
     let whole = builders::file(&builders::sample());
     let all = read(&whole).1;
     for junk in [1, 17, 512, 5000, WINDOW + 77] {
@@ -224,7 +224,7 @@ fn bytes_before_the_first_control_record() {
 }
 
 #[test]
-fn a_control_record_inside_a_record_is_not_looked_for() {
+fn control_record_inside_record_is_ignored() {
     // As an application's data may hold one; nothing is lost here, so that nothing is searched.
     let image = builders::file(&[vec![Made {
         class: Class::Sample,
@@ -243,7 +243,7 @@ fn a_control_record_inside_a_record_is_not_looked_for() {
 }
 
 #[test]
-fn control_records_that_are_not_counted_are_found_anywhere() {
+fn uncounted_control_records_are_found() {
     let mut whole = builders::file(&builders::sample());
     let places = controls(&whole);
     for &place in &places {
@@ -276,7 +276,7 @@ fn took(bytes: &[u8]) -> Duration {
 }
 
 #[test]
-fn searching_takes_time_by_the_size_of_the_file() {
+fn search_time_is_linear_in_file_size() {
     const SIZE: usize = 16 << 20;
     let control = &builders::file(&builders::sample())[..PAGE];
     let mut likely = control[40..52].to_vec();
@@ -301,7 +301,7 @@ fn searching_takes_time_by_the_size_of_the_file() {
 }
 
 #[test]
-fn what_was_skipped_is_one_problem() {
+fn skipped_bytes_are_one_problem() {
     // The record behind the change, all frames behind it, and what follows them.
     let whole = builders::file(&builders::sample());
     let places = controls(&whole);

@@ -48,7 +48,7 @@ proptest! {
     })]
 
     #[test]
-    fn what_is_written_is_read_back(controls in vec(vec(group(), 1..5), 1..5)) {
+    fn written_records_round_trip(controls in vec(vec(group(), 1..5), 1..5)) {
         let bytes = builders::file(&controls);
         let (index, records) = builders::read(&bytes);
         let expected = builders::expected(&controls);
@@ -79,7 +79,7 @@ proptest! {
 }
 
 #[test]
-fn a_file_of_only_an_end_has_one_problem() {
+fn file_of_only_end_has_one_problem() {
     let bytes = builders::file(&[]);
     let index = builders::indexed(&bytes);
     assert_eq!(index.types.len(), 0);
@@ -87,7 +87,7 @@ fn a_file_of_only_an_end_has_one_problem() {
 }
 
 #[test]
-fn the_made_sample_has_no_problem() {
+fn synthetic_sample_has_no_problem() {
     let (index, records) = builders::read(&builders::file(&builders::sample()));
     assert!(index.problems.is_empty(), "{:?}", index.problems);
     assert!(index.complete);

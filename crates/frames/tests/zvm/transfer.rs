@@ -30,7 +30,7 @@ fn is_damaged(bytes: &[u8], words: &str) {
 }
 
 #[test]
-fn a_file_translated_to_ascii() {
+fn file_translated_to_ascii() {
     let bytes = builders::file(&builders::sample());
     is_damaged(&translated(&bytes, b"?"), "translated to ASCII");
     let row = builders::problem(&translated(&bytes, b"?"));
@@ -45,21 +45,21 @@ fn a_file_translated_to_ascii() {
 }
 
 #[test]
-fn a_file_with_replacement_characters() {
+fn file_with_replacement_characters() {
     let bytes = builders::file(&builders::sample());
     let replaced = String::from_utf8_lossy(&bytes);
     is_damaged(replaced.as_bytes(), "x'EFBFBD'");
 }
 
 #[test]
-fn a_file_encoded_again_as_utf8() {
+fn file_reencoded_as_utf8() {
     let bytes = builders::file(&builders::sample());
     let encoded: String = bytes.iter().map(|&byte| char::from(byte)).collect();
     is_damaged(encoded.as_bytes(), "UTF-8");
 }
 
 #[test]
-fn a_file_with_a_line_end_after_every_record() {
+fn file_with_line_end_after_every_record() {
     let bytes = builders::file(&builders::sample());
     for separator in [&b"\n"[..], b"\r\n"] {
         let damaged: Vec<u8> = bytes
@@ -71,7 +71,7 @@ fn a_file_with_a_line_end_after_every_record() {
 }
 
 #[test]
-fn a_file_whose_line_feeds_became_two_bytes() {
+fn file_with_doubled_line_feeds() {
     let mut bytes = builders::file(&builders::sample());
     bytes[3 * PAGE..]
         .iter_mut()
@@ -90,7 +90,7 @@ fn a_file_whose_line_feeds_became_two_bytes() {
 }
 
 #[test]
-fn an_undamaged_file_is_recognized() {
+fn undamaged_file_is_recognized() {
     let bytes = builders::file(&builders::sample());
     for count in [64, PAGE, 2 * PAGE, 65_536] {
         assert_eq!(sniff(&bytes[..count], bytes.len() as u64), Sniff::Monwrite);
@@ -109,7 +109,7 @@ fn an_undamaged_file_is_recognized() {
 }
 
 #[test]
-fn what_is_something_else_is_not_recognized() {
+fn other_files_are_not_recognized() {
     let text = "Not monitor data at all.\r\n".repeat(3000);
     for other in [text.as_bytes(), &[], b"short", b"<?xml version='1.0'?>"] {
         assert_eq!(sniff(other, other.len() as u64), Sniff::No);

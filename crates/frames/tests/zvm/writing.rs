@@ -20,7 +20,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 }
 
 #[test]
-fn a_control_record_says_where_the_data_are() {
+fn control_record_locates_data() {
     let records = vec![
         builders::record(6, 1, 100, 1),
         builders::record(6, 2, 50, 2),
@@ -45,7 +45,7 @@ fn a_control_record_says_where_the_data_are() {
 }
 
 #[test]
-fn a_full_frame_ends_with_an_end_of_frame_record() {
+fn full_frame_ends_with_end_of_frame_record() {
     // 4000 bytes, 96 left: not enough for 77 and an end of frame, enough for 76.
     for (length, frames) in [(77, 2), (76, 1)] {
         let records = vec![
@@ -71,7 +71,7 @@ fn a_full_frame_ends_with_an_end_of_frame_record() {
 }
 
 #[test]
-fn the_last_frame_needs_no_end_of_frame_record() {
+fn last_frame_needs_no_end_of_frame_record() {
     let records = vec![
         builders::record(6, 1, 4000, 5),
         builders::record(6, 2, 96, 6),
@@ -84,7 +84,7 @@ fn the_last_frame_needs_no_end_of_frame_record() {
 }
 
 #[test]
-fn data_may_start_where_only_an_end_of_frame_fits() {
+fn data_may_start_at_end_of_frame() {
     let records = vec![builders::record(6, 1, 100, 1)];
     let start = (PAGE - 20) as u32;
     let mut writer = Writer::new(Vec::new());
@@ -99,7 +99,7 @@ fn data_may_start_where_only_an_end_of_frame_fits() {
 }
 
 #[test]
-fn what_cannot_be_written_is_refused_and_nothing_is_written() {
+fn unwritable_records_are_rejected() {
     let good = vec![builders::record(6, 1, 100, 1)];
     let mut writer = Writer::new(Vec::new());
     let mut refused = |records: &[Vec<u8>], start| {

@@ -63,7 +63,7 @@ fn records_lost_to_zeros_are_reported() {
 }
 
 #[test]
-fn a_frame_without_its_end_of_frame_record() {
+fn frame_without_its_end_of_frame_record() {
     let records = (0..25)
         .map(|nth| builders::record(4, 3, 400, nth))
         .collect();
@@ -99,7 +99,7 @@ fn a_frame_without_its_end_of_frame_record() {
 }
 
 #[test]
-fn a_last_frame_whose_data_end_early() {
+fn last_frame_with_early_end_of_data() {
     let events = Made {
         class: Class::Event,
         start: 0x100,
@@ -141,7 +141,7 @@ fn a_last_frame_whose_data_end_early() {
 }
 
 #[test]
-fn zeros_in_a_capture() {
+fn zeros_in_capture() {
     let mut stream = Vec::new();
     let records: Vec<Vec<u8>> = (0..40)
         .map(|nth| builders::record(4, 3, 364, nth))

@@ -7,7 +7,7 @@ const finding = (rule: string, severity: Finding["severity"], subject: string, a
   ({ rule, severity, subject, area, title: rule }) as Finding;
 
 describe("findings", () => {
-  it("stand by rule, as bad as their worst, in their order", () => {
+  it("are grouped by rule, with the worst severity", () => {
     const groups = grouped([finding("A", "warn", "x"), finding("B", "warn", ""), finding("A", "crit", "y")]);
     expect(groups.map((one) => [one.rule, one.severity, one.rows.length])).toEqual([
       ["A", "crit", 2],
@@ -15,7 +15,7 @@ describe("findings", () => {
     ]);
   });
 
-  it("lead to what they are about", () => {
+  it("link to their subject", () => {
     expect(linkForFinding(finding("A", "warn", "guest LINUX01 of x", "user"))).toEqual({
       view: "guests",
       settings: { user: "LINUX01" },
@@ -34,7 +34,7 @@ describe("findings", () => {
     expect(linkForFinding(finding("A", "warn", "", "data"))).toBeNull();
   });
 
-  it("belong to the minutes in which they hold", () => {
+  it("belong to the intervals in which they hold", () => {
     const holds = (rule: string, from: string, to: string): Finding => ({
       ...finding(rule, "warn", ""),
       from,
@@ -49,7 +49,7 @@ describe("findings", () => {
     expect(during(rows, 120, 300).map((row) => row.rule)).toEqual(["ACROSS", "WITHIN"]);
   });
 
-  it("of several parts are those of one system, worst first", () => {
+  it("of several stages are merged per system, worst first", () => {
     const row = (rule: string, system: string | null): Finding => ({ ...finding(rule, "warn", ""), system });
     const parts = [
       {

@@ -11,14 +11,14 @@ const sent = (text: string, size: number): ReadableStream<Uint8Array> => {
   });
 };
 
-describe("lines of an answer", () => {
-  it.each([1, 3, 7, 1000])("are objects, in pieces of %i bytes too", async (size) => {
+describe("lines of a response", () => {
+  it.each([1, 3, 7, 1000])("are parsed from chunks of %i bytes", async (size) => {
     const lines: unknown[] = [];
     for await (const line of linesOf(sent('{"a":"ä€"}\n{"b":[1,2]}\n', size))) lines.push(line);
     expect(lines).toEqual([{ a: "ä€" }, { b: [1, 2] }]);
   });
 
-  it("arrive one by one", async () => {
+  it("arrive one at a time", async () => {
     let more: ReadableStreamDefaultController<Uint8Array>;
     const body = new ReadableStream<Uint8Array>({ start: (controller) => void (more = controller) });
     const lines = linesOf<{ n: number }>(body);

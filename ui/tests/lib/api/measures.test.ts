@@ -25,23 +25,23 @@ afterEach(() => {
 });
 
 describe("a bucket", () => {
-  it("is one interval where all fit", () => {
+  it("is one interval if all fit", () => {
     expect(bucket([0, 3600], 60, 300)).toBe(60);
   });
 
-  it("is a whole number of intervals where they do not", () => {
+  it("is a multiple of the interval otherwise", () => {
     expect(bucket([0, 86400], 60, 300)).toBe(300);
     expect(bucket([0, 86400], 900, 60)).toBe(1800);
   });
 
-  it("is not more than the points asked for", () => {
+  it("never exceeds the requested points", () => {
     for (const span of [61, 3601, 86399, 604800])
       expect(Math.ceil(span / bucket([0, span], 60, 100) - 0.01)).toBeLessThanOrEqual(100);
   });
 });
 
-describe("an answer", () => {
-  it("gives its columns by name, and numbers only as numbers", () => {
+describe("a response", () => {
+  it("returns columns by name and numbers as numbers", () => {
     const one = withColumns({
       columns: ["a", "b"],
       rows: [
@@ -58,7 +58,7 @@ describe("an answer", () => {
   });
 });
 
-describe("lines of an answer", () => {
+describe("series of a response", () => {
   const answer = (bucket_s: number, top: AggregateAnswer["top"] = null): AggregateAnswer => ({
     columns: ["system", "source", "disk", "t", "a_min", "a_max", "a_p50", "a_last"],
     rows: [
@@ -73,22 +73,22 @@ describe("lines of an answer", () => {
     more: false,
   });
 
-  it("are one for each subject, in order of time", () => {
+  it("are one per subject, in time order", () => {
     const [a, b] = lines(answer(300), ["a"], "disk");
     expect([a!.by, b!.by]).toEqual(["A", "B"]);
     expect(a).toMatchObject({ t: [60, 120], min: [null, 1], max: [null, 3], p50: [null, 2], p95: [] });
   });
 
-  it("show each interval as it is where none are put together, flagged ones too", () => {
+  it("show every interval unchanged, including flagged ones", () => {
     const [a] = lines(answer(0), ["a"], "disk");
     expect(a).toMatchObject({ min: [9, 2.5], max: [9, 2.5], p50: [9, 2.5] });
   });
 
-  it("come largest first where only the largest were asked for", () => {
+  it("are sorted if only the largest are requested", () => {
     expect(lines(answer(300, ["B", "A"]), ["a"], "disk").map((one) => one.by)).toEqual(["B", "A"]);
   });
 
-  it("of two sources are two", () => {
+  it("of two sources are separate", () => {
     const both = answer(300);
     both.rows.push(["S", "smf", "A", 60, 7, 7, 7, 7]);
     expect(lines(both, ["a"], "disk").map((one) => [one.by, one.source])).toEqual([
@@ -100,7 +100,7 @@ describe("lines of an answer", () => {
 });
 
 describe("columns of a table", () => {
-  it("are asked for as the catalog says, unless one wants another statistic", () => {
+  it("have the statistic of the catalog by default", () => {
     session.schema = schema(COLUMNS);
     const shown = [{ column: "resp_s" }, { column: "resp_s", what: "max" as const }, { column: "busy_s" }];
     expect(asked("disk", [...shown, { column: "volume" }])).toEqual({
@@ -110,7 +110,7 @@ describe("columns of a table", () => {
     });
   });
 
-  it("have headings, units and texts of the catalog", () => {
+  it("have the headings, units and texts of the catalog", () => {
     session.schema = schema(COLUMNS);
     const columns = tableColumns("disk", ["disk"], [{ column: "resp_s", what: "p95" }, { column: "busy_s" }]);
     expect(columns.map((one) => [one.key, one.heading, one.unit, one.times])).toEqual([
@@ -126,7 +126,7 @@ describe("columns of a table", () => {
     expect(cells(answer, columns)).toEqual([["A", null, 1]]);
   });
 
-  it("are all there are where all are wanted: a new measure needs no line here", () => {
+  it("are all columns if none is named", () => {
     session.schema = schema([...COLUMNS, column("wait_count", "counter", "count", "int")]);
     const all = everything("disk", [{ column: "resp_s" }]);
     expect(all.map((one) => one.column)).toEqual(["resp_s", "busy_s", "volume", "wait_count"]);
@@ -137,7 +137,7 @@ describe("columns of a table", () => {
     });
   });
 
-  it("are called as people say it", () => {
+  it("have readable names", () => {
     expect(heading("mt_utilization_pct", "p50")).toBe("MT utilization, median");
     expect(heading("slots_used_pct", "max")).toBe("Slots used, largest");
     expect(unitOf(column("read_rate", "ratio", "bytes/s"))).toEqual({ unit: "MB/s", times: 1e-6 });

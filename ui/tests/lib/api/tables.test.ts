@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { printed } from "../../../src/lib/api/tables";
 
 describe("cells of a column", () => {
-  it("print times by row, so that each has the zone of its system", () => {
+  it("print times in the zone of the row's system", () => {
     const texts = printed(
       { key: "t", heading: "t", type: "time" },
       ["a", null, "b"],
@@ -11,7 +11,7 @@ describe("cells of a column", () => {
     expect(texts).toEqual(["a0", "…", "b2"]);
   });
 
-  it("have four digits, or those asked for", () => {
+  it("have four digits or the requested ones", () => {
     const column = { key: "a", heading: "a", type: "float" as const };
     expect(printed(column, [12.345678], String)).toEqual(["12.35"]);
     expect(printed({ ...column, exact: true }, [12.345678], String)).toEqual(["12.3457"]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parse, written } from "../../../src/lib/page/route.svelte";
 
 describe("the address", () => {
-  it("comes back as it was written, whatever stands in it", () => {
+  it("round-trips any settings", () => {
     const values = new Map([
       ["system", "ZL&SIM=1"],
       ["q", "SELECT '?#%' FROM load -- ü"],
@@ -13,7 +13,7 @@ describe("the address", () => {
     expect(new Map([...found.values].sort())).toEqual(new Map([...values].sort()));
   });
 
-  it("is the same for the same place", () => {
+  it("is equal for equal settings", () => {
     const one = written(
       "guests",
       new Map([
@@ -33,7 +33,7 @@ describe("the address", () => {
     expect(one).toBe("#/guests?a=1&b=2");
   });
 
-  it("may be empty or nonsense", () => {
+  it("may be empty or invalid", () => {
     expect(parse("")).toEqual({ view: "", values: new Map() });
     expect(parse("#/%zz?a").view).toBe("%zz");
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { axis } from "../../../src/lib/paint/axes";
 
 describe("axes", () => {
-  it("end at round numbers and hold all values", () => {
+  it("end at round numbers and contain all values", () => {
     for (const [low, high] of [
       [0, 88.3],
       [-200, 560],

@@ -41,7 +41,7 @@ const theme = {
 };
 
 describe("lines", () => {
-  it("show the median with everything that was under a pixel, never a mean alone", () => {
+  it("show median and range of the values of a pixel", () => {
     const [trace] = traces(answer(60), () => "busy");
     expect(trace!.value).toEqual([5, 6, null, 7, 8]);
     expect(trace!.high).toEqual([10, 90, null, 40, 50]);
@@ -50,14 +50,14 @@ describe("lines", () => {
     expect(raw!.low).toBeNull();
   });
 
-  it("have a point where a value has no neighbor", () => {
+  it("mark a value without neighbors by a point", () => {
     expect(lone([null, 1, null, 2, 3, null, 4])).toEqual([1, 6]);
     // Undefined values are bridged, so they separate nothing.
     expect(lone([1, undefined, 2, null, undefined, 3, undefined])).toEqual([5]);
     expect(lone([])).toEqual([]);
   });
 
-  it("are shown in another unit where that is wanted", () => {
+  it("are converted to the requested unit", () => {
     const [trace] = traces(answer(60), () => "busy", { times: 1000 });
     expect([trace!.value[0], trace!.low![0], trace!.high![0], trace!.value[2]]).toEqual([
       5000,
@@ -67,13 +67,13 @@ describe("lines", () => {
     ]);
   });
 
-  it("tell sources apart where there are several", () => {
+  it("distinguish several sources", () => {
     const two = answer(60);
     two.lines.push({ ...two.lines[0]!, source: "smf" });
     expect(traces(two, () => "busy").map((one) => one.name)).toEqual(["busy (zvm-monitor)", "busy (smf)"]);
   });
 
-  it("do not bridge a time in which nothing was recorded", () => {
+  it("do not bridge gaps", () => {
     const [trace] = traces(answer(0), () => "busy");
     expect(breaks(trace!.t)).toEqual([210]);
     const joint = times([trace!]);
@@ -81,7 +81,7 @@ describe("lines", () => {
     expect(aligned(joint, trace!, trace!.value)).toEqual([5, 6, null, null, 7, 8]);
   });
 
-  it("are drawn in pieces where something is missing", () => {
+  it("are interrupted at missing values", () => {
     const [trace] = traces(answer(0), () => "busy");
     const painter = svgPainter(400, 200, "busy");
     drawLines([trace!], [0, 700], 0)(painter, 400, 200, theme);
@@ -89,7 +89,7 @@ describe("lines", () => {
     expect(lines).toHaveLength(2);
   });
 
-  it("show a lone moment, told once or by two sources", () => {
+  it("show a single interval of one or two sources", () => {
     const alone = { name: "a", color: "#0072b2", low: null, high: null };
     for (const t of [[60], [60, 60]]) {
       const painter = svgPainter(400, 200, "busy");
@@ -99,7 +99,7 @@ describe("lines", () => {
     }
   });
 
-  it("go to a spreadsheet with every value", () => {
+  it("are exported with every value", () => {
     const table = linesTable(
       traces(answer(60), () => "busy"),
       0,

@@ -37,14 +37,14 @@ afterEach(() => {
 });
 
 describe("colors of lines", () => {
-  it.each(["light", "dark"] as const)("have a contrast of 4.5 on the %s page", (name) => {
+  it.each(["light", "dark"] as const)("have a contrast of 4.5 in %s mode", (name) => {
     theme.dark = name === "dark";
     const pale = CATEGORIES.filter((color) => contrast(shade(color), THEMES[name].get("paper")!) < LEAST);
     expect(pale).toEqual([]);
     expect(new Set(CATEGORIES.map(shade)).size).toBe(CATEGORIES.length);
   });
 
-  it.each(["light", "dark"] as const)("so has text on the %s page", (name) => {
+  it.each(["light", "dark"] as const)("text has a contrast of 4.5 in %s mode", (name) => {
     const color = (token: string): string => THEMES[name].get(token)!;
     const pairs = [
       ...TEXT.flatMap((text) => GROUNDS.map((ground) => [text, ground] as const)),
@@ -55,7 +55,7 @@ describe("colors of lines", () => {
     expect(pale).toEqual([]);
   });
 
-  it("so has text on the colors of heat", () => {
+  it("text has a contrast of 4.5 on heat map colors", () => {
     const hex = (color: string): string =>
       `#${color
         .match(/\d+/g)!
@@ -65,7 +65,7 @@ describe("colors of lines", () => {
     expect(shares.filter((share) => contrast(onHeat(share), hex(heat(share))) < LEAST)).toEqual([]);
   });
 
-  it("belong to a subject, whatever it is drawn with", () => {
+  it("belong to a subject in every chart", () => {
     const names = ["LINUX01", "LINUX02", "LINUX03", "LINUX04"];
     const first = colorsOf("userid", names);
     expect(new Set(first.values()).size).toBe(4);
@@ -75,7 +75,7 @@ describe("colors of lines", () => {
     expect(new Set(later.values()).size).toBe(4);
   });
 
-  it("are shaded in drawings too", () => {
+  it("are shaded in drawings", () => {
     theme.dark = true;
     const painter = svgPainter(10, 10, "line");
     painter.path(

@@ -3,8 +3,8 @@ import { svgPainter } from "../../../src/lib/paint/painter";
 import { drawBars, drawStackedSeries, height, highest, piled } from "../../../src/lib/paint/stack";
 import { theme } from "../../theme";
 
-describe("piles", () => {
-  it("stand on each other", () => {
+describe("stacks", () => {
+  it("add up layer by layer", () => {
     expect(piled([1, 2, 3])).toEqual([
       [0, 1],
       [1, 3],
@@ -12,20 +12,20 @@ describe("piles", () => {
     ]);
   });
 
-  it("leave out what is not computable, and are not computable where nothing is", () => {
+  it("skip unknown layers, and are unknown if all are", () => {
     expect(piled([1, null, 3])).toEqual([[0, 1], null, [1, 4]]);
     expect(height([1, null, 3])).toBe(4);
     expect(height([null, null])).toBeNull();
   });
 
-  it("reach as high as the highest", () => {
+  it("reach the largest total", () => {
     const layer = (value: (number | null)[]) => ({ name: "a", color: "#000", value });
     expect(highest([layer([1, 5, null]), layer([2, null, 4])])).toBe(5);
     expect(highest([])).toBe(0);
   });
 });
 
-describe("a course", () => {
+describe("a series", () => {
   const course = {
     t: [60, 120, 180],
     seconds: 60,
@@ -36,7 +36,7 @@ describe("a course", () => {
     unit: "ms",
   };
 
-  it("draws each known part, hatches what is unknown and tells every value", () => {
+  it("draws known parts, hatches unknown ones and lists values", () => {
     const painter = svgPainter(400, 200, "x");
     const regions = drawStackedSeries(painter, 400, 200, theme, course, { window: [0, 180], offset: 0 });
     expect(painter.svg().match(/fill="#111111"/g)).toHaveLength(2);
@@ -46,7 +46,7 @@ describe("a course", () => {
     expect(regions[1]!.lines.slice(1)).toEqual(["one: not available", "two: not available"]);
   });
 
-  it("leaves out what is not in the window", () => {
+  it("omits intervals outside the window", () => {
     const painter = svgPainter(400, 200, "x");
     const window: [number, number] = [100, 180];
     expect(drawStackedSeries(painter, 400, 200, theme, course, { window, offset: 0 })).toHaveLength(2);
@@ -54,7 +54,7 @@ describe("a course", () => {
 });
 
 describe("bars", () => {
-  it("have a region each, which opens what they are", () => {
+  it("have a region that opens their subject", () => {
     let opened = "";
     const bars = ["a", "b"].map((label) => ({ label, values: [1, 2], open: () => (opened = label) }));
     const layers = [

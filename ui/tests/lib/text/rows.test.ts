@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { csv } from "../../../src/lib/text/rows";
 
-test("texts are saved exactly as they were recorded, as the program does", () => {
+test("CSV has texts as recorded, like the command line", () => {
   const names = ["=1+1", "@SUM(A1)", "+1", "-1", "a,b", 'a"b', "a\nb"];
   const text = csv(
     ["name"],

@@ -7,11 +7,11 @@ const ends = expandRuns([
 ]);
 
 describe("windows", () => {
-  it("know the ends of all runs", () => {
+  it("find the interval ends of all ranges", () => {
     expect(ends).toEqual([60, 120, 180, 600, 660]);
   });
 
-  it("snap to the nearest ends of intervals", () => {
+  it("snap to the nearest interval ends", () => {
     expect(snapWindow(ends, 0, [50, 130])).toEqual([60, 120]);
     expect(snapWindow(ends, 0, [10, 660])).toEqual([0, 660]);
     expect(snapWindow(ends, 0, [-500, 5000])).toEqual([0, 660]);
@@ -25,7 +25,7 @@ describe("windows", () => {
     expect(snapWindow([], 0, [1, 2])).toEqual([1, 2]);
   });
 
-  it("may have no end of an interval, and then lead to the next one", () => {
+  it("without an interval end link to the next one", () => {
     expect(anyWithin(ends, [60, 120])).toBe(true);
     expect(anyWithin(ends, [60, 119])).toBe(false);
     expect(anyWithin(ends, [200, 500])).toBe(false);

@@ -4,17 +4,17 @@ import { momentOf, tickLabel } from "../../../src/lib/time/format";
 const NOON = Date.parse("2024-05-14T12:00:00Z") / 1000;
 
 describe("the labels of a time axis", () => {
-  it("are clocks within a day", () => {
+  it("are times of day within one day", () => {
     expect(tickLabel(NOON, NOON - 3600, NOON + 3600, 0)).toBe("12:00");
     expect(tickLabel(NOON + 15, NOON, NOON + 60, 7200)).toBe("14:00:15");
   });
-  it("name the day where it begins, in the system's clock", () => {
+  it("name the day at its start in the system's zone", () => {
     const midnight = NOON + 12 * 3600;
     expect(tickLabel(midnight, NOON, NOON + 86400, 0)).toBe("05-15");
     expect(tickLabel(midnight - 7200, NOON, NOON + 86400, 7200)).toBe("05-15");
     expect(tickLabel(midnight, NOON, NOON + 86400, 7200)).toBe("02:00");
   });
-  it("name every day over more than one", () => {
+  it("name every day of longer ranges", () => {
     expect(tickLabel(NOON, NOON, NOON + 3 * 86400, 0)).toBe("05-14 12:00");
   });
 });
@@ -24,7 +24,7 @@ describe("typed times", () => {
     expect(momentOf("2024-05-14 14:00", 7200)).toBe(NOON);
     expect(momentOf(" 2024-05-14T14:00:05 ", 7200)).toBe(NOON + 5);
   });
-  it("are nothing else", () => {
+  it("in other formats are rejected", () => {
     for (const text of ["", "2:00 PM", "2024-05-14", "2024-05-14 25:00", "05/14/2024 02:00 PM"])
       expect(momentOf(text, 0)).toBeNull();
   });

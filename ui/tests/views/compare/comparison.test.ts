@@ -40,7 +40,7 @@ const difference = (changes: Partial<Difference>): Difference => ({
   ...changes,
 });
 
-test("numbers are printed as zlens compare prints them", () => {
+test("numbers are formatted like zlens compare", () => {
   expect([1234.5678, 575.04, 43.816, 3.418, 0, 0.00123, null].map(number)).toEqual([
     "1,235",
     "575.0",
@@ -59,7 +59,7 @@ test("numbers are printed as zlens compare prints them", () => {
   expect(shown(null, "percent")).toBe("…");
 });
 
-test("what the test says is said in words", () => {
+test("test results are described in words", () => {
   expect(result(difference({}))).toBe("not tested");
   expect(result(difference({ p: 0.001, beyond_noise: true, better: false }))).toBe("exceeds noise, worse");
   expect(result(difference({ p: 0.5, beyond_noise: false, outside_5_pct: false, better: true }))).toBe(
@@ -69,7 +69,7 @@ test("what the test says is said in words", () => {
   expect(noise(difference({ noise: 0.5, form: "points" }))).toBe("±0.5000");
 });
 
-test("bars keep the server's order, largest first, and leave out what has no percentage", () => {
+test("bars keep the server's order and skip missing percentages", () => {
   const rows = [
     difference({ heading: "a", ratio: 9, percent: 800 }),
     difference({ heading: "c", p: 0.001, beyond_noise: true, ratio: 0.5, percent: -50 }),
@@ -84,7 +84,7 @@ test("bars keep the server's order, largest first, and leave out what has no per
   ]);
 });
 
-test("parts of a waterfall are put together", () => {
+test("small parts of a waterfall are combined", () => {
   const part = { system: "S", base: "b", other: "o", unit: "ms", base_value: 10, other_value: 13 };
   const found = waterfalls([
     { ...part, waterfall: "W", part: "x", change: 1 },

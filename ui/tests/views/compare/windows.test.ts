@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { halves, windowOf, windowText } from "../../../src/views/compare/windows";
 
-test("a window of the address goes there and back", () => {
+test("a window round-trips through the address", () => {
   expect(windowOf("100..200")).toEqual([100, 200]);
   expect(windowOf("..200")).toEqual([null, 200]);
   expect(windowOf("x..")).toEqual([null, null]);
@@ -10,7 +10,7 @@ test("a window of the address goes there and back", () => {
   expect(windowText(null, null)).toBeNull();
 });
 
-test("halves are cut where an interval ends", () => {
+test("halves are split at an interval end", () => {
   expect(halves([0, 300], 60)).toEqual([
     [0, 180],
     [180, 300],

@@ -15,8 +15,8 @@ const hints: Hints = {
   ],
 };
 
-describe("the nest", () => {
-  it("shows regions with open ends, and points that can be opened", () => {
+describe("the nest chart", () => {
+  it("shows open regions and points with links", () => {
     const painter = svgPainter(400, 300, "x");
     let opened = false;
     const points = [{ l1mp: 4, rni: 0.5, color: "#123456", lines: ["CPU 1"], open: () => (opened = true) }];
@@ -28,17 +28,17 @@ describe("the nest", () => {
     expect(opened).toBe(true);
   });
 
-  it("draws nothing but the axes without points and regions", () => {
+  it("draws only axes without points and regions", () => {
     const painter = svgPainter(400, 300, "x");
     expect(drawScatter(painter, 400, 300, theme, [], [])).toEqual([]);
     expect(painter.svg()).not.toContain("NaN");
   });
 });
 
-describe("why there is no RNI", () => {
+describe("missing RNI", () => {
   const values = { l1mp: 4, rni: null, status: "unverified", generation: "z15", by: "machine type" };
 
-  it("is told by what is missing", () => {
+  it("names the missing inputs", () => {
     expect(withoutRni({ ...values, rni: 0.5 }, hints)).toBeNull();
     expect(withoutRni(values, hints)).toContain("z15");
     expect(withoutRni(values, hints)).not.toContain("table of hints");

@@ -28,13 +28,13 @@ describe("groups", () => {
     system("D", { cluster: "DEV" }),
   ];
 
-  it("come by name, systems without one last", () => {
+  it("are sorted by name, systems without group last", () => {
     const groups = groupsOf(systems, "cluster");
     expect(groups.map((group) => group.name)).toEqual(["DEV", "PROD", null]);
     expect(groups.map((group) => group.systems.map((one) => one.system))).toEqual([["D"], ["C", "A"], ["B"]]);
   });
 
-  it("are one without a key, and none without systems", () => {
+  it("are one without a key and none without systems", () => {
     expect(groupsOf(systems, null)).toEqual([{ name: null, systems }]);
     expect(groupsOf([], null)).toEqual([]);
     expect(groupsOf([], "machine")).toEqual([]);
@@ -42,15 +42,15 @@ describe("groups", () => {
 });
 
 describe("search", () => {
-  it("needs every word, in any case and place", () => {
+  it("requires every word, ignoring case and order", () => {
     const one = system("ZVM1", { machine: "8561-D3E01", cluster: "PROD" });
     for (const words of ["", "zvm", "prod 8561", "  7.4 ZVM1 "]) expect(named(one, words)).toBe(true);
     expect(named(one, "prod zvm2")).toBe(false);
   });
 });
 
-describe("spans", () => {
-  it("end with the hour of the last data, and have one of the same length before them", () => {
+describe("time ranges", () => {
+  it("end with the last hour, after a previous range of equal length", () => {
     expect(spanOf("", 1e6)).toEqual({});
     const end = 500 * 3600;
     const expected = {
@@ -72,7 +72,7 @@ describe("partitions of a machine", () => {
     series: [mean, null],
   });
 
-  it("are stacked by type, what uses most first", () => {
+  it("are stacked by type, largest first", () => {
     const partitions = [partition("A", 1), partition("B", 3), partition("C", 2, "CP")];
     const found = stacks({ unit: "%", explain: "", t: [3600, 7200], partitions });
     expect(found.map(({ type }) => type)).toEqual(["CP", "IFL"]);
@@ -80,7 +80,7 @@ describe("partitions of a machine", () => {
     expect(found[1]!.course.seconds).toBe(3600);
   });
 
-  it("are added up when there are many", () => {
+  it("are combined if there are many", () => {
     const partitions = Array.from({ length: 20 }, (_, at) => partition(`P${at}`, at));
     const { course } = stacks({ unit: "%", explain: "", t: [3600, 7200], partitions })[0]!;
     expect(course.layers.length).toBe(10);

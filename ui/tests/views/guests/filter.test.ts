@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { matching } from "../../../src/views/guests/filter";
 
 describe("names", () => {
-  it("keeps parts of names and patterns", () => {
+  it("match by substring or pattern", () => {
     expect(["LNX01", "LNX02", "CMS"].filter(matching("lnx"))).toEqual(["LNX01", "LNX02"]);
     expect(["LNX01", "LNX02", "XLNX0"].filter(matching("LNX0?"))).toEqual(["LNX01", "LNX02"]);
     expect(["LNX01", "CMS"].filter(matching(" "))).toEqual(["LNX01", "CMS"]);

@@ -15,7 +15,7 @@ describe("owners", () => {
     ["idle", "NULLS", null, null],
   ]);
 
-  it("adds up, largest first; what is not told by processor stays with the guest", () => {
+  it("are summed, largest first; unassigned use stays with the guest", () => {
     expect(root.value).toBe(16);
     expect(root.children.map((one) => [one.name, one.value])).toEqual([
       ["linux", 12],
@@ -28,7 +28,7 @@ describe("owners", () => {
     expect(ownerRows(root)).toHaveLength(1 + 2 + 3 + 3);
   });
 
-  it("finds its way from an address, as far as it is there", () => {
+  it("follow the address as far as it exists", () => {
     expect(pathOf(pathText(["a/b", "CMS"]))).toEqual(["a/b", "CMS"]);
     expect(pathOf(null)).toEqual([]);
     expect(ownerAt(root, ["a/b", "GONE"]).name).toBe("a/b");
@@ -53,7 +53,7 @@ describe("owners", () => {
     ],
   );
 
-  it("are asked for with what tells their groups", () => {
+  it("are requested with their group columns", () => {
     const asked = ownersQuestion("guest", how, group, "cpu_s", { basis: "sample" });
     expect(asked.columns).toEqual({ cpu_s: ["total"], share_kind: ["last"], share: ["last"] });
     expect([asked.by, asked.where]).toEqual([["userid"], { basis: "sample" }]);
@@ -61,14 +61,14 @@ describe("owners", () => {
     expect([below.table, below.by]).toEqual(["guest_cpu", ["userid", "vcpu"]]);
   });
 
-  it("are owned by groups; what nobody has a total of is left out", () => {
+  it("are grouped; rows without a total are omitted", () => {
     expect(ownerPaths(how, group, "cpu_s", whole, null)).toEqual([
       ["relative 100", "A", 10],
       ["share unknown", "B", 3],
     ]);
   });
 
-  it("go down to parts; what those do not make up stays with the subject", () => {
+  it("are divided into parts; the rest stays with the subject", () => {
     const answer = answered(
       ["system", "source", "userid", "vcpu", "cpu_s_total"],
       [
@@ -86,7 +86,7 @@ describe("owners", () => {
     ]);
   });
 
-  it("of two sources stand side by side", () => {
+  it("of two sources are shown next to each other", () => {
     const rows = [...whole.rows, ["S", "smf", "A", 9, "relative", 100]];
     const paths = ownerPaths(how, group, "cpu_s", answered(whole.columns, rows), null);
     expect(paths.map((path) => path[0])).toEqual(["zvm-monitor", "zvm-monitor", "smf"]);

@@ -21,11 +21,11 @@ describe("resampled values", () => {
     expect(resample([], [], [0, 60]).every((one) => one === null)).toBe(true);
   });
 
-  it("goes over buckets between two intervals, not over a gap", () => {
+  it("span buckets between two intervals but not gaps", () => {
     expect(bridged([1, null, 3, null, null, null, 4], 2)).toEqual([1, 2, 3, null, null, null, 4]);
   });
 
-  it("knows how far intervals are apart", () => {
+  it("determine the interval length", () => {
     const at = (...places: number[]) => Array.from({ length: 60 }, (_, n) => (places.includes(n) ? 1 : null));
     expect(step([at(14, 29, 44, 59), at(14)])).toBe(24);
     expect(step([at(1, 2, 3, 9)])).toBe(2);
@@ -33,7 +33,7 @@ describe("resampled values", () => {
   });
 });
 
-describe("questions", () => {
+describe("requests", () => {
   const figure = (facts: Partial<Figure>): Figure => ({
     key: "",
     heading: "",
@@ -66,7 +66,7 @@ describe("questions", () => {
     states: { state: [{ key: "io", name: "", columns: ["io_wait_pct"], waits: true }] },
   } as unknown as ConsumerKind;
 
-  it("ask once for everything", () => {
+  it("fetch everything at once", () => {
     const asked = question(subject, { basis: "sample" });
     expect(asked.columns).toEqual({
       cpu_s: ["total"],
@@ -81,7 +81,7 @@ describe("questions", () => {
     expect([asked.by, asked.where]).toEqual([["userid"], { basis: "sample" }]);
   });
 
-  it("are answered by name; texts leave out what is not known", () => {
+  it("return values by name; texts omit unknown ones", () => {
     const columns = ["cpu_pct_mean", "share_kind_last", "share_last", "limit_kind_last", "share_limit_last"];
     const [first, second, third] = rowsOf(
       answered(columns, [
@@ -99,7 +99,7 @@ describe("questions", () => {
     expect(textOf(["vCPU {vcpu}"], () => 0)).toBe("vCPU 0");
   });
 
-  it("show what a system has", () => {
+  it("show the data of a system", () => {
     const job = { ...subject, table: "job", sources: ["smf", "rmf-xml"] };
     const tables = (sources: string[], fills: (name: string) => boolean) =>
       present(

@@ -23,7 +23,7 @@ describe("states", () => {
   ];
   const shares = { running_pct: 40, cpu_wait_pct: 10, page_wait_pct: 5, loading_pct: 5, dormant_pct: 40 };
 
-  it("stacks to the whole", () => {
+  it("add up to 100 %", () => {
     expect(parts(STATES, shares).map((part) => [part.state.key, part.from, part.to])).toEqual([
       ["running", 0, 40],
       ["cpu", 40, 50],
@@ -32,7 +32,7 @@ describe("states", () => {
     ]);
   });
 
-  it("knows what was not sampled from what was not found", () => {
+  it("distinguish unsampled from zero", () => {
     const io = STATES.find((state) => state.key === "io")!;
     expect(shareOf(io, shares)).toBeNull();
     expect(sampled({ running_pct: null })).toBe(false);
@@ -41,18 +41,18 @@ describe("states", () => {
     expect(shareLines(shares, String)).toContain("cpu_wait_pct: 10 %");
   });
 
-  it("knows how much of it was waiting", () => {
+  it("have a total of wait states", () => {
     expect(waiting(STATES, shares)).toBe(20);
     expect(waiting(STATES, { running_pct: null })).toBeNull();
   });
 
-  it("has a color for each state", () => {
+  it("have one color each", () => {
     const many = Array.from({ length: 12 }, (_, at) => of(String(at), []));
     expect(new Set(legend(many.slice(0, 9)).map((one) => one.color)).size).toBe(9);
     expect(legend(many).every((one) => one.color)).toBe(true);
   });
 
-  it("are stretches of an interval each, or of a bucket", () => {
+  it("cover one interval or bucket each", () => {
     const answer = answered(
       ["system", "source", "t", "seconds_total", "running_pct_mean"],
       [
@@ -67,7 +67,7 @@ describe("states", () => {
     expect(stretches({ ...answer, bucket_s: 120 }, ["running_pct"])[1]!.from).toBe(60);
   });
 
-  it("finds the stretch under the pointer", () => {
+  it("are found under the pointer", () => {
     const stretches = [{ from: 0, t: 60, shares }];
     expect(waitsAt(stretches, [0, 120], 0, 100, 400)?.lines[1]).toBe("running: 40 %");
     expect(waitsAt(stretches, [0, 120], 0, 380, 400)).toBeNull();

@@ -3,27 +3,27 @@ import { joined, layers, matches, parts } from "../../../src/views/io/devices";
 import { withColumns } from "../../../src/lib/api/measures";
 
 describe("parts of a response", () => {
-  it("have no rest where service is the sum of its parts", () => {
+  it("have no rest if service is the sum of its parts", () => {
     expect(parts([0.5, 0.2, 0.3, 0.1, 0.2 + 0.3 + 0.1])).toEqual([0.5, 0.2, 0.3, 0.1, null]);
   });
 
-  it("show what is left of the service", () => {
+  it("show the rest of the service", () => {
     expect(parts([0, 0.2, 0.3, 0.1, 1])[4]).toBeCloseTo(0.4);
   });
 
-  it("do not take rounding for a wait, nor the unknown for none", () => {
+  it("ignore rounding errors and unknown parts", () => {
     expect(parts([-1e-18, 1, 1, 1, 3])[0]).toBe(0);
     expect(parts([null, null, null, null, null])).toEqual(Array(5).fill(null));
   });
 
-  it("are layers, the rest only where there is one", () => {
+  it("are layers, with the rest only if there is one", () => {
     expect(layers([[1, 2, 3, 4, null]]).map((one) => one.name)).toEqual(["queue", "pend", "disc", "conn"]);
     expect(layers([[1, 2, 3, 4, 5]])).toHaveLength(5);
   });
 });
 
 describe("a search", () => {
-  it("finds by any of the texts, whatever the case", () => {
+  it("matches any text, ignoring case", () => {
     expect(matches("page", ["D010", "PAGE01", null])).toBe(true);
     expect(matches(" d01 ", ["D010", null])).toBe(true);
     expect(matches("", [null])).toBe(true);
@@ -31,7 +31,7 @@ describe("a search", () => {
   });
 });
 
-describe("answers about the same devices", () => {
+describe("responses about the same devices", () => {
   const means = withColumns({
     columns: ["system", "device", "rate_mean"],
     rows: [
@@ -48,7 +48,7 @@ describe("answers about the same devices", () => {
     more: false,
   });
 
-  it("stand side by side in the order of the first; what is not there yet is null", () => {
+  it("are merged in the order of the first; missing ones are null", () => {
     const both = joined(means, [facts, null], "device");
     expect(both.columns).toEqual(["system", "device", "rate_mean", "volume_last"]);
     expect(both.rows).toEqual([

@@ -12,7 +12,7 @@ const column = (key: string, unit = ""): ModelAnswer["tables"][number]["columns"
   decimals: 1,
 });
 
-test("numbers are printed as zlens solve prints them", () => {
+test("numbers are formatted like zlens solve", () => {
   expect(printedAs(1039, 1)).toBe("1,039.0");
   expect(printedAs(22, 1, true)).toBe("22");
   expect(printedAs(-0.001, 1)).toBe("0.0");
@@ -20,7 +20,7 @@ test("numbers are printed as zlens solve prints them", () => {
   expect(printedAs(true, 1)).toBe("yes");
 });
 
-test("expected stands beside observed, the largest error first", () => {
+test("expected and observed are paired, largest error first", () => {
   const answer: ModelAnswer = {
     model: "shares",
     title: "",
@@ -51,7 +51,7 @@ test("expected stands beside observed, the largest error first", () => {
   expect(beside({ ...answer, tables: [] })).toEqual([]);
 });
 
-test("before and after are drawn where something changes", () => {
+test("before and after are drawn if they differ", () => {
   const table = (key: string, rows: (string | number | null)[][]): ModelAnswer["tables"][number] => ({
     key,
     title: key,
@@ -78,7 +78,7 @@ test("before and after are drawn where something changes", () => {
   expect(changes(answer).map((one) => [one.title, one.places])).toEqual([["other", ["C", "A"]]]);
 });
 
-test("a chart of very many bars is cut", () => {
+test("a chart of very many bars is truncated", () => {
   const places = Array.from({ length: 99 }, (_, at) => `p${at}`);
   const chart = cutBars({
     title: "",

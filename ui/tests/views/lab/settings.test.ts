@@ -22,13 +22,13 @@ const number = (changes: Partial<ScenarioNumber>): ScenarioNumber => ({
   ...changes,
 });
 
-test("settings go into the address and back", () => {
+test("settings round-trip through the address", () => {
   expect(linesOf(joined(["a=1", "b.c=x y"]))).toEqual(["a=1", "b.c=x y"]);
   expect(linesOf(null)).toEqual([]);
   expect(joined([])).toBeNull();
 });
 
-test("a setting is changed where it stands", () => {
+test("a setting is changed in place", () => {
   expect(withSetting(["a=1", "b=2"], "a", "3")).toEqual(["a=3", "b=2"]);
   expect(withSetting(["a=1"], "b", "2")).toEqual(["a=1", "b=2"]);
   expect(withSetting(["a=1", "b=2"], "a", null)).toEqual(["b=2"]);
@@ -37,7 +37,7 @@ test("a setting is changed where it stands", () => {
   expect(settingOf([], "a")).toBeNull();
 });
 
-test("a slider runs over what is allowed, but not so far that no hand hits anything", () => {
+test("a slider covers a usable part of the allowed range", () => {
   expect(sliderOf(number({}), 100)).toEqual({ min: 1, max: 400, step: 1 });
   expect(sliderOf(number({ value: 20, low: 0.1, high: 100, whole: false }), 20)).toMatchObject({
     min: 0.1,

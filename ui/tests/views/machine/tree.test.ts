@@ -59,7 +59,7 @@ const at = (root: Node, id: string): Node => pathTo(root, id).at(-1)!;
 describe("the machine", () => {
   const root = tree(MOMENT, ABOUT, "share");
 
-  it("holds partitions, and the cores and guests of its own", () => {
+  it("contains partitions, own cores and guests", () => {
     expect(ids(root)).toEqual([
       "",
       "IFL",
@@ -80,12 +80,12 @@ describe("the machine", () => {
     expect(at(root, "IFL/OWN").word).toBe("entitled to 4 of 2 · 1 Vh 1 Vl · busy 40 %");
   });
 
-  it("is sized by entitlement, and shows what is entitled to nothing", () => {
+  it("is sized by entitlement, including zero", () => {
     expect(root.children[0]!.children.map((one) => one.weight)).toEqual([8, 4]);
     expect(at(root, "IFL/OWN/cores/1").weight).toBeGreaterThan(0);
   });
 
-  it("is sized by processor time, with PR/SM's and what nobody used", () => {
+  it("is sized by CPU time, with PR/SM and idle time", () => {
     const timed = tree(MOMENT, ABOUT, "time").children[0]!;
     expect(timed.children.map((one) => [one.kind, one.weight])).toEqual([
       ["partition", 70],
@@ -95,35 +95,35 @@ describe("the machine", () => {
     ]);
   });
 
-  it("does not tell zero where nothing is known", () => {
+  it("shows unknown values as unknown", () => {
     expect(at(root, "IFL/OWN/cores/1").busy).toBeNull();
     expect(at(root, "IFL/OWN/cores/1").parked).toBe(true);
     expect(at(root, "IFL/OWN/cores/1/2").busy).toBeNull();
     expect(at(root, "IFL/OWN/guests/A").busy).toBeNull();
   });
 
-  it("is the system alone where nothing is known of partitions", () => {
+  it("is only the system without partition data", () => {
     const alone = tree({ ...MOMENT, cec: [], partition: [] }, ABOUT, "share");
     expect(alone.name).toBe("OWN");
     expect(alone.children.map((one) => one.kind)).toEqual(["cores", "guests"]);
   });
 
-  it("has processors without cores where no core has two threads", () => {
+  it("has processors without cores if no core has two threads", () => {
     const single = tree({ ...MOMENT, core: [], cpu: [cpu(7, 0), cpu(5, 1)] }, ABOUT, "share");
     expect(at(single, "IFL/OWN/cores").children.map((one) => one.name)).toEqual(["CPU 5", "CPU 7"]);
   });
 
-  it("tells every figure with its unit", () => {
+  it("shows every figure with its unit", () => {
     const lines = describeNode(at(root, "IFL/OWN"), (_, column) => (column === "total_s" ? "s" : null));
     expect(lines).toContain("total time: 49 s");
     expect(lines[0]).toBe("OWN · entitled to 4 of 2 · 1 Vh 1 Vl · busy 40 %");
   });
 });
 
-describe("the way through it", () => {
+describe("navigation in it", () => {
   const root = tree(MOMENT, ABOUT, "share");
 
-  it("leads one place further at a click", () => {
+  it("goes one level down at a click", () => {
     const thread = at(root, "IFL/OWN/cores/0/1");
     const partition = next(root, root, thread)!;
     expect(partition.id).toBe("IFL/OWN");
@@ -133,7 +133,7 @@ describe("the way through it", () => {
     expect(next(root, root, at(root, "IFL/OTHER"))).toBeNull();
   });
 
-  it("leads back", () => {
+  it("goes back", () => {
     expect(stops(pathTo(root, "IFL/OWN/cores/0")).map((one) => one.id)).toEqual([
       "",
       "IFL/OWN",
@@ -143,7 +143,7 @@ describe("the way through it", () => {
     expect(pathTo(root, null)).toEqual([root]);
   });
 
-  it("draws what there is room for", () => {
+  it("draws the levels that fit", () => {
     const large = placed(root, { x: 0, y: 0, width: 1200, height: 500 });
     expect(large.map((one) => one.node.id)).toContain("IFL/OWN/cores/0/1");
     const small = placed(root, { x: 0, y: 0, width: 60, height: 60 });
@@ -155,22 +155,22 @@ describe("the way through it", () => {
   });
 });
 
-describe("moments", () => {
-  it("are found in the order of time", () => {
+describe("intervals", () => {
+  it("are found in time order", () => {
     expect(nearest([60, 120, 180], null)).toBe(2);
     expect(nearest([60, 120, 180], 120)).toBe(1);
     expect(nearest([60, 120, 180], 10)).toBe(0);
     expect(nearest([60, 120, 180], 150)).toBe(1);
   });
 
-  it("take rows that end a little earlier or later", () => {
+  it("include rows that end slightly earlier or later", () => {
     const rows = rowsByMoment([{ t: 60.2 }, { t: 119 }, { t: 400 }, { t: null }], [60, 120], 60);
     expect(rows.get(0)).toHaveLength(1);
     expect(rows.get(1)).toHaveLength(1);
     expect(rows.size).toBe(2);
   });
 
-  it("take the last row of a system with shorter intervals", () => {
+  it("use the last row of a system with shorter intervals", () => {
     const rows = rowsByMoment(
       [{ t: 780 }, { t: 840 }, { t: 900 }, { t: 900.2 }, { t: 960 }],
       [900, 1800],

@@ -6,13 +6,13 @@ const PLACE: Box = { x: 10, y: 20, width: 300, height: 200 };
 const area = (box: Box): number => box.width * box.height;
 
 describe("strips", () => {
-  it("fill the place in proportion to the weights", () => {
+  it("fill the area in proportion to the weights", () => {
     const weights = [6, 6, 4, 3, 2, 2, 1];
     const boxes = strips(weights, PLACE);
     boxes.forEach((box, at) => expect(area(box)).toBeCloseTo((area(PLACE) * weights[at]!) / 24, 6));
   });
 
-  it("stay inside and do not cover each other", () => {
+  it("stay inside without overlap", () => {
     const boxes = strips([5, 1, 1, 8, 2, 0.1, 3], PLACE);
     for (const [at, one] of boxes.entries()) {
       expect(one.x).toBeGreaterThanOrEqual(PLACE.x - 1e-9);
@@ -26,14 +26,14 @@ describe("strips", () => {
     }
   });
 
-  it("give no room to what weighs nothing", () => {
+  it("give no area to zero weights", () => {
     expect(area(strips([0, 1], PLACE)[0]!)).toBe(0);
     expect(strips([0, 0], PLACE).map(area)).toEqual([0, 0]);
     expect(strips([], PLACE)).toEqual([]);
     expect(strips([1], { ...PLACE, width: 0 }).map(area)).toEqual([0]);
   });
 
-  it("are halfway between two places", () => {
+  it("are interpolated between two layouts", () => {
     expect(
       between({ x: 0, y: 0, width: 10, height: 10 }, { x: 10, y: 20, width: 20, height: 0 }, 0.5),
     ).toEqual({

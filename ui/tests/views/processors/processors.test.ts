@@ -31,7 +31,7 @@ const told = (...rows: Cell[][]) => {
 };
 
 describe("processors", () => {
-  it("stand by core and thread, those without a core last", () => {
+  it("are sorted by core and thread, without core last", () => {
     const all = processors(
       told(
         [9, null, null, "IFL", null, null, null],
@@ -49,7 +49,7 @@ describe("processors", () => {
     expect(processors(null)).toEqual([]);
   });
 
-  it("tell polarity and entitlement, the type only where there are several", () => {
+  it("show polarity and entitlement, and the type if there are several", () => {
     const [one] = processors(told([0, 0, 0, "IFL", "Vm", "Vm", 33.333]));
     expect(rowNote(one!, 1)).toBe("Vm 33.3%");
     expect(rowNote(one!, 2)).toBe("IFL Vm 33.3%");
@@ -69,7 +69,7 @@ describe("the heat map", () => {
     ],
   };
 
-  it("has a row for each processor, and knows when one was parked", () => {
+  it("has a row per processor with parked intervals", () => {
     const rows = heatRows(course, "busy_pct", "p50");
     expect([...rows.keys()]).toEqual([0, 1]);
     expect(rows.get(0)!.value).toEqual([10, null, 30]);
@@ -91,7 +91,7 @@ describe("the choice", () => {
     expect(chosen(null, PROCESSOR_METRICS)).toBe("busy_pct");
   });
 
-  it("knows what holds something", () => {
+  it("recognizes options with data", () => {
     const counted = answer(
       ["a_count", "b_count"],
       [
@@ -103,7 +103,7 @@ describe("the choice", () => {
     expect(filled(["a"], null).size).toBe(0);
   });
 
-  it("says names as people do", () => {
+  it("has readable names", () => {
     expect(columnLabel("mt_utilization_pct")).toBe("MT utilization");
     expect(columnLabel("busy_pct")).toBe("busy");
     expect(columnLabel("thread_density")).toBe("thread density");

@@ -5,13 +5,13 @@ import { menu, opening, sortable, state } from "../../../src/views/reports/repor
 const report = (name: string, fills = true, place = 0): ReportInfo =>
   ({ name, fills, opening: place }) as ReportInfo;
 
-describe("the report that is open at first", () => {
-  it("is the first of those the catalog puts first that has data", () => {
+describe("the initial report", () => {
+  it("is the first preferred report with data", () => {
     const all = [report("cplact"), report("system", true, 2), report("rmfcpu", true, 1)];
     expect(opening(all)).toBe("rmfcpu");
     expect(opening([report("rmfcpu", false, 1), ...all.slice(0, 2)])).toBe("system");
   });
-  it("is one with data, and none where there is none", () => {
+  it("is any report with data, or none", () => {
     expect(opening([report("system", false, 2), report("cplact")])).toBe("cplact");
     expect(opening([report("system", false, 2)])).toBeNull();
   });
@@ -32,21 +32,21 @@ describe("reports", () => {
     systems: fills ? ["SYSA"] : [],
   });
 
-  it("are listed by group; a search looks at every word", () => {
+  it("are listed by group and searched by every word", () => {
     const all = [report("a", 3), report("b", 0), report("z", 5)];
     expect(menu(all, "", true).map((group) => group.reports.map((one) => one.name))).toEqual([["a"], ["z"]]);
     expect(menu(all, "title b", false)[0]!.reports.map((one) => one.name)).toEqual(["b"]);
     expect(menu(all, "nothing", false)).toEqual([]);
   });
 
-  it("say what they have, not more than is known", () => {
+  it("state how much data they have", () => {
     expect(state(report("a", 3), undefined)).toBe("");
     expect(state(report("b", 0), undefined)).toBe("no data");
     expect(state(report("b", 0), { name: "b", has: 2, of: 4, state: "" })).toBe("2 of 4 columns");
     expect(state(report("b", 0), { name: "b", has: 4, of: 4, state: "" })).toBe("complete");
   });
 
-  it("become tables without columns that say nothing", () => {
+  it("become tables without empty columns", () => {
     const number = { key: "a", heading: "A", unit: "s", type: "number" as const, decimals: 1 };
     const found = sortable("prclog", {
       key: "t",

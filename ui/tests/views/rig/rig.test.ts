@@ -40,7 +40,7 @@ const number = (subject: string, expected: number | null, low: number | null = n
 });
 
 describe("verdicts", () => {
-  it("tell a control that must fail from a policy", () => {
+  it("distinguish controls from policies", () => {
     expect(word(policy(), observation())).toBe("pass");
     expect(word(policy(), observation({ passed: false }))).toBe("fail");
     expect(word(policy({ judged: false }), observation())).toBe("not judged");
@@ -49,7 +49,7 @@ describe("verdicts", () => {
     expect(word(policy({ errors: ["no data"] }), observation())).toBe("error");
   });
 
-  it("of a scenario name an interrupt and an error before a failure", () => {
+  it("of a scenario show interrupts and errors before failures", () => {
     const scenario = { complete: true, passed: false, policies: [policy()] } as unknown as RigScenario;
     expect(verdict(scenario)).toBe("not as expected");
     expect(verdict({ ...scenario, passed: true })).toBe("as expected");
@@ -58,7 +58,7 @@ describe("verdicts", () => {
   });
 });
 
-describe("courses", () => {
+describe("series", () => {
   const rows = [
     ["2026-03-02T08:01:00Z", "A", 10],
     ["2026-03-02T08:01:00Z", "B ", 20],
@@ -66,7 +66,7 @@ describe("courses", () => {
     ["2026-03-02T08:02:00Z", "B ", 22],
   ];
 
-  it("have a chart for each subject with the expected value beside the observed ones", () => {
+  it("have a chart per subject with expected and observed values", () => {
     const charts = courses(observation({ numbers: [number("A", 12), number("B", null, 19)] }), run, rows);
     expect(charts.map(({ title }) => title)).toEqual(["CPU of A", "CPU of B"]);
     expect(charts[0]!.places).toEqual([0, 1]);
@@ -77,14 +77,14 @@ describe("courses", () => {
     expect(charts[1]!.series.map(({ name }) => name)).toEqual(["least allowed", "observed"]);
   });
 
-  it("leave out subjects without an expected number, and what is relative to another case", () => {
+  it("omit subjects without an expected number", () => {
     expect(courses(observation({ numbers: [number("A", 12)] }), run, rows)).toHaveLength(1);
     const ratio = courses(observation({ relative: true, numbers: [number("A", 1.3)] }), run, rows);
     expect(ratio.map(({ series }) => series.length)).toEqual([1, 1]);
     expect(ratio[0]!.unit).toBe("");
   });
 
-  it("are few", () => {
+  it("are limited", () => {
     const many = Array.from({ length: 40 }, (_, at) => ["2026-03-02T08:01:00Z", `U${at}`, at]);
     expect(courses(observation(), run, many)).toHaveLength(MOST_SUBJECTS);
     expect(courses(observation(), run, [])).toEqual([]);

@@ -34,7 +34,7 @@ const at = (text: string) => {
 };
 
 describe("completion", () => {
-  it("offers columns of the tables that the query names, and all tables", () => {
+  it("offers all tables and the columns of queried ones", () => {
     expect(at("SELECT b| FROM load").labels).toEqual([
       "system",
       "busy_pct",
@@ -46,7 +46,7 @@ describe("completion", () => {
     expect(at("SELECT x FROM l|").from).toBe(14);
   });
 
-  it("names a column of two tables once", () => {
+  it("offers a column of two tables once", () => {
     const { labels } = at("SELECT s| FROM load JOIN guest USING (system)");
     expect(labels.filter((label) => label === "system")).toHaveLength(1);
   });
@@ -62,12 +62,12 @@ describe("completion", () => {
     expect(at("SELECT nothing.|").labels).toEqual([]);
   });
 
-  it("quotes names that SQL would not take", () => {
+  it("quotes invalid identifiers", () => {
     const strange = at("SELECT d0r2.| FROM d0r2").options[0]!;
     expect([strange.label, strange.apply]).toEqual(["Strange name", '"Strange name"']);
   });
 
-  it("begins at the word before the cursor", () => {
+  it("starts at the word before the cursor", () => {
     expect(wordBefore("SELECT g.us")).toBe("g.us");
     expect(wordBefore("SELECT ")).toBe("");
   });

@@ -43,15 +43,15 @@ const schema = {
   ],
 };
 
-describe("what a question is about", () => {
-  it("finds tables, not words in texts and comments", () => {
+describe("tables and columns of a query", () => {
+  it("finds tables, but not in texts and comments", () => {
     expect(named("select * from LOAD where x = 'cpu' -- role.sample", schema).map((one) => one.name)).toEqual(
       ["load"],
     );
     expect(named("from role.sample", schema).map((one) => one.name)).toEqual(["role.sample"]);
   });
 
-  it("explains columns by the table asked; columns of one name are told apart", () => {
+  it("explains columns by table, and distinguishes equal names", () => {
     const found = columnsOf(
       { columns: ["busy_pct", "busy_pct", "n"], types: ["float", "float", "int"] },
       "from cpu",
@@ -71,14 +71,14 @@ describe("what a question is about", () => {
 describe("history", () => {
   const one = (q: string) => ({ q, at: 1, rows: 2, more: false, seconds: 0.1 });
 
-  it("keeps the newest, each once", () => {
+  it("keeps the newest entries without duplicates", () => {
     const history = remembered([one("a"), one("b")], one("b"));
     expect(history.map((each) => each.q)).toEqual(["b", "a"]);
     const many = Array.from({ length: 80 }, (_, n) => one(String(n)));
     expect(remembered(many, one("x"))).toHaveLength(REMEMBERED);
   });
 
-  it("survives what somebody else wrote there", () => {
+  it("ignores foreign entries", () => {
     expect(readHistory({ getItem: () => "{" })).toEqual([]);
     expect(readHistory({ getItem: () => '[1, {"q": 2}, {"q": "a"}]' }).map((each) => each.q)).toEqual(["a"]);
     const full = {
@@ -90,11 +90,11 @@ describe("history", () => {
   });
 });
 
-describe("lines of an answer", () => {
+describe("lines of a result", () => {
   const columns = ["time", "name", "a", "b"];
   const types = ["time", "text", "float", "int"] as const;
 
-  it("one per name, largest first, in order of time", () => {
+  it("are one per name, largest first, in time order", () => {
     const found = drawn({
       columns,
       types: [...types],
@@ -112,7 +112,7 @@ describe("lines of an answer", () => {
     expect(found.window[1] - found.window[0]).toBe(60);
   });
 
-  it("times are in the zone of their row; a chart has that of all rows, or none", () => {
+  it("have times in the zone of their row", () => {
     const rows = [
       ["2026-01-01T00:00:00Z", "EAST", 1, 1],
       ["2026-01-01T00:01:00Z", "EAST", 2, 1],
@@ -129,7 +129,7 @@ describe("lines of an answer", () => {
     expect(drawn({ columns, types: [...types], rows: rows.slice(0, 2) }, offsetOf)!.offset).toBe(7200);
   });
 
-  it("none without times, numbers or a second moment", () => {
+  it("need times, numbers and two intervals", () => {
     expect(drawn({ columns: ["a"], types: ["float"], rows: [[1], [2]] })).toBeNull();
     expect(
       drawn({ columns: ["time"], types: ["time"], rows: [["2026-01-01T00:00:00Z"], [null]] }),
@@ -139,7 +139,7 @@ describe("lines of an answer", () => {
   });
 });
 
-describe("what is drawn first", () => {
+describe("the initial chart", () => {
   const float = (heading: string, explain: string | null = null) => ({
     key: heading,
     heading,
@@ -147,7 +147,7 @@ describe("what is drawn first", () => {
     explain,
   });
 
-  it("is a number of a measure, not the length of the interval", () => {
+  it("shows a measure, not the interval length", () => {
     const columns = [float("seconds", "load.seconds"), float("x"), float("busy_pct", "load.busy_pct")];
     expect(drawnFirst(["seconds", "x", "busy_pct"], columns)).toBe("busy_pct");
     expect(drawnFirst(["seconds", "x"], columns)).toBe("x");
@@ -155,22 +155,22 @@ describe("what is drawn first", () => {
   });
 });
 
-describe("writing a question", () => {
-  it("puts names in place of what is selected", () => {
+describe("editing a query", () => {
+  it("inserts names over the selection", () => {
     expect(inserted("SELECT", 6, 6, "busy_pct")).toEqual({ text: "SELECT busy_pct", at: 15 });
     expect(inserted("a old b", 2, 5, "new")).toEqual({ text: "a new b", at: 5 });
     expect(quoted("role.sample")).toBe("role.sample");
     expect(quoted('Odd "name"')).toBe('"Odd ""name"""');
   });
 
-  it("searches tables by name, columns by name and text", () => {
+  it("finds tables by name, and columns by name and text", () => {
     expect(searched(schema.tables, "load").map((one) => one.columns.length)).toEqual([2]);
     expect(searched(schema.tables, "BUSY").map((one) => one.name)).toEqual(["load", "cpu"]);
     expect(searched(schema.tables, "rows of role").map((one) => one.name)).toEqual(["role.sample"]);
     expect(searched(schema.tables, " ")).toHaveLength(3);
   });
 
-  it("gives JSON as zlens sql does: objects by column", () => {
+  it("exports JSON like zlens sql", () => {
     expect(JSON.parse(asJson({ columns: ["a", "b"], rows: [[1, null]] }))).toEqual([{ a: 1, b: null }]);
     expect(JSON.parse(asJson({ columns: ["a"], rows: [] }))).toEqual([]);
   });

@@ -1,0 +1,55 @@
+"""What fields are: facts of one file that another file must agree with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog import layouts, roles
+from zlens.catalog.layouts import MonitorField
+
+NOWHERE = Path(__file__).parent / "no packs here"
+
+
+def fields(record: str) -> dict[str, MonitorField]:
+    found: dict[str, MonitorField] = {}
+    for layout in layouts.layouts(record, NOWHERE):
+        for field in (*layout.fields, *(f for s in layout.sections for f in s.fields)):
+            found.setdefault(field.name.split("_", 1)[-1], field)
+    return found
+
+
+def scales(how: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Fields that a role reads as times, with the unit that it takes them to have."""
+    if "field" in how and "scale" in how:
+        yield how["field"].split("_", 1)[-1], how["scale"]
+    if isinstance(how.get("else"), dict):
+        yield from scales(how["else"])
+
+
+def test_roles_scale_timers_by_layout_unit() -> None:
+    """Two files say how long a unit of a timer is: that of its record, and that of the role that reads it."""
+    records = {name.lower(): fields(name) for name in layouts.records(NOWHERE)}
+    compared = 0
+    for entity in roles.entities():
+        for origin in roles.entity(entity).origins:
+            layout = records.get(origin.table.split("_")[0], {})
+            for how in origin.roles.values():
+                for name, scale in scales(how):
+                    if name in layout and layout[name].kind == "timer":
+                        compared += 1
+                        assert scale == layout[name].unit, f"{entity}: {origin.table} {name}"
+    assert compared > 20
+
+
+def test_control_block_field_has_one_kind_in_all_records() -> None:
+    seen: dict[str, tuple[str, str]] = {}
+    #: Names that different records use for different things.
+    apart = {"STATUS", "ACTIVITY", "CALTYPE", "CALDATA", "FLAGS", "OWNER", "PLSESSA"}
+    for record in layouts.records(NOWHERE):
+        for name, field in fields(record).items():
+            if field.kind == "unknown" or name in apart or field.name == name:
+                continue
+            first = seen.setdefault(name, (field.kind, field.name))
+            assert first[0] == field.kind, f"{first[1]} and {field.name}"

@@ -1,0 +1,50 @@
+"""What an input fills is known from its tables: measures whose rows need a table that it lacks are empty."""
+
+from __future__ import annotations
+
+import json
+
+import duckdb
+import pytest
+
+import zlens
+from zlens.catalog import measures
+from zlens.catalog.compile import sql_tree
+
+
+def needed(sql):
+    [(text,)] = duckdb.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
+    return sql_tree.required_tables(json.loads(text))
+
+
+@pytest.mark.parametrize(
+    ("sql", "tables"),
+    [
+        ("SELECT * FROM a", "a"),
+        ("SELECT * FROM role.a LEFT JOIN b USING (x)", "role.a"),
+        ("SELECT * FROM a JOIN b USING (x)", ["#all", "a", "b"]),
+        ("SELECT * FROM a ANTI JOIN b USING (x)", "a"),
+        ("SELECT * FROM a FULL JOIN b USING (x)", ["#any", "a", "b"]),
+        ("SELECT * FROM a UNION ALL SELECT * FROM b", ["#any", "a", "b"]),
+        ("WITH c AS (SELECT * FROM a) SELECT * FROM (SELECT * FROM c)", "a"),
+        ("FROM (UNPIVOT a ON b, c)", "a"),
+        ("SELECT 1", ["#all"]),
+    ],
+)
+def test_tables_required_by_rows(sql, tables):
+    assert needed(sql) == tables
+
+
+@pytest.mark.long
+def test_has_data_agrees_with_rows(demo_files):
+    for path in demo_files:
+        with zlens.open(str(path)) as session:
+            filled = {name for name in measures.measure_names() if session.has_data(name)}
+            rows = {
+                name
+                for name in measures.measure_names()
+                if session.sql(f'SELECT 1 FROM "{name}" LIMIT 1').rows
+            }
+        assert rows <= filled, path
+        # What only the rows decide: multithreading, events and problems.
+        assert filled - rows <= {"core", "core_type", "event", "problem"}, path

@@ -1,0 +1,49 @@
+"""Several questions with the same columns are answered by one statement, as each of them alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens.catalog.compile import nodes
+from zlens.session.queries import Queries
+
+QUERIES = (
+    "SELECT system, count(busy_pct) FROM cpu GROUP BY system",
+    "SELECT system, count(cpu_s) FROM guest GROUP BY system",
+    "SELECT system, count(busy_pct) FROM cpu WHERE busy_pct > 1000 GROUP BY system",
+    "SELECT system, count(cpu_id) FROM role.processor GROUP BY system",
+    "SELECT system, count(*) FROM (SELECT * FROM load) GROUP BY system",
+)
+
+
+def test_run_together_returns_rows_of_each_query(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zlens.open(demo_folder / "zldemo.monwrite") as session:
+        alone = [session.sql(query).rows for query in QUERIES]
+        asked: list[str] = []
+        ask = Queries.answer
+
+        def noted(self: Queries, query: str) -> object:
+            asked.append(query)
+            return ask(self, query)
+
+        monkeypatch.setattr(Queries, "answer", noted)
+        assert session.queries.select_together(QUERIES) == alone
+    # Roles are tables of one statement, and what a star stands for only a plan tells.
+    assert [query in whole for query, whole in zip(QUERIES[3:], asked, strict=True)] == [True, True]
+
+
+def test_run_together_of_no_queries(demo_folder: Path) -> None:
+    with zlens.open(demo_folder / "zldemo.monwrite") as session:
+        assert session.queries.select_together([]) == []
+
+
+def test_names_of_helpers_columns_need_no_data(demo_folder: Path) -> None:
+    with zlens.open(demo_folder / "zlzos.smf") as session:
+        store, schema = session.engine.store, session.queries.schema
+        assert nodes.is_helper("_counter_problems")
+        assert schema.column_names("_counter_problems") == ["system", "source", "kind", "detail"]
+        assert not store.has_columns("_contradicting_systems", ())
+        assert not store.has_columns("_counter", ())

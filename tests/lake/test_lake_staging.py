@@ -1,0 +1,318 @@
+"""Inputs that are decoded by many processes and joined to a lake by others."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from test_lake_killed import few, seen
+
+import zlens
+from iterations import draws, iterations
+from lake_builder import differences, piece, tables, write
+from zlens import demo, lake
+from zlens.cli import main
+from zlens.errors import InputError, LakeError
+from zlens.inputs.options import Options
+from zlens.lake import staging
+
+COMMIT = "import sys; from zlens import lake; lake.commit(sys.argv[2:], sys.argv[1])"
+STAGE = "import sys; from zlens import lake; lake.stage(sys.argv[2:], sys.argv[1])"
+
+
+def begin(code: str, *words: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], stderr=subprocess.DEVNULL)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("staged")
+    return [few(folder / f"{at}.data", range(at * 3, at * 3 + 3)) for at in range(4)]
+
+
+@pytest.fixture(scope="module")
+def area(files: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All files, staged: to be copied."""
+    folder = tmp_path_factory.mktemp("area") / "staged"
+    lake.stage(files, folder)
+    return folder
+
+
+@pytest.fixture
+def own(area: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(area, tmp_path / "staged"))
+
+
+def folder_of(area: Path, file: str) -> Path:
+    """The folder of the input with this path."""
+    return next(
+        path
+        for path in area.iterdir()
+        if json.loads((path / staging.NAME).read_bytes())["input"]["path"] == file
+    )
+
+
+def test_parts_committed_in_any_order_equal_import(tmp_path: Path) -> None:
+    parts = [write(tmp_path / f"{at}.data", piece(range(at, at + 6))) for at in (0, 6, 12)]
+    # Each in an area of its own, as by three machines; committed in two calls, the last one first.
+    for at, part in enumerate(parts):
+        lake.stage([part], tmp_path / f"area{at}")
+    made = tmp_path / "lake"
+    lake.commit([tmp_path / "area2"], made)
+    lake.commit([tmp_path / "area1", tmp_path / "area0"], made)
+    assert lake.check(made).faults == []
+    assert differences(tables(made), tables(parts)) == []
+    assert not [left for area in tmp_path.glob("area*") for left in area.iterdir()]
+
+
+def test_committed_lake_equals_import(demo_folder: Path, tmp_path: Path) -> None:
+    few = [demo_folder / name for name in (demo.RMF_NAME, demo.SMF_NAME)]
+    inputs = iterations([demo_folder], few)
+    lake.stage(inputs, tmp_path / "staged")
+    lake.commit([tmp_path / "staged"], tmp_path / "joined")
+    lake.add(inputs, tmp_path / "imported")
+
+    def listed(made: Path) -> dict[str, bytes]:
+        paths = [path for path in made.rglob("*") if path.is_file() and path.name != "manifest.json"]
+        return {str(path.relative_to(made)): path.read_bytes() for path in paths}
+
+    joined, imported = listed(tmp_path / "joined"), listed(tmp_path / "imported")
+    assert joined.keys() == imported.keys()
+    assert [name for name in joined if joined[name] != imported[name]] == []
+
+
+@pytest.mark.long
+def test_staged_twice_and_by_two_at_once(files: list[str], tmp_path: Path) -> None:
+    area = tmp_path / "staged"
+    both = [begin(STAGE, area, *order) for order in (files, files[::-1])]
+    assert [process.wait(60) for process in both] == [0, 0]
+    assert sorted(os.listdir(area)) == sorted(
+        path.name for path in area.iterdir() if (path / staging.NAME).exists()
+    )
+    again, _ = lake.stage(files, area)
+    assert all(added.again for added in again)
+    # In two areas, and in the lake already.
+    lake.stage(files[:2], tmp_path / "other")
+    results = lake.commit([area, tmp_path / "other"], tmp_path / "lake", keep=True)
+    assert sorted(result.again for result in results) == [False] * 4 + [True] * 2
+    assert all(result.again for result in lake.commit([area], tmp_path / "lake"))
+    assert seen(tmp_path / "lake") == seen(files)
+
+
+def test_two_commit_at_once(own: Path, files: list[str], tmp_path: Path) -> None:
+    made = tmp_path / "lake"
+    both = [begin(COMMIT, made, own) for _ in range(2)]
+    # The later one may find nothing any more, and says so; what it finds the lake has already.
+    assert 0 in {process.wait(60) for process in both}
+    assert seen(made) == seen(files)
+    assert lake.check(made).faults == []
+
+
+@pytest.mark.long
+def test_killed_commits_can_be_repeated(area: Path, files: list[str], tmp_path: Path) -> None:
+    moments = draws(31)
+    expected = seen(files)
+    began = time.monotonic()
+    timed = shutil.copytree(area, tmp_path / "timed")
+    assert begin(COMMIT, tmp_path / "first", timed).wait(60) == 0
+    whole = time.monotonic() - began
+    for number in range(iterations(20, 2)):
+        made, own = tmp_path / f"lake{number}", tmp_path / f"staged{number}"
+        shutil.copytree(area, own)
+        process = begin(COMMIT, made, own)
+        time.sleep(moments.uniform(whole / 3, whole))
+        process.send_signal(signal.SIGKILL)
+        process.wait(20)
+        # Killed after the lake was made and before its first commit, there is nothing to see.
+        if (made / "manifest.json").exists() and lake.contents(made).inputs:
+            assert set(seen(made)) <= set(expected)
+        if list(own.glob(f"*/{staging.NAME}")):
+            lake.commit([own], made)
+        assert seen(made) == expected
+        assert lake.check(made).faults == []
+
+
+def test_killed_stage_leaves_nothing_to_commit(files: list[str], tmp_path: Path) -> None:
+    area = tmp_path / "staged"
+    moments = draws(37)
+    for _ in range(iterations(10, 2)):
+        process = begin(STAGE, area, *files)
+        time.sleep(moments.uniform(0.1, 0.8))
+        process.send_signal(signal.SIGKILL)
+        process.wait(20)
+    lake.stage(files, area)
+    assert len(os.listdir(area)) == len(files)
+    lake.commit([area], tmp_path / "lake")
+    assert seen(tmp_path / "lake") == seen(files)
+
+
+def test_folder_committed_by_other_process_is_skipped(
+    own: Path, files: list[str], tmp_path: Path, monkeypatch
+) -> None:
+    """Its folder goes while this one copies it: that is no fault."""
+    made = tmp_path / "lake"
+    real = staging._copy_file
+
+    def copied(path: Path, target: Path):
+        monkeypatch.setattr(staging, "_copy_file", real)
+        lake.commit([own], made)
+        return real(path, target)
+
+    monkeypatch.setattr(staging, "_copy_file", copied)
+    assert [(result.again, result.error) for result in lake.commit([own], made)] == [(True, None)] * 4
+    assert seen(made) == seen(files)
+
+
+def test_damage_of_staged_files_is_found(own: Path, files: list[str], tmp_path: Path) -> None:
+    """A file cut, changed or lost in transfer keeps its input out, and no other one."""
+    damaged = [folder_of(own, file) for file in files[:3]]
+    paths = [next(path.rglob("*.parquet")) for path in damaged]
+    paths[0].write_bytes(paths[0].read_bytes()[:-1])
+    changed = bytearray(paths[1].read_bytes())
+    changed[100] ^= 1
+    paths[1].write_bytes(changed)
+    paths[2].unlink()
+    results = lake.commit([own], tmp_path / "lake")
+    errors = {result.path: result.error for result in results}
+    assert [str(errors[str(path)]).partition(";")[0] for path in damaged] == [
+        f"{paths[0]}: this is not the file that was staged",
+        f"{paths[1]}: this is not the file that was staged",
+        f"{paths[2]}: a file of the staged input is missing",
+    ]
+    assert seen(tmp_path / "lake") == seen(files[3:])
+    # They stay for another try.
+    assert all(path.exists() for path in damaged)
+    assert len(list(own.iterdir())) == len(damaged)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda value: value["files"].update({"../../evil": [1, "0" * 64]}),
+        lambda value: value["files"].update({"/etc/passwd": [1, "0" * 64]}),
+        lambda value: value["files"].update({"manifest.json": [1, "0" * 64]}),
+        lambda value: value["files"].update({"_schemas/0123456789abcdef.json": [1, "f" * 64]}),
+        lambda value: value["files"].clear(),
+        lambda value: value["input"].update(sha256="x"),
+        lambda value: value["input"]["parts"].append(value["input"]["parts"][0]),
+        lambda value: value["input"].update(documents={"0123456789abcdef": "0" * 64}),
+        lambda value: value.update(zlens_staged=1),
+        lambda value: value.pop("input"),
+    ],
+)
+def test_invalid_staged_file_is_rejected(change, own: Path, files: list[str], tmp_path: Path) -> None:
+    file = folder_of(own, files[0]) / staging.NAME
+    value = json.loads(file.read_bytes())
+    change(value)
+    file.write_text(json.dumps(value))
+    with pytest.raises(InputError, match=r"staged\.json"):
+        lake.commit([own], tmp_path / "lake")
+    assert not (tmp_path / "lake" / "manifest.json").exists()
+
+
+def test_random_damage_of_list(own: Path, files: list[str], tmp_path: Path) -> None:
+    file = folder_of(own, files[0]) / staging.NAME
+    data = file.read_bytes()
+    chance = draws(41)
+    for number in range(iterations(200, 20)):
+        damaged = bytearray(data)
+        for _ in range(chance.randint(1, 4)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        file.write_bytes(damaged)
+        made = tmp_path / f"lake{number}"
+        try:
+            results = lake.commit([file.parent], made, keep=True)
+        except InputError:
+            continue
+        # A name or a moment may be another one; what it lists is verified all the same.
+        assert all(result.error is not None for result in results) or lake.check(made).faults == []
+
+
+def test_inputs_of_system_are_alike(files: list[str], tmp_path: Path) -> None:
+    lake.stage(files[:1], tmp_path / "a")
+    lake.stage(files[1:2], tmp_path / "b", options=Options(leap=27))
+    with pytest.raises(LakeError, match="staged with 0 leap seconds"):
+        lake.stage(files[:1], tmp_path / "a", options=Options(leap=27))
+    # In one batch, and one after the other.
+    results = lake.commit([tmp_path / "a", tmp_path / "b"], tmp_path / "lake", keep=True)
+    assert [type(result.error) for result in results] == [type(None), LakeError]
+    results = lake.commit([tmp_path / "b"], tmp_path / "lake")
+    assert "with 0 leap seconds, not 27" in str(results[0].error)
+    assert seen(tmp_path / "lake") == seen(files[:1])
+
+
+def test_removed_input_can_be_committed_again(own: Path, files: list[str], tmp_path: Path) -> None:
+    made = tmp_path / "lake"
+    lake.commit([own], made, keep=True)
+    lake.forget(made, Options(systems=("LAKETEST",)))
+    results = lake.commit([own], made)
+    # All of an input gone is as if it never had been there.
+    assert all(result.error is None for result in results)
+    assert seen(made) == seen(files)
+
+
+def test_partly_removed_input_needs_import(tmp_path: Path) -> None:
+    """Of an input of several systems, the staged folder has all, and the lake would get some twice."""
+    both = write(tmp_path / "both.data", [*piece(range(3)), *piece(range(3), system="OTHER")])
+    lake.stage([both], tmp_path / "staged")
+    made = tmp_path / "lake"
+    lake.commit([tmp_path / "staged"], made, keep=True)
+    assert len(lake.contents(made).systems) == 2
+    lake.forget(made, Options(systems=("OTHER",)))
+    [result] = lake.commit([tmp_path / "staged"], made)
+    assert "systems of this input were removed from the lake; import the file itself" in str(result.error)
+    lake.add([both], made)
+    assert differences(tables(made), tables(both)) == []
+
+
+def test_stage_and_commit_commands(files: list[str], tmp_path: Path, capsys) -> None:
+    area, made = str(tmp_path / "staged"), str(tmp_path / "lake")
+    assert main(["import", *files[:2], "--stage", area]) == 0
+    assert "LAKETEST, 2026-03-02 " in capsys.readouterr().out
+    assert main(["import", files[0], "--stage", area]) == 0
+    assert f"already in {area}; nothing added" in capsys.readouterr().out
+    assert main(["lake", "commit", made, area]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{file}: LAKETEST" for file in files[:2]]
+    assert main(["lake", "commit", made, area]) == 2
+    assert (
+        "the folder contains no staged input; stage one first: zlens import INPUT --stage DIR"
+        in capsys.readouterr().err
+    )
+    assert main(["import", files[0], "--stage", made]) == 2
+    assert "this is a lake" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["import", files[0], "--stage", area, "--lake", made])
+    with zlens.open(made) as session:
+        assert [info.system for info in session.systems] == ["LAKETEST"]
+
+
+def test_documented_lines_of_schedulers(files: list[str], tmp_path: Path) -> None:
+    """What docs/lake-sharing.md has for xargs, and for one task of an array job and of an indexed job."""
+    text = (Path(__file__).parents[2] / "docs" / "lake-sharing.md").read_text(encoding="utf-8")
+    lines = text.replace("\\\n", "").splitlines()
+    xargs = next(line.strip() for line in lines if "| xargs" in line)
+    array = next(line.strip() for line in lines if "SLURM_ARRAY_TASK_ID" in line).partition("--wrap")[2]
+    indexed = next(line.strip() for line in lines if "JOB_COMPLETION_INDEX" in line)
+    area, data = tmp_path / "staged", tmp_path / "data"
+    data.mkdir()
+    for at, file in enumerate(files[:2]):
+        shutil.copy(file, data / f"{at}.monwrite")
+    (data / "inputs.txt").write_text("".join(f"{file}\n" for file in files[2:]))
+
+    def run(line: str, **environment: str) -> None:
+        line = line.replace("/scratch/staged", str(area)).replace("/data/", f"{data}/")
+        line = line.replace("zlens import", f"{sys.executable} -m zlens import")
+        subprocess.run(["bash", "-c", line], check=True, cwd=data, env=os.environ | environment, timeout=120)
+
+    run(xargs)
+    run(array.strip().strip("'"), SLURM_ARRAY_TASK_ID="1")
+    run(indexed, JOB_COMPLETION_INDEX="1")
+    lake.commit([area], tmp_path / "lake")
+    assert seen(tmp_path / "lake") == seen(files)

@@ -1,0 +1,70 @@
+"""Notebooks: the shipped one runs from its first cell to its last, and answers are tables in it."""
+
+from __future__ import annotations
+
+import ast
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import zlens
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "examples").glob("*.ipynb"))
+
+
+class Cells(HTMLParser):
+    """The rows of a table."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data):
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
+
+
+def run(source: str, names: dict[str, object]) -> object:
+    """What a cell evaluates to, as a notebook has it."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "<cell>", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "<cell>", "eval"), names) if last else None
+
+
+@pytest.mark.usefixtures("unless_unchanged")
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_runs(notebook: Path, tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    names: dict[str, object] = {}
+    values = [run("".join(cell["source"]), names) for cell in cells if cell["cell_type"] == "code"]
+    tables = [Cells(value._repr_html_()) for value in values if hasattr(value, "_repr_html_")]
+    assert [table.rows[0][0] for table in tables] == ["system", "userid"]
+    assert tables[0].rows[1][:2] == ["ZLDEMO", "60"]
+    # No output is stored with the notebook: it would be of some other day.
+    assert not any(cell.get("outputs") for cell in cells)
+    names["session"].close()
+
+
+def test_notebook_result_is_table(demo_files):
+    with zlens.open(demo_files[:1], options=zlens.Options(utc=False)) as session:
+        answer = session.sql(
+            "SELECT '<b>' AS x, 1.5 AS y, NULL AS z, system, max(interval_end) AS t FROM load GROUP BY system"
+        )
+        [head, row] = Cells(answer._repr_html_()).rows
+        assert head == ["x", "y", "z", "system", "t"]
+        assert row == ["<b>", "1.5", "NULL", "ZLDEMO", "2010-03-09 09:30:00+01:00"]
+        assert "<b>" not in answer._repr_html_()
+        many = session.sql("SELECT range FROM range(1000)")._repr_html_()
+        assert len(Cells(many).rows) == 61
+        assert "60 of 1,000 rows" in many

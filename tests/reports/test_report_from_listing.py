@@ -1,0 +1,90 @@
+"""Reports of listings: what a report printed, `zlens report` of the listing prints again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens import reports
+from zlens.api import Session
+from zlens.catalog.reports import definition
+from zlens.errors import InputError
+
+FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
+#: Reports with means and totals, totals of each interval, several tables, and machines instead of systems.
+NAMES = ("cpu", "auxlog", "user", "mondata", "locklog", "physlog", "crypto", "cpumfpol", "lparlog", "procsum")
+
+NOTHING = "This input has nothing for this report."
+
+
+@pytest.fixture
+def printed(sim_session: Session, tmp_path: Path) -> Callable[[str], tuple[str, str]]:
+    """A report as it is printed from monitor data, and as it is printed from the listing that this is."""
+
+    def both(name: str) -> tuple[str, str]:
+        path = tmp_path / f"{name}.txt"
+        text = reports.render(name, sim_session)
+        path.write_text(text, encoding="utf-8")
+        with zlens.open(str(path)) as session:
+            return text, reports.render(name, session)
+
+    return both
+
+
+def rows(text: str) -> list[str]:
+    """The lines of a report but its run time; dots aside, as those of texts are blanks in a listing."""
+    body = text.split("\n* ")[0].splitlines()[1:]
+    return [" ".join(re.sub(r"\.{3,}", " ", line).split()) for line in body if line.strip()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_listing_report_prints_listed_rows(name: str, printed: Callable[[str], tuple[str, str]]) -> None:
+    before, after = printed(name)
+    assert rows(after) == rows(before)
+    assert len(rows(after)) > 8
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(set(definition.names()) - set(NAMES)))
+def test_every_report_of_listing_has_rows(
+    name: str, printed: Callable[[str], tuple[str, str]], sim_session: Session
+) -> None:
+    if NOTHING in reports.render(name, sim_session):
+        # Then it has no row; the listing is refused.
+        with pytest.raises(InputError, match="no row of its tables"):
+            printed(name)
+        return
+    before, after = printed(name)
+    assert NOTHING not in after
+    # Titles with values lose them; numbers of cores lose leading zeros.
+    assert len(rows(after)) == pytest.approx(len(rows(before)), abs=1)
+
+
+def test_published_listing_is_printed_unchanged() -> None:
+    """IBM, z/VM SMT performance presentation: FCX304 PRCLOG, whose only rows are means."""
+    with zlens.open(str(FOLDER / "prclog-smt0.txt")) as session:
+        text = reports.render("prclog", session)
+        (entry,) = [each for each in reports.list_reports(session) if each.name == "prclog"]
+    assert ">>Mean>>  0 IFL" in text
+    assert entry.available
+
+
+def test_filters_and_formats_apply_to_listed_rows(sim_session: Session, tmp_path: Path) -> None:
+    path = tmp_path / "ustat.txt"
+    path.write_text(reports.render("ustat", sim_session), encoding="utf-8")
+    with zlens.open(str(path)) as session:
+        csv = reports.render("ustat", session, "csv", only=["LINUX0*"]).splitlines()
+        assert len(csv) > 5
+        assert all("LINUX0" in line for line in csv[1:])
+        assert reports.render("ustat", session, "html").count("<tr") > 5
+
+
+def test_monitor_data_with_listing_is_computed(sim_session: Session, sim_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cpu.txt"
+    path.write_text(reports.render("cpu", sim_session), encoding="utf-8")
+    with zlens.open([str(sim_file), str(path)]) as session:
+        assert rows(reports.render("cpu", session)) == rows(reports.render("cpu", sim_session))

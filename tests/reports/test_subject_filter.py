@@ -1,0 +1,41 @@
+"""--only: a report of some of its subjects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import users_made
+
+import zlens
+from zlens.cli import main
+from zlens.errors import QueryError
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> zlens.Session:
+    return zlens.open([users_made.processors_alone(tmp_path, 3, cpus=12)])
+
+
+@pytest.mark.parametrize("format", ["text", "csv", "json", "html"])
+def test_filters_in_every_format(session: zlens.Session, format: str) -> None:
+    whole, part = session.report("prclog", format), session.report("prclog", format, only=["7"])
+    assert 0 < part.count("IFL") < whole.count("IFL") / 5
+
+
+@pytest.mark.parametrize("name", ["12", "1%", "_", "", "' OR true --", "\\"])
+def test_report_of_unknown_subject(session: zlens.Session, name: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        session.report("prclog", only=[name])
+    assert "prclog has no rows for" in str(caught.value)
+    assert "0, 1, 2, 3, 4, 5, 6, 7, ..." in str(caught.value)
+
+
+def test_report_command_selects_subject(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = users_made.processors_alone(tmp_path, 3, cpus=3)
+    assert main(["report", "fcx304", str(path), "--only", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "\n>>Mean>>  1 IFL " in said
+    assert "\n>>Mean>>  2 IFL " not in said
+    assert main(["report", "fcx304", str(path), "--only", "0999"]) == 2
+    assert "no rows for '0999'" in capsys.readouterr().err

@@ -1,0 +1,45 @@
+"""What the page offers: measures and reports that a system's own data fill, and the ends of its intervals."""
+
+from __future__ import annotations
+
+import pytest
+
+import zlens
+from zlens.server import intervals, schema
+from zlens.server.workspace import Workspace
+
+
+@pytest.fixture(scope="module")
+def place(demo_files):
+    paths = [str(path) for path in demo_files if path.suffix in (".monwrite", ".smf")]
+    with zlens.open(paths) as session:
+        yield Workspace(session, paths)
+
+
+def test_reports_list_their_systems(place):
+    systems = {report["name"]: report["systems"] for report in schema.answer(place, {})["reports"]}
+    assert systems["user"] == ["ZLDEMO", "ZLSIM"]
+    assert systems["prclog"] == ["ZLDEMO", "ZLSIM", "ZLZ1"]
+    assert systems["cpumf"] == ["ZLSIM", "ZLZ1"]
+    assert systems["workload"] == ["ZLZ1"]
+    # Its first table lacks its records, though another table would have a line of load.
+    assert systems["rmfcpu"] == ["ZLZ1"]
+    assert systems["ustat"] == ["ZLSIM"]
+
+
+def test_measures_follow_inputs_of_system(place):
+    fills = {entry["system"]: entry["fills"] for entry in schema.answer(place, {})["systems"]}
+    assert "cpumf" in fills["ZLZ1"]
+    # Both are z/VM systems, in one source: its tables are those of both.
+    assert "cpumf" in fills["ZLSIM"]
+    assert "cpumf" not in fills["ZLDEMO"]
+    assert "guest" not in fills["ZLZ1"]
+
+
+def test_ends_of_intervals(place):
+    assert intervals.answer(place, {"system": "ZLDEMO"})["runs"] == [[1268119860, 60, 60]]
+
+
+def test_window_end_is_rounded_up_to_interval():
+    assert intervals.runs([1]) == [[1, 0, 1]]
+    assert intervals.runs([60, 120, 181, 242]) == [[60, 60, 2], [181, 61, 2]]
