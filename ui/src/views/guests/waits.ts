@@ -3,7 +3,8 @@
 import { timeAxes, LEFT, RIGHT } from "../../lib/paint/axes";
 import type { AggregateAnswer } from "../../lib/api/types";
 import { dateTime } from "../../lib/time/format";
-import { formatPrecise } from "../../lib/text/numbers";
+import { columnLabel } from "../../lib/text/names";
+import { reading } from "../../lib/paint/stack";
 import type { Region, Draw } from "../../lib/paint/painter";
 import { category } from "../../lib/paint/palette";
 import { rowsOf } from "./subjects";
@@ -64,15 +65,10 @@ export function parts(
 
 /** Tooltip lines: every sampled state in percent. */
 export function shareLines(shares: Shares, name: (column: string) => string): string[] {
-  if (!sampled(shares)) return ["no samples"];
+  if (!sampled(shares)) return ["No samples"];
   return Object.entries(shares).flatMap(([column, value]) => {
-    return value === null || value === 0 ? [] : [`${name(column)}: ${formatPrecise(value)} %`];
+    return value === null || value === 0 ? [] : [reading(name(column), value, "%")];
   });
-}
-
-/** The display name of a state's column. */
-export function stateName(column: string): string {
-  return column.replace(/_pct$/, "").replaceAll("_", " ");
 }
 
 /** Shares over time; `t` is the end of the stretch in seconds UTC. */
@@ -137,6 +133,6 @@ export function waitsAt(
     y: 0,
     width: 1,
     height: 1,
-    lines: [dateTime(under.t, offset), ...shareLines(under.shares, stateName)],
+    lines: [dateTime(under.t, offset), ...shareLines(under.shares, columnLabel)],
   };
 }
