@@ -1,6 +1,8 @@
 /** Names of columns as words. */
 
-export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+/** A text in sentence case; p95 is p95 at the start, too. */
+export const sentence = (text: string): string =>
+  /^.\d/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The label of a column: `mt_utilization_pct` is MT utilization. */
 export function columnLabel(column: string): string {
@@ -24,7 +26,9 @@ const SPELLED: Record<string, string> = {
   ...Object.fromEntries(UPPER.split(" ").map((word) => [word, word.toUpperCase()])),
   cpus: "CPUs",
   ghz: "GHz",
+  phys: "Physical",
   resp: "Response",
+  tl: "T/L",
   tv: "T/V",
   vcpus: "vCPUs",
   vh: "Vh",

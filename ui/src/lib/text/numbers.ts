@@ -115,8 +115,10 @@ export function formatTick(value: number): string {
 /** A number for tooltips: six significant digits, and whole numbers in full. */
 export function formatPrecise(value: number | null): string {
   if (value === null) return "not available";
-  const whole = Number.isInteger(value) || Math.abs(value) >= 10 ** (PRECISE - 1);
-  return Number.isFinite(value) && whole ? formatFixed(value, 0) : formatG(value);
+  const size = Math.abs(value);
+  if (!Number.isFinite(value) || (size < 1000 && !Number.isInteger(value))) return formatG(value);
+  const decimals = Number.isInteger(value) ? 0 : Math.max(0, PRECISE - String(Math.trunc(size)).length);
+  return trimZeros(formatFixed(value, decimals));
 }
 
 /** The unit, unless it says nothing to the reader. */

@@ -90,6 +90,14 @@ export const nameOf = (difference: Difference): string =>
     .filter(Boolean)
     .join(" ");
 
+/** The forms of a difference. */
+export const FORMS: Record<string, string> = {
+  "new/base": "Other / Base",
+  "base/new": "Base / Other",
+  percent: "Change in %",
+  points: "Difference in units",
+};
+
 /** Formats a difference in its form. */
 export function shown(value: number | null, form: string): string {
   if (value === null) return NO_VALUE;

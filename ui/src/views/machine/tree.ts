@@ -1,8 +1,9 @@
 /** A machine at a moment as a tree: pools, partitions, cores, threads, and guests. */
 
 import type { Cell } from "../../lib/api/values";
-import { formatPrecise, formatShort, plural, withUnit } from "../../lib/text/numbers";
+import { formatShort, plural } from "../../lib/text/numbers";
 import { columnLabel, cpuLabel } from "../../lib/text/names";
+import { reading } from "../../lib/paint/stack";
 import { strips, type Box } from "./treemap";
 
 export type Kind =
@@ -500,9 +501,7 @@ export function describe(node: Node, unit: (table: Table, column: string) => str
     const value = node.row![column];
     if (value === undefined || value === null || value === "" || column === "seconds") return [];
     const name = columnLabel(column);
-    if (typeof value === "number") {
-      return [`${name}: ${withUnit(formatPrecise(value), unit(node.table!, column))}`];
-    }
+    if (typeof value === "number") return [reading(name, value, unit(node.table!, column))];
     return [`${name}: ${value === true ? "yes" : value === false ? "no" : value}`];
   });
   return [head, ...lines];

@@ -5,7 +5,7 @@ import type { Cell } from "../../lib/api/values";
 import { LEADING, type TableColumn } from "../../lib/api/tables";
 import type { Trace } from "../../lib/paint/lines";
 import { category, colorsOf } from "../../lib/paint/palette";
-import { NO_VALUE, shownUnit } from "../../lib/text/numbers";
+import { shownUnit } from "../../lib/text/numbers";
 
 export interface HistoryEntry {
   q: string;
@@ -121,7 +121,7 @@ export function drawn(
   if (new Set(known).size < 2) return null;
   // If times repeat, the text columns distinguish the lines.
   const names = answer.columns.flatMap((_, at) => (["text", "bool"].includes(answer.types[at]!) ? [at] : []));
-  const lineOf = (row: Cell[]): string => names.map((name) => String(row[name] ?? NO_VALUE)).join(" ");
+  const lineOf = (row: Cell[]): string => names.flatMap((name) => row[name] ?? []).join(" ");
   const offsets = new Map<string, number>();
   for (const row of answer.rows) offsets.set(lineOf(row), offsetOf(row));
   const zones = [...new Set(offsets.values())];

@@ -37,8 +37,8 @@ describe("states", () => {
     expect(shareOf(io, shares)).toBeNull();
     expect(sampled({ running_pct: null })).toBe(false);
     expect(sampled({ running_pct: 0 })).toBe(true);
-    expect(shareLines({}, String)).toEqual(["No samples"]);
-    expect(shareLines(shares, String)).toContain("cpu_wait_pct: 10%");
+    expect(shareLines({})).toEqual(["No samples"]);
+    expect(shareLines(shares)).toContain("CPU wait: 10%");
   });
 
   it("knows how much of it was waiting", () => {
