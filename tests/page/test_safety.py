@@ -62,7 +62,7 @@ def test_nothing_is_asked_elsewhere(browser: Browser, address: str, tmp_path: Pa
         for system in iterations(("ZLSIM", "ZLZ1"), ("ZLSIM",)):
             opened(page, address, "overview", system=system)
             links = [
-                link.get_attribute("href") or "" for link in page.locator("nav[aria-label=views] a").all()
+                link.get_attribute("href") or "" for link in page.locator("nav[aria-label=Views] a").all()
             ]
             for link in links:
                 page.goto(f"{address}/{link}")
@@ -134,14 +134,14 @@ def test_an_odd_address_does_no_harm(context: BrowserContext, address: str):
         assert page.locator(ELEMENTS).count() == 0, odd
         assert "root:" not in page.locator("main").inner_text()
         # The page goes on from there.
-        page.locator("nav[aria-label=views] a").first.click()
+        page.locator("nav[aria-label=Views] a").first.click()
         page.wait_for_selector('[data-testid="view-overview"]', timeout=10_000)
         assert not wrong, (odd, wrong)
 
 
 def walked(page: Page) -> Iterator[str]:
     """Every view of the menu comes up."""
-    for link in page.locator("nav[aria-label=views] a").all():
+    for link in page.locator("nav[aria-label=Views] a").all():
         view = (link.get_attribute("href") or "").removeprefix("#/").partition("?")[0]
         link.click()
         ready(page, view)
@@ -156,7 +156,7 @@ def test_names_are_never_read_as_html_and_a_deleted_file_is_told_to_the_end(brow
         path.unlink()
         page.goto(console(tagged, "SELECT count(DISTINCT userid) AS users FROM guest"))
         expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
-        menu = page.locator("nav[aria-label=views] a")
+        menu = page.locator("nav[aria-label=Views] a")
         assert menu.count() > 6
         # One system is no fleet.
         expect(menu.filter(has_text="Findings")).to_have_count(1)
@@ -297,7 +297,7 @@ def test_two_browsers_ask_at_once_and_each_ends_only_its_own(browser: Browser, p
         until(lambda: len(running(one)) == 2)
         ids = {str(row["id"]) for row in running(one)}
         one.get_by_role("button", name="Cancel", exact=True).click()
-        expect(one.get_by_test_id("sql-status")).to_have_text("cancelled")
+        expect(one.get_by_test_id("sql-status")).to_have_text("Canceled")
         until(lambda: len(running(one)) == 1)
         # The first goes on meanwhile; the other waits for its own.
         one.locator("#query").fill("SELECT 7 AS seven")

@@ -51,7 +51,7 @@ def test_a_system_has_tiles_of_what_is_known_of_it(browser: Browser, demo: Path,
         expect(tiles).to_have_count(0)
         # Of a system of counters alone, counters.
         opened(page, address, "overview", system="ZLZ1")
-        menu = page.locator('nav[aria-label="views"] a').all_inner_texts()
+        menu = page.locator('nav[aria-label="Views"] a').all_inner_texts()
         assert menu == ["Overview", "Findings", "Fleet", "CPU MF", "Laboratory", "Reports", "SQL"]
         assert [tile.get_attribute("data-testid") for tile in tiles.all()] == [
             "chart-counted-use",
