@@ -65,7 +65,7 @@ def halves_compared_say_what_the_command_says(page: Page, differences: list[dict
         sure = "not tested" if row["p"] is None else "exceeds" if row["beyond_noise"] else "within"
         assert cells["Test"].startswith(sure)
     assert told >= 5
-    expect(page.locator('[data-testid="warnings"]')).to_contain_text("synthetic, not measured")
+    expect(page.locator('[data-testid="warnings"]')).to_contain_text("Synthetic, not measured")
 
 
 def a_brush_chooses_a_side_and_the_link_restores_it(page: Page) -> None:

@@ -66,9 +66,9 @@ def the_table_is_that_of_the_program(page: Page, demo: Path) -> None:
     assert len(names) == len(program) == 12
     keys = {
         "CPU raw": "cpu_s_total",
-        "of all": "cpu_s_share",
+        "Of all": "cpu_s_share",
         "MT-1": "mt1_s_total",
-        "prorated": "prorated_s_total",
+        "Prorated": "prorated_s_total",
         "p95": "cpu_pct_p95",
         "T/V": "tv_mean",
         "CPU wait": "cpu_wait_pct_mean",
@@ -82,7 +82,7 @@ def the_table_is_that_of_the_program(page: Page, demo: Path) -> None:
     mebibytes = [float(program[name]["resident_pages_max"]) / 256 for name in names]
     assert as_shown(column(table, "Resident, max"), mebibytes)
     assert column(table, "Share") == [
-        f"{program[name]['share_kind_last']} {program[name]['share_last']:g}" for name in names
+        f"{program[name]['share_kind_last']} {program[name]['share_last']:,g}" for name in names
     ]
     own = printed(
         "sql",
@@ -92,10 +92,10 @@ def the_table_is_that_of_the_program(page: Page, demo: Path) -> None:
         "FROM guest GROUP BY userid",
     )
     told = {line.split()[0]: line.split()[1:] for line in own.splitlines()[2:]}
-    for at, heading in enumerate(("CPU raw", "MT-1", "prorated")):
+    for at, heading in enumerate(("CPU raw", "MT-1", "Prorated")):
         assert as_shown(column(table, heading), [told[name][at] for name in names])
     # All three times, and they differ: the threads of a core are shared.
-    assert column(table, "CPU raw") != column(table, "MT-1") != column(table, "prorated")
+    assert column(table, "CPU raw") != column(table, "MT-1") != column(table, "Prorated")
 
 
 def a_click_on_a_legend_hides_a_state_in_every_bar(page: Page) -> None:
@@ -201,7 +201,7 @@ def owners_are_gone_into_by_click_and_by_keyboard(page: Page, demo: Path) -> Non
     hover = page.get_by_test_id("hover")
     expect(hover).to_contain_text("LINUX / LINUX01")
     [told] = asked(demo / "sim.monwrite", "SELECT sum(cpu_s) AS s FROM guest WHERE userid = 'LINUX01'")
-    seconds = float(re.search(r"([0-9.]+) s\b", hover.inner_text().replace(",", ""))[1])  # type: ignore[index]
+    seconds = float(re.search(r"([0-9.]+)\ss\b", hover.inner_text().replace(",", ""))[1])  # type: ignore[index]
     assert seconds == pytest.approx(float(str(told["s"])), rel=1e-5)
     page.keyboard.press("Enter")
     set_to(page, "owner", "LINUX/LINUX01")
@@ -242,7 +242,7 @@ def test_workloads_and_jobs_of_zos(page: Page, address: str, demo: Path):
     table.locator("tbody tr").filter(has_text="DB2HI").click()
     ready(page, "workloads")
     set_to(page, "user", "DB2HI|service|1")
-    index = [row["index"] for row in chart_rows(page, "workload-index")]
+    index = [row["Index"] for row in chart_rows(page, "workload-index")]
     told = asked(
         demo / "zlzos.smf",
         "SELECT performance_index AS pi FROM workload WHERE class = 'DB2HI' ORDER BY interval_end",
@@ -365,7 +365,7 @@ def test_a_report_is_found_walked_to_and_sorted_as_tables(page: Page, address: s
     table = page.locator('[data-testid^="table-user-"]').first
     name = (table.get_attribute("data-testid") or "").removeprefix("table-")
     sorted_by(table, "TCPU")
-    numbers = [float(one) for one in column(table, "TCPU")]
+    numbers = [float(one.replace(",", "")) for one in column(table, "TCPU")]
     assert len(numbers) == 12
     assert numbers == sorted(numbers, reverse=True)
     rows = copied_rows(page, name)
