@@ -137,7 +137,7 @@ def windows_snap_to_the_ends_of_intervals(page: Page) -> None:
         assert found.groups() == ("00", "00")
         before, text = text, page.locator('[data-testid="window"]').inner_text()
     # At the shortest window, a step is still one interval.
-    assert "(60 s)" in text
+    assert "(60\N{NO-BREAK SPACE}s)" in text
     assert text != before
 
 
