@@ -25,7 +25,7 @@ def take(address: str, path: Path = PICTURE) -> None:
         page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
         page.goto(f"{address}#/{VIEW}")
 
-        page.locator("section[aria-label=findings] li").first.wait_for()
+        page.locator("section[aria-label=Findings] li").first.wait_for()
         page.wait_for_load_state("networkidle")
         page.screenshot(path=path)
         browser.close()

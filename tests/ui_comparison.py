@@ -34,9 +34,9 @@ def query_objects(path: Path, query: str) -> list[dict[str, object]]:
 
 
 def digits(value: object, decimals: int) -> str:
-    """A number as a column with so many decimals prints it; dots where it cannot be computed."""
+    """A number as a column with so many decimals prints it; a dash where it cannot be computed."""
     if value is None:
-        return "\N{HORIZONTAL ELLIPSIS}"
+        return "\N{EN DASH}"
     # Of two that are as near the page takes the larger.
     one = Decimal(float(str(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
     return f"{one:f}"
@@ -45,7 +45,12 @@ def digits(value: object, decimals: int) -> str:
 def as_shown(cells: list[str], values: Sequence[object]) -> bool:
     """Whether cells are these numbers: four significant digits each, three below 1, or every digit."""
     assert len(cells) == len(values)
-    for cell, value in zip(map(str.strip, cells), values, strict=True):
+    for text, value in zip(map(str.strip, cells), values, strict=True):
+        cell = text.replace(",", "")
+        if "e" in cell:
+            if Decimal(cell) != Decimal(f"{float(str(value)):.2e}") or abs(float(cell)) >= 0.001:
+                return False
+            continue
         places = len(cell.partition(".")[2])
         if cell != digits(value, places):
             return False

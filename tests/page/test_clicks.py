@@ -31,7 +31,7 @@ def test_overview_elements_link_to_views(page: Page, address: str, tmp_path: Pat
 
 
 def an_event_opens_its_guest_with_five_minutes_around_it(page: Page) -> None:
-    page.get_by_test_id("events").get_by_role("button", name=re.compile("logon guest BATCH1")).click()
+    page.get_by_test_id("events").get_by_role("button", name=re.compile("Logon guest BATCH1")).click()
     ready(page, "guests")
     now = settings(page)
     assert now["user"] == "BATCH1"

@@ -10,10 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from chromium import opened, ready
-from ui_comparison import printed
-from zlens.compare.comparison import SideChange
-from zlens.compare.noise import NoiseVerdict
-from zlens.compare.tables import format_difference, number
+from ui_comparison import as_shown, printed
 
 HALF = "2010-03-09T08:00:00Z"
 
@@ -54,19 +51,21 @@ def halves_compared_say_what_the_command_says(page: Page, differences: list[dict
             zip(heads, (text.strip() for text in line.locator("td").all_inner_texts()), strict=False)
         )
         row = by_metric.get(cells.get("Measure", ""))
-        if row is None or cells["What"] != row["heading"]:
+        if row is None or cells["Metric"] != row["heading"]:
             continue
         told += 1
-        for name, key in (("base", "base_value"), ("other", "other_value")):
-            assert cells[name] == number(row[key]).replace("....", "…"), row["metric"]
-        change = SideChange(
-            0, 1, row["form"], row["change"], row["ratio"], row["points"], NoiseVerdict("none"), None, None
-        )
-        assert cells["Difference"] == format_difference(change).replace("....", "…"), row["metric"]
+        for name, key in (("Base", "base_value"), ("Other", "other_value")):
+            assert as_shown([cells[name]], [row[key]]), row["metric"]
+        if row["change"] is None:
+            assert cells["Difference"] == "\N{EN DASH}"
+        else:
+            assert float(cells["Difference"].replace(",", "")) == pytest.approx(
+                row["change"], rel=5e-3, abs=5e-4
+            )
         sure = "not tested" if row["p"] is None else "exceeds" if row["beyond_noise"] else "within"
         assert cells["Test"].startswith(sure)
     assert told >= 5
-    expect(page.locator('[data-testid="warnings"]')).to_contain_text("synthetic, not measured")
+    expect(page.locator('[data-testid="warnings"]')).to_contain_text("Synthetic, not measured")
 
 
 def a_brush_chooses_a_side_and_the_link_restores_it(page: Page) -> None:
@@ -79,7 +78,7 @@ def a_brush_chooses_a_side_and_the_link_restores_it(page: Page) -> None:
     page.wait_for_url(re.compile(r"[?&]b=\d+\.\.\d+"))
     ready(page, "compare")
     said = page.locator('[data-testid="side-base"]').inner_text()
-    assert "15 min" in said
+    assert "15\N{NO-BREAK SPACE}min" in said
     headline = page.locator("main h2").first.inner_text()
     link = page.url
     page.goto("about:blank")
@@ -170,7 +169,7 @@ def a_sweep_is_drawn(page: Page) -> None:
 
 def the_laboratory_opens_on_what_this_file_measured(page: Page) -> None:
     """Expected beside observed of the busiest interval, without an option of the command line in any text."""
-    pressed = page.locator('[aria-label="kind of model"] button[aria-pressed="true"]')
+    pressed = page.locator('[aria-label="Kind of model"] button[aria-pressed="true"]')
     expect(pressed).to_have_text("Expected and observed")
     expect(page.locator('[data-testid="moment"]')).to_contain_text("which ended 2010-03-09 09:11:00")
     answer = page.locator('[data-testid="answer-expected-partitions"]')

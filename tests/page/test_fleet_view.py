@@ -13,7 +13,7 @@ from chromium import opened, ready, served
 def test_all_systems_are_searched_grouped_and_opened(page: Page, address: str):
     the_strip_of_one_system_waits_for_the_fleet(page, address)
     view = page.locator('[data-testid="view-fleet"]')
-    table = view.get_by_role("region", name="all systems", exact=True)
+    table = view.get_by_role("region", name="All systems", exact=True)
     expect(table).to_contain_text("ZLDEMO")
     expect(table).to_contain_text("ZLSIM")
     expect(table).to_contain_text("ZLZ1")
@@ -78,7 +78,7 @@ def test_machines_trends_and_findings_of_all_systems(page: Page, address: str):
     opened(page, address, "fleet", find="zldemo")
     trends_by_shift_are_of_the_systems_shown(page)
     findings = page.get_by_role("region", name="findings of all systems")
-    expect(findings).to_contain_text("critical ones and warnings")
+    expect(findings).to_contain_text("critical findings and warnings")
     expect(findings.get_by_role("listitem").filter(has_text="ZLSIM")).to_have_count(0)
     findings.get_by_role("button").filter(has_text="VARY OFF while busy").click()
     ready(page, "findings")

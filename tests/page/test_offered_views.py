@@ -51,7 +51,7 @@ def test_system_has_tiles_of_its_data(browser: Browser, demo: Path, tmp_path: Pa
         expect(tiles).to_have_count(0)
         # Of a system of counters alone, counters.
         opened(page, address, "overview", system="ZLZ1")
-        menu = page.locator('nav[aria-label="views"] a').all_inner_texts()
+        menu = page.locator('nav[aria-label="Views"] a').all_inner_texts()
         assert menu == ["Overview", "Findings", "Fleet", "CPU MF", "Laboratory", "Reports", "SQL"]
         assert [tile.get_attribute("data-testid") for tile in tiles.all()] == [
             "chart-counted-use",
@@ -137,7 +137,7 @@ def windows_snap_to_the_ends_of_intervals(page: Page) -> None:
         assert found.groups() == ("00", "00")
         before, text = text, page.locator('[data-testid="window"]').inner_text()
     # At the shortest window, a step is still one interval.
-    assert "(60 s)" in text
+    assert "(60\N{NO-BREAK SPACE}s)" in text
     assert text != before
 
 

@@ -35,9 +35,9 @@ def the_console_prints_what_the_program_prints(page: Page, address: str, demo: P
     ready(page, "sql")
     page.locator('[data-testid="table-sql"]').get_by_role("button", name="Copy text").click()
     copied = pasted(page)
-    # The page marks with dots what the program calls NULL.
+    # The page marks with a dash what the program calls NULL.
     page_rows = [line.split() for line in copied.splitlines()[2:]]
-    program = sql(demo, query).replace("NULL", "\N{HORIZONTAL ELLIPSIS}")
+    program = sql(demo, query).replace("NULL", "\N{EN DASH}")
     program_rows = [line.split() for line in program.splitlines()[2:]]
     assert len(page_rows) == 40
     assert page_rows == program_rows
@@ -70,7 +70,7 @@ def the_hover_has_six_digits(page: Page, demo: Path) -> None:
     page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 40)
     lines = page.locator('[data-testid="hover"]').inner_text().splitlines()
     rows = json.loads(sql(demo, "SELECT interval_end, busy_pct FROM load", "json"))
-    values = [f"busy: {row['busy_pct']:g} %" for row in rows]
+    values = [f"Busy: {row['busy_pct']:g}%" for row in rows]
     assert lines[1] in values
 
 
@@ -83,5 +83,5 @@ def the_sql_of_a_chart_gives_the_chart(page: Page, demo: Path) -> None:
     frame.locator("summary").click()
     frame.get_by_role("button", name="Copy data as CSV").click()
     table = [line.split(",") for line in pasted(page).splitlines()]
-    at = table[0].index("busy")
+    at = table[0].index("Busy")
     assert [float(line[at]) for line in table[1:]] == [row["busy_pct_p50"] for row in rows]

@@ -66,10 +66,11 @@ def a_click_on_a_processor_opens_its_course(page: Page) -> None:
     ready(page, "processors")
     assert setting(page, "cpu") == "1"
     chart = page.locator('[data-testid="chart-processor"]')
-    expect(chart).to_contain_text("CPU 1, core 0, thread 1, IFL, Vh, entitled to 100 %")
-    for name in ("busy", "emulation", "system", "suspend", "parked"):
+    expect(chart).to_contain_text("CPU 1, core 0, thread 1, IFL, Vh")
+    expect(chart).to_contain_text("Entitlement: 100%.")
+    for name in ("Busy", "Emulation", "System", "Suspend", "Parked"):
         expect(chart.locator(".legend")).to_contain_text(name)
-    page.get_by_role("button", name="close processor 1").click()
+    page.get_by_role("button", name="Close CPU 1").click()
     expect(chart).to_have_count(0)
     assert setting(page, "cpu") is None
 
@@ -78,7 +79,7 @@ def the_keyboard_walks_through_processors(page: Page) -> None:
     page.locator('[data-testid="chart-processors"] [tabindex="0"]').focus()
     for _ in range(3):
         page.keyboard.press("ArrowDown")
-    expect(page.locator('[data-testid="hover"]')).to_contain_text("core 1, 2, Vh 100%")
+    expect(page.locator('[data-testid="hover"]')).to_contain_text("Core 1, 2, Vh 100%")
     page.keyboard.press("Enter")
     ready(page, "processors")
     assert setting(page, "cpu") == "2"
@@ -101,8 +102,8 @@ def a_parked_core_is_told_to_be_so(page: Page) -> None:
     assert box
     page.mouse.move(box["x"] + 175, box["y"] + 5 * 20 + 10)
     told = page.locator('[data-testid="hover"]')
-    expect(told).to_contain_text("core 5")
-    expect(told).to_contain_text("not available")
+    expect(told).to_contain_text("Core 5")
+    expect(told).to_contain_text("Not available")
     expect(told).to_contain_text("Parked throughout")
 
 
@@ -132,9 +133,9 @@ def an_offline_processor_is_drawn_and_named(page: Page) -> None:
     box = canvas.bounding_box()
     assert box
     page.mouse.move(box["x"] + 160 + (box["width"] - 172) * 0.5, box["y"] + 10)
-    expect(page.get_by_test_id("hover")).to_contain_text("offline: no record")
+    expect(page.get_by_test_id("hover")).to_contain_text("Offline: no record")
     page.mouse.move(box["x"] + 160 + (box["width"] - 172) * 0.9, box["y"] + 10)
-    expect(page.get_by_test_id("hover")).not_to_contain_text("offline")
+    expect(page.get_by_test_id("hover")).not_to_contain_text("Offline")
 
 
 @pytest.mark.long
@@ -160,7 +161,7 @@ def the_map_opens_at_the_worst_interval(page: Page, demo: Path) -> None:
         "SELECT strftime(interval_end AT TIME ZONE 'UTC' + INTERVAL 2 HOUR, '%H:%M:%S') AS at "
         "FROM cec ORDER BY phys_total_pct DESC LIMIT 1",
     )
-    expect(page.get_by_role("group", name="moment")).to_contain_text(str(row["at"]))
+    expect(page.get_by_role("group", name="Interval player")).to_contain_text(str(row["at"]))
 
 
 def the_way_in_and_back(page: Page, address: str) -> None:
@@ -171,7 +172,7 @@ def the_way_in_and_back(page: Page, address: str) -> None:
     ready(page, "machine")
     assert setting(page, "in") == "IFL/ZLSIM/cores/0"
     facts = page.locator('[data-testid="facts"]')
-    expect(facts).to_contain_text("productivity")
+    expect(facts).to_contain_text("Productivity")
     page.locator(f'{MAP} [tabindex="0"]').focus()
     page.keyboard.press("Escape")
     assert setting(page, "in") == "IFL/ZLSIM"
@@ -194,12 +195,12 @@ def the_machine_in_figures(page: Page, demo: Path) -> None:
     titles = [one.get_attribute("title") or "" for one in facts.locator("button").all()]
     for name, value in told.items():
         (title,) = [one for one in titles if one.endswith(f"(cec.{name})")]
-        assert float(title.split()[0]) == float(f"{value:.6g}")
+        assert float(re.sub("[,%]", "", title.split()[0])) == float(f"{value:.6g}")
     expect(page.locator('[data-testid="table-partitions"] tbody tr')).to_have_count(3)
 
 
 def moments_follow_one_another(page: Page) -> None:
-    expect(page.get_by_role("group", name="moment")).to_contain_text("5 of 60")
+    expect(page.get_by_role("group", name="Interval player")).to_contain_text("5 of 60")
     play = page.locator('[data-testid="play"]')
     assert play.get_attribute("aria-pressed") == "false"
     play.click()

@@ -62,7 +62,7 @@ def test_web_ui_contacts_no_other_host(browser: Browser, address: str, tmp_path:
         for system in iterations(("ZLSIM", "ZLZ1"), ("ZLSIM",)):
             opened(page, address, "overview", system=system)
             links = [
-                link.get_attribute("href") or "" for link in page.locator("nav[aria-label=views] a").all()
+                link.get_attribute("href") or "" for link in page.locator("nav[aria-label=Views] a").all()
             ]
             for link in links:
                 page.goto(f"{address}/{link}")
@@ -134,14 +134,14 @@ def test_malformed_address_is_harmless(context: BrowserContext, address: str):
         assert page.locator(ELEMENTS).count() == 0, odd
         assert "root:" not in page.locator("main").inner_text()
         # The page goes on from there.
-        page.locator("nav[aria-label=views] a").first.click()
+        page.locator("nav[aria-label=Views] a").first.click()
         page.wait_for_selector('[data-testid="view-overview"]', timeout=10_000)
         assert not wrong, (odd, wrong)
 
 
 def walked(page: Page) -> Iterator[str]:
     """Every view of the menu comes up."""
-    for link in page.locator("nav[aria-label=views] a").all():
+    for link in page.locator("nav[aria-label=Views] a").all():
         view = (link.get_attribute("href") or "").removeprefix("#/").partition("?")[0]
         link.click()
         ready(page, view)
@@ -156,7 +156,7 @@ def test_names_are_escaped_and_deleted_file_is_reported(browser: Browser, tmp_pa
         path.unlink()
         page.goto(console(tagged, "SELECT count(DISTINCT userid) AS users FROM guest"))
         expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
-        menu = page.locator("nav[aria-label=views] a")
+        menu = page.locator("nav[aria-label=Views] a")
         assert menu.count() > 6
         # One system is no fleet.
         expect(menu.filter(has_text="Findings")).to_have_count(1)
@@ -297,7 +297,7 @@ def test_two_browsers_cancel_only_their_requests(browser: Browser, page: Page, a
         until(lambda: len(running(one)) == 2)
         ids = {str(row["id"]) for row in running(one)}
         one.get_by_role("button", name="Cancel", exact=True).click()
-        expect(one.get_by_test_id("sql-status")).to_have_text("cancelled")
+        expect(one.get_by_test_id("sql-status")).to_have_text("Canceled")
         until(lambda: len(running(one)) == 1)
         # The first goes on meanwhile; the other waits for its own.
         one.locator("#query").fill("SELECT 7 AS seven")

@@ -67,6 +67,7 @@ def _schema(workspace: Workspace) -> dict[str, Any]:
         "classes": list(USUAL),
         "every_s": session.options.every_s,
         "hints": hint_regions(),
+        "statuses": measures.STATUSES,
         "glossary": [
             {"name": term.name, "text": term.text, "source": term.source, "of": term.of}
             for term in glossary.terms()

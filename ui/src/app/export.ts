@@ -68,7 +68,7 @@ export function standalone(view: HTMLElement, title: string, about: string[]): s
     group.setAttribute("role", "img");
     group.setAttribute(
       "aria-label",
-      (group.getAttribute("aria-label") ?? "").replace(/; arrow keys .*$/, ""),
+      (group.getAttribute("aria-label") ?? "").replace(/; read values .*$/, ""),
     );
   }
   const escape = (words: string): string =>

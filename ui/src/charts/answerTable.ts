@@ -2,22 +2,8 @@
 
 import type { ModelAnswer } from "../lib/api/types";
 import type { TableColumn } from "../lib/api/tables";
-import type { Cell } from "../lib/api/values";
-import { NO_VALUE } from "../lib/text/numbers";
 
 export type AnswerTable = ModelAnswer["tables"][number];
-
-/** Formats a value as `zlens solve` does. */
-export function printedAs(value: Cell, decimals: number, whole = false): string {
-  if (value === null) return NO_VALUE;
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "string") return value;
-  const digits = whole ? 0 : decimals;
-  return (Number(value.toFixed(digits)) + 0).toLocaleString("en-US", {
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  });
-}
 
 /** The columns of a table as the page shows them. */
 export function columnsOf(table: AnswerTable): TableColumn[] {
@@ -30,7 +16,7 @@ export function columnsOf(table: AnswerTable): TableColumn[] {
       type: words ? "text" : "float",
       unit: column.unit || null,
       text: column.text || null,
-      show: (value) => printedAs(value, column.decimals, column.whole ?? false),
+      decimals: column.whole ? 0 : column.decimals,
     };
   });
 }

@@ -1,6 +1,8 @@
 /** Draws charts that the server describes. */
 
 import { horizontalGrid, verticalGrid, axis } from "../lib/paint/axes";
+import { reading } from "../lib/paint/stack";
+import { formatPrecise, formatShort, formatTick } from "../lib/text/numbers";
 import type { ColoredChart } from "./serverChart";
 import type { Region, Painter } from "../lib/paint/painter";
 import type { Theme } from "../lib/paint/palette";
@@ -26,12 +28,6 @@ export function drawServerChart(
     : courses(painter, width, height, theme, chart);
 }
 
-const reading = (value: number | null, unit: string): string =>
-  value === null ? "not available" : `${value}${unit ? ` ${unit}` : ""}`;
-
-const shortly = (value: number): string =>
-  value.toLocaleString("en-US", { maximumSignificantDigits: Math.abs(value) >= 1000 ? 5 : 4 });
-
 /** Grouped horizontal bars. */
 function bars(painter: Painter, width: number, theme: Theme, chart: ColoredChart): Region[] {
   const labels = chart.places.map(String);
@@ -44,7 +40,7 @@ function bars(painter: Painter, width: number, theme: Theme, chart: ColoredChart
   const x = (value: number): number => left + ((value - low) / (high - low)) * (width - left - right);
   const pitch = chart.series.length * BAR + GAP;
   const bottom = TOP + labels.length * pitch;
-  verticalGrid(painter, theme, ticks, x, [TOP, bottom], shortly);
+  verticalGrid(painter, theme, ticks, x, [TOP, bottom]);
   return labels.map((label, at) => {
     const y = TOP + at * pitch;
     painter.clip(0, y, left - 4, pitch, () =>
@@ -59,7 +55,7 @@ function bars(painter: Painter, width: number, theme: Theme, chart: ColoredChart
       }
       const [from, to] = [Math.min(x(0), x(value)), Math.max(x(0), x(value))];
       painter.rect(from, high, Math.max(1, to - from), BAR - 3, { fill: series.color });
-      painter.text(to + 4, high + BAR / 2 - 1, shortly(value), { color: theme.faint, size: 11 });
+      painter.text(to + 4, high + BAR / 2 - 1, formatShort(value), { color: theme.faint, size: 11 });
     });
     return {
       x: 0,
@@ -68,7 +64,7 @@ function bars(painter: Painter, width: number, theme: Theme, chart: ColoredChart
       height: pitch,
       lines: [
         label,
-        ...chart.series.map((series) => `${series.name}: ${reading(series.values[at] ?? null, chart.unit)}`),
+        ...chart.series.map((series) => reading(series.name, series.values[at] ?? null, chart.unit)),
       ],
     };
   });
@@ -92,10 +88,10 @@ function courses(
   const x = (value: number): number =>
     left + ((value - first) / Math.max(1e-12, last - first)) * (width - left - right);
   const y = (value: number): number => 8 + ((scale.high - value) / (scale.high - scale.low)) * (bottom - 8);
-  horizontalGrid(painter, theme, scale.ticks, y, [left, width - right], { label: shortly, zero: true });
+  horizontalGrid(painter, theme, scale.ticks, y, [left, width - right], true);
   for (const tick of axis(first, last, Math.max(4, width / 90)).ticks) {
     if (tick < first || tick > last) continue;
-    painter.text(x(tick), bottom + 12, shortly(tick), { color: theme.faint, align: "center", size: 11 });
+    painter.text(x(tick), bottom + 12, formatTick(tick), { color: theme.faint, align: "center", size: 11 });
   }
   if (chart.along) {
     painter.text((left + width - right) / 2, height - 8, chart.along, {
@@ -127,8 +123,8 @@ function courses(
     width: slice,
     height,
     lines: [
-      `${chart.along || "at"}: ${place}`,
-      ...chart.series.map((series) => `${series.name}: ${reading(series.values[at] ?? null, chart.unit)}`),
+      chart.along ? `${chart.along}: ${formatPrecise(Number(place))}` : String(place),
+      ...chart.series.map((series) => reading(series.name, series.values[at] ?? null, chart.unit)),
     ],
   }));
 }

@@ -1,6 +1,7 @@
 /** The problems of the inputs: one count, complete. Every answer reports a count, because files may change. */
 
 import type { ProblemsAnswer } from "./types";
+import { formatFixed } from "../text/numbers";
 
 class Problems {
   #answer: ProblemsAnswer | null = $state.raw(null);
@@ -41,7 +42,7 @@ class Problems {
   /** What kinds of damage there are, with their counts; null if there is none. */
   get damage(): string | null {
     const rows = this.#answer?.rows.filter((row) => row.damage) ?? [];
-    return rows.length ? rows.map((row) => `${row.count.toLocaleString("en")} ${row.kind}`).join(", ") : null;
+    return rows.length ? rows.map((row) => `${formatFixed(row.count, 0)} ${row.kind}`).join(", ") : null;
   }
 }
 

@@ -2,7 +2,14 @@
 
 import type { AggregateResult } from "./measures";
 import type { Cell, Kind, Statistic } from "./values";
-import { NO_VALUE, formatColumn, formatColumnExact } from "../text/numbers";
+import {
+  NO_VALUE,
+  formatColumn,
+  formatColumnExact,
+  formatFixed,
+  formatPrecise,
+  shownUnit,
+} from "../text/numbers";
 import type { ColumnInfo } from "./types";
 import { session } from "./session.svelte";
 import { columnLabel } from "../text/names";
@@ -33,20 +40,18 @@ export function printed(
   values: Cell[],
   time: (iso: string, row: number) => string,
 ): string[] {
-  const { show } = column;
+  const { show, times = 1, decimals, exact } = column;
   if (show) return values.map((value, row) => (value === null ? NO_VALUE : show(value, row)));
-  if (column.type === "float") {
-    const { times = 1 } = column;
-    if (times !== 1) values = values.map((value) => (typeof value === "number" ? value * times : null));
-    if (column.decimals !== undefined) {
-      return values.map((value) => (typeof value === "number" ? value.toFixed(column.decimals) : NO_VALUE));
-    }
-    const numbers = values.map((value) => (typeof value === "number" ? value : null));
-    return column.exact ? formatColumnExact(numbers) : formatColumn(numbers);
+  if (column.type === "float" && decimals === undefined) {
+    const numbers = values.map((value) => (typeof value === "number" ? value * times : null));
+    return exact ? formatColumnExact(numbers) : formatColumn(numbers);
   }
   return values.map((value, row) => {
     if (value === null) return NO_VALUE;
-    return column.type === "time" && typeof value === "string" ? time(value, row) : String(value);
+    if (typeof value === "string") return column.type === "time" ? time(value, row) : value;
+    if (exact) return String(value);
+    if (typeof value === "boolean") return value ? "yes" : "no";
+    return decimals === undefined ? formatPrecise(value) : formatFixed(value * times, decimals);
   });
 }
 
@@ -95,17 +100,14 @@ export function everything(table: string, shown: Shown[]): Shown[] {
 const SAID: Partial<Record<Statistic, string>> = {
   p50: "median",
   p95: "p95",
-  min: "smallest",
-  max: "largest",
+  min: "min",
+  max: "max",
   count: "intervals",
 };
 
-/** A heading: the spoken name of the column, and its statistic. */
-export function heading(column: string, what?: Statistic): string {
-  const name = columnLabel(column);
-  const words = what && SAID[what];
-  return name[0]!.toUpperCase() + name.slice(1) + (words ? `, ${words}` : "");
-}
+/** A heading: the label of the column, and its statistic. */
+const heading = (column: string, what?: Statistic): string =>
+  [columnLabel(column), what && SAID[what]].filter(Boolean).join(", ");
 
 /** The statistic of a number, if the heading does not say it. */
 export const besideUnit = (what: Statistic | undefined, number: boolean): { statistic?: Statistic } =>
@@ -119,9 +121,6 @@ export function unitOf(about: ColumnInfo | undefined): { unit: string | null; ti
   return { unit: about?.unit ?? null };
 }
 
-/** Units that are not worth showing. */
-export const WORDS = ["", "count", "index", "ratio"];
-
 /** Table columns as described in the catalog. */
 export function tableColumns(table: string, keys: string[], shown: Shown[]): TableColumn[] {
   const of = (name: string, what?: Statistic): TableColumn => {
@@ -133,7 +132,7 @@ export function tableColumns(table: string, keys: string[], shown: Shown[]): Tab
       key: what ? `${name}_${what}` : name,
       heading: heading(name, what),
       type: integer ? "int" : number ? "float" : (about?.type ?? "text"),
-      ...(what === "count" || WORDS.includes(about?.unit ?? "") ? {} : unitOf(about)),
+      ...(what === "count" || !shownUnit(about?.unit) ? {} : unitOf(about)),
       ...besideUnit(what, number),
       explain: `${table}.${name}`,
       text: [about?.text ?? name, what ? SAID[what] : null].filter(Boolean).join("; of the intervals: "),

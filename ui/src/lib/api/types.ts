@@ -99,6 +99,8 @@ export interface Schema {
   subjects: ConsumerKind[];
   /** The LSPR workload hint table as regions of L1MP and RNI. */
   hints?: Hints;
+  /** What the statuses of columns mean. */
+  statuses?: Record<string, string>;
   glossary?: Term[];
 }
 

@@ -1,6 +1,7 @@
 /** Axes of drawings: ticks at round numbers, grid lines, and labels. */
 
 import { tickLabel } from "../time/format";
+import { formatTick } from "../text/numbers";
 import { timeTicks } from "../time/ticks";
 import { segment, type Painter } from "./painter";
 import type { Theme } from "./palette";
@@ -39,26 +40,20 @@ export const timeScale =
   (t: number): number =>
     left + ((t - from) / Math.max(1e-9, to - from)) * (right - left);
 
-interface Labels {
-  label?: (value: number) => string;
-  /** Emphasizes the line at 0. */
-  zero?: boolean;
-}
-
-/** Draws horizontal grid lines with labels to their left. */
+/** Draws horizontal grid lines with labels to their left; emphasizes that at 0 where `zero` says so. */
 export function horizontalGrid(
   painter: Painter,
   theme: Theme,
   ticks: number[],
   y: (value: number) => number,
   [left, right]: [number, number],
-  { label = String, zero = false }: Labels = {},
+  zero = false,
 ): void {
   for (const tick of ticks) {
     segment(painter, [left, y(tick)], [right, y(tick)], {
       stroke: zero && tick === 0 ? theme.faint : theme.grid,
     });
-    painter.text(left - 6, y(tick), label(tick), { color: theme.faint, align: "right", size: 11 });
+    painter.text(left - 6, y(tick), formatTick(tick), { color: theme.faint, align: "right", size: 11 });
   }
 }
 
@@ -69,7 +64,7 @@ export function verticalGrid(
   ticks: number[],
   x: (value: number) => number,
   [top, bottom]: [number, number],
-  label: (value: number) => string,
+  label = formatTick,
 ): void {
   for (const tick of ticks) {
     segment(painter, [x(tick), top], [x(tick), bottom], { stroke: tick === 0 ? theme.faint : theme.grid });
@@ -83,14 +78,14 @@ export function timeAxes(
   width: number,
   height: number,
   theme: Theme,
-  { window, offset, scale, label }: { window: [number, number]; offset: number; scale: Scale } & Labels,
+  { window, offset, scale }: { window: [number, number]; offset: number; scale: Scale },
 ): { x: (t: number) => number; y: (value: number) => number; top: number; bottom: number } {
   const [from, to] = window;
   const bottom = height - FOOT;
   const x = timeScale(window, LEFT, width - RIGHT);
   const y = (value: number): number =>
     TOP + ((scale.high - value) / (scale.high - scale.low)) * (bottom - TOP);
-  horizontalGrid(painter, theme, scale.ticks, y, [LEFT, width - RIGHT], { label });
+  horizontalGrid(painter, theme, scale.ticks, y, [LEFT, width - RIGHT]);
   for (const tick of timeTicks(from, to, offset, width / 110)) {
     // The last label would be cut off.
     const edge = x(tick) > width - 18;

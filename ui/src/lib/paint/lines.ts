@@ -5,7 +5,6 @@ import { timeAxes, LEFT, RIGHT, axis } from "./axes";
 import type { Mark } from "../time/mark";
 import type { Level, Values, Line, TimeSeries } from "../api/series";
 import { dateTime } from "../time/format";
-import { formatShort } from "../text/numbers";
 import { category, colorsOf, tone } from "./palette";
 
 /** A line, and the band between its minimum and maximum per bucket. */
@@ -138,12 +137,7 @@ export function drawLines(
       Math.max(high, most ?? -Infinity),
       Math.max(2, height / 50),
     );
-    const { x, y, top, bottom } = timeAxes(painter, width, height, theme, {
-      window,
-      offset,
-      scale,
-      label: formatShort,
-    });
+    const { x, y, top, bottom } = timeAxes(painter, width, height, theme, { window, offset, scale });
     painter.clip(LEFT, 0, width - LEFT - RIGHT, height, () => {
       for (const mark of marks) {
         segment(painter, [x(mark.t), top], [x(mark.t), bottom], {

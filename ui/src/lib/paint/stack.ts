@@ -3,7 +3,7 @@
 import { segment, type Region, type Painter } from "./painter";
 import { timeAxes, LEFT, RIGHT, axis } from "./axes";
 import { clock, dateTime } from "../time/format";
-import { formatPrecise, withUnit } from "../text/numbers";
+import { formatPrecise, formatTick, withUnit } from "../text/numbers";
 import { tone, type Theme } from "./palette";
 
 export interface Layer {
@@ -136,7 +136,7 @@ export function drawBars(
   for (const tick of scale.ticks) {
     segment(painter, [x(tick), 0], [x(tick), foot], { stroke: theme.grid });
     const edge = x(tick) > width - 16;
-    painter.text(edge ? width - 2 : x(tick), foot + 10, String(tick), {
+    painter.text(edge ? width - 2 : x(tick), foot + 10, formatTick(tick), {
       color: theme.faint,
       align: edge ? "right" : "center",
       size: 11,
@@ -175,5 +175,5 @@ export function drawBars(
 
 /** A name and its value, as in tooltips. */
 export function reading(name: string, value: number | null, unit: string | null): string {
-  return `${name}: ${value === null ? formatPrecise(null) : withUnit(formatPrecise(value), unit)}`;
+  return `${name}: ${withUnit(formatPrecise(value), unit)}`;
 }

@@ -1,25 +1,46 @@
-/** Numbers as text. */
+/** Numbers as text; no other module formats them. */
 
-export const NO_VALUE = "…";
+export const NO_VALUE = "–";
 
-/** Significant digits in tables. */
-const DIGITS = 4;
+/** Significant digits in tables, and in tiles, axes and badges. */
+const [TABLE, SHORT] = [4, 3];
 
 /** Significant digits in tooltips, and what `zlens sql` prints. */
-export const PRECISE = 6;
+const PRECISE = 6;
 
 /** A blank as wide as a digit, and one as wide as a decimal point. */
 const [DIGIT_BLANK, POINT_BLANK] = ["\u2007", "\u2008"];
 
+/** Decimals, with commas between thousands: 1,234.50. */
+export function formatFixed(value: number | null | undefined, decimals: number): string {
+  if (value === null || value === undefined) return NO_VALUE;
+  // Avoids -0.
+  const [whole, rest] = (Number(value.toFixed(decimals)) + 0).toFixed(decimals).split(".");
+  return whole!.replace(/\B(?=(\d{3})+$)/g, ",") + (rest === undefined ? "" : `.${rest}`);
+}
+
+/** A number and what it counts: 1 row, 2 rows, 1,234 rows. */
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${formatFixed(count, 0)} ${count === 1 ? one : many}`;
+
+/** Digits by magnitude: `digits` significant ones, three below 1, and a power of ten below a thousandth. */
+function significant(value: number, digits: number): string {
+  if (value === 0 || !Number.isFinite(value)) return String(value + 0);
+  // Rounded first: 9.9996 has the decimals of 10.
+  const rounded = Number(value.toPrecision(Math.abs(value) < 1 ? SHORT : digits));
+  const power = Math.floor(Math.log10(Math.abs(rounded)));
+  if (power < -3 || power >= 15) return rounded.toExponential(SHORT - 1);
+  return formatFixed(value, Math.max(0, (power < 0 ? SHORT : digits) - 1 - power));
+}
+
 /**
- * Formats a column: four significant digits of each value, three of one below 1, whole digits in full; whole numbers
- * alone as they are. Blanks in the place of decimals that a value does not have keep the decimal points below each
- * other. Missing values are dots.
+ * Formats a column: each value by its magnitude, whole numbers alone as they are. Blanks in the place of decimals that
+ * a value does not have keep the decimal points below each other.
  */
 export function formatColumn(values: (number | null)[]): string[] {
   const whole = values.every((value) => value === null || Number.isInteger(value));
   const texts = values.map((value) =>
-    value === null ? NO_VALUE : whole ? formatPrecise(value) : significant(value),
+    value === null ? NO_VALUE : whole ? formatFixed(value, 0) : significant(value, TABLE),
   );
   const width = Math.max(0, ...texts.map((text) => fraction(text).length));
   return texts.map((text) => {
@@ -29,20 +50,7 @@ export function formatColumn(values: (number | null)[]): string[] {
   });
 }
 
-/** Decimals of the smallest values that are shown with them. */
-const MOST_DECIMALS = 7;
-
 const fraction = (text: string): string => (text.includes("e") ? "" : (text.split(".")[1] ?? ""));
-
-function significant(value: number): string {
-  if (value === 0 || !Number.isFinite(value)) return String(value);
-  const digits = Math.abs(value) < 1 ? DIGITS - 1 : DIGITS;
-  // Rounded first: 9.9996 has the decimals of 10.
-  const rounded = Number(value.toPrecision(digits));
-  const power = Math.floor(Math.log10(Math.abs(rounded)));
-  if (power < digits - 1 - MOST_DECIMALS || power >= 15) return formatG(rounded);
-  return value.toFixed(Math.max(0, DIGITS - (power < 0 ? 2 : 1) - power));
-}
 
 /** Formats a column as `zlens sql` does: the largest value has six significant digits, the smallest two. */
 export function formatColumnExact(values: (number | null)[]): string[] {
@@ -51,22 +59,17 @@ export function formatColumnExact(values: (number | null)[]): string[] {
     .map((value) => Math.abs(value!));
   const largest = sizes.reduce((a, b) => Math.max(a, b), 0);
   const smallest = sizes.reduce((a, b) => (b && b < a ? b : a), Infinity);
-  if (largest >= 1e15 || (largest < 1e-3 && largest > 0)) return values.map(shortest);
+  const text = (format: (value: number) => string): string[] =>
+    values.map((value) => (value === null ? NO_VALUE : format(value)));
+  if (largest >= 1e15 || (largest < 1e-3 && largest > 0)) return text(formatG);
   const least = Number.isFinite(smallest) ? Math.min(4, 1 - Math.floor(Math.log10(smallest))) : 1;
-  return aligned(values, Math.max(PRECISE - String(Math.trunc(largest)).length, least, 0));
-}
-
-const shortest = (value: number | null): string => (value === null ? NO_VALUE : formatG(value));
-
-/** Formats numbers with as many decimals as one of them needs, and at most `most`. */
-function aligned(values: (number | null)[], most: number): string[] {
-  let needed = 0;
-  for (const value of values) {
-    if (value === null) continue;
-    const fraction = value.toFixed(most).split(".")[1]?.replace(/0+$/, "") ?? "";
-    needed = Math.max(needed, fraction.length);
-  }
-  return values.map((value) => (value === null ? NO_VALUE : value.toFixed(needed)));
+  const most = Math.max(PRECISE - String(Math.trunc(largest)).length, least, 0);
+  // As many decimals as one of them needs.
+  const needed = Math.max(
+    0,
+    ...values.map((value) => fraction(trimZeros((value ?? 0).toFixed(most))).length),
+  );
+  return text((value) => value.toFixed(needed));
 }
 
 /** Six significant digits, as C's %g. */
@@ -81,32 +84,50 @@ function formatG(value: number): string {
   return trimZeros(value.toFixed(Math.max(0, PRECISE - 1 - exponent)));
 }
 
-export function trimZeros(text: string): string {
-  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+const trimZeros = (text: string): string => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+
+/** The factor and letter of large numbers. */
+function prefix(value: number): [number, string] {
+  const size = Math.abs(Number(value.toPrecision(SHORT)));
+  return size >= 1e9 ? [1e9, "G"] : size >= 1e6 ? [1e6, "M"] : size >= 1e4 ? [1e3, "k"] : [1, ""];
 }
 
 /** A short form of a single number, for headings and tiles. */
 export function formatShort(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NO_VALUE;
-  const size = Math.abs(value);
-  if (size >= 1e9) return `${trimZeros((value / 1e9).toFixed(2))}G`;
-  if (size >= 1e6) return `${trimZeros((value / 1e6).toFixed(2))}M`;
-  if (size >= 1e4) return `${trimZeros((value / 1e3).toFixed(1))}k`;
-  if (size >= 100) return trimZeros(value.toFixed(0));
-  if (size >= 10) return trimZeros(value.toFixed(1));
-  if (size >= 0.001 || size === 0) return trimZeros(value.toFixed(size >= 1 ? 2 : 4));
-  return formatG(Number(value.toPrecision(3)));
+  if (Number.isInteger(value) && Math.abs(value) < 1e4) return formatFixed(value, 0);
+  const [by, letter] = prefix(value);
+  return significant(value / by, SHORT) + letter;
+}
+
+/** A difference, with its sign: of `decimals`, or short. */
+export function formatChange(value: number, decimals?: number): string {
+  const text = decimals === undefined ? formatShort(value) : formatFixed(value, decimals);
+  return value > 0 && /[1-9]/.test(text) ? `+${text}` : text;
+}
+
+/** A round number of an axis. */
+export function formatTick(value: number): string {
+  const [by, letter] = prefix(value);
+  return by === 1 ? formatPrecise(value) : formatG(value / by) + letter;
 }
 
 /** A number for tooltips: six significant digits, and whole numbers in full. */
 export function formatPrecise(value: number | null): string {
   if (value === null) return "not available";
-  if (Number.isInteger(value) || !Number.isFinite(value)) return String(value);
-  return Math.abs(value) >= 10 ** (PRECISE - 1) ? value.toFixed(0) : formatG(value);
+  const size = Math.abs(value);
+  if (!Number.isFinite(value) || (size < 1000 && !Number.isInteger(value))) return formatG(value);
+  const decimals = Number.isInteger(value) ? 0 : Math.max(0, PRECISE - String(Math.trunc(size)).length);
+  return trimZeros(formatFixed(value, decimals));
 }
 
-/** Appends the unit, unless it says nothing to the reader. */
+/** The unit, unless it says nothing to the reader. */
+export const shownUnit = (unit: string | null | undefined): string | null =>
+  !unit || ["ratio", "index", "count"].includes(unit) ? null : unit;
+
+/** A number with its unit, which a line break does not part from it. */
 export function withUnit(text: string, unit: string | null | undefined): string {
-  if (!unit || text === NO_VALUE || ["ratio", "index", "count"].includes(unit)) return text;
-  return unit.startsWith("/") ? `${text}${unit}` : `${text} ${unit}`;
+  const shown = shownUnit(unit);
+  if (!shown || text === NO_VALUE || text === formatPrecise(null)) return text;
+  return /^[/%]/.test(shown) ? text + shown : `${text}\u00a0${shown}`;
 }

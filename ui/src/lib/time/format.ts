@@ -1,6 +1,6 @@
 /** Times as text. */
 
-import { trimZeros } from "../text/numbers";
+import { formatShort, withUnit } from "../text/numbers";
 
 const two = (value: number): string => String(value).padStart(2, "0");
 
@@ -43,10 +43,13 @@ export function zone(offset: number): string {
 
 /** 90 s, 15 min, 24 h. */
 export function duration(seconds: number): string {
-  if (seconds >= 2 * 86400) return `${trimZeros((seconds / 86400).toFixed(1))} days`;
-  if (seconds >= 7200) return `${trimZeros((seconds / 3600).toFixed(1))} h`;
-  if (seconds >= 120) return `${trimZeros((seconds / 60).toFixed(1))} min`;
-  return `${trimZeros(seconds.toFixed(seconds < 10 ? 3 : 0))} s`;
+  const units: [number, string][] = [
+    [86400, "days"],
+    [3600, "h"],
+    [60, "min"],
+  ];
+  const [size, unit] = units.find(([size]) => seconds >= 2 * size) ?? [1, "s"];
+  return withUnit(formatShort(Number((seconds / size).toPrecision(3))), unit);
 }
 
 export function seconds(iso: string | null): number | null {

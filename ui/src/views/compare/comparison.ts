@@ -1,6 +1,6 @@
-/** Comparisons: sorting, grouping, and formatting as in `zlens compare`. */
+/** Comparisons: sorting, grouping, and words of its results. */
 
-import { NO_VALUE } from "../../lib/text/numbers";
+import { NO_VALUE, formatChange, formatFixed, formatShort } from "../../lib/text/numbers";
 
 export interface Difference {
   system: string;
@@ -90,34 +90,22 @@ export const nameOf = (difference: Difference): string =>
     .filter(Boolean)
     .join(" ");
 
-/** About five significant digits, as in `zlens compare`. */
-export function number(value: number | null): string {
-  if (value === null) return NO_VALUE;
-  const size = Math.abs(value);
-  const decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 0.01 || size === 0 ? 4 : 6;
-  return plus0(value, decimals).toLocaleString("en-US", {
-    minimumFractionDigits: decimals,
-    maximumFractionDigits: decimals,
-  });
-}
-
-export const signed = (value: number): string => `${value > 0 ? "+" : ""}${number(value)}`;
+/** The forms of a difference. */
+export const FORMS: Record<string, string> = {
+  "new/base": "Other / Base",
+  "base/new": "Base / Other",
+  percent: "Change in %",
+  points: "Difference in units",
+};
 
 /** Formats a difference in its form. */
 export function shown(value: number | null, form: string): string {
   if (value === null) return NO_VALUE;
-  const sign = value >= 0 ? "+" : "";
-  if (form === "percent") return `${sign}${value.toFixed(1)}`;
-  if (form === "points") {
-    const fixed = plus0(value, 4).toFixed(Math.abs(value) >= 0.1 ? 2 : 4);
-    return `${fixed.startsWith("-") ? "" : "+"}${fixed}`;
-  }
-  return value.toLocaleString("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
-}
-
-/** Avoids -0. */
-function plus0(value: number, decimals: number): number {
-  return Number(value.toFixed(decimals)) + 0;
+  return form === "percent"
+    ? formatChange(value, 1)
+    : form === "points"
+      ? formatChange(value)
+      : formatFixed(value, 3);
 }
 
 /** The smallest difference beyond the noise, in percent of the base. */
@@ -128,9 +116,9 @@ export const noisePercent = (difference: Difference): number | null =>
 
 export function noise(difference: Difference): string {
   if (difference.noise === null) return NO_VALUE;
-  if (difference.form === "points") return `±${number(difference.noise)}`;
+  if (difference.form === "points") return `±${formatShort(difference.noise)}`;
   const percent = noisePercent(difference);
-  return percent === null ? NO_VALUE : `±${percent.toFixed(percent >= 1 ? 1 : 2)} %`;
+  return percent === null ? NO_VALUE : `±${formatShort(percent)}%`;
 }
 
 /** Why differences could not be tested, without the varying counts. */

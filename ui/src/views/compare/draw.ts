@@ -1,17 +1,10 @@
 /** Draws differences and waterfalls. */
 
 import { horizontalGrid, verticalGrid, axis } from "../../lib/paint/axes";
+import { reading } from "../../lib/paint/stack";
 import { segment, type Region, type Painter } from "../../lib/paint/painter";
-import {
-  type Difference,
-  type Waterfall,
-  verdict,
-  result,
-  nameOf,
-  number,
-  signed,
-  noisePercent,
-} from "./comparison";
+import { type Difference, type Waterfall, verdict, result, nameOf, noisePercent } from "./comparison";
+import { formatChange, formatPrecise, formatShort, withUnit } from "../../lib/text/numbers";
 import { CATEGORIES, type Theme } from "../../lib/paint/palette";
 
 export const BASE = CATEGORIES[0];
@@ -36,7 +29,8 @@ export function drawDifferences(
   const labels = rows.map(nameOf);
   const wide = Math.min(width * 0.4, Math.max(60, ...labels.map((words) => painter.measure(words, 12))) + 12);
   const values = rows.map((row) => row.percent ?? 0);
-  const right = Math.max(40, ...values.map((value) => painter.measure(`+${value.toFixed(1)} %`, 11))) + 10;
+  const right =
+    Math.max(40, ...values.map((value) => painter.measure(`${formatChange(value, 1)}%`, 11))) + 10;
   // Labels of negative bars go between the names and the bars.
   const left = wide + (values.some((value) => value < 0) ? 56 : 4);
   // One metric that grew from nearly nothing must not flatten all others.
@@ -48,7 +42,7 @@ export function drawDifferences(
   const x = (value: number): number =>
     left + ((Math.min(high, Math.max(low, value)) - low) / (high - low)) * (width - left - right);
   const bottom = BARS_TOP + rows.length * ROW;
-  verticalGrid(painter, theme, ticks, x, [BARS_TOP, bottom], (tick) => `${tick > 0 ? "+" : ""}${tick}`);
+  verticalGrid(painter, theme, ticks, x, [BARS_TOP, bottom], (tick) => formatChange(tick));
   return rows.map((row, at) => {
     const y = BARS_TOP + at * ROW;
     const value = row.percent ?? 0;
@@ -77,7 +71,7 @@ export function drawDifferences(
       segment(painter, [gap, y + ROW - 3], [gap + 6, y + 3], { stroke: theme.paper, width: 4 });
     }
     const end = value < 0 ? from - 4 : to + 4;
-    painter.text(end, y + ROW / 2, `${value > 0 ? "+" : ""}${value.toFixed(1)} %`, {
+    painter.text(end, y + ROW / 2, `${formatChange(value, 1)}%`, {
       color: theme.ink,
       align: value < 0 ? "right" : "left",
       size: 11,
@@ -89,10 +83,10 @@ export function drawDifferences(
       height: ROW,
       lines: [
         nameOf(row),
-        `${row.base}: ${row.base_value ?? "not available"} ${row.unit}`,
-        `${row.other}: ${row.other_value ?? "not available"} ${row.unit}`,
+        reading(row.base, row.base_value, row.unit),
+        reading(row.other, row.other_value, row.unit),
         result(row) +
-          (row.p === null ? ` (${row.not_tested ?? "no samples"})` : `, p = ${row.p.toPrecision(3)}`),
+          (row.p === null ? ` (${row.not_tested ?? "no samples"})` : `, p = ${formatShort(row.p)}`),
       ],
       open: () => open(row),
     };
@@ -150,24 +144,29 @@ export function drawWaterfall(
       y: 0,
       width: pitch,
       height,
-      lines: [name, `${words} ${waterfall.unit}`, `from ${from} to ${to} ${waterfall.unit}`],
+      lines: [
+        name,
+        withUnit(words, waterfall.unit),
+        `from ${formatPrecise(from)} to ${withUnit(formatPrecise(to), waterfall.unit)}`,
+      ],
     });
   };
   const foot = cut ? scale.low : 0;
-  column(0, waterfall.base, foot, waterfall.start, BASE, number(waterfall.start));
+  column(0, waterfall.base, foot, waterfall.start, BASE, formatShort(waterfall.start));
   steps.forEach((step, at) => {
-    const share = waterfall.start ? ` (${((100 * step.change) / waterfall.start).toFixed(1)} %)` : "";
+    const share = waterfall.start ? ` (${formatChange((100 * step.change) / waterfall.start, 1)}%)` : "";
     // More time for the same work is worse; more utilization is neither.
     const color = waterfall.unit === "%" ? CATEGORIES[6] : step.change > 0 ? CATEGORIES[5] : CATEGORIES[2];
-    column(at + 1, step.name, step.from, step.to, color, `${signed(step.change)}${share}`);
+    column(at + 1, step.name, step.from, step.to, color, `${formatChange(step.change)}${share}`);
     const x = left + pitch * (at + 0.5) + bar / 2;
     segment(painter, [x, up(step.from)], [x + pitch - bar, up(step.from)], {
       stroke: theme.faint,
       dash: [3, 3],
     });
   });
-  column(count - 1, waterfall.other, foot, waterfall.end, OTHER, number(waterfall.end));
-  if (cut) painter.text(left, 8, `axis begins at ${scale.low}`, { color: theme.faint, size: 11 });
+  column(count - 1, waterfall.other, foot, waterfall.end, OTHER, formatShort(waterfall.end));
+  if (cut)
+    painter.text(left, 8, `axis begins at ${formatPrecise(scale.low)}`, { color: theme.faint, size: 11 });
   return regions;
 }
 

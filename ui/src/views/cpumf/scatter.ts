@@ -3,7 +3,8 @@
 import { segment, type Region, type Painter } from "../../lib/paint/painter";
 import type { HintRegion, Hints } from "../../lib/api/types";
 import type { Cell } from "../../lib/api/values";
-import { formatPrecise } from "../../lib/text/numbers";
+import { formatTick } from "../../lib/text/numbers";
+import { reading } from "../../lib/paint/stack";
 import { axis } from "../../lib/paint/axes";
 import { tone, type Theme } from "../../lib/paint/palette";
 
@@ -67,11 +68,15 @@ export function drawScatter(
   }
   for (const tick of x.ticks) {
     segment(painter, [across(tick), bottom], [across(tick), bottom + 4], { stroke: theme.faint });
-    painter.text(across(tick), bottom + 12, String(tick), { color: theme.faint, align: "center", size: 11 });
+    painter.text(across(tick), bottom + 12, formatTick(tick), {
+      color: theme.faint,
+      align: "center",
+      size: 11,
+    });
   }
   for (const tick of y.ticks) {
     segment(painter, [AT.left - 4, up(tick)], [AT.left, up(tick)], { stroke: theme.faint });
-    painter.text(AT.left - 7, up(tick), String(tick), { color: theme.faint, align: "right", size: 11 });
+    painter.text(AT.left - 7, up(tick), formatTick(tick), { color: theme.faint, align: "right", size: 11 });
   }
   painter.path(
     [
@@ -104,7 +109,7 @@ export function drawScatter(
       y: py - 6,
       width: 12,
       height: 12,
-      lines: [...point.lines, `L1MP: ${formatPrecise(point.l1mp)} %`, `RNI: ${formatPrecise(point.rni)}`],
+      lines: [...point.lines, reading("L1MP", point.l1mp, "%"), reading("RNI", point.rni, null)],
       open: point.open,
     };
   });
@@ -124,7 +129,7 @@ export function withoutRni(
       : " The table of hints is not for it either.";
     return (
       `No verified weights of RNI are known for ${String(values.generation)}. ` +
-      "RNI needs weights of your own, or your consent to unverified ones, when zlens serve starts; explain tells more." +
+      "RNI needs weights of your own, or your consent to unverified ones, when zlens serve starts; select ? for details." +
       known
     );
   }

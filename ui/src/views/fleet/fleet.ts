@@ -3,6 +3,7 @@
 import type { FleetSystem, MachineHours } from "../../lib/api/types";
 import { category } from "../../lib/paint/palette";
 import type { StackedSeries, Layer } from "../../lib/paint/stack";
+import { plural } from "../../lib/text/numbers";
 
 /** So many partitions have a color of their own; the others are one layer. */
 const LAYERS = 9;
@@ -12,10 +13,10 @@ const DAY = 24 * HOUR;
 
 /** What may be shown: everything, or the last days of the system that ends last. */
 export const SPANS: readonly { key: string; title: string; days: number | null }[] = [
-  { key: "", title: "everything", days: null },
-  { key: "1", title: "last day", days: 1 },
-  { key: "7", title: "last 7 days", days: 7 },
-  { key: "30", title: "last 30 days", days: 30 },
+  { key: "", title: "Whole recording", days: null },
+  { key: "1", title: "Last day", days: 1 },
+  { key: "7", title: "Last 7 days", days: 7 },
+  { key: "30", title: "Last 30 days", days: 30 },
 ];
 
 /**
@@ -87,7 +88,7 @@ export function stacks(answer: MachineHours): { type: string; course: StackedSer
         const known = others.flatMap(({ series }) => series[at] ?? []);
         return known.length ? known.reduce((sum, one) => sum + one, 0) : null;
       });
-      layers.push({ name: `${others.length} others`, color: OTHERS, value });
+      layers.push({ name: plural(others.length, "other partition"), color: OTHERS, value });
     }
     return { type, course: { t: answer.t, seconds: HOUR, layers, unit: answer.unit } };
   });

@@ -1,7 +1,7 @@
 /** Seconds by owner: a tree, laid out as an icicle chart. */
 
 import type { Cell } from "../../lib/api/values";
-import { formatPrecise } from "../../lib/text/numbers";
+import { formatFixed, formatPrecise, formatShort, withUnit } from "../../lib/text/numbers";
 import type { Region, Painter } from "../../lib/paint/painter";
 import { colorsOf, type Theme } from "../../lib/paint/palette";
 
@@ -101,11 +101,11 @@ export function drawOwners(
   );
   const lines = (owner: Owner): string[] => [
     owner.path.length ? owner.path.join(" / ") : owner.name,
-    `${formatPrecise(owner.value)} ${unit}`,
-    `${((100 * owner.value) / root.value).toFixed(2)} % of all` +
+    withUnit(formatPrecise(owner.value), unit),
+    `${formatFixed((100 * owner.value) / root.value, 2)}% of all` +
       (focus === root || owner === focus
         ? ""
-        : `, ${((100 * owner.value) / focus.value).toFixed(2)} % of ${focus.name}`),
+        : `, ${formatFixed((100 * owner.value) / focus.value, 2)}% of ${focus.name}`),
   ];
   const box = (owner: Owner, x: number, row: number, wide: number): void => {
     if (wide < LEAST) return;
@@ -118,10 +118,10 @@ export function drawOwners(
     if (wide > 26) {
       painter.clip(x, y, inner - 2, ROW, () => {
         painter.text(x + 5, y + ROW / 2, owner.name, { color: theme.ink, size: 12, bold: level <= 1 });
-        const words = owner.value >= 100 ? owner.value.toFixed(0) : owner.value.toFixed(1);
+        const words = withUnit(formatShort(owner.value), unit);
         const left = x + 13 + painter.measure(owner.name, 12) * (level <= 1 ? 1.08 : 1);
-        if (left + painter.measure(`${words} ${unit}`, 11) < x + wide)
-          painter.text(left, y + ROW / 2, `${words} ${unit}`, { color: theme.ink, size: 11 });
+        if (left + painter.measure(words, 11) < x + wide)
+          painter.text(left, y + ROW / 2, words, { color: theme.ink, size: 11 });
       });
     }
     regions.push({ x, y, width: inner, height: ROW - 1, lines: lines(owner), open: () => open(owner) });
@@ -145,7 +145,7 @@ export function drawOwners(
         y: row * ROW,
         width,
         height: ROW - 1,
-        lines: [...lines(outer), "click: back to it"],
+        lines: [...lines(outer), "Select to go back"],
         open: () => open(outer),
       });
       row += 1;

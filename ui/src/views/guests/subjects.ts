@@ -3,6 +3,7 @@
 import type { Pieces, Where, Figure, ConsumerKind } from "../../lib/api/subject";
 import type { AggregateAnswer, AggregateQuestion } from "../../lib/api/types";
 import type { Cell, Statistic } from "../../lib/api/values";
+import { formatPrecise } from "../../lib/text/numbers";
 
 /** The maximum number of points of a subject's sparkline. */
 export const BUCKETS = 60;
@@ -23,9 +24,7 @@ export function textOf(pieces: Pieces, value: (column: string) => Cell): string 
   return text || null;
 }
 
-/** Six digits are enough to distinguish numbers. */
-const plain = (value: Cell): string =>
-  typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
+const plain = (value: Cell): string => (typeof value === "number" ? formatPrecise(value) : String(value));
 
 /** Collects the statistics wanted of each column. */
 export class Wanted {

@@ -3,7 +3,8 @@
 import { timeAxes, LEFT, RIGHT } from "../../lib/paint/axes";
 import type { AggregateAnswer } from "../../lib/api/types";
 import { dateTime } from "../../lib/time/format";
-import { formatPrecise } from "../../lib/text/numbers";
+import { columnLabel, sentence } from "../../lib/text/names";
+import { reading } from "../../lib/paint/stack";
 import type { Region, Draw } from "../../lib/paint/painter";
 import { category } from "../../lib/paint/palette";
 import { rowsOf } from "./subjects";
@@ -14,7 +15,11 @@ const COLORS = "#009e73 #d55e00 #cc79a7 #e69f00 #56b4e9 #f0e442 #0072b2 #66707b 
 
 /** Legend entries of the states. */
 export function legend(states: State[]): { key: string; name: string; color: string; columns: string[] }[] {
-  return states.map((state, at) => ({ ...state, color: COLORS[at] ?? category(at) }));
+  return states.map((state, at) => ({
+    ...state,
+    name: sentence(state.name),
+    color: COLORS[at] ?? category(at),
+  }));
 }
 
 export function stateColumns(states: State[]): string[] {
@@ -63,16 +68,11 @@ export function parts(
 }
 
 /** Tooltip lines: every sampled state in percent. */
-export function shareLines(shares: Shares, name: (column: string) => string): string[] {
-  if (!sampled(shares)) return ["no samples"];
-  return Object.entries(shares).flatMap(([column, value]) => {
-    return value === null || value === 0 ? [] : [`${name(column)}: ${formatPrecise(value)} %`];
-  });
-}
-
-/** The display name of a state's column. */
-export function stateName(column: string): string {
-  return column.replace(/_pct$/, "").replaceAll("_", " ");
+export function shareLines(shares: Shares): string[] {
+  if (!sampled(shares)) return ["No samples"];
+  return Object.entries(shares).flatMap(([column, value]) =>
+    value ? [reading(columnLabel(column), value, "%")] : [],
+  );
 }
 
 /** Shares over time; `t` is the end of the stretch in seconds UTC. */
@@ -137,6 +137,6 @@ export function waitsAt(
     y: 0,
     width: 1,
     height: 1,
-    lines: [dateTime(under.t, offset), ...shareLines(under.shares, stateName)],
+    lines: [dateTime(under.t, offset), ...shareLines(under.shares)],
   };
 }

@@ -52,11 +52,11 @@ export interface Part {
 
 /** The parts of a response. */
 export const PARTS: Part[] = [
-  { key: "queue_s", name: "queue", text: "waiting in CP's queue", color: category(5) },
-  { key: "pend_s", name: "pend", text: "pending in the channel subsystem", color: category(1) },
-  { key: "disc_s", name: "disc", text: "disconnected: the control unit works on it", color: category(2) },
-  { key: "conn_s", name: "conn", text: "connected: data move", color: category(0) },
-  { key: "other", name: "other service", text: "service time outside these parts", color: category(6) },
+  { key: "queue_s", name: "Queue", text: "Waiting in CP's queue", color: category(5) },
+  { key: "pend_s", name: "Pend", text: "Pending in the channel subsystem", color: category(1) },
+  { key: "disc_s", name: "Disc", text: "Disconnected: the control unit works on it", color: category(2) },
+  { key: "conn_s", name: "Conn", text: "Connected: data is transferred", color: category(0) },
+  { key: "other", name: "Other service", text: "Service time outside these parts", color: category(6) },
 ];
 
 /** Joins answers about the same subjects, keeping the first one's SQL; missing cells are null. */
@@ -111,7 +111,7 @@ export function layers(rows: Value[][]): Layer[] {
     color,
     text,
     value: rows.map((row) => row[at] ?? null),
-  })).filter((layer) => layer.name !== "other service" || layer.value.some((value) => value !== null));
+  })).filter((layer) => layer.name !== "Other service" || layer.value.some((value) => value !== null));
 }
 
 /** Whether a device matches the search: by number, volume, use, or group. */

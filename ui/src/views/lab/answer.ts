@@ -2,6 +2,7 @@
 
 import type { ServerChart, ModelAnswer } from "../../lib/api/types";
 import type { Cell } from "../../lib/api/values";
+import { formatChange } from "../../lib/text/numbers";
 
 const MOST_BESIDE = 40;
 /** Smaller differences are rounding errors. */
@@ -35,8 +36,8 @@ export function changes(answer: ModelAnswer): ServerChart[] {
         kind: "bars" as const,
         places: rows.map(named),
         series: [
-          { name: "before", values: values(before) },
-          { name: "after", values: values(after) },
+          { name: "Before", values: values(before) },
+          { name: "After", values: values(after) },
         ],
         unit: table.columns[before]!.unit,
         along: "",
@@ -59,18 +60,17 @@ export function beside(answer: ModelAnswer): ServerChart[] {
       .sort((a, b) => Math.abs(number(b[error]) ?? 0) - Math.abs(number(a[error]) ?? 0))
       .slice(0, MOST_BESIDE);
     if (!rows.length) continue;
-    const signed = (value: number): string => `${value > 0 ? "+" : ""}${value.toFixed(1)}`;
     const chart: ServerChart = {
       title: "Expected and observed",
       kind: "bars",
       places: rows.map((row) => {
         const name = kinds.size > 1 ? `${String(row[0])} ${String(row[kind])}` : String(row[0]);
         const off = number(row[error]);
-        return off === null || Math.abs(off) < 0.05 ? name : `${name} (${signed(off)})`;
+        return off === null || Math.abs(off) < 0.05 ? name : `${name} (${formatChange(off, 1)})`;
       }),
       series: [
-        { name: "expected", values: rows.map((row) => number(row[expected])) },
-        { name: "observed", values: rows.map((row) => number(row[observed])) },
+        { name: "Expected", values: rows.map((row) => number(row[expected])) },
+        { name: "Observed", values: rows.map((row) => number(row[observed])) },
       ],
       unit: table.columns[expected]!.unit,
       along: "",

@@ -1,8 +1,9 @@
 /** A machine at a moment as a tree: pools, partitions, cores, threads, and guests. */
 
 import type { Cell } from "../../lib/api/values";
-import { formatPrecise, formatShort, withUnit } from "../../lib/text/numbers";
-import { cpuLabel, columnLabel } from "../../lib/text/names";
+import { formatShort, plural } from "../../lib/text/numbers";
+import { columnLabel, cpuLabel } from "../../lib/text/names";
+import { reading } from "../../lib/paint/stack";
 import { strips, type Box } from "./treemap";
 
 export type Kind =
@@ -131,9 +132,7 @@ const number = (cell: Cell | undefined): number | null => (typeof cell === "numb
 const text = (cell: Cell | undefined): string | null => (typeof cell === "string" && cell ? cell : null);
 const sum = (rows: Row[], column: string): number =>
   rows.reduce((total, row) => total + (number(row[column]) ?? 0), 0);
-// Rounds away floating-point residue.
-const percent = (value: number | null): string =>
-  value === null ? "" : `${formatShort(Number(value.toFixed(6)))} %`;
+const percent = (value: number | null): string => (value === null ? "" : `${formatShort(value)}%`);
 const words = (...all: (string | null | false)[]): string => all.filter(Boolean).join(" · ");
 
 /** The minimum size of a core, so that those without entitlement are visible. */
@@ -168,7 +167,7 @@ export function tree(moment: Moment, about: About, size: Size): Node {
   return {
     id: "",
     kind: "machine",
-    name: about.machine ?? "the machine",
+    name: about.machine ?? "Machine",
     weight: 1,
     word: "",
     children: pools,
@@ -206,7 +205,7 @@ function pool(type: string, moment: Moment, about: About, size: Size): Node {
       children.push({
         id: `${type}/*`,
         kind: "unused",
-        name: "not used",
+        name: "unused",
         weight: rest,
         word: "",
         children: [],
@@ -282,7 +281,7 @@ function inside(moment: Moment, id: string, type: string | null, main: boolean):
     nodes.push({
       id: `${id}/cores`,
       kind: "cores",
-      name: cores.some((core) => core.children.length) ? "logical cores" : "logical processors",
+      name: cores.some((core) => core.children.length) ? "Logical cores" : "Logical processors",
       weight: 0.6,
       word: String(cores.length),
       children: cores,
@@ -293,7 +292,7 @@ function inside(moment: Moment, id: string, type: string | null, main: boolean):
     nodes.push({
       id: `${id}/guests`,
       kind: "guests",
-      name: "guests",
+      name: "Guests",
       weight: 0.4,
       word: "by CPU time",
       children: guests,
@@ -325,7 +324,7 @@ function coresOf(cores: Row[], cpus: Row[], id: string): Node[] {
       return {
         id: `${id}/${core}`,
         kind: "core" as const,
-        name: `core ${core}`,
+        name: `Core ${core}`,
         weight: share(says),
         busy: row ? number(row["core_busy_pct"]) : undefined,
         word: words(
@@ -358,7 +357,7 @@ function thread(row: Row, id: string, name: string): Node {
   return {
     id: `${id}/${number(row["cpu_id"])}`,
     kind: "thread",
-    name: alone ? cpuLabel(row["cpu_id"]) : `thread ${row["cpu_id"]}`,
+    name: alone ? cpuLabel(row["cpu_id"]) : `Thread ${row["cpu_id"]}`,
     weight: alone ? share(row) : 1,
     busy: parked ? null : number(row["busy_pct"]),
     word: alone
@@ -419,7 +418,7 @@ function guestsOf(rows: Row[], id: string): Node[] {
     large.push({
       id: `${id}/*`,
       kind: "others",
-      name: `${few} more`,
+      name: plural(few, "other guest"),
       weight: rest,
       word: percent(rest),
       children: [],
@@ -501,10 +500,8 @@ export function describe(node: Node, unit: (table: Table, column: string) => str
   const lines = COLUMNS[node.table].flatMap((column) => {
     const value = node.row![column];
     if (value === undefined || value === null || value === "" || column === "seconds") return [];
-    const name = column.endsWith("_s") ? `${columnLabel(column)} time` : columnLabel(column);
-    if (typeof value === "number") {
-      return [`${name}: ${withUnit(formatPrecise(value), unit(node.table!, column))}`];
-    }
+    const name = columnLabel(column);
+    if (typeof value === "number") return [reading(name, value, unit(node.table!, column))];
     return [`${name}: ${value === true ? "yes" : value === false ? "no" : value}`];
   });
   return [head, ...lines];

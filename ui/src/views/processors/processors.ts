@@ -2,9 +2,10 @@
 
 import type { Statistic } from "../../lib/api/values";
 import type { TableInfo } from "../../lib/api/types";
-import { formatPrecise } from "../../lib/text/numbers";
+import { formatPrecise, formatShort } from "../../lib/text/numbers";
 import type { TimeSeries, Level, Line } from "../../lib/api/series";
 import { fetchSeries, selection, type AggregateResult } from "../../lib/api/measures";
+import { sentence } from "../../lib/text/names";
 
 export interface Processor {
   cpu: number;
@@ -39,7 +40,7 @@ export const CORE_METRICS = [
 ] as const;
 
 export const LEVELS: { id: Level; text: string }[] = [
-  { id: "p50", text: "median" },
+  { id: "p50", text: "Median" },
   { id: "p95", text: "95th percentile" },
   { id: "max", text: "Maximum" },
   { id: "min", text: "Minimum" },
@@ -109,13 +110,11 @@ export function rowNote(processor: Processor, types: number): string {
   return [
     types > 1 ? processor.type : null,
     processor.polarity,
-    processor.entitlement === null ? null : `${rounded(processor.entitlement)}%`,
+    processor.entitlement === null ? null : `${formatShort(processor.entitlement)}%`,
   ]
     .filter(Boolean)
     .join(" ");
 }
-
-const rounded = (value: number): string => String(Math.round(value * 10) / 10);
 
 /** Counts the values of each column. */
 export const counts = (columns: readonly string[]): Record<string, Statistic[]> =>
@@ -179,7 +178,7 @@ function within(line: Line, at: number): string | null {
   const [low, high] = [line.min[at] ?? null, line.max[at] ?? null];
   return low === null || high === null || low === high
     ? null
-    : `from ${formatPrecise(low)} to ${formatPrecise(high)}`;
+    : `From ${formatPrecise(low)} to ${formatPrecise(high)}`;
 }
 
 /** The columns with any values. */
@@ -189,5 +188,5 @@ export const filled = (names: readonly string[], answer: AggregateResult | null)
 /** Why a column has no values, in the catalog's words. */
 export function unfilled(table: TableInfo | undefined, column: string): string {
   const about = table?.columns.find((about) => about.name === column);
-  return `${about?.text ?? column}: not in this input, or not available in this window`;
+  return `${sentence(about?.text ?? column)}: not in this input, or not available in this window`;
 }

@@ -3,6 +3,7 @@
 import type { Cell, Kind } from "../../lib/api/values";
 import type { ReportInfo } from "../../lib/api/types";
 import type { TableColumn } from "../../lib/api/tables";
+import { plural, shownUnit } from "../../lib/text/numbers";
 
 /** The number of columns with values in a report. */
 export interface ColumnCount {
@@ -60,7 +61,7 @@ export function menu(
     const text = `${report.name} ${report.fcx ?? ""} ${report.title} ${report.heading}`.toLowerCase();
     if (only && !report.fills) continue;
     if (!words.every((word) => text.includes(word))) continue;
-    const heading = report.heading || report.group || "others";
+    const heading = report.heading || report.group || "Others";
     groups.set(heading, [...(groups.get(heading) ?? []), report]);
   }
   return [...groups].map(([heading, reports]) => ({ heading, reports }));
@@ -75,9 +76,9 @@ export function opening(reports: ReportInfo[]): string | null {
 
 /** The status of a report in the list; exact once all are counted. */
 export function state(report: ReportInfo, has: ColumnCount | undefined): string {
-  if (!has) return report.fills ? "" : "no data";
-  if (!has.has) return "no data";
-  return has.has === has.of ? "complete" : `${has.has} of ${has.of} columns`;
+  if (!has) return report.fills ? "" : "No data";
+  if (!has.has) return "No data";
+  return has.has === has.of ? "Complete" : `${has.has} of ${plural(has.of, "column")}`;
 }
 
 const KINDS: Record<ReportColumn["type"], Kind> = { number: "float", text: "text", time: "time" };
@@ -103,7 +104,7 @@ export function sortable(report: string, table: ReportTable): { columns: TableCo
       key: seen ? `${column.key}_${seen + 1}` : column.key,
       heading: column.heading,
       type: words ? "text" : KINDS[column.type],
-      unit: column.unit && !["count", "ratio"].includes(column.unit) ? column.unit : null,
+      unit: shownUnit(column.unit),
       text: [column.text, column.status && column.status !== "verified" ? `(${column.status})` : ""]
         .filter(Boolean)
         .join(" "),

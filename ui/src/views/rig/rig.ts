@@ -72,13 +72,13 @@ export function courses(observation: RigObservation, run: RigRun, rows: Cell[][]
       kind: "lines",
       places: points.map(([at]) => at),
       series: [
-        ...constant("expected", number?.expected),
-        ...constant("least allowed", number?.low),
-        ...constant("most allowed", number?.high),
-        { name: "observed", values: points.map(([, value]) => value) },
+        ...constant("Expected", number?.expected),
+        ...constant("Minimum allowed", number?.low),
+        ...constant("Maximum allowed", number?.high),
+        { name: "Observed", values: points.map(([, value]) => value) },
       ],
       unit: observation.relative ? "" : observation.unit,
-      along: "minutes after the first interval",
+      along: "Minutes after the first interval",
     };
   });
 }

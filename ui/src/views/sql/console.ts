@@ -2,9 +2,10 @@
 
 import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/types";
 import type { Cell } from "../../lib/api/values";
-import { LEADING, WORDS, type TableColumn } from "../../lib/api/tables";
+import { LEADING, type TableColumn } from "../../lib/api/tables";
 import type { Trace } from "../../lib/paint/lines";
 import { category, colorsOf } from "../../lib/paint/palette";
+import { shownUnit } from "../../lib/text/numbers";
 
 export interface HistoryEntry {
   q: string;
@@ -120,7 +121,7 @@ export function drawn(
   if (new Set(known).size < 2) return null;
   // If times repeat, the text columns distinguish the lines.
   const names = answer.columns.flatMap((_, at) => (["text", "bool"].includes(answer.types[at]!) ? [at] : []));
-  const lineOf = (row: Cell[]): string => names.map((name) => String(row[name] ?? "…")).join(" ");
+  const lineOf = (row: Cell[]): string => names.flatMap((name) => row[name] ?? []).join(" ");
   const offsets = new Map<string, number>();
   for (const row of answer.rows) offsets.set(lineOf(row), offsetOf(row));
   const zones = [...new Set(offsets.values())];
@@ -170,7 +171,7 @@ export function drawnFirst(names: string[], columns: TableColumn[]): string {
   const own = names.filter((name) => !LEADING.includes(name));
   const measure = (name: string): boolean => !!about.get(name)?.explain && about.get(name)?.type === "float";
   return (
-    own.find((name) => measure(name) && !WORDS.includes(about.get(name)?.unit ?? "")) ??
+    own.find((name) => measure(name) && shownUnit(about.get(name)?.unit)) ??
     own.find(measure) ??
     own.find((name) => about.get(name)?.type === "float") ??
     own[0] ??

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { AggregateAnswer, ColumnInfo, Schema } from "../../../src/lib/api/types";
 import { session } from "../../../src/lib/api/session.svelte";
-import { asked, cells, everything, heading, tableColumns, unitOf } from "../../../src/lib/api/tables";
+import { asked, cells, everything, tableColumns, unitOf } from "../../../src/lib/api/tables";
 import { bucket, withColumns, lines } from "../../../src/lib/api/measures";
 
 const column = (name: string, aggregate: string, unit = "", type = "float"): ColumnInfo =>
@@ -115,8 +115,8 @@ describe("columns of a table", () => {
     const columns = tableColumns("disk", ["disk"], [{ column: "resp_s", what: "p95" }, { column: "busy_s" }]);
     expect(columns.map((one) => [one.key, one.heading, one.unit, one.times])).toEqual([
       ["disk", "Disk", undefined, undefined],
-      ["resp_s_p95", "Resp, p95", "ms", 1000],
-      ["busy_s_total", "Busy", "s", undefined],
+      ["resp_s_p95", "Response time, p95", "ms", 1000],
+      ["busy_s_total", "Busy time", "s", undefined],
     ]);
     expect(columns[1]).toMatchObject({
       explain: "disk.resp_s",
@@ -138,8 +138,6 @@ describe("columns of a table", () => {
   });
 
   it("have readable names", () => {
-    expect(heading("mt_utilization_pct", "p50")).toBe("MT utilization, median");
-    expect(heading("slots_used_pct", "max")).toBe("Slots used, largest");
     expect(unitOf(column("read_rate", "ratio", "bytes/s"))).toEqual({ unit: "MB/s", times: 1e-6 });
     expect(unitOf(column("busy_pct", "ratio", "%"))).toEqual({ unit: "%" });
   });

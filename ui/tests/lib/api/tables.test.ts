@@ -8,7 +8,7 @@ describe("cells of a column", () => {
       ["a", null, "b"],
       (iso, row) => `${iso}${row}`,
     );
-    expect(texts).toEqual(["a0", "…", "b2"]);
+    expect(texts).toEqual(["a0", "–", "b2"]);
   });
 
   it("have four digits or the requested ones", () => {

@@ -42,7 +42,11 @@ describe("a series", () => {
     expect(painter.svg().match(/fill="#111111"/g)).toHaveLength(2);
     expect(painter.svg().match(/fill="#222222"/g)).toHaveLength(1);
     expect(regions).toHaveLength(3);
-    expect(regions[0]!.lines).toEqual(["1970-01-01 00:00:00 to 00:01:00", "one: 1 ms", "two: 2 ms"]);
+    expect(regions[0]!.lines).toEqual([
+      "1970-01-01 00:00:00 to 00:01:00",
+      "one: 1\u00a0ms",
+      "two: 2\u00a0ms",
+    ]);
     expect(regions[1]!.lines.slice(1)).toEqual(["one: not available", "two: not available"]);
   });
 
@@ -64,7 +68,7 @@ describe("bars", () => {
     const regions = drawBars(svgPainter(300, 60, "x"), 300, theme, bars, layers, "%");
     regions[1]!.open!();
     expect(opened).toBe("b");
-    expect(regions[0]!.lines).toEqual(["a", "one: 1 %", "two: 2 %"]);
+    expect(regions[0]!.lines).toEqual(["a", "one: 1%", "two: 2%"]);
     expect(regions[1]!.y).toBe(regions[0]!.height);
   });
 });

@@ -23,7 +23,7 @@ describe("the nest chart", () => {
     const regions = drawScatter(painter, 400, 300, theme, points, hints.regions);
     expect(painter.svg()).toContain(">LOW<");
     expect(painter.svg()).toContain(">HIGH<");
-    expect(regions[0]!.lines).toEqual(["CPU 1", "L1MP: 4 %", "RNI: 0.5"]);
+    expect(regions[0]!.lines).toEqual(["CPU 1", "L1MP: 4%", "RNI: 0.5"]);
     regions[0]!.open!();
     expect(opened).toBe(true);
   });

@@ -84,7 +84,7 @@ describe("partitions of a machine", () => {
     const partitions = Array.from({ length: 20 }, (_, at) => partition(`P${at}`, at));
     const { course } = stacks({ unit: "%", explain: "", t: [3600, 7200], partitions })[0]!;
     expect(course.layers.length).toBe(10);
-    expect(course.layers.at(-1)!.name).toBe("11 others");
+    expect(course.layers.at(-1)!.name).toBe("11 other partitions");
     // 0 to 10, and an hour in which none is known.
     expect(course.layers.at(-1)!.value).toEqual([55, null]);
   });

@@ -37,8 +37,8 @@ describe("states", () => {
     expect(shareOf(io, shares)).toBeNull();
     expect(sampled({ running_pct: null })).toBe(false);
     expect(sampled({ running_pct: 0 })).toBe(true);
-    expect(shareLines({}, String)).toEqual(["no samples"]);
-    expect(shareLines(shares, String)).toContain("cpu_wait_pct: 10 %");
+    expect(shareLines({})).toEqual(["No samples"]);
+    expect(shareLines(shares)).toContain("CPU wait: 10%");
   });
 
   it("have a total of wait states", () => {
@@ -69,7 +69,7 @@ describe("states", () => {
 
   it("are found under the pointer", () => {
     const stretches = [{ from: 0, t: 60, shares }];
-    expect(waitsAt(stretches, [0, 120], 0, 100, 400)?.lines[1]).toBe("running: 40 %");
+    expect(waitsAt(stretches, [0, 120], 0, 100, 400)?.lines[1]).toBe("Running: 40%");
     expect(waitsAt(stretches, [0, 120], 0, 380, 400)).toBeNull();
     expect(waitsAt(stretches, [0, 120], 0, 10, 400)).toBeNull();
   });

@@ -17,7 +17,7 @@ describe("parts of a response", () => {
   });
 
   it("are layers, with the rest only if there is one", () => {
-    expect(layers([[1, 2, 3, 4, null]]).map((one) => one.name)).toEqual(["queue", "pend", "disc", "conn"]);
+    expect(layers([[1, 2, 3, 4, null]]).map((one) => one.name)).toEqual(["Queue", "Pend", "Disc", "Conn"]);
     expect(layers([[1, 2, 3, 4, 5]])).toHaveLength(5);
   });
 });

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { ModelAnswer } from "../../../src/lib/api/types";
 import { cutBars } from "../../../src/charts/serverChart";
-import { printedAs } from "../../../src/charts/answerTable";
+import { columnsOf } from "../../../src/charts/answerTable";
+import { printed } from "../../../src/lib/api/tables";
 import { beside, changes } from "../../../src/views/lab/answer";
 
 const column = (key: string, unit = ""): ModelAnswer["tables"][number]["columns"][number] => ({
@@ -13,11 +14,13 @@ const column = (key: string, unit = ""): ModelAnswer["tables"][number]["columns"
 });
 
 test("numbers are formatted like zlens solve", () => {
-  expect(printedAs(1039, 1)).toBe("1,039.0");
-  expect(printedAs(22, 1, true)).toBe("22");
-  expect(printedAs(-0.001, 1)).toBe("0.0");
-  expect(printedAs(null, 1)).toBe("…");
-  expect(printedAs(true, 1)).toBe("yes");
+  const texts = (rows: (string | number | boolean | null)[][], whole = false) => {
+    const columns = columnsOf({ key: "t", title: "", columns: [{ ...column("a"), whole }], rows });
+    return printed(columns[0]!, rows.flat(), String);
+  };
+  expect(texts([[1039], [-0.001], [null]])).toEqual(["1,039.0", "0.0", "–"]);
+  expect(texts([[22]], true)).toEqual(["22"]);
+  expect(texts([[true], ["all"], [1.25]])).toEqual(["yes", "all", "1.3"]);
 });
 
 test("expected and observed are paired, largest error first", () => {

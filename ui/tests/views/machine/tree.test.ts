@@ -77,7 +77,7 @@ describe("the machine", () => {
       "IFL/OWN/guests/B",
       "IFL/OWN/guests/*",
     ]);
-    expect(at(root, "IFL/OWN").word).toBe("entitled to 4 of 2 · 1 Vh 1 Vl · busy 40 %");
+    expect(at(root, "IFL/OWN").word).toBe("entitled to 4 of 2 · 1 Vh 1 Vl · busy 40%");
   });
 
   it("is sized by entitlement, including zero", () => {
@@ -115,8 +115,8 @@ describe("the machine", () => {
 
   it("shows every figure with its unit", () => {
     const lines = describeNode(at(root, "IFL/OWN"), (_, column) => (column === "total_s" ? "s" : null));
-    expect(lines).toContain("total time: 49 s");
-    expect(lines[0]).toBe("OWN · entitled to 4 of 2 · 1 Vh 1 Vl · busy 40 %");
+    expect(lines).toContain("Total time: 49 s");
+    expect(lines[0]).toBe("OWN · entitled to 4 of 2 · 1 Vh 1 Vl · busy 40%");
   });
 });
 

@@ -74,7 +74,7 @@ describe("the heat map", () => {
     expect([...rows.keys()]).toEqual([0, 1]);
     expect(rows.get(0)!.value).toEqual([10, null, 30]);
     expect(rows.get(0)!.parked).toEqual([false, false, true]);
-    expect(rows.get(0)!.range).toEqual(["from 10 to 11", null, "from 30 to 31"]);
+    expect(rows.get(0)!.range).toEqual(["From 10 to 11", null, "From 30 to 31"]);
     expect(rows.get(1)!.parked).toEqual([false, false, false]);
   });
 
@@ -105,7 +105,7 @@ describe("the choice", () => {
 
   it("has readable names", () => {
     expect(columnLabel("mt_utilization_pct")).toBe("MT utilization");
-    expect(columnLabel("busy_pct")).toBe("busy");
-    expect(columnLabel("thread_density")).toBe("thread density");
+    expect(columnLabel("busy_pct")).toBe("Busy");
+    expect(columnLabel("thread_density")).toBe("Thread density");
   });
 });

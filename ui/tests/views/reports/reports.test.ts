@@ -41,9 +41,9 @@ describe("reports", () => {
 
   it("state how much data they have", () => {
     expect(state(report("a", 3), undefined)).toBe("");
-    expect(state(report("b", 0), undefined)).toBe("no data");
+    expect(state(report("b", 0), undefined)).toBe("No data");
     expect(state(report("b", 0), { name: "b", has: 2, of: 4, state: "" })).toBe("2 of 4 columns");
-    expect(state(report("b", 0), { name: "b", has: 4, of: 4, state: "" })).toBe("complete");
+    expect(state(report("b", 0), { name: "b", has: 4, of: 4, state: "" })).toBe("Complete");
   });
 
   it("become tables without empty columns", () => {

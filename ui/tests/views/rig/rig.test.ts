@@ -71,10 +71,10 @@ describe("series", () => {
     expect(charts.map(({ title }) => title)).toEqual(["CPU of A", "CPU of B"]);
     expect(charts[0]!.places).toEqual([0, 1]);
     expect(charts[0]!.series).toEqual([
-      { name: "expected", values: [12, 12] },
-      { name: "observed", values: [10, null] },
+      { name: "Expected", values: [12, 12] },
+      { name: "Observed", values: [10, null] },
     ]);
-    expect(charts[1]!.series.map(({ name }) => name)).toEqual(["least allowed", "observed"]);
+    expect(charts[1]!.series.map(({ name }) => name)).toEqual(["Minimum allowed", "Observed"]);
   });
 
   it("omit subjects without an expected number", () => {
