@@ -40,7 +40,7 @@ class CpCommand(Struct, frozen=True):
     @property
     def unsupported_reason(self) -> str:
         """The reason why its response is not read."""
-        return f"the form of the response to {self.name} is not known from a public source"
+        return f"the format of the response to {self.name} is not known from a public source"
 
 
 @cache

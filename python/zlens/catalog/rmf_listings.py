@@ -134,7 +134,9 @@ def printed() -> PrintedFacts:
     except KeyError as error:
         raise CatalogError(f"{error.args[0]} is missing", file=str(PATH)) from None
     except re.error as error:
-        raise CatalogError(f"{error.pattern!r} is no regular expression: {error}", file=str(PATH)) from None
+        raise CatalogError(
+            f"{error.pattern!r} is not a regular expression: {error}", file=str(PATH)
+        ) from None
     return PrintedFacts({key(page.title): page for page in pages}, header)
 
 

@@ -227,7 +227,9 @@ def _binding(cataloged: roles.Entity, role: roles.Role, how: Any, file: str, lin
             raise fail(f"base is {how['base']!r}", "16")
         checked["base"] = 16
     if role.unit == "s" and take == "difference" and "scale" not in how:
-        raise fail("it is in seconds, but scale does not give the unit of the field", 'scale = "tod" or "us"')
+        raise fail(
+            "it is in seconds, but scale does not define the unit of the field", 'scale = "tod" or "us"'
+        )
     return RoleBinding(
         cataloged.name,
         role.name,

@@ -66,7 +66,7 @@ def facts() -> MessageFacts:
     his = data["his"]
     run = {label.label: label for label in _labels(data["run"], path)}
     if unknown := {*his["operands"].values()} - {label.column.name for label in run.values()} - {ASKED}:
-        raise CatalogError(f"operands give no column {', '.join(sorted(unknown))}", file=str(path))
+        raise CatalogError(f"operands define no column {', '.join(sorted(unknown))}", file=str(path))
     sections = [entry["section"] for entry in data["service"]]
     return MessageFacts(
         run=run,
@@ -99,7 +99,7 @@ def _labels(entries: Iterable[dict[str, Any]], path: Path) -> Iterable[MessageLa
         label, form, column = entry["label"], entry.get("form", "text"), RawColumn(**entry["column"])
         if form not in FORMS or column.type != _TYPES.get(form, "text") or column.name in names:
             raise CatalogError(
-                f"label {label!r}: its form or type is wrong, or its column is defined twice",
+                f"label {label!r}: its format or type is wrong, or its column is defined twice",
                 file=str(path),
                 expected=", ".join(FORMS),
             )

@@ -55,5 +55,5 @@ def run(arguments: argparse.Namespace) -> int:
         if status:
             return status
     with output.open_output(None) as out:
-        out.write(f"\nTo look at them in the browser:\n\n$ zlens serve {arguments.folder} {' '.join(zone)}\n")
+        out.write(f"\nTo view them in the browser:\n\n$ zlens serve {arguments.folder} {' '.join(zone)}\n")
     return 0

@@ -358,7 +358,7 @@ def _record_details(record: dict[str, Any], zone: dt.tzinfo) -> Iterator[str]:
     if record["duplicates"]:
         parts.append(format_count(record["duplicates"], "duplicate"))
     if record["out_of_order"]:
-        parts.append(f"{format_count(record['out_of_order'], 'stretch', 'stretches')} out of order")
+        parts.append(f"{format_count(record['out_of_order'], 'run', 'runs')} out of order")
     yield "; ".join(parts)
 
 

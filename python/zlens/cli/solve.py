@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sweep",
         metavar="KEY=START:STOP[:STEP]",
-        help="solve for each value of a key and print the figures",
+        help="solve for each value of a key and print the values",
     )
     parser.add_argument(
         "--from",

@@ -39,7 +39,7 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
     infos = catalog.record_infos(name, root)
     if not infos:
         raise CatalogError(
-            f"the catalog does not know {name}",
+            f"the catalog does not contain {name}",
             expected="a monitor record such as D0R2",
             cure=phrase("catalog"),
         )
@@ -118,7 +118,7 @@ def _entry(layout: RecordLayout, root: Path | None) -> packs.PageEntry | None:
 def _null(record: str, release: str, root: Path | None) -> list[str]:
     with contextlib.suppress(CatalogError):
         if record in packs.load(release, root).null_records:
-            return ["", f"According to the page of {release}, the record is no longer produced."]
+            return ["", f"According to the page of {release}, the record is no longer written."]
     return []
 
 

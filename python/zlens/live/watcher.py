@@ -424,7 +424,7 @@ class Watcher:
             raise LakeError(
                 "zlens live does not write to object storage",
                 file=lake,
-                cure="name a folder; what it holds can be imported at a URL later",
+                cure="name a folder; its data can be imported at a URL later",
             )
         folder = LakeFolder(lake)
         folder.create()

@@ -68,7 +68,7 @@ class Setting(Struct, frozen=True):
         text = self.value
         if text[:1] in "+-" and text[1:].isdecimal():
             if current is None:
-                raise self.setting_error("the current number is unknown", "give the number itself")
+                raise self.setting_error("the current number is unknown", "use the number itself")
             after = int(text) + int(current)
             if not allowed.low <= after <= allowed.high:
                 raise self.setting_error(

@@ -13,7 +13,7 @@ from zlens.schema.wording import phrase
 NEEDS = "guests"
 _ONLY = ("user",)
 _RELATIVE, _ABSOLUTE = Integer(1, 10_000), Number(0.1, 100)
-_REL, _ABS = "a whole number, 1 to 10,000", "percent of all processors, 0.1 to 100"
+_REL, _ABS = "an integer, 1 to 10,000", "percent of all processors, 0.1 to 100"
 _MAXIMUM = "maximum share, with limit"
 _HOW = "hard or soft, with a maximum share; or none"
 FORMS = (

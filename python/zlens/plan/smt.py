@@ -12,7 +12,7 @@ from zlens.models.smt import measurement
 from zlens.schema.validators import Choice
 
 KEY = "smt"
-TEXT = "multithreading of the cores of the system, by itself"
+TEXT = "multithreading of the cores of the system, with no other change"
 VALUE = "on or off"
 THREADS = {"on": 2, "off": 1}
 #: Settings that can be combined with it.

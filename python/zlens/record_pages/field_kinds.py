@@ -114,9 +114,7 @@ def rules() -> tuple[KindRule, ...]:
             direction=item.get("direction"),
         )
         if rule.kind not in KINDS or not set(rule.types) <= set(TYPES):
-            raise CatalogError(
-                f"rule {rule.name}: {rule.kind} for {rule.types} is impossible", file=str(path)
-            )
+            raise CatalogError(f"rule {rule.name}: {rule.kind} for {rule.types} is not valid", file=str(path))
         if rule.direction is not None and rule.direction not in DIRECTIONS:
             raise CatalogError(f"rule {rule.name}: direction {rule.direction}", file=str(path))
         rule_list.append(rule)
@@ -181,7 +179,7 @@ def _from_page(result: MonitorField, row: FieldRow) -> MonitorField:
         kind_status="stated",
         unit=rule.unit or result.unit,
         direction=rule.direction,
-        note=f"by the page's words: rule `{rule.name}`",
+        note=f"by the text of the page: rule `{rule.name}`",
     )
 
 

@@ -60,7 +60,7 @@ _USER_TEMPLATE = """\
 #     kind = "counter"        # counter, timer, sampled, gauge, identifier, text, flags, time or unknown
 #     direction = "up"        # of a counter or timer: up, down or learn
 #     unit = "count"          # such as count, bytes, pages, us, tod (4096 are one microsecond), ebcdic, hex
-#     text = "what it is"
+#     text = "description"
 #
 # The subject of a record, if the catalog does not know it: counters are differenced only within one subject.
 #
@@ -435,7 +435,7 @@ class _UserSettings:
             changed = replace(
                 changed,
                 kind_status="unknown" if changed.kind == "unknown" else "stated",
-                note=f"{note}kind given by the user, imported as {field.kind}",
+                note=f"{note}kind set by the user, imported as {field.kind}",
             )
         if changed.kind == "timer" and changed.direction is None:
             changed = replace(changed, direction="learn")
@@ -481,7 +481,7 @@ class _UserSettings:
                 break
         fields = tuple(self.field(old, certain=bool(subject)) for old in section.fields)
         changed = replace(section, fields=fields, subject=subject or section.subject)
-        return replace(changed, **changes, note="placed by the user") if changes else changed
+        return replace(changed, **changes, note="offset set by the user") if changes else changed
 
 
 # Atomic changes of a pack

@@ -118,7 +118,7 @@ def footnotes(definition: ReportDefinition, block: Block, session: ReportSession
     removed = without_raw_tables(session.sources) & {str(system["system"]) for system in block.systems}
     if removed:
         lines.append(
-            f"Raw tables of {', '.join(sorted(removed))} are forgotten, at least in part; measures by hour "
+            f"Raw tables of {', '.join(sorted(removed))} are removed, at least in part; measures by hour "
             f"and day remain, see: {_BUCKETS}"
         )
     lines += several_sources(block, session)
@@ -153,7 +153,7 @@ def several_sources(block: Block, session: ReportSession) -> list[str]:
         return []
     first, *others = names
     return [
-        f"Several sources describe {block.system}. What they both say is that of {first}; "
+        f"Several sources describe {block.system}. Values in both are from {first}; "
         f"{' or '.join(f'--source{_HARD}{name}' for name in others)} shows another."
     ]
 

@@ -70,7 +70,7 @@ def _rows(session: CoreSession, sql: str, observation: Observation) -> dict[str,
     for row in rows:
         if len(row) != 2 or not isinstance(row[1], int | float | None):
             raise QueryError(
-                f"the query of {observation.name} gives {row}", expected="a subject and a number"
+                f"the query of {observation.name} returns {row}", expected="a subject and a number"
             )
         subject = "" if row[0] is None else str(row[0]).rstrip()
         if subject in values:

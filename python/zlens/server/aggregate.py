@@ -101,7 +101,7 @@ def _fixed(workspace: Workspace, system: str | None, by: list[str]) -> dict[str,
 def _series_query(workspace: Workspace, measure_query: MeasureQuery, request: dict[str, Any]) -> MeasureQuery:
     """Return the same query for one column over time."""
     if request["buckets"] is not None:
-        raise QueryError("course and buckets exclude each other", expected="one of them")
+        raise QueryError("course and buckets cannot be combined", expected="one of them")
     course = request["course"]
     column = column_of(measure_query.table, course["column"])
     _has(column, [course["statistic"]])

@@ -93,7 +93,7 @@ def _part(name: object) -> None:
 def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """Return the results of the rig; each run shows whether its monitor data can be opened."""
     if workspace.runs is None:
-        raise QueryError("there are no runs of the rig here", cure="serve their folder")
+        raise QueryError("this server has no rig runs", cure="serve their folder")
     results, names = workspace.runs.results(), set(workspace.runs.names())
     for scenario in results["scenarios"]:
         for policy in scenario["policies"]:

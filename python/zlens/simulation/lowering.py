@@ -195,7 +195,7 @@ def _check_cores(scenario: Scenario, found: Sequence[SystemPartition]) -> None:
             raise error(f"all {count} {kind} cores are dedicated, and a partition has shared ones",
                         f"increase processors.{kind}")  # fmt: skip
     if scenario["physlog"]:
-        raise error("physlog is a measurement, which a simulation makes by itself", "leave [[physlog]] out")
+        raise error("physlog is a measurement, which a simulation replaces", "leave [[physlog]] out")
 
 
 class _MachineLowering:

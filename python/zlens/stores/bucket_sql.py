@@ -47,7 +47,7 @@ def bucket_columns(table: Measure, level: str) -> list[BucketColumn]:
             for key in _keys(table)
         ),
         BucketColumn(
-            RawColumn("intervals", "int", "count", "intervals, without stubs and gaps"),
+            RawColumn("intervals", "int", "count", "intervals, without short intervals and gaps"),
             _unflagged("count", "1"),
         ),
         BucketColumn(

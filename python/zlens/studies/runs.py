@@ -288,7 +288,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
         if self.server_s is not None and self.server_s < 0:
             sentences.append(
                 f"{self.name}: the clients use more CPU time than all processors do; "
-                "are they virtual machines of this partition?"
+                "check that they are guests of this partition"
             )
         return sentences
 

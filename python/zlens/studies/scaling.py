@@ -224,7 +224,7 @@ def _curve(
         earlier = points.setdefault(_cores(run), run.caf)
         if earlier != run.caf:
             raise scenario.problem.general_error(
-                f"run[{n}].factor is {run.caf:g}, but that of {_cores(run)} cores is {earlier:g} elsewhere",
+                f"run[{n}].factor is {run.caf:g}, but {_cores(run)} cores have {earlier:g} elsewhere",
                 cure="keep one of the two",
             )
     if not points:

@@ -32,7 +32,7 @@ def measures_page() -> str:
         "",
     ]
     lines += _columns(measures.LEADING)
-    states = {True: "no reader fills it yet", False: "filled"}
+    states = {True: "no reader provides it yet", False: "filled"}
     tables = map(measures.load_measure, names)
     rows = ((f"[{table.name}](#{table.name})", table.grain, states[table.no_reader]) for table in tables)
     lines += ["", *format_table(("table", "one row per", "state"), rows)]
