@@ -8,7 +8,7 @@ from pathlib import Path
 DESCRIPTION = """\
 Write sample files into a folder and show what they contain: an hour of a z/VM system with four processors
 (MONWRITE), the RMF report and SMF records of a z/OS system on the same machine, and an hour of a z/VM system
-with multithreading on another machine. The data are synthetic: nothing in them was measured.
+with multithreading on another machine. The data is synthetic: nothing in them was measured.
 """
 EXAMPLES = """\
 Examples:

@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     forget = action(
         "forget",
         "remove systems and times",
-        "\nRemoves whole inputs, or all data of a system in an input; only those can be imported again."
+        "\nRemoves complete inputs, or all data of a system in an input; only those can be imported again."
         "\nInputs that lie only partly within the times are kept and listed."
         "\nWith --raw, only raw tables go; the measures that `zlens lake rollup` keeps stay. Table by table,"
         "\nday by day and interval by interval it proves that measures have what is removed, or refuses.",

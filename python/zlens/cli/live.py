@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Follow systems while they run, print a line for each interval that closes, and serve the web UI.
 
-SOURCE is a file that grows, a folder that fills up, /dev/monreader, a named pipe, or - (standard input): z/VM
-monitor data as MONWRITE or the live stream provides it, SMF records with descriptor words, or the counts of
-perf stat -I. With forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. http:// and
+SOURCE is a growing file, a folder that receives files, /dev/monreader, a named pipe, or - (standard input):
+z/VM monitor data as MONWRITE or the live stream provides it, SMF records with descriptor words, or the counts
+of perf stat -I. With forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. http:// and
 https:// addresses of an HMC exporter or of RMF's Distributed Data Server are polled, and so are files with
 their text. Press Ctrl-C to stop.
 """

@@ -96,7 +96,7 @@ def _head(head: RecordInfo, infos: list[RecordInfo], layouts: list[RecordLayout]
         lines.append(f"lengths   {shown} bytes{or_more}, by release as published")
     subject = layouts[0] if layouts else None
     if subject is not None and (subject.subject or subject.subject_kind):
-        columns = ", ".join(subject.subject) or "the whole system"
+        columns = ", ".join(subject.subject) or "the entire system"
         lines.append(f"subject   {columns}" + (f" ({subject.subject_kind})" if subject.subject else ""))
     if head.kind == "sample" and subject is not None:
         resetting = [f"{item.kind} ({item.record})" for item in resets.reset_rules_for(subject.subject_kind)]
@@ -123,7 +123,7 @@ def _null(record: str, release: str, root: Path | None) -> list[str]:
 
 
 def _layout(layout: RecordLayout, entry: packs.PageEntry | None) -> list[str]:
-    origin = {BUILTIN: "built in", SIM: "zlens' own, for files made with it"}.get(
+    origin = {BUILTIN: "built in", SIM: "zlens' own, for synthetic files"}.get(
         layout.pack, f"pack {layout.pack}"
     )
     size = f"{layout.length} bytes" + (" or more" if layout.variable else "")

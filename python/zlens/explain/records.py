@@ -30,7 +30,7 @@ RAW_LEADING = {
     "tod": "timestamp of the record, UTC",
     "interval_end": "first interval end at or after the record, UTC; NULL after the last",
     "seconds": "time since the subject's previous sample; NULL for the first, and after a reset",
-    "flag": "short: a stub below half the usual interval; gap: the sample before is missing; else NULL",
+    "flag": "short: shorter than half the usual interval; gap: the sample before is missing; else NULL",
 }
 #: Text of each status of a column of a printed report.
 _PRINTED = {

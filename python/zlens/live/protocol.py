@@ -20,7 +20,7 @@ _CHECKED = _HEADER.size - 4
 MAX_PAYLOAD = 1 << 20
 MOST_TEXT = 4096
 _MOST_FIELDS = 32
-#: Flag of a record that ends a set of data, so that the data are complete without the next record.
+#: Flag of a record that ends a set of data, so that the data is complete without the next record.
 END_OF_SET = 1
 
 

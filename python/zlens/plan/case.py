@@ -249,7 +249,7 @@ class WhatIfCase(Struct):
         if self.situation.own in names:
             return str(self.situation.own)
         raise setting.setting_error(
-            f"the data do not show which partition {self.situation.system} runs in",
+            f"the data does not show which partition {self.situation.system} runs in",
             phrase("write_set", what=f"partition.{names[0]}.{setting.form.field}={setting.value}"),
             ", ".join(names),
         )

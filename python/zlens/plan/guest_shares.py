@@ -36,7 +36,7 @@ _UNITS = {"absolute": "% of all", "maximum_absolute": "% of all"}
 def change(case: WhatIfCase, setting: Setting) -> None:
     """Set a share, maximum or limit; a relative share replaces an absolute one and vice versa.
 
-    Like SET SHARE without a type, it applies to virtual processors of all types.
+    Like SET SHARE without a type, it applies to virtual CPUs of all types.
     """
     field = setting.form.field
     users = case.guests["user"]
@@ -96,7 +96,7 @@ def _places(case: WhatIfCase, setting: Setting) -> list[int]:
     names = list(dict.fromkeys(names))
     near = difflib.get_close_matches((setting.name or "").upper(), names, 1)
     raise setting.setting_error(
-        f"the data report no guest {setting.name} with a share",
+        f"the data reports no guest {setting.name} with a share",
         f"did you mean {near[0]}?" if near else phrase("plan_of_file"),
         ", ".join(names[:10]) + (f" and {len(names) - 10} others" if len(names) > 10 else ""),
     )

@@ -282,7 +282,7 @@ def _add_notes(
         else "Expected before equals Used for all partitions with known use: each got its demand"
     )
     result.notes.append(
-        "A partition's demand is its use: the data do not show more, so Expected never exceeds Used; "
+        "A partition's demand is its use: the data does not show more, so Expected never exceeds Used; "
         f"Could get shows the headroom. Of the partitions' Expected, {same} changes"
     )
     if case.parts:
@@ -371,7 +371,7 @@ def _add_guests(
     result.notes += interval.guests.notes
     result.notes.append(
         "A guest's demand is its use plus its wait. Where none waited, more processors or "
-        "shares change nothing that these data show"
+        "shares change nothing that this data shows"
     )
     if before is not None and interval.own is not None:
         many = ", ".join(f"{number} on each core of type {kind}" for kind, number in interval.threads.items())

@@ -183,7 +183,7 @@ def time_zone_note(block: Block, session: ReportSession) -> str:
 
 def _zone(block: Block, session: ReportSession) -> str:
     if any(system.get("local_time") is True for system in block.systems):
-        return "Times are those of the source, local to a zone it does not name (option tz)."
+        return "Times are from the source, local to a zone it does not name (option tz)."
     time = block.end or block.start
     offset = session.display(time, block.system).utcoffset() if time else None
     if not offset:

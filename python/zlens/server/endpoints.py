@@ -212,7 +212,7 @@ ENDPOINTS = (
             Key(
                 "top",
                 Integer(1, 1000),
-                "values of the first `by` to keep: the largest of the first column by mean and maximum",
+                "values of the first `by` to return: the largest of the first column by mean and maximum",
                 default=None,
             ),
             _SYSTEM,
@@ -238,7 +238,7 @@ ENDPOINTS = (
             Key(
                 "keep",
                 ListOf(_NAME, 0, 100),
-                "columns that later requests will use, computed together with those of this one",
+                "columns that later requests will use, computed with the columns of this one",
                 default=[],
             ),
         ),
@@ -332,7 +332,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "findings/stream",
-        "Findings as they are found, starting with the rules that are computed first",
+        "Findings in order of computation, starting with the rules that are computed first",
         "findings:stream",
         (
             Key("classes", ListOf(_NAME, 0, 10), "classes of rules; all: every class", default=None),

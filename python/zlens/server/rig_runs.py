@@ -56,7 +56,7 @@ class RigRuns(Struct, frozen=True):
         ]
 
     def files(self, run: str) -> tuple[list[str], str | None]:
-        """Return the monitor data and the throughput file of a run; raises QueryError if data are missing."""
+        """Return the monitor data and the throughput file of a run; raises QueryError if data is missing."""
         name, _, run_name = run.partition("/")
         for scenario in self.results()["scenarios"]:
             for policy in scenario["policies"] if scenario["name"] == name else ():

@@ -180,7 +180,7 @@ def _check_cores(scenario: Scenario, found: Sequence[SystemPartition]) -> None:
         for entry in part.cores:
             if not scenario["processors"][entry["type"]]:
                 raise error(
-                    f"partition {part.name} has cores of type {entry['type']}, of which the machine has none",
+                    f"partition {part.name} has cores of type {entry['type']}, but the machine has none",
                     f"increase processors.{entry['type']}",
                 )
         polarizations = {entry["polarization"] for entry in part.cores if not entry["dedicated"]}

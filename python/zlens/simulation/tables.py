@@ -51,7 +51,7 @@ def constants(ready: PreparedScenario) -> Answer:
     """Return the constants that a simulation uses, with their status and source."""
     rows = [(one.name, one.value, one.unit, one.status, one.text, one.source) for one in ready.constants]
     table = AnswerTable("constants", "", _CONSTANTS, rows)
-    return Answer("simulation", f"What the simulation of {ready.title or ready.model} assumes", [table])
+    return Answer("simulation", f"Assumptions of the simulation of {ready.title or ready.model}", [table])
 
 
 def summary(ready: PreparedScenario, runs: Sequence[SimulationRun]) -> Answer:

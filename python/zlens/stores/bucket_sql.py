@@ -51,7 +51,7 @@ def bucket_columns(table: Measure, level: str) -> list[BucketColumn]:
             _unflagged("count", "1"),
         ),
         BucketColumn(
-            RawColumn("seconds", "float", "s", "their length, for a subject that was there all the time"),
+            RawColumn("seconds", "float", "s", "their length, for a subject that existed in all of them"),
             _unflagged("sum", "seconds"),
         ),
     ]

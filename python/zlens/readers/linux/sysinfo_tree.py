@@ -246,7 +246,7 @@ class _Unpacking:
             if not remaining:
                 raise DamageError("length", MAX_FINISH, "too much follows the archive; not read to its end")
         if not self._unpack.eof:
-            raise DamageError("truncated", 0, "the gzip data have no end; files may be missing")
+            raise DamageError("truncated", 0, "the gzip data has no end; files may be missing")
 
 
 def _members(read: Callable[[int], bytes]) -> Iterator[tuple[int, str, bytes, int]]:
