@@ -108,7 +108,7 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(
     monkeypatch.setattr(user_files, "_PIPE_S", 0.2)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(InputError, match="nobody wrote within"):
+    with pytest.raises(InputError, match="no process wrote within"):
         user_files.read_content(str(pipe), 100, "file of groups", "")
     reader = os.open(pipe, os.O_RDWR)
     os.write(reader, b"text")

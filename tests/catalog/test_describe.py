@@ -68,7 +68,7 @@ def test_every_record_can_be_described() -> None:
 
 
 def test_an_unknown_record_is_an_error() -> None:
-    with pytest.raises(CatalogError, match="does not know D31R9"):
+    with pytest.raises(CatalogError, match="does not contain D31R9"):
         describe("D31R9", root=NOWHERE)
 
 
@@ -102,7 +102,7 @@ def test_a_layout_of_a_pack_says_where_it_is_from_and_what_it_lacks(tmp_path: Pa
     assert "  raw     SYTPRP_NEW: set their kinds in user.toml of the pack\n" in text
     assert "are not described" not in text
     assert packs.load("7.3", tmp_path / "packs").null_records == ["D5R1"]
-    assert "According to the page of 7.3, the record is no longer produced." in describe(
+    assert "According to the page of 7.3, the record is no longer written." in describe(
         "D5R1", "7.3", tmp_path / "packs"
     )
     # The next release has no page: what is told is what is used of the others.

@@ -477,7 +477,7 @@ def test_a_field_that_stands_twice_is_taken_once() -> None:
     layout = layout_of("D0R2")
     twice = replace(layout, fields=(*layout.fields[:3], layout.fields[2], *layout.fields[3:]))
     made = built(page_render.page(twice))
-    assert any("is in the table twice" in f for f in made.findings)
+    assert any("appears twice in the table" in f for f in made.findings)
     assert placed(made.file.layouts[0].fields) == placed(layout.fields)
 
 
@@ -568,7 +568,7 @@ def test_a_release_that_is_asked_for_goes_before_the_page(tmp_path: Path) -> Non
     page = write(tmp_path, layout_of("D0R2"), release="7.2")
     report = pages.import_pages([page], release="7.3", pack_root=tmp_path / "packs")
     assert report.release == "7.3"
-    assert report.disagreements == ("D0R2: the page is for z/VM 7.2; imported for 7.3 as asked",)
+    assert report.disagreements == ("D0R2: the page is for z/VM 7.2; imported for 7.3 as requested",)
 
 
 def test_pages_of_several_releases_go_to_their_packs(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_text(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert any("Processors for guests" in line for line in lines)
     kinds = lines[lines.index("Which numbers are measured, solved or assumed") :]
     assert any(line.split()[:2] == ["Entitled", "solved"] for line in kinds)
-    assert any("what it used and what it waited for" in line for line in lines)
+    assert any("its use plus its wait" in line for line in lines)
 
 
 def test_one_more_core_in_json(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -122,7 +122,7 @@ def test_what_only_reads_is_answered(asked, query):
 
 
 def test_the_refusal_names_what_and_the_cure(asked):
-    with pytest.raises(QueryError, match=r"not allowed in a question: UPDATE"):
+    with pytest.raises(QueryError, match=r"not allowed in a query: UPDATE"):
         asked.sql(WRITING[0])
     with pytest.raises(QueryError, match="table function duckdb_settings"):
         asked.sql(HIDDEN[0])

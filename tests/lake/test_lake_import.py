@@ -121,7 +121,7 @@ def test_times_of_one_system_are_made_in_one_way(tmp_path: Path, file: str) -> N
     lake.add([file], tmp_path / "lake")
     other = write(tmp_path / "b.data", piece(range(5, 8)))
     before = everything(tmp_path / "lake")
-    with pytest.raises(LakeError, match="in the lake with 0 leap seconds, not 27; give Options"):
+    with pytest.raises(LakeError, match="in the lake with 0 leap seconds, not 27; use Options"):
         lake.add([other], tmp_path / "lake", options=Options(leap=27))
     assert everything(tmp_path / "lake") == before
 
@@ -219,7 +219,7 @@ def test_reports_that_tell_of_the_same_intervals(demo_folder: Path, tmp_path: Pa
         with zlens.open(made) as session:
             told = [p.detail for p in session.all_problems() if p.kind == "duplicate"]
         assert len(told) == 1
-        assert "2 intervals repeat those of" in told[0]
+        assert "2 intervals are duplicates of" in told[0]
         assert lake.check(made).faults == []
     lake.forget(made, Options(systems=(machine.ZOS_SYSTEM,)))
     assert lake.contents(made).inputs == []
@@ -249,7 +249,7 @@ def test_no_more_room(tmp_path: Path, file: str) -> None:
     done = limited(made, [other], 3000)
     assert done.returncode == 2
     assert "no space left" in done.stderr
-    assert "the lake is unchanged; make room on the disk" in done.stderr
+    assert "the lake is unchanged; free space on the disk" in done.stderr
     assert done.stderr.count("\n") == 1
     assert everything(made) == before
     lake.add([other], made)

@@ -159,9 +159,9 @@ def test_no_file_beside_the_listed_ones_is_read(tmp_path: Path, made: Path) -> N
     with zlens.open(mine) as session:
         assert session.sql("SELECT count(*) FROM d0r2").rows == [(96,)]
         for path in (stray, tmp_path / "lake" / "manifest.json", Path("/etc/passwd")):
-            with pytest.raises(QueryError, match="not allowed in a question: table function read_parquet"):
+            with pytest.raises(QueryError, match="not allowed in a query: table function read_parquet"):
                 session.sql(f"SELECT * FROM read_parquet('{path}')")
-            with pytest.raises(QueryError, match="not allowed in a question: table function read_text"):
+            with pytest.raises(QueryError, match="not allowed in a query: table function read_text"):
                 session.sql(f"SELECT * FROM read_text('{path}')")
     assert [fault.kind for fault in lake.check(mine).faults] == ["orphan"]
 
@@ -210,7 +210,7 @@ def test_a_table_is_a_stream_as_any_other(made: Path) -> None:
 
 
 def test_times_are_those_of_the_import(made: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="imported with 0 leap seconds, not 27; give Options"):
+    with pytest.raises(InputError, match="imported with 0 leap seconds, not 27; use Options"):
         zlens.open(made, options=Options(leap=27))
     zlens.open(made, options=Options(leap=0, tz=parse_zone("Europe/Berlin"))).close()
     write(tmp_path / "leap.data", piece(range(0, 3)))

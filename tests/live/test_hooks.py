@@ -163,7 +163,7 @@ def test_a_program_must_be_there() -> None:
     for text, said in (
         ("no-such-program-here --now", "there is no program 'no-such-program-here'"),
         ("", "there is no program ''"),
-        ("'open", '"\'open" is no command; expected a program and its arguments'),
+        ("'open", '"\'open" is not a command; expected a program and its arguments'),
     ):
         with pytest.raises(QueryError, match=said):
             CommandHook.from_line(text)

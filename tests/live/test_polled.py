@@ -237,7 +237,7 @@ def test_an_answer_byte_by_byte_ends() -> None:
         place.timeout_s = 0.5
         found = missed(place)
         done.set()
-    assert "no whole answer" in found.why
+    assert "no complete response" in found.why
     assert found.again
 
 
@@ -263,7 +263,7 @@ def test_polls_that_bring_nothing_are_one_gap() -> None:
     assert [each.notes for each in found] == [
         (),
         ("a poll failed: it is gone",),
-        ("3 polls brought nothing before this one",),
+        ("3 polls before this one returned no data",),
     ]
 
 
@@ -300,7 +300,7 @@ def test_polls_that_nobody_takes_are_left_out() -> None:
     feed._handover.send_or_drop(b"", "the next")
     (found,) = wait_for(feed, 1)
     feed.close()
-    assert found.notes[0].endswith("polls were left out: the program was behind; the next")
+    assert found.notes[0].endswith("polls were left out: the program fell behind; the next")
 
 
 def test_a_redirect_is_not_followed_and_a_login_stays_secret() -> None:
@@ -376,7 +376,7 @@ def test_logins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ([url, "--poll-login", "me:word"], "neither a file nor a user"),
         ([url, "--poll-login", "me"], "without a terminal"),
         ([url, "--poll", "often"], "often"),
-        ([url, url], "named twice"),
+        ([url, url], "named more than once"),
         ([str(tmp_path), "--poll", "5"], "need a source that is polled"),
     ):
         assert main(["live", "--no-serve", *words]) == 2

@@ -297,7 +297,7 @@ def test_catalog_and_machine_say_the_same(dump: str, machine: str) -> None:
     [
         ({}, "neither curve nor run"),
         ({"machine": "z99"}, 'machine is "z99"'),
-        ({"machine": "z14-m05", "factors": {"2": 0.9}}, "machine and factors each give a curve"),
+        ({"machine": "z14-m05", "factors": {"2": 0.9}}, "machine and factors each provide a curve"),
         ({"factors": {"two": 0.9}}, "factors.two"),
         ({"factors": {"1": 0.9, "2": 0.8}}, "factors.1"),
         ({"factors": {"0": 0.9}}, "factors.0"),

@@ -69,17 +69,17 @@ def test_who_got_more_than_the_model_gives_is_an_error_that_shows() -> None:
 def test_that_use_stands_on_both_sides_is_said() -> None:
     """Demand is use: no error confirms nothing. Where demand is told, or use not known, nothing is said."""
     answer = partitions.compare(session(TWO), "VM1", END)
-    (note,) = [note for note in answer.notes if "wanted what they used" in note]
+    (note,) = [note for note in answer.notes if "no demand beyond their use" in note]
     assert note.startswith("2 of 2 partitions")
     assert "no error (2 of 2) shows only" in note
-    assert "confirms nothing" in note
+    assert "is no confirmation" in note
     capped = partitions.compare(session([{**TWO[0], "capped": True}, TWO[1]]), "VM1", END)
     assert any("no error (1 of 2)" in note for note in capped.notes)
     settings = ["partition.A.demand=10", "partition.B.demand=6"]
     told = partitions.compare(session(TWO), "VM1", END, settings)
-    assert not any("wanted what they used" in note for note in told.notes)
+    assert not any("no demand beyond their use" in note for note in told.notes)
     unknown = partitions.compare(session([partition("A", 750, 8, None)]), "VM1", END)
-    assert not any("wanted what they used" in note for note in unknown.notes)
+    assert not any("no demand beyond their use" in note for note in unknown.notes)
 
 
 def test_polarity_beside_the_measured_one() -> None:
@@ -117,7 +117,7 @@ def test_what_pr_sm_uses_for_itself_is_taken_off() -> None:
     assert by_name(answer.table("compared"))["B"]["could_get"] == pytest.approx(0.25 * 9.5)
     silent = partitions.compare(session(TWO, machine(lpmgt_pct=None)), "VM1", END)
     assert by_name(silent.table("compared"))["B"]["could_get"] == pytest.approx(2.5)
-    assert any("do not report PR/SM's own use" in note for note in silent.notes)
+    assert any("does not report PR/SM's own use" in note for note in silent.notes)
 
 
 def test_dedicated_cores() -> None:
@@ -166,14 +166,14 @@ def test_what_the_data_do_not_tell_is_said() -> None:
     assert found["A"]["error"] is None
     for begin in (
         "A: the number of logical cores changed",
-        "A: the data do not report its use",
-        "A: the data do not report whether it is capped",
+        "A: the data does not report its use",
+        "A: the data does not report whether it is capped",
         "A: has a defined capacity",
         "B: the weight changed",
         "B: has an absolute cap",
         "B: is in a group",
-        "C: left out: the data report no weight",
-        "Z: left out: the data do not report how many ZIIP cores",
+        "C: left out: the data reports no weight",
+        "Z: left out: the data does not report how many ZIIP cores",
     ):
         assert any(note.startswith(begin) for note in answer.notes), begin
 
@@ -204,7 +204,7 @@ def test_two_sources_of_one_system_are_not_mixed() -> None:
     given = session([*TWO, *other], machine(), machine(source="a-rmf", physical=20))
     answer = partitions.compare(given, "VM1", END)
     assert by_name(answer.table("compared"))["A"]["entitlement"] == pytest.approx(12)
-    assert answer.notes[0] == "Partitions are taken from a-rmf; zvm-monitor reports them, too"
+    assert answer.notes[0] == "Partitions are read from a-rmf; zvm-monitor reports them, too"
 
 
 def test_setting_changes_the_partitions_measured_scenario() -> None:

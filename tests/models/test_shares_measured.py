@@ -135,7 +135,7 @@ def test_cpu_pools_limit_their_guests() -> None:
     found = by_name(answer.table("compared"))
     assert (found["A"]["expected"], found["A"]["bound_by"]) == (pytest.approx(50), "pool WEB")
     assert found["B"]["expected"] == pytest.approx(90)
-    assert any("CPU pools IDLE: the data do not say" in note for note in answer.notes)
+    assert any("CPU pools IDLE: the data does not list" in note for note in answer.notes)
 
 
 def test_a_limit_of_unknown_amount_is_said() -> None:
@@ -148,7 +148,7 @@ def test_a_limit_of_unknown_amount_is_said() -> None:
     with told(given, "guest_configuration", limits):
         notes = shares.compare(given, "VM1", END).notes
     assert any("the share of B is limited" in note and "user.B.limit=hard" in note for note in notes)
-    assert "CPU pools are not in these data; add them with settings" in notes
+    assert "CPU pools are not in this data; add them with settings" in notes
 
 
 def test_what_cp_uses_and_parks_is_taken_off() -> None:
@@ -169,7 +169,7 @@ def test_a_share_that_is_not_told_is_taken_off_and_said() -> None:
 def test_without_samples_of_states_demand_is_use_and_that_is_said() -> None:
     answer = shares.compare(session([virtual("A", 50.0, None)], {"A": 100}), "VM1", END)
     assert by_name(answer.table("compared"))["A"]["expected"] == pytest.approx(50)
-    assert any("1 virtual processors have no samples" in note for note in answer.notes)
+    assert any("1 virtual CPUs have no samples" in note for note in answer.notes)
 
 
 def test_a_type_that_is_not_told_is_not_invented() -> None:

@@ -498,7 +498,7 @@ ALONE = {"name": "A", "cores": 1, "part": [{"name": "P"}]}
         ([BASE, ALONE], "run.A.part.P is not a part of run.SMT-0"),
         (
             [BASE, CLIENTS, calibrated(SERIAL, "6 clients")],
-            "run.6 clients does not give how much its threads slowed",
+            "run.6 clients has no slowdown of its threads",
         ),
         (
             [

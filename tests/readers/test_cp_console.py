@@ -88,7 +88,7 @@ def test_other_responses_are_not_guessed(tmp_path: Path) -> None:
         ((kind, detail, offset),) = session.sql('SELECT kind, detail, "offset" FROM problem').rows
     assert (kind, offset) == ("no_layout", text.index("q srm"))
     assert detail.startswith(
-        "the form of the response to QUERY SRM is not known from a public source; 2 lines are kept as text "
+        "the format of the response to QUERY SRM is not known from a public source; 2 lines are kept as text "
         "in cp_response. See D1R16"
     )
     assert "not known from a public source" in " ".join(explain("QUERY SRM").split())
@@ -180,7 +180,7 @@ def test_what_a_known_response_should_not_have_is_kept_and_told(tmp_path: Path) 
     with zlens.open(files(tmp_path, LOAD + "SOMETHING-00001\n")) as session:
         assert session.sql("SELECT text FROM cp_response WHERE name IS NULL").rows == [("SOMETHING-00001",)]
         assert [problem.detail for problem in session.problems] == [
-            "INDICATE LOAD: the meaning of 'SOMETHING-00001' is not known; kept as text"
+            "INDICATE LOAD: the meaning of 'SOMETHING-00001' is unknown; stored as text"
         ]
 
 

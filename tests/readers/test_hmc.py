@@ -186,7 +186,7 @@ def test_samples_that_differ_in_another_label_are_not_mixed(tmp_path: Path) -> N
     (problem,) = made.problems()
     assert (problem.kind, problem.offset) == ("conflict", len(first))
     assert problem.detail == (
-        "zhmc_partition_ifl_processor_count was already read for the same moment, "
+        "zhmc_partition_ifl_processor_count was already read for the same time, "
         "with pod=A and the value 4; this one is only in hmc_metric"
     )
 
@@ -347,5 +347,5 @@ def test_a_last_number_that_is_cut_is_a_problem_and_not_read(tmp_path: Path) -> 
     made = source(tmp_path, MADE + 'zhmc_cpc_power_watts{cpc="LATE"} 15')
     (problem,) = made.problems()
     assert (problem.kind, problem.offset) == ("truncated", len(MADE))
-    assert "the last line has no end" in problem.detail
+    assert "the last line has no line end" in problem.detail
     assert [info.system for info in made.systems] == ["BOX"]

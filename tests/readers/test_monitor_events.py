@@ -100,7 +100,7 @@ def test_a_decision_is_an_event_where_it_changes_the_unparked_cores_of_a_type(tm
             "user LINUX1",
             "relative 200, absolute 0, maximum 0",
         ),
-        ("D1R3", {"MTRSUS_LOSTRCCT": 12}, "monitor", "12 records, recording goes on after a suspension"),
+        ("D1R3", {"MTRSUS_LOSTRCCT": 12}, "monitor", "12 records, recording resumes after a suspension"),
     ],
 )
 def test_details_are_readable(

@@ -217,7 +217,7 @@ def test_the_output_of_read_values_is_named(tmp_path: Path) -> None:
 def test_unknown_text_is_not_told_about_transfers_of_binary_data(tmp_path: Path) -> None:
     error = refused(tmp_path / "note", "dear diary\n")
     assert "this is text, which zlens cannot read" in error
-    assert error.endswith("check that it is the file you mean, and that its first lines are there")
+    assert error.endswith("check the file name, and that the file has its first lines")
     assert "binary" not in error
     path = tmp_path / "data"
     path.write_bytes(bytes(range(1, 255)) * 20)

@@ -198,11 +198,11 @@ def test_what_the_catalog_does_not_know_is_named_once(opened: Opened) -> None:
     source = opened(document(*half_hours(3, body=body)))
     found = {p.detail: p for p in source.problems()}
     assert set(found) == {
-        "'Mood' is not in the catalog; kept as text (3 times, the first here)",
+        "'Mood' is not in the catalog; stored as text (3 times, the first here)",
         "element <mood> is not expected; not read (3 times, the first here)",
-        "'Hair Color' is not in the catalog; kept as text (3 times, the first here)",
+        "'Hair Color' is not in the catalog; stored as text (3 times, the first here)",
         "the section has unexpected variables; kept as text (3 times, the first here)",
-        "section 'LPAR Cluster Report' is not in the catalog; kept as text (3 times, the first here)",
+        "section 'LPAR Cluster Report' is not in the catalog; stored as text (3 times, the first here)",
     }
     assert {p.kind for p in found.values()} == {"section"}
     unknown = next(p for d, p in found.items() if "LPAR Cluster" in d)

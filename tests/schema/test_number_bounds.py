@@ -21,5 +21,5 @@ def test_numbers_at_the_ends_of_the_double_range_are_refused(value: float) -> No
 
 def test_the_message_has_the_range() -> None:
     scenario = {"station": [{"name": "CPU"}], "class": [{"name": "a", "rate": 1e-13, "demand": {"CPU": 1}}]}
-    with pytest.raises(ScenarioError, match=r"apart from 0, between 1e-12 and 1e\+15 in size"):
+    with pytest.raises(ScenarioError, match=r"except 0, between 1e-12 and 1e\+15 in size"):
         models.solve("queueing", scenario)

@@ -54,7 +54,7 @@ def test_a_wrong_value_is_named_with_what_is_allowed(served):
     error = told(served.post("solve", model="shares", scenario=example, check=True))["wrong"]
     assert error["kind"] == "ScenarioError"
     assert "99999" in error["message"]
-    assert error["expected"] == "a whole number from 1 to 10,000"
+    assert error["expected"] == "an integer from 1 to 10,000"
 
 
 def test_counts_are_told_from_other_numbers(served):

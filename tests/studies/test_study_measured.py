@@ -170,7 +170,7 @@ def test_other_machines_are_said() -> None:
 
 
 def test_nothing_to_tell() -> None:
-    with pytest.raises(InputError, match="no data on how busy"):
+    with pytest.raises(InputError, match="no data on the utilization"):
         of(FIRST | {"busy_pct": None})
 
 

@@ -549,7 +549,7 @@ def _distinct(section: RmfSection, rows: Sequence[TableRow], notes: ProblemList)
             continue
         name = ", ".join(str(value) for value in subject if value is not None)
         is_same = first[2] == row_values
-        outcome = "twice; read once" if is_same else "duplicate with other values; the first is shown"
+        outcome = "twice; read once" if is_same else "again with other values; the first is shown"
         detail = f"the row {name} of {section.label} comes {outcome}"
         notes.add("duplicate" if is_same else "conflict", detail, offset)
     return distinct
