@@ -234,7 +234,7 @@ def test_a_linux_that_reads_no_factors(tmp_path: Path) -> None:
     path.write_text(text.replace("2964", "3906"), encoding="utf-8")
     answer = solve(data=str(path), processors=80)
     assert answer.figure("capability") == pytest.approx(44.32)
-    assert any("that of z14-m05 in the catalog; whether it has" in note for note in answer.notes)
+    assert any("from z14-m05 in the catalog; whether it has" in note for note in answer.notes)
     path2 = tmp_path / "other"
     path2.write_text(text.replace("2964", "9175"), encoding="utf-8")
     with pytest.raises(ScenarioError, match=r"no curve is known for machine 9175"):
@@ -268,7 +268,7 @@ def test_monitor_data_tell_type_and_capability(
     answer = solve(data=path, sizes=[2, 4])
     curve = dict(capacity_curves.capacity_curves()[machine].curve)
     assert answer.table("sizes").column("factor") == [curve[2], curve[4]]
-    assert any(f"that of {machine} in the catalog" in note for note in answer.notes)
+    assert any(f"from {machine} in the catalog" in note for note in answer.notes)
 
 
 def test_a_capability_that_nobody_knows_has_no_curve(tmp_path: Path) -> None:

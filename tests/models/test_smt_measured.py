@@ -97,7 +97,7 @@ def test_solved_beside_recorded() -> None:
     assert found["max CF"] == pytest.approx((160.0, 150.0, -10.0))
     assert found["used"] == (pytest.approx(60.0), None, None)
     assert any(
-        "do not report productivity, MT utilization, used, left of the type" in n for n in answer.notes
+        "does not report productivity, MT utilization, used, left of the type" in n for n in answer.notes
     )
 
 

@@ -321,7 +321,7 @@ def test_without_a_capacity_factor_the_bound_is_twice() -> None:
     assert any("200 %" in note for note in found.notes)
     taken = answer(BASE, SERIAL, calibrated(on, "SMT-2"))
     assert bounds(taken, "on")["processors"] < 6 / 2.874
-    assert any("max_capacity_factor is that of SMT-2, 115 %" in note for note in taken.notes)
+    assert any("max_capacity_factor is from SMT-2, 115 %" in note for note in taken.notes)
 
 
 def test_work_done_by_running_virtual_processors() -> None:
