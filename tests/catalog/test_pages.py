@@ -90,7 +90,7 @@ def test_every_complete_layout_comes_back(style: str) -> None:
             layout.reset_on,
         ), where
         assert one.complete, where
-        assert [f for f in made.findings if "cut off" not in f] == [], where
+        assert [f for f in made.findings if "truncated" not in f] == [], where
         assert made.new == [], where
 
 

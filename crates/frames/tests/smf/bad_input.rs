@@ -309,7 +309,7 @@ fn a_file_that_shrinks_between_the_passes() {
     assert!(builders::says(
         &pass.problems().rows(),
         ProblemKind::Changed,
-        "an indexed record is gone"
+        "an indexed record no longer exists"
     ));
 }
 
