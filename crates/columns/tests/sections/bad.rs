@@ -105,9 +105,17 @@ fn plans_that_contradict_themselves_are_refused() {
             "\"part\": 9,\n        \"first\"",
             "no such section",
         ),
-        ("\"name\": \"raw\"", "\"name\": \"large\"", "specified twice"),
+        (
+            "\"name\": \"raw\"",
+            "\"name\": \"large\"",
+            "specified twice",
+        ),
         ("\"subtypes\": [1, 2]", "\"subtypes\": []", "no subtype"),
-        ("\"table\": \"owner\"", "\"table\": \"item\"", "specified twice"),
+        (
+            "\"table\": \"owner\"",
+            "\"table\": \"item\"",
+            "specified twice",
+        ),
         ("\"record\": 70", "\"record\": 700", "700"),
     ] {
         assert!(good.contains(from), "{from}");
