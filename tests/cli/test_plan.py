@@ -47,7 +47,7 @@ def test_without_set_it_says_what_can_be_asked_of_the_file(
     line = next(line for line in out.splitlines() if line.startswith("partition.ZLSIM.weight"))
     assert line.split()[-1] == "375"
     assert "--set user.LINUX01.relative=200" in out
-    assert "Partitions: ZLSIM, ZLSIM2, ZLTOOL; that of ZLSIM is ZLSIM" in out
+    assert "Partitions: ZLSIM, ZLSIM2, ZLTOOL; the partition of ZLSIM is ZLSIM" in out
 
 
 def test_text(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -287,7 +287,7 @@ def test_a_text_of_something_else_is_a_gap() -> None:
     (found,) = wait_for(feed, 1)
     feed.close()
     assert found.data == b""
-    assert found.notes == ("a poll failed: it gave no sample of an HMC exporter or of RMF",)
+    assert found.notes == ("a poll failed: it returned no sample of an HMC exporter or of RMF",)
 
 
 def test_polls_that_nobody_takes_are_left_out() -> None:
