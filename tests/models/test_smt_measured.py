@@ -188,7 +188,9 @@ def test_published_smtmet_reports() -> None:
     assert found["max CF"][0] == pytest.approx(169.6, abs=0.5)
     assert found["MT utilization"][0] == pytest.approx(89.7, abs=0.3)
     assert found["thread density"][0] is None
-    assert any("0, 1, 2, 3: the data does not report how busy its two threads were" in n for n in answer.notes)
+    assert any(
+        "0, 1, 2, 3: the data does not report how busy its two threads were" in n for n in answer.notes
+    )
     assert any("is the recorded value, not solved" in note for note in answer.notes)
 
 

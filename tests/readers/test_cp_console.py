@@ -109,7 +109,7 @@ def test_nothing_of_a_known_form_is_kept_as_text(tmp_path: Path) -> None:
             ("QUERY MULTITHREAD", None, "Some answer")
         ]
         ((detail,),) = session.sql("SELECT detail FROM problem").rows
-    assert "QUERY MULTITHREAD is not known from a public source; 1 line is kept as text" in detail
+    assert "QUERY MULTITHREAD is not known from a public source; 1 line is stored as text" in detail
 
 
 LOAD = """\

@@ -373,7 +373,10 @@ def broken(change: str) -> dict[str, Any]:
         ("v['command'][0]['user'] = 'NOBODY'; v['command'][0]['partition'] = 'ZVM1'", "for NOBODY"),
         ("v['command'][0]['core'] = 1", "set share, has no operand core"),
         ("v['command'] = [{'at': 1, 'do': 'vary off', 'core': 6}]", "for core 6; expected 0 to 5"),
-        ("v['command'] = [{'at': 1, 'do': 'set multithread', 'type': 'CP', 'threads': 2}]", "ZVM1 has no CPs"),
+        (
+            "v['command'] = [{'at': 1, 'do': 'set multithread', 'type': 'CP', 'threads': 2}]",
+            "ZVM1 has no CPs",
+        ),
         ("v['machine'] = {'type': '9999'}", 'machine.type is "9999"'),
         ("v['physlog'] = [{'type': 'IFL', 'lgclc': 1, 'ovrhd': 1, 'lpmgt': 1}]", "physlog is a measurement"),
         ("v['simulation']['seconds'] = 0", "simulation.seconds is 0"),
@@ -389,7 +392,9 @@ def test_what_does_not_fit_is_told(change: str, says: str) -> None:
 
 def test_shares_of_parts_of_a_processor() -> None:
     values = SHARES | {"processors": {"CP": 2.5, "IFL": 2}}
-    with pytest.raises(ScenarioError, match=r"processors.CP is 2.5; expected an integer number of processors"):
+    with pytest.raises(
+        ScenarioError, match=r"processors.CP is 2.5; expected an integer number of processors"
+    ):
         run.prepare(values)
 
 
