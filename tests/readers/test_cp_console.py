@@ -88,7 +88,7 @@ def test_other_responses_are_not_guessed(tmp_path: Path) -> None:
         ((kind, detail, offset),) = session.sql('SELECT kind, detail, "offset" FROM problem').rows
     assert (kind, offset) == ("no_layout", text.index("q srm"))
     assert detail.startswith(
-        "the format of the response to QUERY SRM is not known from a public source; 2 lines are kept as text "
+        "the format of the response to QUERY SRM is not known from a public source; 2 lines are stored as text "
         "in cp_response. See D1R16"
     )
     assert "not known from a public source" in " ".join(explain("QUERY SRM").split())
