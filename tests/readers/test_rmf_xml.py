@@ -178,8 +178,8 @@ def test_rows_with_too_few_or_too_many_cells(opened: Opened) -> None:
     assert second["physical_total_pct"] == 10.17
     found = {p.kind: p for p in source.problems()}
     assert set(found) == {"short", "long"}
-    assert "14 cells under 17 heads (2 times" in found["short"].detail
-    assert "18 cells under 17 heads" in found["long"].detail
+    assert "14 cells under 17 headings (2 times" in found["short"].detail
+    assert "18 cells under 17 headings" in found["long"].detail
     (kept,) = rows(source, "rmf_other")
     assert (kept["row_no"], kept["name"], kept["value"]) == (1, "", "99")
     assert found["long"].record == "Partition Data Report: Partition Data"
