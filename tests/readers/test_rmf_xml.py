@@ -201,7 +201,7 @@ def test_what_the_catalog_does_not_know_is_named_once(opened: Opened) -> None:
         "'Mood' is not in the catalog; stored as text (3 times, the first here)",
         "element <mood> is not expected; not read (3 times, the first here)",
         "'Hair Color' is not in the catalog; stored as text (3 times, the first here)",
-        "the section has unexpected variables; kept as text (3 times, the first here)",
+        "the section has unexpected variables; stored as text (3 times, the first here)",
         "section 'LPAR Cluster Report' is not in the catalog; stored as text (3 times, the first here)",
     }
     assert {p.kind for p in found.values()} == {"section"}
