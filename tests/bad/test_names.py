@@ -106,7 +106,7 @@ def test_pipe_without_writer_times_out(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(user_files, "_PIPE_S", 0.2)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(InputError, match="nobody wrote within"):
+    with pytest.raises(InputError, match="no process wrote within"):
         user_files.read_content(str(pipe), 100, "file of groups", "")
     reader = os.open(pipe, os.O_RDWR)
     os.write(reader, b"text")

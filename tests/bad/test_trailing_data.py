@@ -125,7 +125,7 @@ def test_bytes_after_zip_archive_are_reported(demo_files: list[Path], tmp_path: 
     path.write_bytes(archive(parts(demo_files)["smf"]) + b"junk" * 100)
     with zlens.open(path) as session:
         (problem,) = [problem for problem in session.problems if problem.kind == "length"]
-    assert "400 bytes behind the ZIP archive are not read" in problem.detail
+    assert "400 bytes after the ZIP archive are not read" in problem.detail
     assert problem.bytes == 400
 
 

@@ -81,7 +81,7 @@ def moved(
         (folder / f"{own.dsect}.txt").write_text(text, encoding="utf-8")
     report = pages.import_pages([folder])
     # A column may cut the bounds of an array off, which are worked out and told.
-    told = [one for one in report.disagreements if "cut off; taken as" not in one]
+    told = [one for one in report.disagreements if "truncated; read as" not in one]
     assert not told, told
     assert not report.skipped, report.skipped
     for record, layout in made_up.items():

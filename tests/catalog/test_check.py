@@ -43,7 +43,7 @@ def found(text: str, tmp_path: Path, name: str = "d00r02.toml") -> list[check.Ca
         ('title = "Processor Data (Per Processor)"', 'title = ""', "no title"),
         ('"5.4" = 124', '"V5" = 124', "the release 'V5'"),
         ('"5.4" = 124', '"5.4" = 12', "length of release 5.4 is 12"),
-        ('"5.4" = 124', '"5.3" = 124', "has 108 bytes, the page 124"),
+        ('"5.4" = 124', '"5.3" = 124', "has 108 bytes, the record page 124"),
         ('release = "6.4"', 'release = "5.3"', "two layouts of 5.3"),
         ('release = "5.3"', 'release = "V5R3"', "not a release"),
         ("length = 108", "length = 5000", "has 5000 bytes"),
@@ -103,7 +103,7 @@ def test_invalid_record_file_is_reported(old: str, new: str, words: str, tmp_pat
             "invalid match",
         ),
         ('subject = ["SYTCUP_LCUCPUID"]', 'subject = ["SYTCUP_X"]', "has the subject SYTCUP_X"),
-        ("SYTCUP_LCUCFLGS", "SYTCUP_CALFLGS", "both give the column sytcup_calflgs"),
+        ("SYTCUP_LCUCFLGS", "SYTCUP_CALFLGS", "both define the column sytcup_calflgs"),
     ],
 )
 def test_invalid_section_is_reported(old: str, new: str, words: str, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_record_issue_has_line(tmp_path: Path) -> None:
 
 def test_overlays_cover_fields(tmp_path: Path) -> None:
     lies = D0R2.replace(UTIME, UTIME.replace("len = 8", "len = 8, overlay = true"), 1)
-    assert any("overlays nothing" in one.what for one in found(lies, tmp_path))
+    assert any("does not overlay a field" in one.what for one in found(lies, tmp_path))
 
 
 def test_file_is_named_after_its_record(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_valid_table_has_no_issues() -> None:
         ('aggregate = "key"', 'aggregate = "state"', "has the aggregate state"),
         ('aggregate = "key"', 'aggregate = "counter"', "text has the aggregate counter"),
         ('weight = "seconds"', "", "a ratio has a weight or a reason"),
-        ('weight = "seconds"', 'weight = "seconds"\nunweighted = "why"', "or a reason why it has none"),
+        ('weight = "seconds"', 'weight = "seconds"\nunweighted = "why"', "or a reason why it is unweighted"),
         ('weight = "seconds"', 'weight = "processor.user_time"', "names a role"),
         ('weight = "seconds"', 'weight = "hours"', "hours is not an earlier column"),
         ('aggregate = "ratio"', 'aggregate = "counter"', "counter has a weight"),
@@ -280,7 +280,7 @@ def test_measures_of_one_file_share_their_columns() -> None:
             "part = {",
         ),
         ('formula = "guest.userid"', 'formulae = "guest.userid"', "formulae", "thing = {"),
-        ("{subject}", "{object}", "has {object}, a word that part does not have", "part = {"),
+        ("{subject}", "{object}", "has {object}, which part does not define", "part = {"),
         ('read_rate.source = "nowhere"\n', "", "each.read_rate.source is missing", "read_rate.text"),
         (
             'name = "whole"',

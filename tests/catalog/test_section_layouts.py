@@ -39,7 +39,7 @@ def test_section_fact_has_source() -> None:
         ("WAT", {"column": "smf70cid"}, "column smf70cid is defined twice"),
         ("WAT", {"column": "offset"}, "column offset is defined twice"),
         ("WAT", {"date": "CID"}, "a time of day needs"),
-        ("CNF", {"bits": {"A": (8, "beyond")}}, "its bits are not those"),
+        ("CNF", {"bits": {"A": (8, "beyond")}}, "its bits do not name each bit"),
         ("CID", {"bits": {"A": (0, "no flags")}}, "only flags have bits"),
     ],
 )

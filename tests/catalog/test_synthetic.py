@@ -147,7 +147,7 @@ def test_release_conditions_exclude_synthetic_pack(own: Path) -> None:
 def test_catalog_show_prints_synthetic_layout(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "show", "D0R2", "--release", "zlens-sim"]) == 0
     said = capsys.readouterr().out
-    assert "Layout of release zlens-sim (zlens' own, for files made with it): 40 bytes, complete" in said
+    assert "Layout of release zlens-sim (zlens' own, for synthetic files): 40 bytes, complete" in said
     assert "SYTPRP_ZLOWN" in said
     assert "SYTPRP_PFXPRBTM" not in said
     assert "does not describe D0R1" in describe.describe("D0R1", "zlens-sim", NOWHERE)
@@ -167,7 +167,7 @@ def test_info_names_synthetic_pack(own: Path, tmp_path: Path, capsys: pytest.Cap
     ("old", "new", "words"),
     [
         ('"zlens-sim"', '"7.3"', "and only it"),
-        ('status = "constructed"', 'status = "verified"', "offsets are our own"),
+        ('status = "constructed"', 'status = "verified"', "zlens assigns the offsets"),
         ('dsect = "MRSYTPRP"', 'dsect = "MRSYTXXX"', "MRSYTPRP"),
         ('kind = "timer"', 'kind = "counter"', "SYTPRP_PFXUTIME is a timer"),
         ("length = 40", "length = 44", "no field covers bytes 40 to 44"),

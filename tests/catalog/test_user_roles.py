@@ -152,7 +152,7 @@ def test_user_role_without_subject_has_no_difference(data: Path) -> None:
     taught = user_roles.bind_layout(layout).field("USEACT_MYWAIT")
     assert taught is not None
     assert (taught.kind, taught.unit) == ("timer", "tod")
-    assert taught.note == f"what it is by {data / 'roles.toml'}:2"
+    assert taught.note == f"by {data / 'roles.toml'}:2"
     alone = replace(layout, subject=(), subject_kind="user")
     assert user_roles.bind_layout(alone) == alone
 
@@ -207,7 +207,7 @@ def test_role_examples_of_documentation_bind(data: Path) -> None:
         ("[guest]\ndispatch_wait = { field = 4 }", 2, "field is 4"),
         ('[guest.dispatch_wait]\nfield = "X Y"', 1, "field is 'X Y'"),
         ('[guest]\ndispatch_wait = { field = "X; DROP" }', 2, "field is"),
-        ('[guest]\ndispatch_wait = { field = "USEACT_X" }', 2, "scale does not give the unit"),
+        ('[guest]\ndispatch_wait = { field = "USEACT_X" }', 2, "scale does not define the unit"),
         ('[guest]\ndispatch_wait = { field = "USEACT_X", scale = "days" }', 2, "no unit 'days'"),
         ('[guest]\ndispatch_wait = { field = "USEACT_X", scale = 4 }', 2, "no unit"),
         ('[guest]\ncpu_type = { field = "USEACT_X", codes = "c" }', 2, "no table of codes 'c'"),

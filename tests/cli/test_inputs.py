@@ -56,7 +56,7 @@ def test_all_input_options_are_parsed() -> None:
     [
         ("--from", "noon", "'noon' is not a time"),
         ("--shift", "Xyz 08:00-17:00", "'Xyz' is not a day of the week"),
-        ("--peak", "90s", "'90s' is not a whole number of minutes"),
+        ("--peak", "90s", "'90s' is not an integer number of minutes"),
         ("--every", "0", "'0' is not a usable length of time"),
         ("--tz", "Mars", "'Mars' is not a time zone"),
         ("--leap", "-1", "'-1' is not a number of leap seconds"),

@@ -45,7 +45,7 @@ def test_plan_without_set_lists_settings(monwrite: str, capsys: pytest.CaptureFi
     line = next(line for line in out.splitlines() if line.startswith("partition.ZLSIM.weight"))
     assert line.split()[-1] == "375"
     assert "--set user.LINUX01.relative=200" in out
-    assert "Partitions: ZLSIM, ZLSIM2, ZLTOOL; that of ZLSIM is ZLSIM" in out
+    assert "Partitions: ZLSIM, ZLSIM2, ZLTOOL; the partition of ZLSIM is ZLSIM" in out
 
 
 def test_plan_text(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,7 +64,7 @@ def test_plan_text(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert any("Processors for guests" in line for line in lines)
     kinds = lines[lines.index("Which numbers are measured, solved or assumed") :]
     assert any(line.split()[:2] == ["Entitled", "solved"] for line in kinds)
-    assert any("what it used and what it waited for" in line for line in lines)
+    assert any("its use plus its wait" in line for line in lines)
 
 
 def test_one_more_core_in_json(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:

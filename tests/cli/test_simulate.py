@@ -135,7 +135,7 @@ def test_interrupted_run(
     output = str(tmp_path / "shares.data")
     status, out, _ = run(capsys, scenario, "-o", output)
     assert status == 130
-    assert "interrupted: the files end with the last whole interval" in out
+    assert "interrupted: the files end with the last complete interval" in out
     with zlens.open(output) as session:
         assert len(session.sql("SELECT interval_end FROM load").rows) == 1
 

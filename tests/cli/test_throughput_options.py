@@ -32,7 +32,7 @@ def test_info_shows_throughput_columns_and_units(
     text = capsys.readouterr().out
     assert "rate from 'Requests/min' in per min;" in text
     assert "response from 'Latency' in s (assumed)" in text
-    assert "its times have no zone and were taken as local time of MADETEST (UTC)" in text
+    assert "its times have no zone and were read as local time of MADETEST (UTC)" in text
     assert "its rows (6) cover 5 of 5 intervals, with a clock offset of 0 s" in text
     assert main(["info", str(data), "--throughput", achieved, "--format", "json"]) == 0
     shown = capsys.readouterr()

@@ -122,7 +122,7 @@ def test_reading_statements_are_allowed(open_session, query):
 
 
 def test_refusal_names_clause_and_fix(open_session):
-    with pytest.raises(QueryError, match=r"not allowed in a question: UPDATE"):
+    with pytest.raises(QueryError, match=r"not allowed in a query: UPDATE"):
         open_session.sql(WRITING[0])
     with pytest.raises(QueryError, match="table function duckdb_settings"):
         open_session.sql(HIDDEN[0])

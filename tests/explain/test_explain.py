@@ -95,7 +95,7 @@ def test_missing_input_names_its_record_page() -> None:
     told = "D0R2: not available so far; its record page MRSYTPRP may describe a field"
     assert told in explain("cpu.mvs_busy_pct")
     # A field that is known by name, and not by its place.
-    told = "D0R2: SYTPRP_ZLPOLAR", "the record page MRSYTPRP of your release would give it"
+    told = "D0R2: SYTPRP_ZLPOLAR", "the record page MRSYTPRP of your release has it"
     assert all(each in " ".join(explain("cpu.polarity").split()) for each in told)
     assert "(MRSYTCOM)" in explain("cpu.sigp_rate")
 

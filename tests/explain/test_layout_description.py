@@ -102,7 +102,7 @@ def test_pack_layout_shows_source_and_missing_fields(tmp_path: Path) -> None:
     assert "  raw     SYTPRP_NEW: set their kinds in user.toml of the pack\n" in text
     assert "are not described" not in text
     assert packs.load("7.3", tmp_path / "packs").null_records == ["D5R1"]
-    assert "According to the page of 7.3, the record is no longer produced." in describe(
+    assert "According to the page of 7.3, the record is no longer written." in describe(
         "D5R1", "7.3", tmp_path / "packs"
     )
     # The next release has no page: what is told is what is used of the others.

@@ -94,11 +94,11 @@ def test_import_and_read_lake_commands(
     [
         (["import", "{file}"], "one of the arguments --lake --stage is required"),
         (["import", "{folder}/nosuch", "--lake", "{folder}/lake"], "no such file or folder"),
-        (["import", "{file}", "--lake", "{file}"], "cannot be made a lake"),
+        (["import", "{file}", "--lake", "{file}"], "cannot become a lake"),
         (["import", "{file}", "--lake", "{folder}"], "contains other files and is not a lake"),
         (["lake", "show", "{folder}"], "this is not a lake; create one with zlens import INPUT --lake DIR"),
         (["lake", "check", "{folder}/nosuch"], "this is not a lake"),
-        (["lake", "forget", "{made}"], "nothing to forget was named; use --system, --from, --to"),
+        (["lake", "forget", "{made}"], "nothing to remove was named; use --system, --from, --to"),
         (["lake", "forget", "{made}", "--from", "09:00"], "a time of day is not a range"),
         (
             ["lake", "forget", "{made}", "--system", "X"],

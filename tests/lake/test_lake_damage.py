@@ -79,8 +79,8 @@ MANIFEST: list[tuple[Change, str]] = [
         'inputs[1].sha256 is "../../../etc/passwd"; expected a SHA-256',
     ),
     (_at("inputs", 0, "sha256", value=7), "inputs[1].sha256 is 7; expected a SHA-256"),
-    (_at("inputs", 0, "bytes", value=-1), "inputs[1].bytes is -1; expected a whole number from 0 up"),
-    (_at("inputs", 0, "bytes", value=True), "inputs[1].bytes is true; expected a whole number"),
+    (_at("inputs", 0, "bytes", value=-1), "inputs[1].bytes is -1; expected an integer from 0 up"),
+    (_at("inputs", 0, "bytes", value=True), "inputs[1].bytes is true; expected an integer"),
     (_at("inputs", 0, "path", value=None), "inputs[1].path is missing"),
     (_at("inputs", 0, "documents", value={"../x": "0" * 64}), 'a name in inputs[1].documents is "../x"'),
     (
@@ -114,7 +114,7 @@ MANIFEST: list[tuple[Change, str]] = [
     ),
     (
         _at("inputs", 0, "parts", 0, "first_us", value="now"),
-        'inputs[1].parts[1].first_us is "now"; expected a whole number',
+        'inputs[1].parts[1].first_us is "now"; expected an integer',
     ),
     (
         _at("inputs", 0, "parts", 0, "open_us", value=[1]),
@@ -143,7 +143,7 @@ MANIFEST: list[tuple[Change, str]] = [
         _at("zlens_lake", value=1),
         "this lake has version 1; expected version 2; import its files again into a new one",
     ),
-    (_at("zlens_lake", value="1"), 'zlens_lake is "1"; expected a whole number from 2 to 2'),
+    (_at("zlens_lake", value="1"), 'zlens_lake is "1"; expected an integer from 2 to 2'),
 ]
 
 
@@ -176,7 +176,7 @@ def test_invalid_manifest_value_is_rejected(lake_copy: Path, change: Change, sai
     [
         ('{"zlens_lake": 1', "is not JSON"),
         ('{"zlens_lake": ' + "[" * 100_000, "is not JSON"),
-        ('{"zlens_lake": 1e999}', "zlens_lake is inf; expected a whole number from 2 to 2"),
+        ('{"zlens_lake": 1e999}', "zlens_lake is inf; expected an integer from 2 to 2"),
     ],
     ids=["cut", "nested", "infinite"],
 )

@@ -121,7 +121,7 @@ def test_leap_seconds_of_system_cannot_change(tmp_path: Path, file: str) -> None
     lake.add([file], tmp_path / "lake")
     other = write(tmp_path / "b.data", piece(range(5, 8)))
     before = everything(tmp_path / "lake")
-    with pytest.raises(LakeError, match="in the lake with 0 leap seconds, not 27; give Options"):
+    with pytest.raises(LakeError, match="in the lake with 0 leap seconds, not 27; use Options"):
         lake.add([other], tmp_path / "lake", options=Options(leap=27))
     assert everything(tmp_path / "lake") == before
 
@@ -217,7 +217,7 @@ def test_reports_of_overlapping_intervals_are_imported(demo_folder: Path, tmp_pa
         with zlens.open(made) as session:
             told = [p.detail for p in session.all_problems() if p.kind == "duplicate"]
         assert len(told) == 1
-        assert "2 intervals repeat those of" in told[0]
+        assert "2 intervals are duplicates of" in told[0]
         assert lake.check(made).faults == []
     lake.forget(made, Options(systems=(machine.ZOS_SYSTEM,)))
     assert lake.contents(made).inputs == []
@@ -247,7 +247,7 @@ def test_import_on_full_disk_leaves_lake_unchanged(tmp_path: Path, file: str) ->
     done = limited(made, [other], 3000)
     assert done.returncode == 2
     assert "no space left" in done.stderr
-    assert "the lake is unchanged; make room on the disk" in done.stderr
+    assert "the lake is unchanged; free space on the disk" in done.stderr
     assert done.stderr.count("\n") == 1
     assert everything(made) == before
     lake.add([other], made)

@@ -159,9 +159,9 @@ def test_unlisted_files_are_ignored(tmp_path: Path, lake_path: Path) -> None:
     with zlens.open(mine) as session:
         assert session.sql("SELECT count(*) FROM d0r2").rows == [(96,)]
         for path in (stray, tmp_path / "lake" / "manifest.json", Path("/etc/passwd")):
-            with pytest.raises(QueryError, match="not allowed in a question: table function read_parquet"):
+            with pytest.raises(QueryError, match="not allowed in a query: table function read_parquet"):
                 session.sql(f"SELECT * FROM read_parquet('{path}')")
-            with pytest.raises(QueryError, match="not allowed in a question: table function read_text"):
+            with pytest.raises(QueryError, match="not allowed in a query: table function read_text"):
                 session.sql(f"SELECT * FROM read_text('{path}')")
     assert [fault.kind for fault in lake.check(mine).faults] == ["orphan"]
 
@@ -208,7 +208,7 @@ def test_lake_table_is_arrow_stream(lake_path: Path) -> None:
 
 
 def test_lake_times_have_import_zone(lake_path: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="imported with 0 leap seconds, not 27; give Options"):
+    with pytest.raises(InputError, match="imported with 0 leap seconds, not 27; use Options"):
         zlens.open(lake_path, options=Options(leap=27))
     zlens.open(lake_path, options=Options(leap=0, tz=parse_zone("Europe/Berlin"))).close()
     write(tmp_path / "leap.data", piece(range(0, 3)))

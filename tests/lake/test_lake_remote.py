@@ -286,7 +286,7 @@ def test_failing_store_is_error(
 ) -> None:
     lake.add(files[:1], url)
     before = seen(url)
-    refused = pytest.raises(LakeError, match=r"the store fails: .*; the lake is as it was")
+    refused = pytest.raises(LakeError, match=r"the store fails: .*; the lake is unchanged")
     with store.fault(400, of_the_manifest, times=1000), refused as caught:
         lake.add(files[1:], url)
     assert "Signature" not in str(caught.value)

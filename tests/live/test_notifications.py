@@ -133,7 +133,7 @@ def test_slow_webhook_does_not_delay_monitor() -> None:
     for number in range(200):
         hooks.observe({number: {"rule": str(number)}}, number)
     assert said
-    assert "dropped" in said[0]
+    assert "discarded" in said[0]
     release.set()
     hooks.close(30)
     assert len(kept.messages) < 200
@@ -163,7 +163,7 @@ def test_command_hook_needs_program() -> None:
     for text, said in (
         ("no-such-program-here --now", "there is no program 'no-such-program-here'"),
         ("", "there is no program ''"),
-        ("'open", '"\'open" is no command; expected a program and its arguments'),
+        ("'open", '"\'open" is not a command; expected a program and its arguments'),
     ):
         with pytest.raises(QueryError, match=said):
             CommandHook.from_line(text)

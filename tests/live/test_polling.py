@@ -235,7 +235,7 @@ def test_slow_poll_response_times_out() -> None:
         place.timeout_s = 0.5
         found = missed(place)
         done.set()
-    assert "no whole answer" in found.why
+    assert "no complete response" in found.why
     assert found.again
 
 
@@ -261,7 +261,7 @@ def test_consecutive_failed_polls_are_one_gap() -> None:
     assert [each.notes for each in found] == [
         (),
         ("a poll failed: it is gone",),
-        ("3 polls brought nothing before this one",),
+        ("3 polls before this one returned no data",),
     ]
 
 
@@ -285,7 +285,7 @@ def test_foreign_poll_text_is_gap() -> None:
     (found,) = wait_for(feed, 1)
     feed.close()
     assert found.data == b""
-    assert found.notes == ("a poll failed: it gave no sample of an HMC exporter or of RMF",)
+    assert found.notes == ("a poll failed: it returned no sample of an HMC exporter or of RMF",)
 
 
 def test_unread_polls_are_dropped() -> None:
@@ -298,7 +298,7 @@ def test_unread_polls_are_dropped() -> None:
     feed._handover.send_or_drop(b"", "the next")
     (found,) = wait_for(feed, 1)
     feed.close()
-    assert found.notes[0].endswith("polls were left out: the program was behind; the next")
+    assert found.notes[0].endswith("polls were left out: the program fell behind; the next")
 
 
 def test_poll_does_not_follow_redirects_with_login() -> None:
@@ -374,7 +374,7 @@ def test_logins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ([url, "--poll-login", "me:word"], "neither a file nor a user"),
         ([url, "--poll-login", "me"], "without a terminal"),
         ([url, "--poll", "often"], "often"),
-        ([url, url], "named twice"),
+        ([url, url], "named more than once"),
         ([str(tmp_path), "--poll", "5"], "need a source that is polled"),
     ):
         assert main(["live", "--no-serve", *words]) == 2

@@ -112,7 +112,7 @@ def test_common_formulas_of_possible_machines_are_used(tmp_path: Path) -> None:
     expected = (e[130] + e[135]) / (e[129] + e[134]) * e[143] / (e[3] + e[5])
     assert found["tlb_cycles_per_miss"] == pytest.approx(expected)
     assert found["generation_by"].endswith(
-        "/proc/sysinfo or /proc/service_levels beside the file settles which"
+        "/proc/sysinfo or /proc/service_levels next to the file determines which"
     )
 
 

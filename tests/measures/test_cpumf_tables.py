@@ -167,7 +167,7 @@ def test_unknown_machine_has_common_metrics() -> None:
         missing = ("generation", "l3p", "est_finite_cpi", "rni", "rni_status", "basis", "transactions")
         assert [found[name] for name in missing] == [None] * len(missing)
     assert strange["generation_by"].startswith("machine type 9999 is not known")
-    assert other["generation_by"].startswith("counter version 5 is not that of machine type 2964")
+    assert other["generation_by"].startswith("counter version 5 does not belong to machine type 2964")
     assert (versioned["generation"], versioned["generation_by"]) == ("z17", "counter version")
     assert versioned["l3p"] == pytest.approx(8)
     told = find_quality_problems(session.queries.rows, {"counter"})

@@ -387,7 +387,7 @@ def test_aliases_example_is_valid() -> None:
         ),
         ({"device": [{"name": "A", "rate": 0, "serv": 1, "resp": 5}]}, "does not determine a burst factor"),
         ({"device": [{"name": "A", "rate": 1, "serv": -1}]}, "device[1].serv is -1"),
-        ({"aliases": 1.5}, "aliases is 1.5; expected a whole number from 0"),
+        ({"aliases": 1.5}, "aliases is 1.5; expected an integer from 0"),
     ],
 )
 def test_invalid_aliases_scenario_is_rejected_with_fix(scenario: dict[str, Any], says: str) -> None:

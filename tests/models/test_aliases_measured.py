@@ -133,7 +133,7 @@ def test_waits_with_free_aliases_are_noted() -> None:
 def test_uncounted_use_is_noted() -> None:
     answer = aliases.compare(session(use("MDISK", 20, None, None), use("PAGING", 140, 2, 0)), "VM1", END)
     assert by_name(answer.table("uses"))["MDISK"]["gets"] == pytest.approx(14)
-    assert any(note.startswith("MDISK: the data do not report") for note in answer.notes)
+    assert any(note.startswith("MDISK: the data does not report") for note in answer.notes)
 
 
 def test_solve_aliases_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

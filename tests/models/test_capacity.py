@@ -234,7 +234,7 @@ def test_sysinfo_without_factors(tmp_path: Path) -> None:
     path.write_text(text.replace("2964", "3906"), encoding="utf-8")
     answer = solve(data=str(path), processors=80)
     assert answer.figure("capability") == pytest.approx(44.32)
-    assert any("that of z14-m05 in the catalog; whether it has" in note for note in answer.notes)
+    assert any("from z14-m05 in the catalog; whether it has" in note for note in answer.notes)
     path2 = tmp_path / "other"
     path2.write_text(text.replace("2964", "9175"), encoding="utf-8")
     with pytest.raises(ScenarioError, match=r"no curve is known for machine 9175"):
@@ -266,7 +266,7 @@ def test_curve_of_monitor_data(tmp_path: Path, told: dict[str, Any], kind: int, 
     answer = solve(data=path, sizes=[2, 4])
     curve = dict(capacity_curves.capacity_curves()[machine].curve)
     assert answer.table("sizes").column("factor") == [curve[2], curve[4]]
-    assert any(f"that of {machine} in the catalog" in note for note in answer.notes)
+    assert any(f"from {machine} in the catalog" in note for note in answer.notes)
 
 
 def test_unknown_capability_is_rejected(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_catalog_curve_equals_sysinfo(dump: str, machine: str) -> None:
     [
         ({}, "neither curve nor run"),
         ({"machine": "z99"}, 'machine is "z99"'),
-        ({"machine": "z14-m05", "factors": {"2": 0.9}}, "machine and factors each give a curve"),
+        ({"machine": "z14-m05", "factors": {"2": 0.9}}, "machine and factors each provide a curve"),
         ({"factors": {"two": 0.9}}, "factors.two"),
         ({"factors": {"1": 0.9, "2": 0.8}}, "factors.1"),
         ({"factors": {"0": 0.9}}, "factors.0"),

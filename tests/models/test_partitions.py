@@ -113,7 +113,7 @@ def test_missing_cores_are_noted() -> None:
     answer = solved(4, entries, integer_entitlement="all high")
     assert column(answer, "high", "polarization") == [2, 2]
     assert answer.figure("crowding_cp") is None
-    assert any("vertical-high cores take all physical ones" in note for note in answer.notes)
+    assert any("vertical-high cores use all physical ones" in note for note in answer.notes)
 
 
 def test_sample_study_of_lpardesign_tool() -> None:
@@ -576,7 +576,7 @@ P = {"name": "A", "cores": 4, "weight": 100}
         ({"physlog": [{"lgclc": 1, "ovrhd": 1, "lpmgt": 1}] * 2}, "physlog has two lines for CP"),
         (
             {"partition": [{**P, "weight": 1000}]},
-            "partition[1].weight is 1000; expected a whole number from 1",
+            "partition[1].weight is 1000; expected an integer from 1",
         ),
         ({"partition": []}, "partition is a list of 0"),
     ],

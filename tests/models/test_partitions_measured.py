@@ -69,17 +69,17 @@ def test_use_above_model_shows_as_error() -> None:
 def test_demand_equal_to_use_is_noted() -> None:
     """Demand is use: no error confirms nothing. Where demand is told, or use not known, nothing is said."""
     answer = partitions.compare(session(TWO), "VM1", END)
-    (note,) = [note for note in answer.notes if "wanted what they used" in note]
+    (note,) = [note for note in answer.notes if "no demand beyond their use" in note]
     assert note.startswith("2 of 2 partitions")
     assert "no error (2 of 2) shows only" in note
-    assert "confirms nothing" in note
+    assert "is no confirmation" in note
     capped = partitions.compare(session([{**TWO[0], "capped": True}, TWO[1]]), "VM1", END)
     assert any("no error (1 of 2)" in note for note in capped.notes)
     settings = ["partition.A.demand=10", "partition.B.demand=6"]
     told = partitions.compare(session(TWO), "VM1", END, settings)
-    assert not any("wanted what they used" in note for note in told.notes)
+    assert not any("no demand beyond their use" in note for note in told.notes)
     unknown = partitions.compare(session([partition("A", 750, 8, None)]), "VM1", END)
-    assert not any("wanted what they used" in note for note in unknown.notes)
+    assert not any("no demand beyond their use" in note for note in unknown.notes)
 
 
 def test_solved_and_measured_polarity() -> None:
@@ -117,7 +117,7 @@ def test_prsm_time_is_subtracted() -> None:
     assert by_name(answer.table("compared"))["B"]["could_get"] == pytest.approx(0.25 * 9.5)
     silent = partitions.compare(session(TWO, machine(lpmgt_pct=None)), "VM1", END)
     assert by_name(silent.table("compared"))["B"]["could_get"] == pytest.approx(2.5)
-    assert any("do not report PR/SM's own use" in note for note in silent.notes)
+    assert any("does not report PR/SM's own use" in note for note in silent.notes)
 
 
 def test_measured_dedicated_cores() -> None:
@@ -166,14 +166,14 @@ def test_unknown_partition_data_is_noted() -> None:
     assert found["A"]["error"] is None
     for begin in (
         "A: the number of logical cores changed",
-        "A: the data do not report its use",
-        "A: the data do not report whether it is capped",
+        "A: the data does not report its use",
+        "A: the data does not report whether it is capped",
         "A: has a defined capacity",
         "B: the weight changed",
         "B: has an absolute cap",
         "B: is in a group",
-        "C: left out: the data report no weight",
-        "Z: left out: the data do not report how many ZIIP cores",
+        "C: left out: the data reports no weight",
+        "Z: left out: the data does not report how many ZIIP cores",
     ):
         assert any(note.startswith(begin) for note in answer.notes), begin
 
@@ -204,7 +204,7 @@ def test_measured_partitions_use_one_source() -> None:
     given = session([*TWO, *other], machine(), machine(source="a-rmf", physical=20))
     answer = partitions.compare(given, "VM1", END)
     assert by_name(answer.table("compared"))["A"]["entitlement"] == pytest.approx(12)
-    assert answer.notes[0] == "Partitions are taken from a-rmf; zvm-monitor reports them, too"
+    assert answer.notes[0] == "Partitions are read from a-rmf; zvm-monitor reports them, too"
 
 
 def test_setting_changes_partitions_measured_scenario() -> None:

@@ -291,7 +291,7 @@ def test_mixed_classes_with_delay() -> None:
                     for n, key in (("a", "rate"), ("b", "customers"))
                 ]
             },
-            "the open classes alone use all of CPU (100 %)",
+            "the open classes use all of CPU (100 %)",
         ),
         (
             {

@@ -90,7 +90,7 @@ def test_options_of_vmrelocate() -> None:
         for at in range(1, 6)
     ]
     ways: dict[Any, dict[str, Any]] = {**by_name(solved(*guests, rate=300, at_once=5).table("options"))}
-    serial, serial_at_once = ways["one after the other"], ways["one after the other, IMMEDIATE"]
+    serial, serial_at_once = ways["in sequence"], ways["in sequence, IMMEDIATE"]
     together, together_at_once = ways["5 at once"], ways["5 at once, IMMEDIATE"]
 
     def least(key: str) -> Any:
@@ -208,7 +208,7 @@ def test_maxtotal() -> None:
     assert (row(answer)["end_code"], row(answer)["end"]) == (4, "MAXTOTAL exceeded")
     assert (row(answer)["relocation"], row(answer)["needed"]) == (pytest.approx(30), None)
     assert answer.table("passes").column("whole") == [False]
-    assert answer.notes == ["G1 is cancelled and keeps running on the source system: MAXTOTAL is too short"]
+    assert answer.notes == ["G1 is canceled and continues to run on the source system: MAXTOTAL is too short"]
 
 
 def test_guest_options_override_defaults() -> None:
@@ -275,8 +275,8 @@ def test_other_links_have_no_isfc_limits() -> None:
     free = solved(BUSY, BUSY, maxquiesce="NOLIMIT").table("options").rows
     assert solved(BUSY, BUSY, maxtotal=1, maxquiesce=1).table("options").rows == free
     assert [one[0] for one in solved(BUSY).table("options").rows] == [
-        "one after the other",
-        "one after the other, IMMEDIATE",
+        "in sequence",
+        "in sequence, IMMEDIATE",
     ]
     for at_once, way in ((1, "3 at once"), (2, "2 at once"), (9, "3 at once, IMMEDIATE")):
         options = solved({}, {}, {}, at_once=at_once).table("options")

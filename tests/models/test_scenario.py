@@ -43,10 +43,10 @@ def test_missing_keys_have_defaults() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"count": 9}, "count is 9; expected a whole number from 1 to 8"),
-        ({"count": 2.0}, "count is 2.0; expected a whole number"),
-        ({"count": True}, "count is true; expected a whole number"),
-        ({"count": "2"}, 'count is "2"; expected a whole number'),
+        ({"count": 9}, "count is 9; expected an integer from 1 to 8"),
+        ({"count": 2.0}, "count is 2.0; expected an integer"),
+        ({"count": True}, "count is true; expected an integer"),
+        ({"count": "2"}, 'count is "2"; expected an integer'),
         ({"part": 0}, "part is 0; expected a number above 0, to 1"),
         ({"part": float("nan")}, "part is nan; expected a number"),
         ({"part": float("inf")}, "part is inf; expected a number"),
@@ -186,7 +186,7 @@ def test_files(tmp_path: Path) -> None:
 
 def test_keys_are_described() -> None:
     text = "".join(scenario.describe_keys(SPEC))
-    assert "count: how many; a whole number from 1 to 8, processors; required\n" in text
+    assert "count: how many; an integer from 1 to 8, processors; required\n" in text
     assert "    name: its name; a text in quotes; required\n" in text
 
 
@@ -207,7 +207,7 @@ def test_sweep_has_row_per_value() -> None:
     [
         ("user.A.relative", "user.A.relative is not a key with a range; expected KEY=START:STOP"),
         ("user.Z.relative=1:2", "Z of user.Z.relative does not exist; expected A, B, or 1 to 2"),
-        ("user.A.relative=0:3", r"user\[1\].relative is 0; expected a whole number from 1 to 10,000"),
+        ("user.A.relative=0:3", r"user\[1\].relative is 0; expected an integer from 1 to 10,000"),
     ],
 )
 def test_invalid_sweeps_are_rejected(sweep: str, said: str) -> None:
@@ -260,5 +260,5 @@ def test_missing_entry_error_lists_existing_entries() -> None:
         scenario.apply_setting({"class": [{"name": "users"}]}, "class.TX.rate=1")
     with pytest.raises(ScenarioError, match=r"expected A, B, or 1 to 2$"):
         scenario.apply_setting({"user": [{"name": "A"}, {"name": "B"}]}, "user.C.relative=1")
-    with pytest.raises(ScenarioError, match="which has none here"):
+    with pytest.raises(ScenarioError, match="which has no entries here"):
         scenario.apply_setting({"user": []}, "user.C.relative=1")

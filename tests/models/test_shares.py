@@ -251,7 +251,7 @@ def test_setting_names_type_of_user_with_two() -> None:
     one = sweeps.solve("shares", TWO_TYPES, "user.LINUX1.CP.relative=100:300:100").table("sweep")
     assert one.column("allocation_LINUX1.CP") == pytest.approx([50, 200 / 3, 75])
     assert one.column("allocation_LINUX1.IFL") == pytest.approx([120] * 3)
-    with pytest.raises(ScenarioError, match=r"which of 2 entries named LINUX1.*LINUX1.CP or LINUX1.IFL"):
+    with pytest.raises(ScenarioError, match=r"one of 2 entries named LINUX1.*LINUX1.CP or LINUX1.IFL"):
         scenario.apply_setting(TWO_TYPES, "user.LINUX1.demand=50")
 
 
@@ -286,13 +286,13 @@ def test_shares_example_is_valid() -> None:
         ({"user": [{"name": "A", "relative": 1, "maximum_absolute": 5}]}, "limit of none and 1 maximum"),
         ({"user": [{"name": "A", "relative": 1, "pool": "X"}]}, "no pool of CPs has that name"),
         ({"user": [{"name": "A", "relative": 1, "demands": [1, 2]}]}, "user.A.demands has 2 values"),
-        ({"user": [{"name": "A", "relative": 1, "dedicated": 2}]}, "exceeds its virtual processors"),
+        ({"user": [{"name": "A", "relative": 1, "dedicated": 2}]}, "exceeds its virtual CPUs"),
         ({"user": [{"name": "A", "relative": 1, "type": "IFL"}]}, "processors has no IFL"),
         ({"user": [{"name": "A", "relative": 1}] * 2}, "user A is given twice with type CP"),
         ({"processors": {"CPU": 2}}, "processors.CPU is not a processor type"),
         ({"pool": [{"name": "P"}]}, "pool.P needs exactly one limit"),
         ({"user": []}, "user is a list of 0"),
-        ({"user": [{"name": "A", "relative": 0}]}, "user[1].relative is 0; expected a whole number from 1"),
+        ({"user": [{"name": "A", "relative": 0}]}, "user[1].relative is 0; expected an integer from 1"),
         ({"usr": []}, "usr is not known here; expected one of"),
     ],
 )

@@ -135,7 +135,7 @@ def test_cpu_pools_limit_their_guests() -> None:
     found = by_name(answer.table("compared"))
     assert (found["A"]["expected"], found["A"]["bound_by"]) == (pytest.approx(50), "pool WEB")
     assert found["B"]["expected"] == pytest.approx(90)
-    assert any("CPU pools IDLE: the data do not say" in note for note in answer.notes)
+    assert any("CPU pools IDLE: the data does not list" in note for note in answer.notes)
 
 
 def test_unknown_share_limit_is_noted() -> None:
@@ -148,7 +148,7 @@ def test_unknown_share_limit_is_noted() -> None:
     with role_rows(given, "guest_configuration", limits):
         notes = shares.compare(given, "VM1", END).notes
     assert any("the share of B is limited" in note and "user.B.limit=hard" in note for note in notes)
-    assert "CPU pools are not in these data; add them with settings" in notes
+    assert "CPU pools are not in this data; add them with settings" in notes
 
 
 def test_cp_and_parked_time_is_subtracted() -> None:
@@ -169,7 +169,7 @@ def test_use_of_unknown_share_is_subtracted_and_noted() -> None:
 def test_demand_without_state_samples_is_use() -> None:
     answer = shares.compare(session([virtual("A", 50.0, None)], {"A": 100}), "VM1", END)
     assert by_name(answer.table("compared"))["A"]["expected"] == pytest.approx(50)
-    assert any("1 virtual processors have no samples" in note for note in answer.notes)
+    assert any("1 virtual CPUs have no samples" in note for note in answer.notes)
 
 
 def test_unknown_processor_type_is_not_guessed() -> None:

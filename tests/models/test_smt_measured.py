@@ -97,7 +97,7 @@ def test_solved_smt_next_to_recorded() -> None:
     assert found["max CF"] == pytest.approx((160.0, 150.0, -10.0))
     assert found["used"] == (pytest.approx(60.0), None, None)
     assert any(
-        "do not report productivity, MT utilization, used, left of the type" in n for n in answer.notes
+        "does not report productivity, MT utilization, used, left of the type" in n for n in answer.notes
     )
 
 
@@ -188,7 +188,9 @@ def test_published_smtmet_reports() -> None:
     assert found["max CF"][0] == pytest.approx(169.6, abs=0.5)
     assert found["MT utilization"][0] == pytest.approx(89.7, abs=0.3)
     assert found["thread density"][0] is None
-    assert any("0, 1, 2, 3: the data do not report how busy its two threads were" in n for n in answer.notes)
+    assert any(
+        "0, 1, 2, 3: the data does not report how busy its two threads were" in n for n in answer.notes
+    )
     assert any("is the recorded value, not solved" in note for note in answer.notes)
 
 
@@ -228,9 +230,9 @@ def test_unsolvable_cores_are_named() -> None:
     answer = smt.compare(session(cores, cpu, [TYPE]), "VM1", END)
     assert list(by_name(answer.table("compared"))) == ["0", "3"]
     for begin in (
-        "core 1: left out: the data do not report how busy",
-        "core 2: left out: the data do not report a type",
-        "core 3: the data do not report its entitlement",
+        "core 1: left out: the data does not report how busy",
+        "core 2: left out: the data does not report a type",
+        "core 3: the data does not report its entitlement",
         "core 4: its threads were busy 3.60 times",
         "core 4: left out: neither density nor productivity",
     ):
@@ -238,7 +240,7 @@ def test_unsolvable_cores_are_named() -> None:
     assert "left" not in types(answer), "a share that is assumed leaves nothing to tell"
     nothing = smt.compare(session([core(1, None)], [], []), "VM1", END)
     assert nothing.tables == []
-    assert nothing.notes[-1] == "the data report no threads of cores in this interval"
+    assert nothing.notes[-1] == "the data reports no threads of cores in this interval"
 
 
 def test_one_thread() -> None:

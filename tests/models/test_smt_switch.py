@@ -247,7 +247,7 @@ def test_switch_with_missing_data() -> None:
     del blind[0]["busy_pct"]
     dark = switch_bounds(session(blind), "VM1", END, 2)
     assert dark.tables == []
-    assert any("do not report how busy" in note for note in dark.notes)
+    assert any("does not report how busy" in note for note in dark.notes)
     level = switch_bounds(session(processors(3, 1, 50.0), mt_ifl=1), "VM1", END, 2)
     assert numbers(level)["threads"] == (1, "measured")
 
@@ -266,7 +266,7 @@ def test_zos_threads_use_mvs_busy() -> None:
         ("max_capacity_factor=90", "from 100 to 200"),
         ("path=0", "number"),
         ("guest.DB.serial=much", "number"),
-        ("guest.DB.serial_at_once=0.5", "whole number"),
+        ("guest.DB.serial_at_once=0.5", "an integer"),
         ("weight=3", "guest.NAME.path"),
     ],
 )

@@ -319,7 +319,7 @@ def test_without_capacity_factor_bound_is_twice() -> None:
     assert any("200 %" in note for note in found.notes)
     taken = answer(BASE, SERIAL, calibrated(on, "SMT-2"))
     assert bounds(taken, "on")["processors"] < 6 / 2.874
-    assert any("max_capacity_factor is that of SMT-2, 115 %" in note for note in taken.notes)
+    assert any("max_capacity_factor is from SMT-2, 115 %" in note for note in taken.notes)
 
 
 def test_work_done_by_running_virtual_processors() -> None:
@@ -496,7 +496,7 @@ ALONE = {"name": "A", "cores": 1, "part": [{"name": "P"}]}
         ([BASE, ALONE], "run.A.part.P is not a part of run.SMT-0"),
         (
             [BASE, CLIENTS, calibrated(SERIAL, "6 clients")],
-            "run.6 clients does not give how much its threads slowed",
+            "run.6 clients has no slowdown of its threads",
         ),
         (
             [

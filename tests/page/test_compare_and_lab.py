@@ -130,7 +130,7 @@ def a_wrong_scenario_is_said_while_it_is_written(page: Page) -> None:
     field.fill(right.replace("relative = 400", "relative = 99999"))
     # `wait_for` looks at every frame, an expectation twice a second.
     page.locator("#scenario-check", has_text="relative is 99999").wait_for()
-    expect(page.locator("#scenario-check")).to_contain_text("a whole number from 1 to 10,000")
+    expect(page.locator("#scenario-check")).to_contain_text("an integer from 1 to 10,000")
     expect(page.get_by_role("button", name="Solve")).to_be_disabled()
     field.fill(right.replace("relative = 400", "relativ = 400"))
     page.locator("#scenario-check", has_text="did you mean relative?").wait_for()

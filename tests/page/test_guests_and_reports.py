@@ -201,7 +201,9 @@ def owners_are_gone_into_by_click_and_by_keyboard(page: Page, demo: Path) -> Non
         page.keyboard.press("ArrowRight")
     hover = page.get_by_test_id("hover")
     expect(hover).to_contain_text("LINUX / LINUX01")
-    [told] = query_objects(demo / "sim.monwrite", "SELECT sum(cpu_s) AS s FROM guest WHERE userid = 'LINUX01'")
+    [told] = query_objects(
+        demo / "sim.monwrite", "SELECT sum(cpu_s) AS s FROM guest WHERE userid = 'LINUX01'"
+    )
     seconds = float(re.search(r"([0-9.]+)\ss\b", hover.inner_text().replace(",", ""))[1])  # type: ignore[index]
     assert seconds == pytest.approx(float(str(told["s"])), rel=1e-5)
     page.keyboard.press("Enter")

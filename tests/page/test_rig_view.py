@@ -58,7 +58,7 @@ def results_are_listed_and_a_failure_is_shown_first(page: Page) -> None:
         "as expected",
     ]
     shown = page.locator('[data-testid="scenario-blind"]')
-    expect(shown).to_contain_text("passes, so the rig would not see this fault")
+    expect(shown).to_contain_text("passes, so the rig would not detect this error")
     expect(shown).to_contain_text("Source: A publication, page 1 (derived)")
     rows.nth(1).click()
     expect(page.locator('[data-testid="scenario-equal"]')).to_be_visible()

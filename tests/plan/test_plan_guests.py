@@ -148,7 +148,7 @@ def test_short_waits_limit_extra_demand() -> None:
     rows = [virtual("W", 40.0, 5.0), virtual("X", 50.0, 5.0)]
     answer = planning.plan(session(rows), ["user.W.relative=10000"])
     assert values(answer, "guests", "after") == pytest.approx({"W": 45, "X": 55})
-    assert any("what it used and what it waited for" in note for note in answer.notes)
+    assert any("its use plus its wait" in note for note in answer.notes)
     assert any("equals Used for 0 of 2 guests" in note for note in answer.notes)
     assert [one.name for one in answer.assumptions] == []
 
@@ -230,8 +230,8 @@ def test_guests_of_split_partition_are_not_solved() -> None:
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("user.V.relative=5", "the data report no guest V with a share; expected W, X, Y, Z"),
-        ("user.W.relative=0", "user.W.relative is 0; expected a whole number from 1 to 10,000"),
+        ("user.V.relative=5", "the data reports no guest V with a share; expected W, X, Y, Z"),
+        ("user.W.relative=0", "user.W.relative is 0; expected an integer from 1 to 10,000"),
         ("user.W.absolute=101", "user.W.absolute is 101.0; expected a number from 0.1 to 100"),
         ("user.W.absolute=much", 'user.W.absolute is "much"'),
         ("user.W.limit=firm", 'expected one of "hard", "soft", "none"'),
@@ -257,7 +257,7 @@ def test_no_guests_names_records() -> None:
     shareless = session(HUNGRY)
     shareless.connection.execute("UPDATE guest SET share_kind = 'absolute', share = NULL")
     with pytest.raises(
-        ScenarioError, match="has no guests with a share: the data report no guest with a relative share"
+        ScenarioError, match="has no guests with a share: the data reports no guest with a relative share"
     ):
         planning.plan(shareless, ["user.W.relative=5"])
 

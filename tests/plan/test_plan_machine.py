@@ -87,7 +87,7 @@ def test_fewer_cores_than_used() -> None:
     answer = ask("logical_cores=-2")
     row = by_name(answer.table("expected"))["A"]
     assert (row["used"], row["before"], row["after"], row["difference"]) == pytest.approx((8, 8, 6, -2))
-    assert any("only that of A changes" in note for note in answer.notes)
+    assert any("only the demand of A changes" in note for note in answer.notes)
 
 
 def test_another_weight() -> None:
@@ -150,7 +150,7 @@ def test_uneven_split_weights_are_noted() -> None:
     rows = [partition("A", 375, 6, 5.7), partition("B", 625, 6, 1.0)]
     answer = ask("split=2", rows=rows)
     assert answer.table("changes").rows[0][4] == "188 + 187"
-    assert any("as equal as can be" in note for note in answer.notes)
+    assert any("as equal as possible" in note for note in answer.notes)
     more = ask("split=300,300", rows=rows)
     assert any("sum to 600, not 375" in note for note in more.notes)
     assert values(more, "entitled", "after")["A"] == pytest.approx(10 * 600 / 1225)
@@ -278,16 +278,16 @@ def test_partition_of_two_types() -> None:
         ("wieght=3", "did you mean weight?"),
         ("weight", "has no value; expected KEY=VALUE"),
         ("weight=", "has no value"),
-        ("weight=1000", "weight is 1000; expected a whole number from 1 to 999"),
-        ("weight=heavy", 'weight is "heavy"; expected a whole number from 1 to 999'),
+        ("weight=1000", "weight is 1000; expected an integer from 1 to 999"),
+        ("weight=heavy", 'weight is "heavy"; expected an integer from 1 to 999'),
         ("logical_cores=-8", "it is 8 and would become 0"),
         ("logical_cores=1.5", 'logical_cores is "1.5"'),
         ("partition.X.weight=3", "no partition X with cores and a weight; expected A, B"),
         ("partition.B.CP.weight=3", "B has no cores of type CP; expected IFL"),
         ("physical_cores.CP=+1", "no cores of type CP; expected IFL; write physical_cores.IFL=+1"),
         ("physical_cores.XX=+1", "no what-if is called physical_cores.XX"),
-        ("split=1", "split is 1; expected a whole number from 2 to 8"),
-        ("split=9", "split is 9; expected a whole number from 2 to 8"),
+        ("split=1", "split is 1; expected an integer from 2 to 8"),
+        ("split=9", "split is 9; expected an integer from 2 to 8"),
         ("split=a,b", 'split is "a,b"; expected 2 equal parts'),
         ("split=5:2,5", 'split is "5:2,5"'),
         ("vertical_lows=kept", 'expected one of "removed"'),
@@ -307,7 +307,7 @@ def test_repeated_settings_are_rejected() -> None:
 
 def test_lowercase_names_and_unknown_own_partition() -> None:
     assert ask("partition.b.weight=3").table("changes").rows[0][1] == "weight of B"
-    with pytest.raises(ScenarioError, match=r"do not show which partition VM1 runs in.*A, B"):
+    with pytest.raises(ScenarioError, match=r"does not show which partition VM1 runs in.*A, B"):
         planning.plan(session(TWO, lpar=None), ["weight=3"])
 
 
@@ -328,7 +328,7 @@ def test_available_settings_of_input() -> None:
     assert rows["partition.A.capped"]["now"] is None
     assert not any(str(key).startswith("user.") for key in rows)
     assert any(note.startswith("user.NAME.relative") and "D4R3" in note for note in answer.notes)
-    assert "Partitions: A, B; that of VM1 is A" in answer.notes
+    assert "Partitions: A, B; the partition of VM1 is A" in answer.notes
 
 
 def test_every_machine_example_has_answer() -> None:

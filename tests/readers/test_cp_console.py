@@ -88,8 +88,8 @@ def test_unknown_responses_are_not_interpreted(tmp_path: Path) -> None:
         ((kind, detail, offset),) = session.sql('SELECT kind, detail, "offset" FROM problem').rows
     assert (kind, offset) == ("no_layout", text.index("q srm"))
     assert detail.startswith(
-        "the form of the response to QUERY SRM is not known from a public source; 2 lines are kept as text "
-        "in cp_response. See D1R16"
+        "the format of the response to QUERY SRM is not known from a public source; "
+        "2 lines are stored as text in cp_response. See D1R16"
     )
     assert "not known from a public source" in " ".join(explain("QUERY SRM").split())
     assert "D5R21" in explain("query multithread")
@@ -109,7 +109,7 @@ def test_undocumented_response_is_stored_as_text(tmp_path: Path) -> None:
             ("QUERY MULTITHREAD", None, "Some answer")
         ]
         ((detail,),) = session.sql("SELECT detail FROM problem").rows
-    assert "QUERY MULTITHREAD is not known from a public source; 1 line is kept as text" in detail
+    assert "QUERY MULTITHREAD is not known from a public source; 1 line is stored as text" in detail
 
 
 LOAD = """\
@@ -180,7 +180,7 @@ def test_unexpected_response_line_is_stored_and_reported(tmp_path: Path) -> None
     with zlens.open(files(tmp_path, LOAD + "SOMETHING-00001\n")) as session:
         assert session.sql("SELECT text FROM cp_response WHERE name IS NULL").rows == [("SOMETHING-00001",)]
         assert [problem.detail for problem in session.problems] == [
-            "INDICATE LOAD: the meaning of 'SOMETHING-00001' is not known; kept as text"
+            "INDICATE LOAD: the meaning of 'SOMETHING-00001' is unknown; stored as text"
         ]
 
 

@@ -186,7 +186,7 @@ def test_samples_with_other_labels_are_separate(tmp_path: Path) -> None:
     (problem,) = made.problems()
     assert (problem.kind, problem.offset) == ("conflict", len(first))
     assert problem.detail == (
-        "zhmc_partition_ifl_processor_count was already read for the same moment, "
+        "zhmc_partition_ifl_processor_count was already read for the same time, "
         "with pod=A and the value 4; this one is only in hmc_metric"
     )
 
@@ -347,5 +347,5 @@ def test_truncated_last_number_of_scrape_is_problem(tmp_path: Path) -> None:
     made = source(tmp_path, MADE + 'zhmc_cpc_power_watts{cpc="LATE"} 15')
     (problem,) = made.problems()
     assert (problem.kind, problem.offset) == ("truncated", len(MADE))
-    assert "the last line has no end" in problem.detail
+    assert "the last line has no line end" in problem.detail
     assert [info.system for info in made.systems] == ["BOX"]

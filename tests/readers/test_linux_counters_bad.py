@@ -95,7 +95,7 @@ def test_consecutive_lshwc_json_runs(tmp_path: Path) -> None:
         assert kinds(session)["header"].startswith("13 characters after the measurements")
     cut = json.dumps(lshwc_json()).replace('"total"', '"0"').replace('"cpu": 0', '"cpu": 1')
     with opened(tmp_path / "cut", {"hw.json": cut}) as session:
-        assert "the last reading ends before the values of all CPUs" in kinds(session)["truncated"]
+        assert "the last sample ends before the values of all CPUs" in kinds(session)["truncated"]
 
 
 def test_trailing_zeros_of_counter_file(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_linux_counters_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(linux_counters, "MAX_LINE", 200)
     with opened(tmp_path, {"counts.csv": PERF_CSV + "x" * 1000 + "\n"}) as session:
         assert len(counted(session)) == 4
-        assert "more values than zlens keeps" in kinds(session)["length"]
+        assert "more values than zlens stores" in kinds(session)["length"]
     monkeypatch.setattr(linux_counters, "MAX_NOTES", 3)
     monkeypatch.setattr(linux_counters, "MAX_VALUES", 1000)
     with opened(tmp_path, {"counts.csv": PERF_CSV + "nothing\n" * 10}) as session:
@@ -217,5 +217,5 @@ def test_truncated_last_counter_is_problem(tmp_path: Path) -> None:
     with opened(tmp_path / "whole", {"hw.csv": whole}) as session:
         rows = len(counted(session))
     with opened(tmp_path / "cut", {"hw.csv": whole[:-2]}) as session:
-        assert any("the last line has no end" in problem.detail for problem in session.problems)
+        assert any("the last line has no line end" in problem.detail for problem in session.problems)
         assert len(counted(session)) <= rows

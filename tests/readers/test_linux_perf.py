@@ -178,13 +178,13 @@ def test_repeated_perf_event_counts_once(tmp_path: Path, form: str) -> None:
         assert counts(session) == [
             ("unknown-counts", None, "cycles", 1000), ("unknown-counts", None, "instructions", 500)
         ]  # fmt: skip
-        assert problems(session) == [("duplicate", "cycles comes twice at one moment; read once")]
+        assert problems(session) == [("duplicate", "cycles appears twice at one timestamp; read once")]
     other = same + line(form, 1.0, "cycles", 1001)
     with opened(tmp_path / "other", {"counts": whole(form, other)}) as session:
         assert metrics(session, "cpi") == [(2.0,)]
         assert [kind for kind, _ in problems(session)] == ["duplicate", "conflict"]
         assert problems(session)[1][1] == (
-            "cycles comes again at one moment with another value, 1,001; the first, 1,000, is shown"
+            "cycles appears again at one timestamp with another value, 1,001; the first, 1,000, is shown"
         )
 
 

@@ -153,7 +153,7 @@ def test_truncated_line_loses_only_uncertain_cells(tmp_path: Path) -> None:
     # A rate that ends where the line does may have gone on.
     text = "\n".join(line[:76] for line in PRCLOG.splitlines()) + "\n"
     assert all(row["sigp_rate"] is None for row in rows(tmp_path, text))
-    assert any("line cut at" in detail for detail in problems(tmp_path, text))
+    assert any("line truncated at" in detail for detail in problems(tmp_path, text))
 
 
 def test_interim_reports_are_intervals(tmp_path: Path, sim_file: Path) -> None:
@@ -181,7 +181,7 @@ def test_interim_reports_are_intervals(tmp_path: Path, sim_file: Path) -> None:
     with zlens.open(path) as session:
         assert session.sql(query).rows == expected
         [told] = {problem.detail.partition(": ")[2] for problem in session.problems}
-        assert told.startswith("the interval has 1800 s; that of another report with the same end has 900 s")
+        assert told.startswith("the interval has 1800 s; another report with the same end has 900 s")
 
 
 def test_several_reports_are_in_one_file(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_unknown_report_rows_up_to_rule_are_complete(tmp_path: Path) -> None:
     # Cut to a card, the last number may have had more digits.
     text = "".join(f"{line[:80]}\n" for line in _wide(UNKNOWN, 80).splitlines())
     assert [row["s_2"] for row in rows(tmp_path, text, "listing_newlog")] == [None, None, None]
-    assert "line cut at '.025', which may be incomplete; not read" in problems(tmp_path, text)[1]
+    assert "line truncated at '.025', which may be incomplete; not read" in problems(tmp_path, text)[1]
 
 
 def _wide(text: str, width: int) -> str:
@@ -305,14 +305,14 @@ def test_unknown_listing_column_is_stored_as_text(tmp_path: Path) -> None:
     text = "\n".join(lines) + "\n"
     assert {row["other"] for row in rows(tmp_path, text, "listing_physlog")} == {"%News=1.234"}
     assert problems(tmp_path, text) == [
-        "line 9: column '%News' is not in the catalog; its values are kept in column `other`"
+        "line 9: column '%News' is not in the catalog; its values are stored in column `other`"
     ]
 
 
 def test_unplaced_listing_line_is_reported(tmp_path: Path) -> None:
     text = PRCLOG + "And now for something 12 34 completely different\n"
     assert problems(tmp_path, text) == [
-        "line 20: not placed: 'And now for something 12 34 completely different'"
+        "line 20: not recognized: 'And now for something 12 34 completely different'"
     ]
     text = PRCLOG.replace("30035", "3oo35")
     assert problems(tmp_path, text) == ["line 11: inst_sim_rate: '3oo35' is not a number; stored as NULL"]
@@ -332,12 +332,12 @@ def test_excerpt_is_recognized_by_headings(tmp_path: Path) -> None:
     found = rows(tmp_path, text)
     assert [row["busy_pct"] for row in found] == [row["busy_pct"] for row in rows(tmp_path, PRCLOG)]
     assert {row["system"] for row in found} == {"unknown-listing"}
-    assert problems(tmp_path, text) == ["line 4: no header; recognized as prclog by its column heads"]
+    assert problems(tmp_path, text) == ["line 4: no header; recognized as prclog by its column headings"]
 
 
 def test_two_lengths_of_interval_are_conflict(tmp_path: Path) -> None:
     text = PHYSLOG + "\n" + PHYSLOG.removeprefix("1").replace("10:11:00", "10:11:30")
-    assert any("that of another report with the same end has" in each for each in problems(tmp_path, text))
+    assert any("another report with the same end has" in each for each in problems(tmp_path, text))
 
 
 BAD = [
@@ -345,7 +345,7 @@ BAD = [
     (
         "lost column",
         "\n".join(line[1:] for line in PRCLOG.splitlines()),
-        "every line lacks its first character",
+        "every line has lost its first character",
     ),
     ("ebcdic", PRCLOG.replace("\n", "\x85").encode("cp037"), "this is text in EBCDIC"),
 ]
@@ -373,7 +373,7 @@ def test_report_in_two_files_counts_once(lake: bool, tmp_path: Path) -> None:
         assert session.sql("SELECT count(*) FROM listing_sysset_threads").rows == [(5,)]
         told = [problem.detail for problem in session.problems if problem.kind in {"duplicate", "conflict"}]
     (detail,) = told
-    assert ("repeat those of" if lake else f"already read in {paths[0]}") in detail
+    assert ("are duplicates of" if lake else f"already read in {paths[0]}") in detail
 
 
 @pytest.mark.parametrize("lake", [False, True])

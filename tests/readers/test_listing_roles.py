@@ -95,7 +95,7 @@ def test_listing_table_yields_to_better_table(monkeypatch: pytest.MonkeyPatch) -
     wrong = replace(lock, origins=lock.origins[:1] + lock.origins[2:])
     monkeypatch.setattr(roles, "entity", lambda name: wrong if name == "lock" else roles.catalog_entity(name))
     assert roles.check() == [
-        "roles/lock.toml: listing_lockact gives way to listing_locklog, which gives nothing"
+        "roles/lock.toml: listing_lockact yields to listing_locklog, which provides no role"
     ]
 
 

@@ -99,7 +99,7 @@ def test_unparking_decision_is_event_if_cores_change(tmp_path: Path) -> None:
             "guest LINUX1",
             "relative 200, absolute 0, maximum 0",
         ),
-        ("D1R3", {"MTRSUS_LOSTRCCT": 12}, "monitor", "12 records, recording goes on after a suspension"),
+        ("D1R3", {"MTRSUS_LOSTRCCT": 12}, "monitor", "12 records, recording resumes after a suspension"),
     ],
 )
 def test_details_are_readable(

@@ -219,7 +219,7 @@ def test_perf_read_values_output_is_rejected(tmp_path: Path) -> None:
 def test_unknown_text_error_does_not_mention_transfer(tmp_path: Path) -> None:
     error = refused(tmp_path / "note", "dear diary\n")
     assert "this is text, which zlens cannot read" in error
-    assert error.endswith("check that it is the file you mean, and that its first lines are there")
+    assert error.endswith("check the file name, and that the file has its first lines")
     assert "binary" not in error
     path = tmp_path / "data"
     path.write_bytes(bytes(range(1, 255)) * 20)

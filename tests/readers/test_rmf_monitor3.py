@@ -147,8 +147,8 @@ def test_unknown_monitor3_names_are_stored_as_text(answers: Answers) -> None:
     text = made().replace("CPCPUPID", "CPCPNEWS").replace("<name>CPCHLMAX</name>", "<name>CPCHNEWS</name>")
     source = answers(document(text))
     assert sorted(p.detail for p in source.problems()) == [
-        "'CPCHNEWS' is not in the catalog; kept as text",
-        "'CPCPNEWS' is not in the catalog; kept as text",
+        "'CPCHNEWS' is not in the catalog; stored as text",
+        "'CPCPNEWS' is not in the catalog; stored as text",
     ]
     kept = [
         (r["segment"], r["row_no"], r["name"], r["value"])
@@ -172,7 +172,7 @@ def test_rows_without_headings_or_of_unknown_kind(answers: Answers) -> None:
     whole = made()
     heads = whole[whole.index("<column-headers>") : whole.index("</report>")]
     source = answers(document(whole.replace(heads, "")))
-    assert [p.detail for p in source.problems()] == ["6 rows without column heads; not read"]
+    assert [p.detail for p in source.problems()] == ["6 rows without column headings; not read"]
     assert len(rows(source, "rmf3_cpc")) == 1
     source = answers(document(whole.replace("<col>CP</col><col>60</col>", "<col>CQ</col><col>60</col>")))
     (problem,) = source.problems()

@@ -157,7 +157,7 @@ def test_repeated_or_missing_headings(read: Read) -> None:
     source = read(document(monitor3().replace(cells(CPC_HEADS), "")))
     whole(source)
     assert rows(source, "rmf3_partition") == []
-    assert "a row without column heads; kept as text (6 times, the first here)" in {
+    assert "a row without column headings; stored as text (6 times, the first here)" in {
         p.detail for p in source.problems()
     }
     assert len(rows(source, "rmf3_other")) > 50

@@ -178,8 +178,8 @@ def test_rows_with_wrong_cell_count(opened: Opened) -> None:
     assert second["physical_total_pct"] == 10.17
     found = {p.kind: p for p in source.problems()}
     assert set(found) == {"short", "long"}
-    assert "14 cells under 17 heads (2 times" in found["short"].detail
-    assert "18 cells under 17 heads" in found["long"].detail
+    assert "14 cells under 17 headings (2 times" in found["short"].detail
+    assert "18 cells under 17 headings" in found["long"].detail
     (kept,) = rows(source, "rmf_other")
     assert (kept["row_no"], kept["name"], kept["value"]) == (1, "", "99")
     assert found["long"].record == "Partition Data Report: Partition Data"
@@ -198,11 +198,11 @@ def test_unknown_rmf_names_are_reported_once(opened: Opened) -> None:
     source = opened(document(*half_hours(3, body=body)))
     found = {p.detail: p for p in source.problems()}
     assert set(found) == {
-        "'Mood' is not in the catalog; kept as text (3 times, the first here)",
+        "'Mood' is not in the catalog; stored as text (3 times, the first here)",
         "element <mood> is not expected; not read (3 times, the first here)",
-        "'Hair Color' is not in the catalog; kept as text (3 times, the first here)",
-        "the section has unexpected variables; kept as text (3 times, the first here)",
-        "section 'LPAR Cluster Report' is not in the catalog; kept as text (3 times, the first here)",
+        "'Hair Color' is not in the catalog; stored as text (3 times, the first here)",
+        "the section has unexpected variables; stored as text (3 times, the first here)",
+        "section 'LPAR Cluster Report' is not in the catalog; stored as text (3 times, the first here)",
     }
     assert {p.kind for p in found.values()} == {"section"}
     unknown = next(p for d, p in found.items() if "LPAR Cluster" in d)

@@ -109,7 +109,7 @@ def test_ten_minute_counters_with_quarter_hours(tmp_path: Path) -> None:
         assert session.sql(question).rows == [("Vl", 0.0), ("Vl", pytest.approx(25)), ("Vl", 50.0)]
         assert {problem.kind for problem in session.all_problems()} == {"section", "time"}
         printed = session.report("cpumfpol")
-        assert "* Counter intervals do not end with those of the polarity record" in printed
+        assert "* Counter intervals and polarity records do not end at the same times" in printed
         assert "withheld" not in printed
         assert "withheld" not in session.report("cpumf")
     with zlens.open([dump(tmp_path / "b.smf", ten + rmf(interval(), interval(HIGH)))]) as session:

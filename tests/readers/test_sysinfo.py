@@ -182,7 +182,7 @@ def test_repeated_snapshot_is_read_once(tmp_path: Path) -> None:
     other = texts(proc__sysinfo=SYSINFO.replace("CPUs Total:", "CPUs Total: 1"))
     assert other != texts()
     source = opened(folder(tmp_path / "a", texts()), folder(tmp_path / "c", other))
-    assert [p.kind for p in source.problems() if "same moment" in p.detail] == ["conflict"]
+    assert [p.kind for p in source.problems() if "same time" in p.detail] == ["conflict"]
 
 
 def test_nested_sysinfo_folder_is_found(tmp_path: Path) -> None:

@@ -139,8 +139,8 @@ def test_processor_going_offline(tmp_path: Path) -> None:
 def test_invalid_zos_times(tmp_path: Path) -> None:
     start, end = f"{made.START_TOD:016X}", f"{made.END_TOD:016X}"
     for name, text, said in (
-        ("back", made.cnt().replace(end, start), "has an impossible length"),
-        ("zero", made.cnt().replace(start, "0" * 16), "has an impossible length"),
+        ("back", made.cnt().replace(end, start), "has an invalid length"),
+        ("zero", made.cnt().replace(start, "0" * 16), "has an invalid length"),
         ("short", made.cnt().replace(end, end[:13]), "is not a TOD clock value"),
         ("zone", made.cnt().replace("16:14:06", "16:21:00"), "do not match"),
         ("day", made.cnt().replace("2010/03/01 16:14:06", "2010/13/01 16:14:06"), ""),
@@ -185,7 +185,7 @@ def test_zos_counters_and_cores_are_bounded(tmp_path: Path, monkeypatch: pytest.
     displays = "".join(made.DISPLAY_HIS.replace("11.32.39", f"11.32.4{number}") for number in range(3))
     with opened(tmp_path / "many", {"a.txt": displays}) as session:
         assert session.sql("SELECT count(*) FROM his_run").rows == [(2,)]
-        assert "more messages than zlens keeps" in kinds(session)["length"]
+        assert "more messages than zlens stores" in kinds(session)["length"]
     monkeypatch.setattr(zos_text, "MAX_NOTES", 3)
     with opened(tmp_path / "notes", {"a.txt": made.DISPLAY_CPUS + "?\n" * 10}) as session:
         assert [problem.detail for problem in session.problems][-1] == "7 more like these"
@@ -298,4 +298,4 @@ def test_unterminated_last_line_is_problem(tmp_path: Path) -> None:
     last = whole.rstrip("\n")
     cut = last[:-3]
     with opened(tmp_path, {"a.CNT": cut}) as session:
-        assert any("the last line has no end" in problem.detail for problem in session.problems)
+        assert any("the last line has no line end" in problem.detail for problem in session.problems)

@@ -129,7 +129,7 @@ def test_truncated_page_does_not_replace_complete_one(base: Path, tmp_path: Path
     text = page_render.page(layout)
     cut = tmp_path / "cut.txt"
     cut.write_text(text[: text.index("SYTPRP_PFXSPINC")] + "\nbased on z/VM V7R3.0", encoding="utf-8")
-    with pytest.raises(CatalogError, match="in part, but the pack has all of it"):
+    with pytest.raises(CatalogError, match="but the pack has the complete record"):
         pages.import_pages([cut], pack_root=base)
     report = pages.import_pages([cut], pack_root=base, replace=True)
     assert not layouts.layouts("D0R2", base)[-1].complete
@@ -150,7 +150,7 @@ def test_user_field_settings_survive_import(base: Path) -> None:
     assert say(base, '[D0R2.SYTPRP_NEW]\nkind = "timer"\nunit = "tod"\ntext = "time of mine"\n') == []
     field = seen(base, "D0R2", "SYTPRP_NEW")
     assert (field.kind, field.kind_status, field.unit, field.direction) == ("timer", "stated", "tod", "learn")
-    assert "given by the user" in (field.note or "")
+    assert "set by the user" in (field.note or "")
     bring(base, with_new(layout_of("D0R2")))
     assert seen(base, "D0R2", "SYTPRP_NEW") == field
     bring(base, with_new(layout_of("D0R2")), new=True)

@@ -79,7 +79,7 @@ def test_invalid_user_field_names_are_reported(tmp_path: Path, monkeypatch: pyte
         },
     )
     for what in (
-        "PRCMFC_ZLNOTHING is not a field that the catalog knows",
+        "PRCMFC_ZLNOTHING is not a field of the catalog",
         "there is no field PRCMFC_NOTHING",
         "PRCMFC_XCFVN does not have the 4 bytes of PRCMFC_ZLCPSP",
         "the page itself has a field PRCMFC_CCFCMFAC",

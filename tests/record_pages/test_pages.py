@@ -90,7 +90,7 @@ def test_complete_layouts_round_trip(style: str) -> None:
             layout.reset_on,
         ), where
         assert one.complete, where
-        assert [f for f in made.findings if "cut off" not in f] == [], where
+        assert [f for f in made.findings if "truncated" not in f] == [], where
         assert made.new == [], where
 
 
@@ -477,7 +477,7 @@ def test_repeated_field_is_read_once() -> None:
     layout = layout_of("D0R2")
     twice = replace(layout, fields=(*layout.fields[:3], layout.fields[2], *layout.fields[3:]))
     made = built(page_render.page(twice))
-    assert any("is in the table twice" in f for f in made.findings)
+    assert any("appears twice in the table" in f for f in made.findings)
     assert placed(made.file.layouts[0].fields) == placed(layout.fields)
 
 
@@ -568,7 +568,7 @@ def test_requested_release_overrides_page(tmp_path: Path) -> None:
     page = write(tmp_path, layout_of("D0R2"), release="7.2")
     report = pages.import_pages([page], release="7.3", pack_root=tmp_path / "packs")
     assert report.release == "7.3"
-    assert report.disagreements == ("D0R2: the page is for z/VM 7.2; imported for 7.3 as asked",)
+    assert report.disagreements == ("D0R2: the page is for z/VM 7.2; imported for 7.3 as requested",)
 
 
 def test_pages_of_several_releases_go_to_their_packs(tmp_path: Path) -> None:

@@ -96,12 +96,12 @@ def row(line: str) -> str:
         (b"A" * 9_000_000, "too large"),
         (b"A" * 100_000, "a word of more than"),
         (b"MRSYTPRP Prolog\n" + b"x" * 3_000, "line 2 has a word"),
-        (b"MRSYTPRP Prolog\nProlog Control Block Contents", "no readable row of a table of fields"),
+        (b"MRSYTPRP Prolog\nProlog Control Block Contents", "no readable row of a field table"),
         (
             b"MRSYTPRP Control Block Contents\nDec Hex Type Len Name (Dim) Description\nnothing",
-            "no readable row of a table of fields",
+            "no readable row of a field table",
         ),
-        (PAGE.encode("utf-16")[:300], "no readable row of a table of fields"),
+        (PAGE.encode("utf-16")[:300], "no readable row of a field table"),
         (PAGE.replace("MRSYTPRP", "MR").encode(), "not a monitor record page"),
         (PAGE.replace("MRSYTPRP", "MRABCDEFGHIJKLM").encode(), "not a monitor record page"),
         (PAGE.replace("MRSYTPRP", "MR../../x").encode(), "not a monitor record page"),
@@ -119,7 +119,7 @@ def test_invalid_page_error_has_location(tmp_path: Path, data: bytes, what: str)
 
 def test_unknown_record_without_prolog_is_refused() -> None:
     text = PAGE.replace("MRSYTPRP", "MRSYTNEW").replace("DESCRIPTIVE NAME", "NOTHING")
-    with pytest.raises(CatalogError, match="does not give its domain and record number"):
+    with pytest.raises(CatalogError, match="does not state its domain and record number"):
         layout_of(text)
 
 
@@ -130,7 +130,7 @@ def test_invalid_domain_or_number_is_rejected(domain: str, number: str) -> None:
         .replace("Domain 0 ", f"Domain {domain} ")
         .replace("Record 2 ", f"Record {number} ")
     )
-    with pytest.raises(CatalogError, match="does not give its domain and record number"):
+    with pytest.raises(CatalogError, match="does not state its domain and record number"):
         layout_of(text)
 
 
@@ -152,8 +152,8 @@ def test_page_with_number_of_other_record_is_rejected() -> None:
         (" 104  68  Unsigned    400  SYTPRP_OVER           more", "run past its 108 bytes"),
         ("4096 1000  Unsigned      4  SYTPRP_EDGE", "exceeds 4,096 bytes"),
         ("4092  FFC  Unsigned      4  SYTPRP_EDGE", "run past its 108 bytes"),
-        (" 104  68  Unsigned      4  SYTPRP_ARR(9:1)       backwards", "bounds (9:1) are impossible"),
-        (" 104  68  Unsigned      4  SYTPRP_ARR(1:99999)   many", "bounds (1:99999) are impossible"),
+        (" 104  68  Unsigned      4  SYTPRP_ARR(9:1)       backwards", "bounds (9:1) are not valid"),
+        (" 104  68  Unsigned      4  SYTPRP_ARR(1:99999)   many", "bounds (1:99999) are not valid"),
         (" 104  68  Quaternion    1  SYTPRP_ODD            odd", "type Quaternion is unknown"),
     ],
 )

@@ -65,7 +65,7 @@ def test_reports_do_not_depend_on_offsets(
             texts.append({name: reports.render(name, session, now=NOW) for name in names.split()})
     assert kinds[0] == kinds[1]
     for name in names.split():
-        assert "This input has nothing" not in texts[0][name], name
+        assert "This input has no data" not in texts[0][name], name
         first, second = (text[name].split("\n* ")[0] if name in FAULTS else text[name] for text in texts)
         assert same(first, second), name
     layouts.clear_cache()

@@ -143,7 +143,7 @@ WRONG = [
     ('needs = "', 'neds = "', "neds is not known here.*did you mean needs"),
     ("width = 2", "wigth = 2", r"tables\[1\]\.columns\.cpu_id\.wigth is not known here.*did you mean width"),
     ("width = 2", "width = 0", r"columns\.cpu_id\.width is 0;.*from 1 to 200"),
-    ("width = 2", "width = true", "width is true.*whole number"),
+    ("width = 2", "width = true", "width is true.*integer"),
     ("width = 2", 'width = "2"', 'width is "2"'),
     ('"C|P|U"', '"CPU"', r'columns\.cpu_id: the heading "CPU" is wider than the column'),
     ('"C|P|U"', '["C", "P"]', r"heading is a list of 2.*a text, with | between lines"),
@@ -254,7 +254,7 @@ def test_dotted_column_names_its_page() -> None:
     text = explain_report("prclog")
     sigp = text[text.index("SIGP [sigp_rate]") : text.index("SSCH [ssch_rate]")]
     assert "status   derived" in sigp
-    assert "n/a      it needs role communication.signals: the page of D0R11 (MRSYTCOM)" in sigp
+    assert "n/a      it needs role communication.signals: the record page of D0R11 (MRSYTCOM)" in sigp
 
 
 def test_report_folder_of_user(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
 #: Reports with means and totals, totals of each interval, several tables, and machines instead of systems.
 NAMES = ("cpu", "auxlog", "user", "mondata", "locklog", "physlog", "crypto", "cpumfpol", "lparlog", "procsum")
 
-NOTHING = "This input has nothing for this report."
+NOTHING = "This input has no data for this report."
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def test_report_without_data_computes_nothing(
     with zlens.open([demo_folder / file]) as session:
         text = " ".join(session.report(name).split())
     report = definition.load_report(name)
-    assert f"This input has nothing for this report. It needs: {report.needs}" in text
+    assert f"This input has no data for this report. It needs: {report.needs}" in text
     own = {table.query for table in report.tables}
     assert not announced
     assert not any(query in question for query in own for question in announced_queries)

@@ -64,4 +64,4 @@ def test_rmfcpu_without_data() -> None:
     from fakes import session as fake
 
     with fake([FakeSource([system()], [])]) as opened:
-        assert "This input has nothing for this report" in opened.report("rmfcpu")
+        assert "This input has no data for this report" in opened.report("rmfcpu")

@@ -172,7 +172,7 @@ def test_error_of_one_run_leaves_others(tmp_path: Path) -> None:
     cases = '[[case]]\nname = "good"\n[[case]]\nname = "bad"\nset = { "processors.CP" = 1.5 }\n'
     result = run(write(tmp_path, EQUAL + cases), tmp_path / "out", seeds=1)
     assert len(result.errors) == 1
-    assert "whole processors" in result.errors[0]
+    assert "an integer number of processors" in result.errors[0]
     good = [row for row in result.outcomes[0].verdicts[0].compared if row.case == "good"]
     assert all(row.passed for row in good)
 

@@ -66,7 +66,7 @@ def test_solver_without_requested_number(tmp_path: Path) -> None:
     ):
         expected_values.expected_values(rig, rig.cases[0])
     rig = definition.load(write(tmp_path, EQUAL.replace("users.allocation", "used")))
-    with pytest.raises(errors.ScenarioError, match=r"a figure of it: used_cp"):
+    with pytest.raises(errors.ScenarioError, match=r"one of its values: used_cp"):
         expected_values.expected_values(rig, rig.cases[0])
 
 

@@ -35,7 +35,7 @@ def test_values_become_struct() -> None:
     ("values", "said"),
     [
         ({"name": "abcdef"}, r'x\.toml:1: name is "abcdef"; expected a text of up to 5 characters'),
-        ({"name": "a", "width": 10}, r"x\.toml:2: width is 10; expected a whole number from 1 to 9"),
+        ({"name": "a", "width": 10}, r"x\.toml:2: width is 10; expected an integer from 1 to 9"),
         ({"width": 1}, r"x\.toml:1: name is missing: its name; expected a text"),
         # A field without a validator is no key.
         ({"name": "a", "file": "y"}, r"file is not known here; expected one of name, parts, width"),

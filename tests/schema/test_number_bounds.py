@@ -21,5 +21,5 @@ def test_numbers_near_double_limits_are_rejected(value: float) -> None:
 
 def test_number_error_has_range() -> None:
     scenario = {"station": [{"name": "CPU"}], "class": [{"name": "a", "rate": 1e-13, "demand": {"CPU": 1}}]}
-    with pytest.raises(ScenarioError, match=r"apart from 0, between 1e-12 and 1e\+15 in size"):
+    with pytest.raises(ScenarioError, match=r"except 0, between 1e-12 and 1e\+15 in size"):
         models.solve("queueing", scenario)

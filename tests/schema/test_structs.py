@@ -55,11 +55,11 @@ def test_values_are_structs() -> None:
         ),
         (
             GOOD.replace("at = 2", "at = -2"),
-            "f.toml:5: parts[2].at is -2; expected a whole number from 0 to 65,535; change parts[2].at",
+            "f.toml:5: parts[2].at is -2; expected an integer from 0 to 65,535; change parts[2].at",
         ),
         (
             GOOD.replace("at = 2\n", ""),
-            "f.toml:4: parts[2].at is missing: its offset; expected a whole number from 0 to 65,535; add at",
+            "f.toml:4: parts[2].at is missing: its offset; expected an integer from 0 to 65,535; add at",
         ),
         (GOOD.replace('"cpu"', '"CPU"'), 'f.toml:1: name is "CPU"; expected a word; change name'),
         (
@@ -79,12 +79,12 @@ def test_values_are_structs() -> None:
         ("lists = 1\n" + GOOD, "f.toml:1: lists is 1; expected true or false; change lists"),
         (
             'pair = ["a"]\n' + GOOD,
-            "f.toml:1: pair is a list of 1; expected a list of a text, a whole number; change pair",
+            "f.toml:1: pair is a list of 1; expected a list of a text, an integer; change pair",
         ),
-        ('pair = ["a", "b"]\n' + GOOD, 'f.toml:1: pair[2] is "b"; expected a whole number; change pair[2]'),
+        ('pair = ["a", "b"]\n' + GOOD, 'f.toml:1: pair[2] is "b"; expected an integer; change pair[2]'),
         (
             "place = -1\n" + GOOD,
-            "f.toml:1: place is -1; expected a whole number from 0 up, or a text; change place",
+            "f.toml:1: place is -1; expected an integer from 0 up, or a text; change place",
         ),
         (
             "[by_name]\na.at = 1\nb.at = true",
@@ -92,10 +92,10 @@ def test_values_are_structs() -> None:
         ),
         (
             "by_name.b.at = true\n" + GOOD,
-            "f.toml:1: by_name.b.at is true; expected a whole number from 0 to 65,535; change by_name.b.at",
+            "f.toml:1: by_name.b.at is true; expected an integer from 0 to 65,535; change by_name.b.at",
         ),
         ('form = "a("\n' + GOOD, 'f.toml:1: form is "a("; expected a regular expression; change form'),
-        ('from = "a"\n' + GOOD, 'f.toml:1: from is "a"; expected a whole number; change from'),
+        ('from = "a"\n' + GOOD, 'f.toml:1: from is "a"; expected an integer; change from'),
         (
             "level = 1\n" + GOOD,
             "f.toml:1: level is not known here; "

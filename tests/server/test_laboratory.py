@@ -54,7 +54,7 @@ def test_invalid_scenario_value_names_allowed_range(served):
     error = response_data(served.post("solve", model="shares", scenario=example, check=True))["wrong"]
     assert error["kind"] == "ScenarioError"
     assert "99999" in error["message"]
-    assert error["expected"] == "a whole number from 1 to 10,000"
+    assert error["expected"] == "an integer from 1 to 10,000"
 
 
 def test_integer_columns_are_marked(served):

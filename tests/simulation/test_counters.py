@@ -76,5 +76,5 @@ def test_simulated_counters_of_z15() -> None:
 
 @pytest.mark.parametrize("generation", ["z10", "z196", "zEC12", "z13"])
 def test_generation_without_counters(generation: str) -> None:
-    with pytest.raises(CatalogError, match="cannot be simulated: it has none for L1C_TLB2_MISSES"):
+    with pytest.raises(CatalogError, match="cannot be simulated: it has no counters for L1C_TLB2_MISSES"):
         counters.counter_table(generation)

@@ -338,7 +338,7 @@ def broken(change: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ("v['processors']['IFL'] = 0", "cores of type IFL, of which the machine has none"),
+        ("v['processors']['IFL'] = 0", "cores of type IFL, but the machine has none"),
         ("v['partition'][0]['cores'] = 0", r"partition\[1\].cores is 0"),
         ("[u.update(logged_on=False) for u in v['user']]", "no user of partition ZVM1 is ever logged on"),
         (
@@ -355,8 +355,8 @@ def broken(change: str) -> dict[str, Any]:
         ("v['volume'][1]['name'] = 'DATA01'", "volume DATA01 is given 2 times"),
         ("del v['control_unit'][0]['paging_share']", "one of minidisk_share and paging_share"),
         ("del v['transaction'][0]['customers']", "needs exactly one of customers and rate"),
-        ("v['transaction'][0]['customers'] = 0", r"customers is 0; expected a whole number from 1"),
-        ("v['transaction'][0]['step'] = [{'delay': 0}]; v['transaction'][0]['think'] = 0", "no time at all"),
+        ("v['transaction'][0]['customers'] = 0", r"customers is 0; expected an integer from 1"),
+        ("v['transaction'][0]['step'] = [{'delay': 0}]; v['transaction'][0]['think'] = 0", "no duration"),
         ("v['transaction'][0]['step'][0]['user'] = 'NOBODY'", "user is NOBODY, which does not exist"),
         ("v['transaction'][0]['step'][0]['io'] = 1", "has 2 of cpu, io and delay"),
         ("v['transaction'][0]['step'][2]['volumes'] = ['NONE']", "has NONE, which does not exist"),
@@ -375,7 +375,10 @@ def broken(change: str) -> dict[str, Any]:
         ("v['command'][0]['user'] = 'NOBODY'; v['command'][0]['partition'] = 'ZVM1'", "for NOBODY"),
         ("v['command'][0]['core'] = 1", "set share, has no operand core"),
         ("v['command'] = [{'at': 1, 'do': 'vary off', 'core': 6}]", "for core 6; expected 0 to 5"),
-        ("v['command'] = [{'at': 1, 'do': 'set multithread', 'type': 'CP', 'threads': 2}]", "ZVM1 has none"),
+        (
+            "v['command'] = [{'at': 1, 'do': 'set multithread', 'type': 'CP', 'threads': 2}]",
+            "ZVM1 has no CPs",
+        ),
         ("v['machine'] = {'type': '9999'}", 'machine.type is "9999"'),
         ("v['physlog'] = [{'type': 'IFL', 'lgclc': 1, 'ovrhd': 1, 'lpmgt': 1}]", "physlog is a measurement"),
         ("v['simulation']['seconds'] = 0", "simulation.seconds is 0"),
@@ -391,7 +394,9 @@ def test_inconsistent_scenario_is_rejected(change: str, says: str) -> None:
 
 def test_shares_of_parts_of_processor() -> None:
     values = SHARES | {"processors": {"CP": 2.5, "IFL": 2}}
-    with pytest.raises(ScenarioError, match=r"processors.CP is 2.5; expected whole processors"):
+    with pytest.raises(
+        ScenarioError, match=r"processors.CP is 2.5; expected an integer number of processors"
+    ):
         run.prepare(values)
 
 

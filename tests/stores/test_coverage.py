@@ -289,7 +289,7 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
         stores.export(made, tmp_path / "export", "parquet")
     lost = "smf70_cpu, 12 rows: 4 of 4 intervals not in cpu, load"
     for accepted in ([], [UNMEASURED]):
-        with pytest.raises(LakeError, match="what is in no measure would be lost: .*" + lost):
+        with pytest.raises(LakeError, match="data in no measure would be lost: .*" + lost):
             lake.forget_raw(made, DAY_S, even_if_lost=accepted)
     assert cli.main(["lake", "rollup", str(made)]) == 2
     assert cli.main(["lake", "forget", str(made), "--raw", "--older-than", "1d"]) == 2

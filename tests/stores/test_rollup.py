@@ -434,14 +434,14 @@ def test_rollup_command(parts: list[str], tmp_path: Path, capsys: pytest.Capture
     assert f"\nremoved LAKETEST of {parts[0]}\n" in out
     assert "3 inputs without raw tables" in run("lake", "show", made)[1]
     status, out, _ = run("info", made)
-    assert out.count("forgotten; measures by hour and day remain") == 3
+    assert out.count("removed; measures by hour and day remain") == 3
     _, out, _ = run("report", "prclog", made)
     assert "Raw tables of LAKETEST are forgotten" in " ".join(out.split())
     assert "load_hour" in out
     for words in (["--raw"], ["--older-than", "1d"], ["--raw", "--older-than", "1d", "--to", "2026-01-01"]):
         status, _, err = run("lake", "forget", made, *words)
         assert status == 2
-        assert "--raw and --older-than belong together" in err
+        assert "--raw requires --older-than" in err
     status, _, err = run("lake", "forget", made, "--system", "LAKETEST", "--even-if-lost", "unmeasured")
     assert status == 2
     assert "--even-if-lost belongs to --raw" in err

@@ -170,7 +170,7 @@ def test_different_machines_are_noted() -> None:
 
 
 def test_run_without_busy_is_rejected() -> None:
-    with pytest.raises(InputError, match="no data on how busy"):
+    with pytest.raises(InputError, match="no data on the utilization"):
         of(FIRST | {"busy_pct": None})
 
 

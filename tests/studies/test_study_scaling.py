@@ -234,7 +234,7 @@ def test_factor_can_be_given_per_run() -> None:
     assert study(runs).table("scaling").column("expected") == pytest.approx(
         [1, 1.79, 2.51, 3.21, 3.84], abs=0.0065
     )
-    with pytest.raises(ScenarioError, match=r"run\[1\]\.factor is 0.7, but that of 16 cores is 0.721"):
+    with pytest.raises(ScenarioError, match=r"run\[1\]\.factor is 0.7, but 16 cores have 0.721"):
         study([dict(runs[0], factor=0.7)], factors=CAF)
 
 
@@ -342,7 +342,7 @@ def test_smt_is_judged_by_cores() -> None:
     answer = study(serialization(), relative=True, factors=CAF)
     assert answer.table("scaling").column("expected") == [1, 1, 1, 1]
     assert "gain" not in [column.key for column in answer.table("scaling").columns]
-    assert any("Under SMT busy is that of threads" in note for note in answer.notes)
+    assert any("Under SMT, busy counts threads" in note for note in answer.notes)
     assert answer.charts[0].kind == "bars"
     # Raw CPU time of a transaction grew by what its throughput does not tell.
     assert answer.table("cpu").column("cpu_ratio") == pytest.approx([1, 1.965, 1.815, 1.532], abs=0.002)

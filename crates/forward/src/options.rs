@@ -10,7 +10,7 @@ use crate::spool::MIN_SIZE;
 
 /// Text of `--help`.
 pub const HELP: &str = "\
-Sends what a source gives to `zlens live`, and keeps it on disk until it has arrived.
+Sends the data of a source to `zlens live`, and stores it on disk until it has arrived.
 
 Usage: zlens-forward --to HOST:PORT [OPTIONS] SOURCE
 
@@ -22,8 +22,8 @@ SOURCE is /dev/monreader, a file that grows, or - for standard input.
   --ca FILE             certificate of the receiver or of its authority (PEM);
                         may be left out only if the receiver is this machine
   --server-name NAME    name in the receiver's certificate, if it is not HOST
-  --token-file FILE     file with the token that the receiver asks for
-  --cert FILE           certificate of this forwarder (PEM), if the receiver asks for one
+  --token-file FILE     file with the token that the receiver requires
+  --cert FILE           certificate of this forwarder (PEM), if the receiver requires one
   --key FILE            its key (PEM)
   --spool DIR           folder for what has not arrived (default: /var/lib/zlens-forward)
   --spool-size SIZE     most bytes there, such as 500M or 2G (default: 1G)
@@ -198,7 +198,7 @@ fn resolve(given: RawOptions) -> Result<Options, Error> {
     let identity = match (given.cert, given.key) {
         (Some(cert), Some(key)) => Some((cert, key)),
         (None, None) => None,
-        _ => return Err(usage("--cert and --key belong together")),
+        _ => return Err(usage("--cert and --key require each other")),
     };
     let name = given
         .name
@@ -340,7 +340,7 @@ mod tests {
             (&["--to", "a:70000", "-"], "HOST:PORT"),
             (&["--to"], "--to needs a value"),
             (&["--to", "a:1", "-", "x"], "more than one source"),
-            (&["--to", "a:1", "--cert", "c", "-"], "belong together"),
+            (&["--to", "a:1", "--cert", "c", "-"], "require each other"),
             (&["--to", "a:1", "--name", "../x", "-"], "--name expects"),
             (&["--to", "a:1", "--spool-size", "1K", "-"], "at least 1M"),
             (

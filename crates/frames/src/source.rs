@@ -86,7 +86,7 @@ impl fmt::Display for FileChange {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Vanished => write!(out, "the file has vanished since it was opened"),
-            Self::Replaced => write!(out, "another file has taken its name since it was opened"),
+            Self::Replaced => write!(out, "another file replaced it since it was opened"),
             Self::Grew(bytes) => write!(
                 out,
                 "the file has grown by {bytes} bytes since it was opened"

@@ -53,7 +53,9 @@ pub fn scan_error(py: Python<'_>, error: ScanError) -> PyErr {
 pub fn read_error(py: Python<'_>, file: &OsStr, offset: Option<u64>, error: &io::Error) -> PyErr {
     let (message, cure) = match error.kind() {
         io::ErrorKind::NotFound => ("no such file", Some("check the name")),
-        io::ErrorKind::PermissionDenied => ("permission denied", Some("ask its owner for access")),
+        io::ErrorKind::PermissionDenied => {
+            ("permission denied", Some("request access from its owner"))
+        }
         io::ErrorKind::InvalidInput => ("not a regular file", Some("copy it to a file first")),
         _ => ("cannot be read", None),
     };

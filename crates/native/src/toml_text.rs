@@ -67,7 +67,7 @@ impl<'py> Values<'_, 'py> {
                 match i64::from_str_radix(digits.as_str(), digits.radix()) {
                     Ok(number) => PyInt::new(py, number).into_any(),
                     Err(_) => {
-                        return Err(self.error(offset, "a whole number needs more than 64 bits"));
+                        return Err(self.error(offset, "an integer needs more than 64 bits"));
                     }
                 }
             }

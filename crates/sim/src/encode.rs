@@ -18,7 +18,7 @@ pub enum EncodeError {
     #[error("the plan of layouts cannot be read: {0}")]
     Plan(String),
     /// Fields or records that the plan lacks.
-    #[error("the plan lacks {}", .0.join(", "))]
+    #[error("the plan has no {}", .0.join(", "))]
     Missing(Vec<String>),
     /// A record became too long.
     #[error("record {record} has {length} bytes; at most {MAX_RECORD} fit")]

@@ -373,7 +373,7 @@ impl World {
                 ));
             }
             if cpu.times.emulation > cpu.times.user || cpu.times.spin > cpu.times.system {
-                return Err(format!("processor {number}: a part is above its whole"));
+                return Err(format!("processor {number}: a part exceeds its total"));
             }
         }
         let mut on = vec![NO_INDEX; self.vcpus.len()];

@@ -88,7 +88,7 @@ def check() -> Iterator[str]:
             yield f"{entry}: the factor of one processor must be 1"
         for (count, previous_factor), (larger, factor) in pairwise(machine.curve):
             if not 0 < factor <= previous_factor:
-                yield f"{entry}: the factor of {larger} processors is above that of {count}, or not above 0"
+                yield f"{entry}: the factor of {larger} processors is not above 0, or above that of {count}"
             elif larger * factor < count * previous_factor:
                 yield f"{entry}: {larger} processors have less capacity than {count}"
 

@@ -88,8 +88,8 @@ _CAVEAT = Spec(
         Key("from", _TEXT, "the first level that has it", default=""),
         Key("before", _TEXT, "the first level that does not", default=""),
         Key("apar", _TEXT, "the APAR that corrects it", default=""),
-        *(Key(name, _NAMES, "what it affects", default=()) for name in ("reports", "records", "measures")),
-        Key("text", _TEXT, "the fault"),
+        *(Key(name, _NAMES, "affected names", default=()) for name in ("reports", "records", "measures")),
+        Key("text", _TEXT, "the recording error"),
         Key("source", _TEXT, "where it is described"),
         Key("status", _TEXT, "how well it is known"),
     ),
@@ -144,7 +144,7 @@ def check() -> list[str]:
         if not caveat.text or not caveat.source or caveat.status not in STATUSES:
             problems.append(f"{where}: text, source or status is missing; add it")
         if not (caveat.reports or caveat.records or caveat.measures):
-            problems.append(f"{where}: it affects nothing; name a report, a record or a measure")
+            problems.append(f"{where}: it has no effect; name a report, a record or a measure")
         for name in caveat.measures:
             table, _, column = name.partition(".")
             is_measure = table in measures.measure_names()

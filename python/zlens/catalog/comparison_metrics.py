@@ -65,12 +65,12 @@ _METRIC = Spec(
     (
         Key("table", _TEXT, "the measure"),
         Key("column", _TEXT, "its column"),
-        Key("heading", _TEXT, "what it is called"),
+        Key("heading", _TEXT, "its title"),
         Key("unit", _TEXT, "its unit", default=None),
         Key("by", ListOf(_TEXT, into=tuple), "columns whose values get rows of their own", default=()),
         Key("where", MapOf(_WORDS), "the values that columns must have", default={}),
         Key("form", Choice(FORMS), "how it is compared", default="ratio"),
-        Key("direction", Choice(DIRECTIONS), "what is better", default="none"),
+        Key("direction", Choice(DIRECTIONS), "which direction is better", default="none"),
         Key("criterion", Boolean(), "whether IBM's criterion is about it", default=False),
         Key("across", Boolean(), "whether it is compared across generations", default=False),
         Key("scale", Number(), "factor that converts it to its unit", default=1.0),
@@ -80,17 +80,17 @@ _METRIC = Spec(
 )
 _GROUP = Spec(
     (
-        Key("title", _TEXT, "what the group is called"),
+        Key("title", _TEXT, "title of the group"),
         Key("order", Number(), "position among the groups"),
         Key("metric", ListOf(_METRIC), "its rows"),
     )
 )
 _FACT = Spec(
     (
-        Key("name", _TEXT, "what it is"),
+        Key("name", _TEXT, "description"),
         Key("table", _TEXT, "the measure"),
         Key("why", _TEXT, "why it must be alike"),
-        Key("query", _TEXT, "the query that gives it for each system"),
+        Key("query", _TEXT, "the query that returns it for each system"),
     ),
     ComparabilityFact,
 )
@@ -125,13 +125,13 @@ def _metric(group: str, entry: dict[str, Any], path: str) -> ComparedMetric:
     if "mean" not in aggregation.available_statistics(column) or column.unweighted:
         raise CatalogError(f"{name} has no mean", file=path, expected="a column with a weight")
     if set(metric.by) - set(table.key):
-        raise CatalogError(f"{name}: by takes columns of the key", file=path, expected=", ".join(table.key))
+        raise CatalogError(f"{name}: by accepts columns of the key", file=path, expected=", ".join(table.key))
     try:
         merges = aggregation.merges_subjects(table, metric.by, [name for name, _ in metric.where])
     except QueryError as error:
         raise CatalogError(f"{name}: {error.message}", file=path, expected=error.expected) from None
     if merges and aggregation.subject_rule(column) == "none":
-        raise CatalogError(f"{name}: rows of several {', '.join(table.key)} give no value", file=path)
+        raise CatalogError(f"{name}: rows of several {', '.join(table.key)} return no value", file=path)
     return metric
 
 

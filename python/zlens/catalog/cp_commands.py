@@ -32,7 +32,7 @@ class CpCommand(SourcedTable, frozen=True):
     @property
     def unsupported_reason(self) -> str:
         """The reason why its response is not read."""
-        return f"the form of the response to {self.name} is not known from a public source"
+        return f"the format of the response to {self.name} is not known from a public source"
 
 
 class CommandFile(FactTable, frozen=True):

@@ -73,8 +73,8 @@ class Balance(FactTable, frozen=True):
     left: Annotated[str, Meta(description="a formula of counters")]
     right: Annotated[str, Meta(description="a formula that is not less")]
     tolerance: Annotated[float, Meta(description="the part of right by which left may exceed it")]
-    slack: Annotated[float, Meta(description="the count by which left may exceed it besides")]
-    text: Annotated[str, Meta(description="what is wrong if it does")]
+    slack: Annotated[float, Meta(description="count by which left may exceed right in addition")]
+    text: Annotated[str, Meta(description="description of the error if it does")]
 
 
 class BalancesFile(FactTable, frozen=True):
@@ -438,14 +438,14 @@ def choose_generation(
     if machine is None:
         return None, f"machine type {type} is not known: {COMMON_ONLY}"
     if csvn is not None and by_version.get(csvn) != machine.generation:
-        return None, f"counter version {csvn} is not that of machine type {type}: {COMMON_ONLY}"
+        return None, f"counter version {csvn} does not belong to machine type {type}: {COMMON_ONLY}"
     return machine.generation, BY_TYPE
 
 
 BY_TYPE = "machine type"
 BY_VERSION = "counter version"
 BY_NAMES = "names of counters"
-SETTLED_BY = "; /proc/sysinfo or /proc/service_levels beside the file settles which"
+SETTLED_BY = "; /proc/sysinfo or /proc/service_levels next to the file determines which"
 COMMON_ONLY = "only metrics that all machines have in common"
 
 

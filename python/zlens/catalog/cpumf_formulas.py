@@ -281,7 +281,7 @@ def generation_by_sql() -> str:
         f"|| {only} END "
         f"WHEN {generation_sql()} IS NOT NULL THEN {literal(cpumf.BY_TYPE)} "
         f"WHEN trim(counter.machine_type) IN ({types}) THEN 'counter version ' || counter.csvn || "
-        f"' is not that of machine type ' || trim(counter.machine_type) || {only} "
+        f"' does not belong to machine type ' || trim(counter.machine_type) || {only} "
         f"ELSE 'machine type ' || trim(counter.machine_type) || ' is not known' || {only} END"
     )
 

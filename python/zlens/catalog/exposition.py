@@ -33,8 +33,8 @@ class BaseUnit(FactTable, frozen=True):
 
     suffix: Annotated[str, Meta(description="the ending of a metric's name")]
     drop: Annotated[tuple[str, ...], Meta(description="endings of a column's name that it replaces")] = ()
-    per: Annotated[int, Meta(ge=1, le=10**12, description="what values are divided by")] = 1
-    times: Annotated[int, Meta(ge=1, le=10**12, description="what values are multiplied by")] = 1
+    per: Annotated[int, Meta(ge=1, le=10**12, description="divisor of values")] = 1
+    times: Annotated[int, Meta(ge=1, le=10**12, description="factor of values")] = 1
 
     def sql(self, value: str) -> str:
         """Return SQL of a value in the base unit."""
@@ -49,8 +49,8 @@ _PLAIN = BaseUnit("")
 class MeasureNames(FactTable, frozen=True):
     """Metric names of a measure that differ from the default."""
 
-    subject: Annotated[str, Meta(description="what the names begin with")] = ""
-    prefix: Annotated[str, Meta(description="instead of that of the source")] = ""
+    subject: Annotated[str, Meta(description="prefix of the names")] = ""
+    prefix: Annotated[str, Meta(description="instead of the source's prefix")] = ""
     prefixes: Annotated[tuple[str, ...], Meta(description="the only ones it can have")] = ()
     main: Annotated[str, Meta(description="the column that ranks its rows")] = ""
     names: Annotated[dict[str, str], Meta(description="names of columns")] = field(default_factory=dict)
@@ -61,12 +61,12 @@ class NamesFile(FactTable, frozen=True):
     """Rules for the names of metrics."""
 
     sources: Annotated[dict[str, str], Meta(description="prefix by source, the preferred source first")]
-    prefixes: Annotated[dict[str, str], Meta(description="what a prefix stands for")]
+    prefixes: Annotated[dict[str, str], Meta(description="meaning of a prefix")]
     units: Annotated[dict[str, BaseUnit], Meta(description="base unit by unit")]
     system_labels: Annotated[dict[str, str], Meta(description="label by column of `system`")]
     labels: Annotated[dict[str, str], Meta(description="label by column")]
     left_out: Annotated[dict[str, str], Meta(description="why a measure is not exported")]
-    measure: Annotated[dict[str, MeasureNames], Meta(description="what differs from the default")]
+    measure: Annotated[dict[str, MeasureNames], Meta(description="differences from the default")]
 
 
 class CounterNames(FactTable, frozen=True):
@@ -76,7 +76,7 @@ class CounterNames(FactTable, frozen=True):
     measure: Annotated[str, Meta(description="whose labels they have")]
     roles: Annotated[dict[str, str], Meta(description="name by role")]
     prefixes: Annotated[tuple[str, ...], Meta(description="the only ones they can have")] = ()
-    replaces: Annotated[tuple[str, ...], Meta(description="columns that say the same")] = ()
+    replaces: Annotated[tuple[str, ...], Meta(description="columns with the same meaning")] = ()
 
 
 class CountersFile(FactTable, frozen=True):
@@ -192,10 +192,10 @@ class OtherName(FactTable, frozen=True):
 class NamingConvention(FactTable, frozen=True):
     """Names of another exporter or convention for metrics of zlens."""
 
-    name: Annotated[str, Meta(description="who has the names")]
+    name: Annotated[str, Meta(description="the program with the names")]
     source: Annotated[str, Meta(description="where they are published")]
     note: Annotated[str, Meta(description="how they differ")]
-    entry: Annotated[tuple[OtherName, ...], Meta(description="what they call what")]
+    entry: Annotated[tuple[OtherName, ...], Meta(description="their names for concepts of zlens")]
 
     def names(self) -> list[tuple[str, str]]:
         """Return zlens' names, each with the other name; CatalogError if zlens exports no such name."""
@@ -262,7 +262,7 @@ def _measure(facts: NamesFile, table: Measure, replaced: set[str]) -> MetricGrou
         else:
             families.append(_family(facts, table, column, subject, overrides.names))
     if info:
-        text = f"{table.text.rstrip('.')}: what does not change often"
+        text = f"{table.text.rstrip('.')}: values that seldom change"
         families.insert(0, MetricFamily(subject, "info", "", text, "", "text", _PLAIN))
     prefix = overrides.prefix
     all_prefixes = dict.fromkeys(facts.sources.values())
@@ -293,7 +293,7 @@ def _counters(facts: NamesFile, group: MetricGroup, entry: CounterNames) -> Metr
         )
     labels = {role: label for role, label in group.labels.items() if role in entity.roles}
     if len(labels) < len(group.labels):
-        raise CatalogError(f"{entity.name} lacks labels of {group.measure}", file=str(_COUNTERS_FILE))
+        raise CatalogError(f"{entity.name} has no labels of {group.measure}", file=str(_COUNTERS_FILE))
     return MetricGroup(
         group.measure,
         entity.name,

@@ -265,7 +265,7 @@ class _FormulaParser:
                 else f"at least {minimum}"
             )
             raise _formula_error(
-                self.formula, name.position, f"{name.text} takes {number} arguments, not {len(arguments)}"
+                self.formula, name.position, f"{name.text} requires {number} arguments, not {len(arguments)}"
             )
         return FormulaNode("call", name.text, tuple(arguments))
 

@@ -34,15 +34,15 @@ class MonitorField(FactTable, frozen=True):
     offset: Annotated[Size, Meta(description="its offset")] = field(name="at")
     length: Annotated[Size, Meta(description="its length in bytes")] = field(name="len")
     type: Annotated[str, Meta(description="how to read its bytes")] = ""
-    kind: Annotated[str, Meta(description="what it is")] = "unknown"
+    kind: Annotated[str, Meta(description="kind of value")] = "unknown"
     kind_status: Annotated[str, Meta(description="how well that is known")] = "unknown"
-    unit: Annotated[str | None, Meta(description="what it counts")] = None
-    text: Annotated[str | None, Meta(description="what the page says of it")] = None
+    unit: Annotated[str | None, Meta(description="unit of the number")] = None
+    text: Annotated[str | None, Meta(description="its text on the record page")] = None
     direction: Annotated[str | None, Meta(description="whether it counts up")] = None
     overlay: Annotated[bool, Meta(description="whether it overlays another")] = False
-    count: Annotated[Count, Meta(description="how many elements it has")] = 1
+    count: Annotated[Count, Meta(description="number of elements")] = 1
     first: Annotated[Size, Meta(description="the number of its first element")] = 1
-    note: Annotated[str | None, Meta(description="a remark")] = None
+    note: Annotated[str | None, Meta(description="a note")] = None
 
     def __post_init__(self) -> None:
         if not self.type:
@@ -94,7 +94,7 @@ class RecordJoin(FactTable, frozen=True, kw_only=True):
     more: Annotated[str, Meta(description="the field that shows whether more follows")]
     more_bit: Annotated[Count, Meta(description="its bit")]
     same: Annotated[Names, Meta(description="fields that are the same in all parts")] = ()
-    within_us: Annotated[int, Meta(description="how far apart parts may be, in microseconds")]
+    within_us: Annotated[int, Meta(description="maximum distance of parts, in microseconds")]
     length: Annotated[str | None, Meta(description="the field with the length")] = None
     active: Annotated[str, Meta(description="the field with the active sets")]
     cfvn: Annotated[str, Meta(description="the field with the first version number")]
@@ -157,18 +157,18 @@ class SectionKeys(FactTable, frozen=True, kw_only=True):
     """Keys that a section has in its file and in a layout."""
 
     name: Annotated[str, Meta(description="its name")]
-    title: Annotated[str, Meta(description="what it is")]
-    count: Annotated[Size | str | None, Meta(description="how many entries: a number, or its field")] = None
+    title: Annotated[str, Meta(description="title")]
+    count: Annotated[Size | str | None, Meta(description="number of entries: a number, or its field")] = None
     fields: Annotated[tuple[MonitorField, ...], Meta(description="the fields of an entry")] = ()
     subject: Annotated[Names, Meta(description="fields that identify entries")] = ()
     subject_kind: Annotated[str | None, Meta(description="the subject of an entry")] = None
     within: Annotated[str | None, Meta(description="the section it is in")] = None
     source: Annotated[str, Meta(description="where it is described")]
     status: Annotated[str, Meta(description="how well it is known")]
-    note: Annotated[str | None, Meta(description="a remark")] = None
+    note: Annotated[str | None, Meta(description="a note")] = None
     bound: Annotated[str | None, Meta(description="the field with its end")] = None
     inner: Annotated[
-        tuple[str, str] | None, Meta(description="fields with place and number of what is in an entry")
+        tuple[str, str] | None, Meta(description="fields with offset and number of the elements of an entry")
     ] = None
     equal: Annotated[tuple[str, str] | None, Meta(description="fields that are equal")] = None
     ordinal: Annotated[str | None, Meta(description="the name of an entry's number")] = None

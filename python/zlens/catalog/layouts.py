@@ -134,13 +134,13 @@ class HeadKeys(FactTable, frozen=True, kw_only=True):
         ),
     ]
     dsect: Annotated[str, Meta(description="the name of its page")]
-    title: Annotated[str, Meta(description="its title")]
+    title: Annotated[str, Meta(description="title")]
     kind: Annotated[str, Meta(description="sample or event")]
     lengths: Annotated[dict[str, Size], Meta(description="its length by release, as published")] = (
         msgspec.field(default_factory=dict)
     )
     variable: Annotated[bool, Meta(description="whether these are the minimum")] = False
-    note: Annotated[str | None, Meta(description="a remark")] = None
+    note: Annotated[str | None, Meta(description="a note")] = None
 
 
 class RecordInfo(HeadKeys, frozen=True, kw_only=True):
@@ -160,13 +160,13 @@ class LayoutKeys(FactTable, frozen=True, kw_only=True):
     complete: Annotated[bool, Meta(description="whether all its fields are known")] = False
     source: Annotated[str, Meta(description="where it is described")]
     status: Annotated[str, Meta(description="how well it is known")]
-    note: Annotated[str | None, Meta(description="a remark")] = None
+    note: Annotated[str | None, Meta(description="a note")] = None
     fields: Annotated[tuple[MonitorField, ...], Meta(description="its fields")] = ()
     callevel: Annotated[
         tuple[Size, ...], Meta(description="bits of CALLEVEL in the system configuration that must be on")
     ] = ()
     stable_to: Annotated[
-        Size | None, Meta(description="how far longer records share it; none: all of it")
+        Size | None, Meta(description="bytes of it that longer records share; left out: all")
     ] = None
 
 

@@ -65,7 +65,7 @@ _FORM = Spec(
     (
         Key("begins", SingleLine(), "regular expression of its first line"),
         Key("report", SingleLine(), "the report whose tables it has"),
-        Key("table", SingleLine(), "the table; the one that has the heads, if it is missing", default=None),
+        Key("table", SingleLine(), "the table; if missing, the table with the headings", default=None),
         Key("time", SingleLine(), "the column that has the time of a row, in UTC", default=None),
         Key("source", SingleLine(), "publication"),
         Key("status", SingleLine(), "certainty"),
@@ -91,7 +91,7 @@ _FORMS = Spec(
     (
         Key("form", ListOf(_FORM, 1, 100), "listings without the usual header"),
         Key("line", ListOf(_LINE, 0, 100), "lines that are of another table than those around them"),
-        Key("apart", ListOf(_APART, 0, 100), "what feeds no role"),
+        Key("apart", ListOf(_APART, 0, 100), "columns that provide no role"),
     )
 )
 

@@ -27,7 +27,7 @@ AGGREGATES = {
     "counter": "added",
     "time": "added",
     "ratio": "computed from the sums of its parts",
-    "gauge": "averaged, with p50, p95 and maximum beside the mean",
+    "gauge": "averaged, with p50, p95 and maximum in addition to the mean",
     "state": "the last value",
 }
 #: Aggregates over the subjects of one interval, if the kind does not define it: see docs/aggregation.md.
@@ -41,7 +41,7 @@ ACROSS = {
 }
 #: Certainty of a formula, with the words that describe it, best first.
 STATUSES = {
-    "verified": "read in a document of IBM, or found again in the figures that IBM's own program printed",
+    "verified": "read in a document of IBM, or reproduced from numbers that IBM's program printed",
     "linux": "a metric that IBM wrote for Linux perf, turned into counter numbers",
     "carried": "read for an earlier machine; the counters it uses are unchanged",
     "verified-secondary": "read in a source that is not IBM's",
@@ -57,7 +57,7 @@ SCOPES = {
     "system": "one system",
     "machine": "the processors of one type of the machine",
     "partition": "one partition and type of processor",
-    "guest": "one virtual machine",
+    "guest": "one guest",
     "workload": "one class period",
     "device": "one device",
     "pool": "one pool of aliases",
@@ -206,7 +206,7 @@ LEADING = (
         "flag",
         "text",
         "",
-        "short: a stub; gap: the sample before is missing; such rows are left out of means; else NULL",
+        "short: a short interval; gap: the sample before is missing; means exclude such rows; else NULL",
         "state",
         "length of the interval against the usual one",
     ),
@@ -272,7 +272,7 @@ _KEYS = tuple(
 _MEMBER = (
     *_KEYS,
     Key("only", ListOf(_TEXT, least=1), "the measures of the file that have it", default=None),
-    Key("measure", MapOf(Spec(_KEYS)), "what a measure of the file has otherwise", default=None),
+    Key("measure", MapOf(Spec(_KEYS)), "differences of a measure of the file", default=None),
 )
 _GROUP = Spec(
     (
@@ -283,21 +283,21 @@ _GROUP = Spec(
 )
 _MEASURE = (
     Key("table", _TEXT, "its name, which the name of the file contains"),
-    Key("text", _TEXT, "what it is"),
-    Key("grain", _TEXT, "what a row is"),
-    Key("key", _NAMES, "the columns that tell rows apart"),
-    Key("scope", _TEXT, "what one value is of", default="system"),
-    Key("plain", Boolean(), "whether it lacks the leading columns", default=False),
+    Key("text", _TEXT, "description"),
+    Key("grain", _TEXT, "subject of a row"),
+    Key("key", _NAMES, "the columns that identify a row"),
+    Key("scope", _TEXT, "subject of one value", default="system"),
+    Key("plain", Boolean(), "whether it has no leading columns", default=False),
     Key("no_reader", Boolean(), "whether no reader feeds it yet", default=False),
-    Key("sparse", Boolean(), "whether no row, or no value, says that nothing happened", default=False),
-    Key("lazy", Boolean(), "whether it is too large to keep", default=False),
-    Key("rows", Prose(empty=True), "what its formulas are over", default=""),
-    Key("never_merged", _NAMES, "columns whose values are never put together", default=()),
-    Key("parts", MapOf(_NAMES), "values that are parts of one whole", default={}),
-    Key("records", _TEXT, "what gives its rows, in words", default=""),
+    Key("sparse", Boolean(), "whether a missing row or value means zero", default=False),
+    Key("lazy", Boolean(), "whether it is too large to cache", default=False),
+    Key("rows", Prose(empty=True), "entities that its formulas use", default=""),
+    Key("never_merged", _NAMES, "columns whose values are never merged", default=()),
+    Key("parts", MapOf(_NAMES), "values that are parts of one total", default={}),
+    Key("records", _TEXT, "source of its rows, in words", default=""),
     Key("span", Prose(empty=True), "length of a row that groups successive rows", default=""),
-    Key("rate", Prose(), "how often {counts} happens per second", default="sum({counts}) / seconds"),
-    Key("words", MapOf(_TEXT), "what the texts of its columns say for {names}", default={}),
+    Key("rate", Prose(), "rate of {counts} per second", default="sum({counts}) / seconds"),
+    Key("words", MapOf(_TEXT), "words that replace {names} in the texts of its columns", default={}),
 )
 _FILE = Spec(
     (
@@ -376,7 +376,7 @@ def _measure(table: Mapping[str, Any], shared: Iterable[_SharedColumn], problem:
         keys = {"scope": values["scope"], **column.keys, **_stated(column.differences.get(name, {}))}
         for word in sorted(set(_WORD.findall(keys["text"])) - set(words)):
             raise problem.general_error(
-                f"{column.place}.text has {{{word}}}, a word that {name} does not have",
+                f"{column.place}.text has {{{word}}}, which {name} does not define",
                 "add it to words",
                 where=column.place,
             )

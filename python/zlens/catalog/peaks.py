@@ -92,7 +92,7 @@ def fill_placeholders(text: str, values: Mapping[str, Any]) -> str:
 _TEXT = Text()
 _GROUP = Spec(
     (
-        Key("title", _TEXT, "what the subjects are called"),
+        Key("title", _TEXT, "name of the subjects"),
         Key("table", _TEXT, "the measure"),
         Key("column", _TEXT, "the column that grows"),
         Key("statistic", Choice(("total", "mean")), "its statistic"),

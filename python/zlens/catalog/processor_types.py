@@ -15,7 +15,7 @@ from zlens.schema.structs import FactTable
 class ProcessorType(FactTable, frozen=True):
     """A type of processor."""
 
-    text: Annotated[str, Meta(description="what it is")]
+    text: Annotated[str, Meta(description="description")]
     full_speed: Annotated[bool, Meta(description="whether it always runs at full speed")]
     modeled: Annotated[bool, Meta(description="whether models and what-ifs support it")]
     cpu_pool: Annotated[bool, Meta(description="whether CPU pools of z/VM can limit it")]

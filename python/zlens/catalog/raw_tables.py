@@ -26,7 +26,7 @@ COLUMN = Spec(
         Key("name", _NAME, "its name"),
         Key("type", Choice(TYPES), "the type of its values"),
         Key("unit", SingleLine(), "their unit", default=""),
-        Key("text", Prose(), "what it is"),
+        Key("text", Prose(), "description"),
     ),
     RawColumn,
 )
@@ -62,7 +62,7 @@ _TABLE = Spec(
     (
         Key("name", _NAME, "its name"),
         Key("columns", _COLUMNS, "its columns", default=()),
-        Key("others", Prose(), "what gives the columns after these", default=""),
+        Key("others", Prose(), "source of the columns after these", default=""),
         Key("last", _COLUMNS, "the columns after those", default=()),
     ),
     RawTableLayout,

@@ -30,7 +30,7 @@ class RmfColumn(FactTable, frozen=True):
 
     name: Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$", title="a lower-case name", description="its name")]
     type: Annotated[Literal["text", "int", "float", "bool", "time", "duration"], Meta(description="its type")]
-    text: Annotated[str, Meta(min_length=1, description="what it is")]
+    text: Annotated[str, Meta(min_length=1, description="description")]
     status: Annotated[Status, Meta(description="how well it is known")]
     unit: Annotated[str, Meta(description="its unit")] = ""
     head: Annotated[str, Meta(description="its name or heading in the report")] = ""
@@ -45,7 +45,7 @@ class RmfColumn(FactTable, frozen=True):
     rename: Annotated[dict[str, str], Meta(description="values by other texts for them")] = field(
         default_factory=dict
     )
-    not_applicable: Annotated[tuple[str, ...], Meta(description="texts that are no value")] = ()
+    not_applicable: Annotated[tuple[str, ...], Meta(description="texts that are not values")] = ()
     above: Annotated[bool, Meta(description="whether it applies to the rows that continue its own")] = False
 
     @property
@@ -70,17 +70,17 @@ class RmfSection(FactTable, frozen=True, dict=True):
     """A section of a report: named values, a table, or as text (`rest`) the content of no other section."""
 
     id: Annotated[str, Meta(description="its name here")]
-    shape: Annotated[Literal["interval", "variables", "table", "rest"], Meta(description="its form")]
+    shape: Annotated[Literal["interval", "variables", "table", "rest"], Meta(description="kind of its rows")]
     columns: Annotated[tuple[RmfColumn, ...], Meta(description="its columns")] = field(name="column")
     segment: Annotated[str, Meta(description="the title of its segment")] = ""
     part: Annotated[str, Meta(description="its title in the segment")] = ""
-    row_kind: Annotated[RowKinds | None, Meta(description="kinds of its rows; none: one kind")] = None
-    block_mark: Annotated[str, Meta(description="what a row that names a block begins with")] = ""
+    row_kind: Annotated[RowKinds | None, Meta(description="kinds of its rows; left out: one kind")] = None
+    block_mark: Annotated[str, Meta(description="prefix of a row that names a block")] = ""
     continues: Annotated[str, Meta(description="the heading without text in further rows")] = ""
     unexplained: Annotated[
         frozenset[str], Meta(description="names and headings that no public page explains")
     ] = frozenset()
-    short_rows: Annotated[int, Meta(description="cells with content in rows that may lack others")] = 0
+    short_rows: Annotated[int, Meta(description="cells that are never empty in rows with empty cells")] = 0
     key: Annotated[tuple[str, ...], Meta(description="columns that identify a row")] = ()
 
     @property
@@ -117,10 +117,10 @@ class RmfTable(FactTable, frozen=True):
     """
 
     name: Annotated[str, Meta(description="its name")]
-    text: Annotated[str, Meta(description="what it has")]
+    text: Annotated[str, Meta(description="its contents")]
     sections: Annotated[tuple[str, ...], Meta(min_length=1, description="its sections")]
     printed: Annotated[bool, Meta(description="whether only printed reports have it")] = False
-    columns: Annotated[tuple[RmfColumn, ...], Meta(description="instead of those of its sections")] = ()
+    columns: Annotated[tuple[RmfColumn, ...], Meta(description="instead of its sections'")] = ()
 
 
 class RmfReport(FactTable, frozen=True, dict=True):
@@ -128,9 +128,9 @@ class RmfReport(FactTable, frozen=True, dict=True):
 
     report: Annotated[str, Meta(description="its name in the XML")]
     element: Annotated[_Element, Meta(description="the element that contains it")]
-    title: Annotated[str, Meta(description="its title")]
+    title: Annotated[str, Meta(description="title")]
     source: Annotated[str, Meta(description="where it is described")]
-    not_applicable: Annotated[tuple[str, ...], Meta(description="texts that are no value")]
+    not_applicable: Annotated[tuple[str, ...], Meta(description="texts that are not values")]
     common: Annotated[tuple[RmfColumn, ...], Meta(description="columns of every table")]
     tables: Annotated[tuple[RmfTable, ...], Meta(description="its tables")] = field(name="table")
     section: Annotated[tuple[RmfSection, ...], Meta(description="its sections")]
@@ -154,7 +154,7 @@ class RmfReport(FactTable, frozen=True, dict=True):
         return self._places.get((key(segment), key(part), shape))
 
 
-_ROW_KIND = RmfColumn("row_kind", "text", "what the row is", "derived")
+_ROW_KIND = RmfColumn("row_kind", "text", "subject of the row", "derived")
 
 
 @cache
@@ -174,7 +174,7 @@ def parse(text: str, file: str) -> RmfReport:
         _check_columns(section.columns, f"{location}.column", problem, headed=True)
         if unknown := {*section.key} - {column.name for column in section.columns}:
             raise problem.general_error(
-                f"{location}.key has {min(unknown)}, which is no column", where=location
+                f"{location}.key has {min(unknown)}, which is not a column", where=location
             )
     if len(facts.sections) < len(facts.section):
         raise problem.general_error("a section is defined twice", where="section")

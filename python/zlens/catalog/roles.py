@@ -175,7 +175,7 @@ def catalog_entity(name: str) -> Entity:
         )
     if any(role.is_bounded for role in roles.values()):
         roles[IMPOSSIBLE] = Role(
-            IMPOSSIBLE, "text", "", "values withheld because they are impossible", "last"
+            IMPOSSIBLE, "text", "", "values withheld because they cannot be right", "last"
         )
     origins: list[RoleOrigin] = []
     blocks = data.get("from", [])
@@ -361,7 +361,7 @@ def check() -> list[str]:
                         expressions.parse(how["expression"])
                 other_tables = {other.table for other in checked.origins} - {origin.table}
                 problems += [
-                    f"roles/{name}.toml: {origin.table} gives way to {detailed.table}, which gives nothing"
+                    f"roles/{name}.toml: {origin.table} yields to {detailed.table}, which provides no role"
                     for detailed in origin.unless
                     if detailed.table not in other_tables
                 ]

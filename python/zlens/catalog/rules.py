@@ -37,17 +37,17 @@ from zlens.schema.validators import (
 KINDS = {
     "rule": "a condition that holds or does not",
     "balance": "two numbers that are measured independently and must agree; always checked",
-    "note": "something to know that the data cannot decide; shown by explain and not counted",
+    "note": "a fact that the data cannot confirm; shown by explain and not counted",
 }
 #: Severities, worst first.
 SEVERITIES = ("crit", "warn", "info")
 #: Origins of a threshold.
 CLASSES = {
     "ibm": "the number or the statement is published by IBM",
-    "ibm-qual": "IBM publishes the relation; the number is ours",
+    "ibm-qual": "IBM publishes the relation; zlens chose the number",
     "vendor": "published by another vendor",
     "heuristic": "a rule of thumb of zlens: off by default, except in a comparison with a baseline",
-    "unverified": "believed to be published; the source was not seen",
+    "unverified": "believed to be published; the source was not available",
 }
 #: Earlier name of a class, which users' files and `--class` may still contain.
 CLASS_ALIASES = {"ours": "heuristic"}
@@ -57,7 +57,7 @@ COMPARES = {
     ">=": "at or above",
     "<": "below",
     "<=": "at or below",
-    "holds": "the query says in a column `holds` which rows are findings",
+    "holds": "the column `holds` of the query states which rows are findings",
     "exists": "every row of the query is a finding",
 }
 #: Comparisons of the mean of the value with its mean in the baseline.
@@ -70,7 +70,7 @@ BASELINES = {
 STATUSES = {
     "verified": "read in a document of IBM",
     "verified-secondary": "read in a source that is not IBM's",
-    "derived": "the relation is published, the number or the calculation is ours",
+    "derived": "the relation is published, zlens chose the number or the calculation",
     "unverified": "not confirmed by any source",
 }
 
@@ -78,7 +78,7 @@ STATUSES = {
 COLUMNS = ("system", "source", "interval_end", "seconds", "subject", "value")
 #: Optional columns of a query, with their descriptions.
 OPTIONAL = {
-    "detail": "a text that says more about the value",
+    "detail": "a text with details of the value",
     "holds": "true if an additional condition is met",
     "threshold": "the threshold of the row, if it differs by row",
 }
@@ -185,7 +185,7 @@ def _unique(paths: list[Path], *, own: bool) -> dict[str, Rule]:
             raise CatalogError(
                 f"the rule {rule.id} is also in {first.file.name}",
                 file=rule.where("id"),
-                cure="give one of them another id",
+                cure="change the id of one of them",
             )
     return by_id
 
@@ -239,7 +239,7 @@ def wrong_columns(rule: Rule, columns: Collection[str]) -> tuple[str, str] | Non
         if name in columns and name not in rule.gives:
             quoted = ", ".join(f'"{each}"' for each in OPTIONAL if each in (*rule.gives, name))
             return (
-                f"the rule does not give its column {name}",
+                f"the rule does not list its column {name}",
                 f"add gives = [{quoted}], or rename the column",
             )
     return None
@@ -259,18 +259,18 @@ _NAMES = ListOf(SingleLine(), into=tuple)
 _RULE = Spec(
     (
         Key("id", Text(80, 1, _ID, "an id such as CPU-001"), "its name"),
-        Key("area", Prose(), "what it is about"),
-        Key("kind", Choice(tuple(KINDS)), "what it is", default="rule"),
+        Key("area", Prose(), "its subject"),
+        Key("kind", Choice(tuple(KINDS)), "kind", default="rule"),
         Key("severity", Choice(SEVERITIES), "how bad it is"),
         Key("class", Choice((*CLASSES, *CLASS_ALIASES)), "where its threshold is from"),
-        Key("title", Prose(), "what a finding is called"),
+        Key("title", Prose(), "title of a finding"),
         Key("condition", Prose(), "the condition in words"),
-        Key("query", _WORDS, "what is tested", default=""),
-        Key("baseline_query", _WORDS, "what is compared with a baseline", default=""),
+        Key("query", _WORDS, "the condition", default=""),
+        Key("baseline_query", _WORDS, "value that is compared with a baseline", default=""),
         Key(
             "gives",
             ListOf(Choice(tuple(OPTIONAL)), into=tuple),
-            "what its rows have beyond a value",
+            "optional columns of its rows",
             default=(),
         ),
         Key("compare", Choice(("", *COMPARES)), "how its value is compared with T", default=""),
@@ -278,7 +278,7 @@ _RULE = Spec(
         Key("critical", Number(), "the value from which it is critical", default=None),
         Key("limit", _WORDS, "the threshold in words", default=""),
         Key("unit", _WORDS, "the unit of its value", default=""),
-        Key("needs", _NAMES, "what it requires", default=()),
+        Key("needs", _NAMES, "its requirements", default=()),
         Key(
             "baseline",
             Spec(
@@ -291,9 +291,9 @@ _RULE = Spec(
             'how it is compared with a baseline: { how = "rise", T = 0.1 }',
             default=None,
         ),
-        Key("disagrees", _NAMES, "rules that say something else", default=()),
-        Key("meaning", Prose(), "what a finding means"),
-        Key("action", _WORDS, "what to do", default=""),
+        Key("disagrees", _NAMES, "rules with another meaning", default=()),
+        Key("meaning", Prose(), "meaning of a finding"),
+        Key("action", _WORDS, "recommended action", default=""),
         Key("source", Prose(), "where it is published"),
         Key("guard", _WORDS, "where it may mislead", default=""),
         Key("status", Choice(tuple(STATUSES)), "how well it is known"),
@@ -311,7 +311,7 @@ def _faults(rule: Rule) -> Iterator[tuple[str, str, str | None]]:
             key = "query" if rule.query else "compare" if rule.compare else "baseline"
             yield key, "a note has no condition", 'kind = "rule"'
         if not rule.reason:
-            yield "kind", "the note does not say why it is not a condition", "a reason"
+            yield "kind", "the note does not state why it is not a condition", "a reason"
         return
     if not rule.query or not rule.needs:
         key = "query" if not rule.query else "needs"
@@ -323,7 +323,11 @@ def _faults(rule: Rule) -> Iterator[tuple[str, str, str | None]]:
         expected = 'threshold = { T = 85 }, or gives = ["threshold"] and a column threshold of the query'
         yield "compare", "there is no threshold T to compare with", expected
     if rule.compare == "holds" and "holds" not in rule.gives:
-        yield "compare", "no column says which rows hold", 'gives = ["holds"] and a column holds of the query'
+        yield (
+            "compare",
+            "no column marks findings",
+            'gives = ["holds"] and a column holds of the query',
+        )
     if rule.baseline is not None and rule.baseline[0] == "differs" and "detail" not in rule.gives:
         yield "baseline", "no text can differ", 'gives = ["detail"] and a column detail of the query'
     placeholders = {f"{{{name}}}" for name in rule.threshold}

@@ -49,7 +49,7 @@ class BytePlace(FactTable, frozen=True):
 class SmfCounterSection(SourcedTable, frozen=True):
     """A part of the record. The header has no triplet; the data section's length depends on the subtype."""
 
-    text: Annotated[str, Meta(description="what it is")]
+    text: Annotated[str, Meta(description="title")]
     triplet: Annotated[Triplet | None, Meta(description="where it is")] = None
     length: Annotated[int | None, Meta(description="its length")] = None
 
@@ -57,8 +57,8 @@ class SmfCounterSection(SourcedTable, frozen=True):
 class Subtype(SourcedTable, frozen=True):
     """Storage of counters in the records of one subtype."""
 
-    text: Annotated[str, Meta(description="what it is")]
-    values: Annotated[Literal["delta", "absolute"], Meta(description="what counters are")]
+    text: Annotated[str, Meta(description="description")]
+    values: Annotated[Literal["delta", "absolute"], Meta(description="whether counters are differences")]
     length: Annotated[int, Meta(description="the length of the data section")]
     entries: Annotated[Triplet, Meta(description="the list of counter sets, in the data section")]
     entry: Annotated[int, Meta(description="the length of an entry")]
@@ -68,7 +68,7 @@ class Subtype(SourcedTable, frozen=True):
     ] = None
     count: Annotated[BytePlace | None, Meta(description="the number of counters, in an entry")] = None
     area: Annotated[Triplet | None, Meta(description="all counters, in the data section")] = None
-    note: Annotated[str, Meta(description="a remark")] = ""
+    note: Annotated[str, Meta(description="a note")] = ""
 
 
 class SmfCounterField(FactTable, frozen=True):
@@ -79,12 +79,12 @@ class SmfCounterField(FactTable, frozen=True):
     offset: Annotated[int, Meta(description="its offset in the part")]
     length: Annotated[int, Meta(description="its length")]
     type: Annotated[str, Meta(description="how to read its bytes")]
-    text: Annotated[str, Meta(description="what it is")]
-    subtype: Annotated[int | None, Meta(description="the subtype that has it; none: all")] = None
+    text: Annotated[str, Meta(description="description")]
+    subtype: Annotated[int | None, Meta(description="the subtype that has it; left out: all")] = None
     bit: Annotated[int | None, Meta(description="which bit of the field it is, from the left")] = None
     status: Annotated[str, Meta(description="how well it is known, if not like its part")] = ""
     source: Annotated[str, Meta(description="where it is described, if not like its part")] = ""
-    note: Annotated[str, Meta(description="a remark")] = ""
+    note: Annotated[str, Meta(description="a note")] = ""
 
 
 class SmfColumn(FactTable, frozen=True):
@@ -93,7 +93,7 @@ class SmfColumn(FactTable, frozen=True):
     name: Annotated[str, Meta(description="its name")]
     type: Annotated[str, Meta(description="its type")]
     fields: Annotated[tuple[str, ...], Meta(description="its fields, first choice first")]
-    text: Annotated[str, Meta(description="what it is")]
+    text: Annotated[str, Meta(description="description")]
     unit: Annotated[str, Meta(description="its unit")] = ""
     codes: Annotated[str, Meta(description="the list of its codes")] = ""
     marked: Annotated[str, Meta(description="the column that distinguishes codes")] = ""
@@ -108,7 +108,7 @@ class OtherSet(FactTable, frozen=True):
     """A kind of counter set without numbers of their own."""
 
     kind: Annotated[int, Meta(description="its number in the record")]
-    text: Annotated[str, Meta(description="what it is")]
+    text: Annotated[str, Meta(description="description")]
 
 
 class CounterReader(FactTable, frozen=True):
@@ -120,7 +120,7 @@ class CounterReader(FactTable, frozen=True):
     processor: str
     run: str
     first: str
-    versions: Annotated[tuple[str, ...], Meta(description="columns that say what numbers mean")]
+    versions: Annotated[tuple[str, ...], Meta(description="columns that define the meaning of numbers")]
     watched: Annotated[tuple[str, ...], Meta(description="columns whose change is an event")]
 
 
@@ -129,8 +129,8 @@ class SmfCounterLayout(FactTable, frozen=True):
 
     record: Annotated[int, Meta(description="its number")]
     table: Annotated[str, Meta(description="its raw table")]
-    title: Annotated[str, Meta(description="what it is")]
-    text: Annotated[str, Meta(description="what the table has")]
+    title: Annotated[str, Meta(description="title")]
+    text: Annotated[str, Meta(description="contents of the table")]
     order: Annotated[tuple[int, ...], Meta(description="subtypes, first choice first")]
     sources: Annotated[dict[str, str], Meta(description="the sources that the file abbreviates")]
     sections: Annotated[dict[str, SmfCounterSection], Meta(description="parts of the record")]
@@ -140,9 +140,9 @@ class SmfCounterLayout(FactTable, frozen=True):
     other_sets: Annotated[dict[str, OtherSet], Meta(description="sets without numbers")] = msgspec.field(
         name="sets"
     )
-    reader: Annotated[CounterReader, Meta(description="what the reader needs")]
+    reader: Annotated[CounterReader, Meta(description="requirements of the reader")]
     identity: Annotated[
-        dict[str, str], Meta(description="what streams of records of one system's name differ in")
+        dict[str, str], Meta(description="columns that distinguish streams of records of one system name")
     ]
 
     def field(self, name: str, subtype: int | None) -> SmfCounterField:
@@ -158,7 +158,7 @@ class SmfCounterLayout(FactTable, frozen=True):
 class SmfTypes(SourcedTable, frozen=True):
     """The record types."""
 
-    forms: Annotated[dict[str, tuple[int, ...]], Meta(description="types that are decoded, by form")]
+    forms: Annotated[dict[str, tuple[int, ...]], Meta(description="types that are decoded, by format")]
     names: Annotated[dict[int, str], Meta(description="short names")]
 
 

@@ -44,11 +44,11 @@ KINDS = {
 class SmfField(FactTable, frozen=True):
     """A field of a section. In a layout, its column, status and source are filled in."""
 
-    name: Annotated[str, Meta(description="IBM's name without that of the record")]
+    name: Annotated[str, Meta(description="IBM's name without the name of the record")]
     offset: Annotated[int, Meta(ge=0, description="its offset in the section")]
     length: Annotated[int, Meta(ge=0, description="its length in bytes")]
     kind: Annotated[str, Meta(description="how to read its bytes")]
-    text: Annotated[str, Meta(description="what it is")]
+    text: Annotated[str, Meta(description="description")]
     column: Annotated[str, Meta(description="its column, if not prefix and name")] = ""
     unit: Annotated[str, Meta(description="its unit")] = ""
     date: Annotated[str, Meta(description="the field with the day of a time of day")] = ""
@@ -67,7 +67,7 @@ class SectionOwner(FactTable, frozen=True):
     section: Annotated[str, Meta(description="the kind of the owner")]
     first: Annotated[str, Meta(description="the field of the owner with the number of its first section")]
     base: Annotated[int, Meta(description="the number of the first of all sections")]
-    text: Annotated[str, Meta(description="what the column is")]
+    text: Annotated[str, Meta(description="description of the column")]
     number: Annotated[str, Meta(description="the field of the owner with the count of its sections")] = ""
     none: Annotated[int | None, Meta(description="the value that means no section")] = None
     status: Annotated[str, Meta(description="how well it is known, if not like its section")] = ""
@@ -76,16 +76,16 @@ class SectionOwner(FactTable, frozen=True):
 class SmfSection(SourcedTable, frozen=True):
     """A kind of section. In a layout, its table is filled in."""
 
-    name: Annotated[str, Meta(description="its name, the end of that of its raw table")]
-    title: Annotated[str, Meta(description="what it is")]
-    prefix: Annotated[str, Meta(description="what names of columns begin with")]
+    name: Annotated[str, Meta(description="its name, the end of the name of its raw table")]
+    title: Annotated[str, Meta(description="title")]
+    prefix: Annotated[str, Meta(description="prefix of the names of columns")]
     length: Annotated[int, Meta(ge=0, description="its length")]
     fields: Annotated[tuple[SmfField, ...], Meta(description="its fields")]
     triplet: Annotated[
-        int | None, Meta(description="the offset of its offset, length and number; none: the header")
+        int | None, Meta(description="the offset of its offset, length and number; left out: the header")
     ] = None
     structure: Annotated[str, Meta(description="IBM's name")] = ""
-    note: Annotated[str, Meta(description="a remark")] = ""
+    note: Annotated[str, Meta(description="a note")] = ""
     owner: Annotated[SectionOwner | None, Meta(description="the section that owns sections")] = None
     keys: Annotated[
         dict[str, str],
@@ -104,18 +104,18 @@ class BrokenRecords(SourcedTable, frozen=True):
     """Reassembly of split records: offsets in the reassembly area and its blocks."""
 
     section: Annotated[str, Meta(description="the section that leads to the area")]
-    at: Annotated[dict[str, str], Meta(description="the fields of the section with its place")]
+    at: Annotated[dict[str, str], Meta(description="the fields with the location of the section")]
     fields: Annotated[dict[str, tuple[int, int]], Meta(description="offset and length of its fields")]
     block: Annotated[dict[str, tuple[int, int]], Meta(description="offset and length of fields of a block")]
-    note: Annotated[str, Meta(description="a remark")] = ""
+    note: Annotated[str, Meta(description="a note")] = ""
 
 
 class SmfLayout(FactTable, frozen=True):
     """One record type."""
 
     record: Annotated[int, Meta(description="its number")]
-    title: Annotated[str, Meta(description="what it is")]
-    subtypes: Annotated[dict[int, str], Meta(description="what each subtype is")]
+    title: Annotated[str, Meta(description="title")]
+    subtypes: Annotated[dict[int, str], Meta(description="description of each subtype")]
     sources: Annotated[dict[str, str], Meta(description="the sources that the file abbreviates")]
     sections: Annotated[tuple[SmfSection, ...], Meta(description="kinds of sections")] = msgspec.field(
         name="section"
@@ -123,7 +123,7 @@ class SmfLayout(FactTable, frozen=True):
     time: Annotated[dict[str, str], Meta(description="the fields with the interval and the time zone")]
     broken: Annotated[BrokenRecords | None, Meta(description="how split records are reassembled")] = None
     identity: Annotated[
-        dict[str, str], Meta(description="what streams of records of one system's name differ in")
+        dict[str, str], Meta(description="columns that distinguish streams of records of one system name")
     ] = msgspec.field(default_factory=dict)
 
     def section(self, name: str) -> SmfSection:

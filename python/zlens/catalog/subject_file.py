@@ -32,7 +32,7 @@ from zlens.schema.validators import DocumentErrors
 _WORDS: Mapping[str, str] = {
     "mean": "mean over the window",
     "total": "sum over the window",
-    "share": "sum over the window as a percentage of that of all",
+    "share": "sum over the window as a percentage of the sum of all",
     "min": "smallest interval value",
     "max": "largest interval value",
     "p50": "median of the intervals",
@@ -82,7 +82,7 @@ class _SubjectCheck(Struct, frozen=True):
     def _figure(self, table: Measure, keys: FigureKeys, where: str) -> SubjectFigure:
         if keys.pieces:
             if not keys.key or keys.text is None or keys.column:
-                raise self._wrong(f"{where} has pieces", "key, heading, text and pieces alone", where)
+                raise self._wrong(f"{where} has pieces", "only key, heading, text and pieces", where)
             self._pieces(table, keys.pieces, where)
             explain = f"{table.name}.{columns_of(keys.pieces)[-1]}"
             return SubjectFigure(**asdict(keys) | {"unit": "", "scale": 1.0}, type="text", explain=explain)

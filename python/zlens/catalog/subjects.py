@@ -28,14 +28,14 @@ class FigureKeys(FactTable, frozen=True):
     A part of a text without a value is omitted. Missing attributes are those of the column.
     """
 
-    heading: Annotated[str, Meta(description="what it is called")]
+    heading: Annotated[str, Meta(description="heading")]
     column: Annotated[str, Meta(description="a column")] = ""
     statistic: Annotated[str, Meta(description="the statistic to show")] = ""
-    text: Annotated[str | None, Meta(description="what it is")] = None
+    text: Annotated[str | None, Meta(description="description")] = None
     unit: Annotated[str | None, Meta(description="its unit")] = None
     scale: Annotated[float | None, Meta(description="factor that converts a number to its unit")] = None
-    key: Annotated[str, Meta(description="of a text: its name in the answer")] = ""
-    pieces: Annotated[Pieces, Meta(description="what a text is made of")] = ()
+    key: Annotated[str, Meta(description="of a text: its name in the response")] = ""
+    pieces: Annotated[Pieces, Meta(description="parts of a text")] = ()
 
 
 class SubjectFigure(FigureKeys, frozen=True, kw_only=True):
@@ -49,18 +49,18 @@ class ChartLine(FactTable, frozen=True):
     """A column in a chart."""
 
     column: Annotated[str, Meta(description="a column")]
-    name: Annotated[str, Meta(description="what it is called")]
+    name: Annotated[str, Meta(description="display name")]
 
 
 class SubjectChart(FactTable, frozen=True):
     """Columns of one subject over time."""
 
     name: Annotated[str, Meta(description="its name")]
-    title: Annotated[str, Meta(description="its title")]
+    title: Annotated[str, Meta(description="title")]
     lines: Annotated[tuple[ChartLine, ...], Meta(min_length=1, description="its columns")]
     unit: Annotated[str | None, Meta(description="its unit")] = None
     explain: Annotated[str | None, Meta(description="the column that explains it")] = None
-    note: Annotated[str, Meta(description="a remark")] = ""
+    note: Annotated[str, Meta(description="a note")] = ""
     most: Annotated[float | None, Meta(description="the minimum upper end of the axis")] = None
     scale: Annotated[float, Meta(description="factor that converts it to its unit")] = 1.0
 
@@ -69,7 +69,7 @@ class SubjectSeries(FactTable, frozen=True):
     """The column charted in each row of the table."""
 
     column: Annotated[str, Meta(description="a column")]
-    heading: Annotated[str, Meta(description="what it is called")]
+    heading: Annotated[str, Meta(description="heading")]
     statistic: Annotated[str, Meta(description="the statistic of each part of the window")] = "max"
 
 
@@ -77,7 +77,7 @@ class SummableRows(FactTable, frozen=True):
     """Rows that may be added, in a measure that also has others."""
 
     key: Annotated[str, Meta(description="its name")]
-    name: Annotated[str, Meta(description="what it is called")]
+    name: Annotated[str, Meta(description="display name")]
     where: Annotated[Rows, Meta(description="which rows these are")]
 
 
@@ -85,7 +85,7 @@ class SampleState(FactTable, frozen=True):
     """Columns with shares of samples that are shown as one."""
 
     key: Annotated[str, Meta(description="its name")]
-    name: Annotated[str, Meta(description="what it is called")]
+    name: Annotated[str, Meta(description="display name")]
     columns: Annotated[tuple[str, ...], Meta(description="its columns")]
     waits: Annotated[bool, Meta(description="whether the subject waits in it")] = False
 
@@ -97,7 +97,7 @@ class SampleStates(FactTable, frozen=True):
     unit: str
     explain: str
     note: str
-    missing_note: Annotated[str, Meta(description="why there may be none")]
+    missing_note: Annotated[str, Meta(description="why it may be missing")]
     state: Annotated[tuple[SampleState, ...], Meta(description="the states")]
 
 
@@ -105,7 +105,7 @@ class PartKeys(FactTable, frozen=True):
     """The measure of the parts of a subject, such as its virtual CPUs."""
 
     table: Annotated[str, Meta(description="the measure of the parts")]
-    pieces: Annotated[_Some, Meta(description="what a part is called")]
+    pieces: Annotated[_Some, Meta(description="title of a part")]
     chart: Annotated[SubjectChart, Meta(description="its chart")]
 
 
@@ -119,8 +119,8 @@ class OwnerGroup(FactTable, frozen=True):
     """A grouping of subjects."""
 
     key: Annotated[str, Meta(description="its name")]
-    name: Annotated[str, Meta(description="what it is called")]
-    pieces: Annotated[_Some, Meta(description="what it is made of")]
+    name: Annotated[str, Meta(description="display name")]
+    pieces: Annotated[_Some, Meta(description="its parts")]
     none: Annotated[str, Meta(description="the name for subjects without one")]
 
 
@@ -128,19 +128,19 @@ class OwnedTime(FactTable, frozen=True):
     """A time that is owned."""
 
     column: Annotated[str, Meta(description="a column")]
-    name: Annotated[str, Meta(description="what it is called")]
-    missing_note: Annotated[str, Meta(description="why there may be none")] = ""
+    name: Annotated[str, Meta(description="title")]
+    missing_note: Annotated[str, Meta(description="why it may be missing")] = ""
 
 
 class OwnerKeys(FactTable, frozen=True):
     """Owners of time: groups, each `level` below them, and below these the parts of the subject."""
 
-    note: Annotated[str, Meta(description="what is shown")]
-    group: Annotated[tuple[OwnerGroup, ...], Meta(description="what subjects are grouped by")]
+    note: Annotated[str, Meta(description="the value shown")]
+    group: Annotated[tuple[OwnerGroup, ...], Meta(description="column that groups subjects")]
     time: Annotated[tuple[OwnedTime, ...], Meta(description="times that are owned")]
     level: Annotated[tuple[_Some, ...], Meta(description="the levels below the group")]
-    where: Annotated[Rows, Meta(description="rows to add; if empty, those that the reader chose")] = field(
-        default_factory=dict
+    where: Annotated[Rows, Meta(description="rows to add; if empty, the rows that the reader selected")] = (
+        field(default_factory=dict)
     )
 
 
@@ -154,7 +154,7 @@ class NameColumn(FactTable, frozen=True):
     """A column of a name."""
 
     column: Annotated[str, Meta(description="a column")]
-    heading: Annotated[str, Meta(description="what it is called")]
+    heading: Annotated[str, Meta(description="heading")]
 
 
 class Subject(FactTable, frozen=True):
@@ -164,11 +164,11 @@ class Subject(FactTable, frozen=True):
     order: Annotated[int, Meta(description="its position among the kinds")]
     view: Annotated[str, Meta(description="the view that shows it")]
     sources: Annotated[tuple[str, ...], Meta(description="sources of the systems that have it")]
-    title: Annotated[str, Meta(description="what it is called")]
+    title: Annotated[str, Meta(description="title")]
     plural: Annotated[str, Meta(description="its plural")]
     name: Annotated[tuple[NameColumn, ...], Meta(description="columns that name one")]
     use_column: Annotated[str, Meta(description="the column whose total is the amount used")]
-    use_text: Annotated[str, Meta(description="what that is")]
+    use_text: Annotated[str, Meta(description="description")]
     series: Annotated[SubjectSeries, Meta(description="the chart in each row")]
     figure: Annotated[tuple[FigureKeys, ...], Meta(description="the columns of the table")]
     chart: Annotated[tuple[SubjectChart, ...], Meta(description="the charts of one")]

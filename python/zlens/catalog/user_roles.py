@@ -25,7 +25,7 @@ from zlens.schema.toml import line_of
 
 FILE = "roles.toml"
 TEMPLATE = """\
-# Your roles: which field gives what measures and reports need. A line takes precedence over the catalog
+# Your roles: which field provides a role of measures and reports. A line takes precedence over the catalog
 # for records that have the field, and takes effect at once; `zlens explain guest.dispatch_wait` shows what is
 # bound, `zlens catalog check` the errors in this file.
 #
@@ -146,7 +146,7 @@ def _with_binding(field: MonitorField, bound: Mapping[str, RoleBinding]) -> Moni
         kind_status="stated",
         direction="learn" if scale else "up",
         unit=scale if scale in UNITS else "count",
-        note=f"what it is by {binding.where}",
+        note=f"by {binding.where}",
     )
 
 
@@ -227,7 +227,9 @@ def _binding(cataloged: roles.Entity, role: roles.Role, how: Any, file: str, lin
             raise fail(f"base is {how['base']!r}", "16")
         checked["base"] = 16
     if role.unit == "s" and take == "difference" and "scale" not in how:
-        raise fail("it is in seconds, but scale does not give the unit of the field", 'scale = "tod" or "us"')
+        raise fail(
+            "it is in seconds, but scale does not define the unit of the field", 'scale = "tod" or "us"'
+        )
     return RoleBinding(
         cataloged.name,
         role.name,

@@ -76,7 +76,7 @@ class MessageFacts(SourcedTable, frozen=True, dict=True):
                 raise ValueError(f"the column {min(twice)} is defined twice")
         columns = {label.column.name for label in self.run_labels}
         if unknown := {*self.his.operands.values()} - columns - {ASKED}:
-            raise ValueError(f"operands give no column {', '.join(sorted(unknown))}")
+            raise ValueError(f"operands define no column {', '.join(sorted(unknown))}")
 
     @cached_property
     def run(self) -> dict[str, MessageLabel]:

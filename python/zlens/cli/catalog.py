@@ -12,7 +12,7 @@ from zlens.errors import CatalogError, QueryError
 
 DESCRIPTION = """\
 Show and check the catalog of record layouts and formulas, list which of IBM's monitor record pages would add
-fields for a file and what its reports are missing, and import such pages as a layout pack for a z/VM release.
+fields for a file and which its reports need, and import such pages as a layout pack for a z/VM release.
 """
 EXAMPLES = """\
 Examples:
@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     inputs.add_inputs(needs)
     needs.set_defaults(act=_needs)
-    pages = action("import", "make a layout pack from saved record pages", "zlens catalog import mon730/")
+    pages = action("import", "create a layout pack from saved record pages", "zlens catalog import mon730/")
     pages.add_argument("pages", metavar="PAGES", nargs="*", help="saved pages, folders or zips of them")
     pages.add_argument("--release", metavar="R", help="release of pages that do not name one")
     pages.add_argument("--dry-run", action="store_true", help="show what would be imported; write nothing")
@@ -113,7 +113,7 @@ def _overview(out: TextIO) -> None:
     out.write("Measures\n")
     for name in measures.measure_names():
         table = measures.load_measure(name)
-        out.write(f"  {name:<12} {table.text}{' (no reader fills it yet)' if table.no_reader else ''}\n")
+        out.write(f"  {name:<12} {table.text}{' (no reader provides it yet)' if table.no_reader else ''}\n")
     out.write("\nRoles: the names that measures use for fields of records\n")
     for name in roles.entities():
         out.write(f"  {name:<14} {roles.entity(name).text}\n")
@@ -122,7 +122,7 @@ def _overview(out: TextIO) -> None:
     for pack in installed:
         out.write(f"  {pack.release:<5} {len(pack.records)} records  {pack.path}\n")
     if not installed:
-        out.write("  none; zlens catalog import makes one from IBM's record pages\n")
+        out.write("  none; zlens catalog import creates one from IBM's record pages\n")
     out.write(f"\nYour roles ({user_roles.path()})\n")
     bindings = user_roles.bindings()
     for binding in bindings:
@@ -169,7 +169,7 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
         unit = f" {question.unit}" if question.unit else ""
         value = f"{question.default}{unit}, {question.status}"
         out.write(f"{question.model}: {question.name} = {value}: {question.text}\n")
-        out.write(f"    settled by: {question.closes or 'no document; a choice of ours'}\n")
+        out.write(f"    settled by: {question.closes or 'no document; an assumption of zlens'}\n")
     return 1 if errors else 0
 
 

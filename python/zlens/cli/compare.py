@@ -107,7 +107,7 @@ def _complete(parts: list[argparse.Namespace]) -> dict[str, Any]:
         raise QueryError("BASE has no input", cure="zlens compare BASE -- OTHER")
     for number, part in enumerate(parts[1:], 2):
         if not any(getattr(part, name) for kind in _KINDS[:4] for name in kind):
-            raise QueryError(f"side {number} has neither inputs nor a window", cure="give one after --")
+            raise QueryError(f"side {number} has neither inputs nor a window", cure="name one after --")
         for kind in _KINDS:
             if not any(getattr(part, name) for name in kind):
                 for name in kind:
@@ -149,7 +149,7 @@ def _names(parts: list[argparse.Namespace]) -> list[str]:
     names = [part.name or (stems if are_distinct else defaults)[index] for index, part in enumerate(parts)]
     if len(set(names)) < len(names):
         duplicate = max(names, key=names.count)
-        raise QueryError(f"two sides are named {duplicate!r}", cure="give one another name with --name")
+        raise QueryError(f"two sides are named {duplicate!r}", cure="rename one with --name")
     return names
 
 

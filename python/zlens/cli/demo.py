@@ -8,7 +8,7 @@ from pathlib import Path
 DESCRIPTION = """\
 Write sample files into a folder and show what they contain: an hour of a z/VM system with four processors
 (MONWRITE), the RMF report and SMF records of a z/OS system on the same machine, and an hour of a z/VM system
-with multithreading on another machine. The data are synthetic: nothing in them was measured.
+with multithreading on another machine. The data is synthetic: nothing in them was measured.
 """
 EXAMPLES = """\
 Examples:
@@ -55,5 +55,5 @@ def run(arguments: argparse.Namespace) -> int:
         if status:
             return status
     with output.open_output(None) as out:
-        out.write(f"\nTo look at them in the browser:\n\n$ zlens serve {arguments.folder} {' '.join(zone)}\n")
+        out.write(f"\nTo view them in the browser:\n\n$ zlens serve {arguments.folder} {' '.join(zone)}\n")
     return 0

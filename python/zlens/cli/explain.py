@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 DESCRIPTION = """\
-Explain a measure or its column, a report or its column, a role, a record or a field: what it means, how
-it is computed, from what, how sure that is, and why a value may be missing.
+Explain a measure or its column, a report or its column, a role, a record or a field: its meaning,
+formula, inputs and status, and why a value may be missing.
 """
 EXAMPLES = """\
 Examples:

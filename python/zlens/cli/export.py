@@ -7,11 +7,11 @@ import argparse
 from zlens.cli import DONE, output
 
 DESCRIPTION = """\
-Write the measures of a lake for other programs. The same command again writes only days that have changed.
+Write the measures of a lake for other programs. Repeating the command writes only days that have changed.
 
 parquet  a file for each measure, system and day
 delta    a Delta Lake table for each measure (pip install 'zlens[delta]')
-iceberg  an Iceberg table for each measure, with a catalog beside them (pip install 'zlens[iceberg]')
+iceberg  an Iceberg table for each measure, with a catalog next to them (pip install 'zlens[iceberg]')
 """
 EXAMPLES = """\
 Examples:
@@ -26,7 +26,7 @@ FORMATS = ("parquet", "delta", "iceberg")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=["measures"], help="measures: all columns of all intervals")
-    parser.add_argument("lake", metavar="LAKE", help="lake made by zlens import")
+    parser.add_argument("lake", metavar="LAKE", help="lake written by zlens import")
     parser.add_argument("--to", choices=FORMATS, required=True, help="format")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder of the tables")
     parser.add_argument(

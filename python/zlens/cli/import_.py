@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Decode files and store their raw tables, with counter differences, as Parquet files in a folder, by table,
 system and day. A lake is an input like any other. Data already in the lake are skipped, and the order of
-imports does not matter. After an interruption, run the same command again: nothing partial is kept.
+imports does not matter. After an interruption, run the same command again: partial data is discarded.
 
 With --stage, nothing becomes part of a lake: each input is decoded into a folder of its own in DIR, by any
 number of processes and machines, and `zlens lake commit` joins them.

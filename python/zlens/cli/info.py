@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from zlens.inputs.source import InventoryRow, Source, SystemInfo
 
 DESCRIPTION = """\
-Show what the input contains, by file and system: format, machine, release, partition, time span and the
-assumptions behind it, records by type, and problems.
+Show what the input contains, by file and system: format, machine, release, partition, time range and the
+underlying assumptions, records by type, and problems.
 
 SMF dumps compressed with gzip, ZIP or Zstandard are unpacked into TMPDIR, up to a hundred times their size or
 1 GiB, whichever is more; ZLENS_UNPACK_LIMIT=BYTES changes the limit.
@@ -358,7 +358,7 @@ def _record_details(record: dict[str, Any], zone: dt.tzinfo) -> Iterator[str]:
     if record["duplicates"]:
         parts.append(format_count(record["duplicates"], "duplicate"))
     if record["out_of_order"]:
-        parts.append(f"{format_count(record['out_of_order'], 'stretch', 'stretches')} out of order")
+        parts.append(f"{format_count(record['out_of_order'], 'run', 'runs')} out of order")
     yield "; ".join(parts)
 
 

@@ -67,7 +67,7 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, thro
     time.add_argument(
         "--tz", metavar="ZONE", help="time zone of sources that record local time only: Europe/Berlin, -05:00"
     )
-    time.add_argument("--date", metavar="DATE", help="date of listings that have none: 2026-03-02")
+    time.add_argument("--date", metavar="DATE", help="date of listings without a date: 2026-03-02")
     if selection:
         time.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
     time.add_argument("--leap", metavar="N", help="leap seconds included in TOD values: 27")
@@ -146,7 +146,7 @@ def _throughput_of(values: dict[str, Any]) -> dict[str, Any]:
     path, columns = values.get("throughput"), values.get("throughput_columns")
     offset = values.get("throughput_offset")
     if path is None and (columns or offset is not None):
-        raise QueryError("no throughput file", cure="give it with --throughput FILE")
+        raise QueryError("no throughput file", cure="name it with --throughput FILE")
     if columns:
         from zlens.readers.throughput.table import parse_columns
 
@@ -204,7 +204,7 @@ def spool(stream: BinaryIO, path: str, limit: int = SPOOL_LIMIT, share: float = 
                     offset=size - len(block),
                     expected=f"at most {max_bytes:,} bytes: {share:.0%} of what is free there, "
                     f"and no more than {limit:,}",
-                    cure="give a file instead, or set TMPDIR to a disk with more room",
+                    cure="name a file instead, or set TMPDIR to a disk with more space",
                 )
             file.write(block)
 

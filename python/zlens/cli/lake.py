@@ -22,7 +22,7 @@ _MOST = 20
 
 DESCRIPTION = """\
 Show the contents of a lake written by `zlens import`, verify its files against their checksums, remove data,
-join inputs that `zlens import --stage` has decoded, or keep measures by hour and day.
+join inputs that `zlens import --stage` has decoded, or store measures by hour and day.
 """
 EXAMPLES = """\
 Examples:
@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     forget = action(
         "forget",
         "remove systems and times",
-        "\nRemoves whole inputs, or all data of a system in an input; only those can be imported again."
+        "\nRemoves complete inputs, or all data of a system in an input; only those can be imported again."
         "\nInputs that lie only partly within the times are kept and listed."
         "\nWith --raw, only raw tables go; the measures that `zlens lake rollup` keeps stay. Table by table,"
         "\nday by day and interval by interval it proves that measures have what is removed, or refuses.",
@@ -89,7 +89,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TABLES",
-        help="with --raw: raw tables, separated by commas, that may be removed though measures lack their "
+        help="with --raw: raw tables, separated by commas, that may be removed although no measure has their "
         "rows; 'unmeasured': all that no measure reads",
     )
     forget.add_argument("--dry-run", action="store_true", help="show what would be removed; remove nothing")
@@ -98,7 +98,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "commit",
         "join staged inputs",
         "\nMakes inputs that `zlens import --stage` has decoded part of a lake, which is created if missing,"
-        "\nand removes their folders. What the lake has already is skipped. Repeat it after an interruption."
+        "\nand removes their folders. Data already in the lake is skipped. Repeat it after an interruption."
         "\nThe exit status is 1 if an input cannot be part of this lake.",
         "zlens lake commit lake staged",
     )
@@ -108,9 +108,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     rollup = action(
         "rollup",
-        "keep measures by hour and day",
+        "store measures by hour and day",
         "\nComputes each measure by hour and day of local time, with sums that keep every mean"
-        "\nright, as tables that end in _hour and _day. Only days whose data have changed are computed.",
+        "\nright, as tables that end in _hour and _day. Only days with changed data are computed.",
         "zlens lake rollup lake && zlens sql lake -q 'from cpu_hour'",
     )
     rollup.add_argument(
@@ -257,7 +257,7 @@ def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
     if arguments.raw or arguments.older_than:
         if not (arguments.raw and arguments.older_than) or options.start or options.end:
             raise QueryError(
-                "--raw and --older-than belong together, without --from and --to",
+                "--raw requires --older-than, without --from and --to",
                 expected="something like --raw --older-than 90d",
             )
         age = parse_duration(arguments.older_than, longest=100 * 366)

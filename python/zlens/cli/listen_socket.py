@@ -122,7 +122,7 @@ def _bind(host: str, port: int) -> socket.socket:
         listener.close()
         raise QueryError(
             f"cannot listen on port {port} of {host}: {(error.strerror or str(error)).lower()}",
-            cure="choose another port with --port or --listen HOST:PORT; 0 takes any free port",
+            cure="choose another port with --port or --listen HOST:PORT; 0 selects any free port",
         ) from None
     return listener
 

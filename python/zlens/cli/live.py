@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from zlens.server.sql_workers import SqlWorkers
 
 DESCRIPTION = """\
-Follow systems while they run, print a line for each interval that closes, and serve the page, which follows.
+Follow systems while they run, print a line for each interval that closes, and serve the web UI.
 
-SOURCE is a file that grows, a folder that fills up, /dev/monreader, a named pipe, or - (standard input): z/VM
-monitor data as MONWRITE or the live stream gives them, SMF records with descriptor words, or the counts of
-perf stat -I. With forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. http:// and
+SOURCE is a growing file, a folder that receives files, /dev/monreader, a named pipe, or - (standard input):
+z/VM monitor data as MONWRITE or the live stream provides it, SMF records with descriptor words, or the counts
+of perf stat -I. With forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. http:// and
 https:// addresses of an HMC exporter or of RMF's Distributed Data Server are polled, and so are files with
 their text. Press Ctrl-C to stop.
 """
@@ -70,25 +70,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="play a recording as if live (repeatable)",
+        help="replay a recording as if live (repeatable)",
     )
-    parser.add_argument(
-        "--speed", type=float, metavar="N", help="how many times faster than real time it is played (1)"
-    )
-    limits = parser.add_argument_group("what is kept")
+    parser.add_argument("--speed", type=float, metavar="N", help="replay speed relative to real time (1)")
+    limits = parser.add_argument_group("retention")
     limits.add_argument(
         "--lake",
         metavar="DIR",
         help="import received data into a lake; a restart resumes where it stopped",
     )
-    limits.add_argument("--part", metavar="LENGTH", default="1h", help="how much is imported at a time (1h)")
+    limits.add_argument(
+        "--part", metavar="LENGTH", default="1h", help="length of data imported at a time (1h)"
+    )
     limits.add_argument("--raw", metavar="LENGTH", default="1h", help="raw records that can be queried (1h)")
     limits.add_argument("--keep", metavar="LENGTH", default="1d", help="measures kept in memory (1d)")
     limits.add_argument(
         "--grace",
         metavar="LENGTH",
         default="10s",
-        help="how long SMF records may come after their interval (10s)",
+        help="grace period for SMF records after the end of their interval (10s)",
     )
     findings = parser.add_argument_group("findings")
     findings.add_argument(
@@ -131,7 +131,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--client-ca", metavar="FILE", help="forwarders must have certificates of this authority (PEM)"
     )
     forwarders.add_argument(
-        "--forwarder-token", metavar="FILE", help="forwarders must know the token in this file"
+        "--forwarder-token", metavar="FILE", help="forwarders must send the token in this file"
     )
     polled = parser.add_argument_group("polling of an HMC exporter or of RMF")
     polled.add_argument(
@@ -142,10 +142,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     polled.add_argument(
         "--poll-login",
         metavar="FILE_OR_USER",
-        help="file with a line USER:PASSWORD, or USER; zlens then asks for the password",
+        help="file with a line USER:PASSWORD, or USER; zlens then prompts for the password",
     )
     polled.add_argument(
-        "--poll-ca", metavar="FILE", help="certificates to trust instead of those of the machine (PEM)"
+        "--poll-ca", metavar="FILE", help="certificates to trust instead of the system's (PEM)"
     )
     parser.add_argument("--no-serve", action="store_true", help="print lines only, without a page")
     serve_options.add_options(parser)
@@ -251,7 +251,9 @@ def _forwarders(arguments: argparse.Namespace) -> Iterator[list[FeedGroup]]:
     from zlens.live.receiver import Receiver
 
     if arguments.received is None and arguments.lake is None:
-        raise QueryError("what forwarders send is kept in a folder", cure="name it with --received or --lake")
+        raise QueryError(
+            "data from forwarders is stored in a folder", cure="name it with --received or --lake"
+        )
     folder = arguments.received or os.path.join(arguments.lake, ".live", "received")
     host, colon, port = names[0].removeprefix(_FORWARDER).rstrip("/").rpartition(":")
     if not colon or not host or not (port.isascii() and port.isdecimal()) or int(port) > 65535:
@@ -269,7 +271,7 @@ def _retention_policy(arguments: argparse.Namespace) -> RetentionPolicy:
 
     size = arguments.received_size
     if size is not None and not 0 <= size < math.inf:
-        raise QueryError(f"--received-size {size:g} is no size", expected="a number of GB, 0 or more")
+        raise QueryError(f"--received-size {size:g} is not a size", expected="a number of GB, 0 or more")
     age = arguments.received_keep
     return RetentionPolicy(
         None if age is None else parse_duration(age), None if size is None else int(size * 1e9)
@@ -306,7 +308,7 @@ def _login(arguments: argparse.Namespace) -> Login | None:
         raise QueryError("--poll-login is neither a file nor a user", cure="write USER:PASSWORD into a file")
     if sys.stdin is None or not sys.stdin.isatty():
         raise QueryError(
-            "zlens cannot ask for a password without a terminal", cure="write USER:PASSWORD into a file"
+            "zlens cannot prompt for a password without a terminal", cure="write USER:PASSWORD into a file"
         )
     import getpass
 
@@ -363,7 +365,9 @@ def _feeds(arguments: argparse.Namespace, received: list[FeedGroup]) -> list[Fee
             )
     names = [feed.name for feed in feeds if not isinstance(feed, sources.FeedGroup)]
     if len({*names}) < len(names):
-        raise QueryError("a source is named twice", expected="sources that differ before a question mark")
+        raise QueryError(
+            "a source is named more than once", expected="sources that differ before the question mark"
+        )
     clock = sources.ReplayClock(arguments.speed or 1.0)
     return [*feeds, *(sources.open_recording(path, clock) for path in arguments.replay)]
 

@@ -29,7 +29,7 @@ def refuse_overwrite(arguments: argparse.Namespace) -> None:
         folder = _lake_of(target)
         if folder is not None:
             raise InputError(
-                "the output is inside a lake, whose files belong together",
+                "the output is inside a lake, which contains only its own files",
                 file=output,
                 cure=f"write outside of {folder}",
             )

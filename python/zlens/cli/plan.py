@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from zlens.answers.answer import Answer
 
 DESCRIPTION = """\
-Take a measured interval (the busiest, or the one that contains --at), apply --set, and solve it before and
+Read a measured interval (the busiest, or the one that contains --at), apply --set, and solve it before and
 after. The answer marks which numbers are measured, solved or assumed. Without --set: list what can be changed
 for INPUT.
 """
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="what to change: weight=500, logical_cores=+1; may be repeated",
+        help="key to change: weight=500, logical_cores=+1; may be repeated",
     )
     parser.add_argument(
         "--list",

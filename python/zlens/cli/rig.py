@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from zlens.rig.definition import RigDefinition
 
 DESCRIPTION = """\
-Run scenarios whose right answers are known, and compare: solve each, run it, reduce its monitor data by the
+Run scenarios with known results, and compare: solve each, run it, reduce its monitor data by the
 ordinary measures, and judge the differences by the scenario's own bands. SCENARIO is a file, a folder of
 files, or the name of one that zlens ships.
 
@@ -45,8 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--runner", default="simulate", metavar="RUNNER",
-        help="what makes the monitor data: simulate; 'command:PROGRAM {scenario} {out}', also {seed}; "
-        "files:DIR for data that exist (simulate)",
+        help="source of the monitor data: simulate; 'command:PROGRAM {scenario} {out}', also {seed}; "
+        "files:DIR for existing data (simulate)",
     )  # fmt: skip
     parser.add_argument("--jobs", type=int, metavar="N", help="runs at the same time (one per processor)")
     parser.add_argument("--seeds", type=int, metavar="N", help="runs of each case (the scenario's)")

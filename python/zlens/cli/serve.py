@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _OBJECTS = 10_000
 
 DESCRIPTION = """\
-Serve the page for the inputs and print its address. Only this machine can reach it; with --listen other
-machines can too, if they present the printed token. Behind a proxy that knows its users, --user-header takes
-the place of the token. The page needs no network access and reads nothing but INPUT. Press Ctrl-C to stop.
+Serve the web UI for the inputs and print its address. Only this machine can reach it; with --listen other
+machines can too, if they present the printed token. Behind a proxy that authenticates users, --user-header
+replaces the token. The web UI needs no network access and reads only INPUT. Press Ctrl-C to stop.
 """
 EXAMPLES = """\
 Examples:

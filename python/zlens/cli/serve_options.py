@@ -47,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="read the token from FILE (default: generate and print one)",
     )
-    address.add_argument("--open", action="store_true", help="open the page in the browser")
+    address.add_argument("--open", action="store_true", help="open the web UI in the browser")
     proxy = parser.add_argument_group("behind a proxy")
     proxy.add_argument(
         "--public-url", metavar="URL", help="the address that users see: https://perf.example/zlens"
@@ -67,7 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     proxy.add_argument(
         "--log",
         metavar="FILE",
-        help="append a line of JSON per request: who asked what, without any data; - is standard error",
+        help="append a line of JSON per request: user and request, without any data; - is standard error",
     )
     limits = parser.add_argument_group("limits")
     limits.add_argument(
@@ -90,7 +90,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="GB",
         default=LIMITS.memory / _GB,
-        help="memory of a question in SQL, or of a scenario (%(default)g)",
+        help="memory of an SQL query, or of a scenario (%(default)g)",
     )
     limits.add_argument(
         "--request-time",

@@ -16,7 +16,7 @@ DESCRIPTION = """\
 Simulate a scenario: a machine, its partitions, CP, users and devices as discrete events. FILE receives what
 the z/VM system in it would record with MONWRITE (of several systems, FILE-NAME that of each), and
 FILE.throughput.csv its transactions. A scenario is a TOML file as for zlens solve; the model "system"
-describes a whole machine. The data are synthetic: nothing in them was measured.
+describes a whole machine. The data is synthetic: nothing in them was measured.
 """
 EXAMPLES = """\
 Examples:

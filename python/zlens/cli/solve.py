@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Solve a model of the machine exactly. A scenario is a small TOML file; start from the one --example prints.
 --set changes a value for this run; --sweep solves for a range of values and prints a row for each. --from
-builds the scenario from a measured interval and prints expected beside observed.
+builds the scenario from a measured interval and prints expected and observed values.
 """
 EXAMPLES = """\
 Examples:
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sweep",
         metavar="KEY=START:STOP[:STEP]",
-        help="solve for each value of a key and print the figures",
+        help="solve for each value of a key and print the values",
     )
     parser.add_argument(
         "--from",

@@ -21,7 +21,7 @@ EXAMPLES = """\
 Examples:
   zlens sql monwrite.data -q "select interval_end, busy_pct from load order by busy_pct desc limit 5"
   zlens sql rmf.xml -q "from partition where cpu_type = 'IFL'" --format csv
-  zlens sql monwrite.data -q @question.sql --format parquet -o answer.parquet
+  zlens sql monwrite.data -q @query.sql --format parquet -o result.parquet
 """
 
 #: Maximum bytes read from a file with a query.
@@ -55,7 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "parquet" and not arguments.output:
         raise QueryError("Parquet cannot be written to a terminal", cure="name a file with -o FILE")
     if arguments.format == "parquet" and is_special_file(arguments.output):
-        raise QueryError("Parquet needs a file", cure=f"{arguments.output} is none; name one with -o FILE")
+        raise QueryError(
+            "Parquet needs a file", cure=f"{arguments.output} is not a file; name one with -o FILE"
+        )
     query = _query(arguments.query)
     options = inputs.parse_options(arguments)
     with (

@@ -371,7 +371,7 @@ def _test_notes(compared: SystemComparison) -> list[str]:
     if tested:
         notes.append(
             f"of {tested} differences tested at {100 * noise.LEVEL:g} %, about {noise.LEVEL * tested:.1f} "
-            "would be beyond the noise by chance alone"
+            "would be beyond the noise by chance"
         )
     return notes
 

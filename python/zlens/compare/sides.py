@@ -61,7 +61,7 @@ def measure_run(session: CoreSession, label: str, metrics: Iterable[ComparedMetr
     selected = tuple(compared_metrics() if metrics is None else metrics)
     infos = session.systems
     if not infos:
-        raise QueryError(f"{label} has none of the requested systems", cure=phrase("systems"))
+        raise QueryError(f"{label} does not contain the requested systems", cure=phrase("systems"))
     systems: dict[str, SystemRun] = {}
     for info in infos:
         run = systems.setdefault(info.system, SystemRun(info.system))

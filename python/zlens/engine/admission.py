@@ -85,7 +85,7 @@ def check_statement(tree: Tree, is_table: Callable[[str], bool]) -> StatementNam
         if node_class is not None:
             _check_expression(node, allowed)
         elif kind.__class__ is str and kind not in allowed.kinds:
-            raise _refusal(f"{kind.split('_')[0]} inside of a question")
+            raise _refusal(f"{kind.split('_')[0]} inside a query")
         if node.get("cte_map"):
             scope = _add_common_tables(node["cte_map"], scope, pending)
         # Statements have hundreds of nodes, so the type of a value is tested only once.
@@ -290,7 +290,7 @@ def _function_refusal(subject: str, name: str, functions: frozenset[str], allowe
 
 def _refusal(subject: str, cure: str = _CURE) -> QueryError:
     return QueryError(
-        f"not allowed in a question: {subject}",
+        f"not allowed in a query: {subject}",
         expected="a single SELECT (or DESCRIBE, SHOW TABLES, SUMMARIZE, EXPLAIN)",
         cure=cure,
     )

@@ -66,7 +66,7 @@ class CancelToken:
     def cancelled(self) -> bool:
         return self._flag.is_set()
 
-    def cancel(self, why: str = "the query was cancelled") -> None:
+    def cancel(self, why: str = "the query was canceled") -> None:
         """Cancel the work; returns immediately."""
         with self._guard:
             if self._flag.is_set():

@@ -226,7 +226,7 @@ class Engine:
 
         def check_open() -> None:
             if self._closed:
-                raise QueryError("the session is closed", cure="take the rows of an answer before that")
+                raise QueryError("the session is closed", cure="fetch the rows of a result before that")
 
         def formed(form: Form) -> ResultStream:
             check_open()

@@ -106,7 +106,7 @@ def query_error(
         cure = phrase("fewer_files")
     elif _LAKE_FILE.match(text):
         # The engine considers a missing file a pattern that it may not expand; its message would not help.
-        text = "a file of the lake cannot be read any more"
+        text = "a file of the lake can no longer be read"
         cure = phrase("lake_gone")
     elif depth := _DEEP.match(text):
         # The engine suggests a setting that no query may change.

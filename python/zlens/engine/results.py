@@ -238,6 +238,6 @@ def python_time(microseconds: int) -> dt.datetime:
         return from_unix_us(microseconds)
     except OverflowError:
         raise QueryError(
-            "an answer has a time that is not in the years 1 to 9999",
+            "a result has a time that is not in the years 1 to 9999",
             cure="CAST it AS VARCHAR, or leave it out with WHERE",
         ) from None

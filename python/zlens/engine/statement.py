@@ -49,7 +49,7 @@ def parse(
     try:
         query.encode()
     except UnicodeEncodeError:
-        raise QueryError("the query is not UTF-8 text", cure="write names as answers show them") from None
+        raise QueryError("the query is not UTF-8 text", cure="write names as results show them") from None
     tree = _serialize(connection, query, tree_cache)
     if tree is not None:
         if len(tree["statements"]) != 1:

@@ -39,7 +39,7 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
     infos = catalog.record_infos(name, root)
     if not infos:
         raise CatalogError(
-            f"the catalog does not know {name}",
+            f"the catalog does not contain {name}",
             expected="a monitor record such as D0R2",
             cure=phrase("catalog"),
         )
@@ -96,7 +96,7 @@ def _head(head: RecordInfo, infos: list[RecordInfo], layouts: list[RecordLayout]
         lines.append(f"lengths   {shown} bytes{or_more}, by release as published")
     subject = layouts[0] if layouts else None
     if subject is not None and (subject.subject or subject.subject_kind):
-        columns = ", ".join(subject.subject) or "the whole system"
+        columns = ", ".join(subject.subject) or "the entire system"
         lines.append(f"subject   {columns}" + (f" ({subject.subject_kind})" if subject.subject else ""))
     if head.kind == "sample" and subject is not None:
         resetting = [f"{item.kind} ({item.record})" for item in resets.reset_rules_for(subject.subject_kind)]
@@ -118,12 +118,12 @@ def _entry(layout: RecordLayout, root: Path | None) -> packs.PageEntry | None:
 def _null(record: str, release: str, root: Path | None) -> list[str]:
     with contextlib.suppress(CatalogError):
         if record in packs.load(release, root).null_records:
-            return ["", f"According to the page of {release}, the record is no longer produced."]
+            return ["", f"According to the page of {release}, the record is no longer written."]
     return []
 
 
 def _layout(layout: RecordLayout, entry: packs.PageEntry | None) -> list[str]:
-    origin = {BUILTIN: "built in", SIM: "zlens' own, for files made with it"}.get(
+    origin = {BUILTIN: "built in", SIM: "zlens' own, for synthetic files"}.get(
         layout.pack, f"pack {layout.pack}"
     )
     size = f"{layout.length} bytes" + (" or more" if layout.variable else "")

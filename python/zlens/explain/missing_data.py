@@ -206,7 +206,7 @@ def format_missing(reports: list[MissingReportData]) -> str:
         lines += ["", "Records that are not in the input"]
     for record in records:
         head = layouts.record_info(record)
-        lines.append(f"  {record:<7} {head.title if head else 'not known to the catalog'}")
+        lines.append(f"  {record:<7} {head.title if head else 'not in the catalog'}")
     missing = {name: report.missing[name] for report in reports for name in report.roles}
     if missing:
         lines += ["", "Roles without a field"]

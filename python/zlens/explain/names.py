@@ -70,7 +70,7 @@ def _sections(requested: str) -> Iterator[Description | str]:
     yield from _command(requested)
     if lower == "caveats":
         faults = caveats.explain_lines(caveats.caveats())
-        yield Description("caveats: known faults of the data, by level", [("Faults", faults)])
+        yield Description("caveats: known recording errors, by level", [("Faults", faults)])
 
 
 def _command(requested: str) -> Iterator[Description]:
@@ -83,7 +83,7 @@ def _command(requested: str) -> Iterator[Description]:
     elif command.is_supported:
         read = "read as text: the table cp_response"
     else:
-        read = f"{command.unsupported_reason}; it is kept as text in the table cp_response"
+        read = f"{command.unsupported_reason}; it is stored as text in the table cp_response"
     facts: Facts = [("Response", [read]), ("Instead", [command.instead]), ("Source", [command.source])]
     yield Description(command.name, facts)
 
@@ -140,7 +140,7 @@ def describe_measure(table: measures.Measure) -> Description:
     facts: Facts = [
         ("Rows", f"one per {table.grain}"),
         ("Key", ", ".join(table.row_key) or "the row itself"),
-        ("NULL", "no reader fills this table yet; it is empty" if table.no_reader else ""),
+        ("NULL", "no reader provides this table yet; it is empty" if table.no_reader else ""),
         ("Fault", _faults(table.name)),
     ]
     units = {column.name: f" [{column.unit}]" if column.unit else "" for column in table.columns}
@@ -239,9 +239,9 @@ def example(table: measures.Measure, column: measures.MeasureColumn) -> str:
 
 def _null(table: measures.Measure, column: measures.MeasureColumn) -> str:
     if table.no_reader:
-        return "always, so far: no reader fills this table"
+        return "always: no reader provides this table yet"
     if column.varies_by:
-        return "if the machine lacks it, its counters were not recorded, or its divisor is 0"
+        return "if the machine does not have it, its counters were not recorded, or its divisor is 0"
     if column.formula:
         divided = ", or the divisor is 0" if "/" in column.formula else ""
         return f"if an input is not in the data{divided}"

@@ -30,11 +30,11 @@ RAW_LEADING = {
     "tod": "timestamp of the record, UTC",
     "interval_end": "first interval end at or after the record, UTC; NULL after the last",
     "seconds": "time since the subject's previous sample; NULL for the first, and after a reset",
-    "flag": "short: a stub below half the usual interval; gap: the sample before is missing; else NULL",
+    "flag": "short: shorter than half the usual interval; gap: the sample before is missing; else NULL",
 }
 #: Text of each status of a column of a printed report.
 _PRINTED = {
-    "verified": "seen in a file written by RMF",
+    "verified": "found in a file written by RMF",
     "carried": "as IBM describes the printed report",
     "derived": "follows from other values of the report",
     "unverified": "its heading in the XML is not known",
@@ -213,7 +213,7 @@ def _positions_by_release(table: str, name: str) -> list[str]:
         )
         exception = f" except that of synthetic files ({layouts.SIM})" if is_synthetic else ""
         page_name = _page_name(table)
-        return [f"in no known layout{exception}; the record page {page_name} of your release would give it"]
+        return [f"in no known layout{exception}; the record page {page_name} of your release has it"]
     return [
         f"z/VM {', '.join(dict.fromkeys(releases))}: {position}"
         for position, releases in releases_by_position.items()
@@ -321,7 +321,10 @@ def _record(record: str) -> Description:
         ("Class", head.kind),
         ("Page", f"{head.dsect} of IBM's monitor record pages"),
         ("Bytes", lengths),
-        ("Layouts", [_layout(layout) for layout in known_layouts] or "none; import the page of your release"),
+        (
+            "Layouts",
+            [_layout(layout) for layout in known_layouts] or "none; import the record page of your release",
+        ),
         ("Note", head.note or ""),
         ("Fault", caveats.explain_lines(caveats.find_caveats(record=record))),
     ]

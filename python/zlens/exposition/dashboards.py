@@ -33,16 +33,16 @@ _SMALL = 4
 
 
 class _Panel(FactTable, frozen=True):
-    title: Annotated[str, Meta(description="what it shows")]
+    title: Annotated[str, Meta(description="title")]
     kind: Annotated[Literal["timeseries", "stat"], Meta(description="its form")] = "timeseries"
     columns: Annotated[tuple[str, ...], Meta(description="measure.column or role.entity.role")] = ()
     age: Annotated[str, Meta(description="a time whose distance from now is shown")] = ""
-    top: Annotated[int, Meta(ge=0, le=100, description="only so many of the largest")] = 0
+    top: Annotated[int, Meta(ge=0, le=100, description="number of the largest values to show")] = 0
 
 
 class _Dashboard(FactTable, frozen=True):
     name: Annotated[str, Meta(description="the name of its file")]
-    title: Annotated[str, Meta(description="its title")]
+    title: Annotated[str, Meta(description="title")]
     panel: Annotated[tuple[_Panel, ...], Meta(min_length=1, description="its panels")]
 
 

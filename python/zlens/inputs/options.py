@@ -142,7 +142,7 @@ def parse_minutes(text: str) -> int:
     """Parse a duration for --peak; returns minutes."""
     seconds = parse_duration(text)
     if seconds % 60:
-        raise QueryError(f"{text!r} is not a whole number of minutes", expected="something like 60m")
+        raise QueryError(f"{text!r} is not an integer number of minutes", expected="something like 60m")
     return seconds // 60
 
 

@@ -126,7 +126,7 @@ class BoundaryUpdater:
                 repeated[table] |= new_common.keys()
             other = parts[other_index][0].path
             for kind, count, what in (
-                ("duplicate", len(new_ends - conflicts), f"repeat those of {other}; not shown"),
+                ("duplicate", len(new_ends - conflicts), f"are duplicates of {other}; not shown"),
                 ("conflict", len(conflicts), f"have other values in {other}; not shown"),
             ):
                 if count:

@@ -92,9 +92,7 @@ def drop_duplicate_records(
                 'WHERE "offset" NOT IN (SELECT again_offset FROM again) RETURNING again_offset'
             )
             if repeated:
-                detail = (
-                    f"{len(repeated):,} records repeat those of {parts[other][0].path}; they are read once"
-                )
+                detail = f"{len(repeated):,} records are also in {parts[other][0].path}; read once"
                 first = min(offset for (offset,) in repeated)
                 imported, part = pair
                 boundary.problems.append(

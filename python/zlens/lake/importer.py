@@ -82,7 +82,7 @@ def recognize_inputs(inputs: Iterable[str | os.PathLike[str]]) -> InputFiles:
     for name in names:
         if is_lake(name):
             raise InputError(
-                "this is a lake", file=name, cure="import files into a lake; lakes are read as they are"
+                "this is a lake", file=name, cure="import files into a lake; lakes are read without import"
             )
         if is_url(name):
             raise InputError(
@@ -259,7 +259,7 @@ def find_system_conflict(inputs: Iterable[LakeInput], draft: LakeInput) -> LakeE
                         for identity in (other_range[2], own_range[2])
                     )
                     return LakeError(
-                        f"another {system} is in the lake at the same time: that of {imported.path} has "
+                        f"another {system} is in the lake at the same time: {imported.path} has "
                         f"{stored_values}, this one {draft_values}",
                         file=draft.path,
                         cure="import the file itself, or into a lake of its own",

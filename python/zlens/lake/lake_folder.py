@@ -72,7 +72,7 @@ class LakeFolder:
         """Create the folder if needed. Raises LakeError if it contains other files."""
         if printable(str(self.path)) != str(self.path):
             raise LakeError(
-                "cannot be made a lake: its name is not UTF-8 text",
+                "cannot become a lake: its name is not UTF-8 text",
                 file=str(self.path),
                 cure="name another folder",
             )
@@ -84,7 +84,7 @@ class LakeFolder:
                 Path(self.absolute(file_names.READERS)).touch()
         except OSError as error:
             raise LakeError(
-                f"cannot be made a lake: {error.strerror or error}", file=str(self.path), cure="name a folder"
+                f"cannot become a lake: {error.strerror or error}", file=str(self.path), cure="name a folder"
             ) from None
         if not file_names.is_lake(self.path) and not existing <= _BEGUN:
             raise LakeError(
@@ -516,7 +516,7 @@ def open_folder(path: str | os.PathLike[str]) -> LakeFolder:
 
 @contextmanager
 def translate_os_errors(
-    folder: LakeFolder, room: str = "make room on the disk, or name a lake elsewhere"
+    folder: LakeFolder, room: str = "free space on the disk, or name a lake elsewhere"
 ) -> Iterator[None]:
     """Convert OSError to LakeError with a cure; `room` is the cure for a full disk."""
     try:

@@ -318,7 +318,7 @@ class Remote(LakeFolder):
         the writer's plan lists them, on which `_check_twin` relies.
         """
         if not current.version:
-            raise LakeError("the lake is gone", file=self.url, cure="import again")
+            raise LakeError("the lake no longer exists", file=self.url, cure="import again")
         now = int(time.time())
         current.retired = [name for name in current.retired if name not in moves]
         abandoned_plans = self._retire_left(current, moves)
@@ -414,7 +414,7 @@ class Remote(LakeFolder):
             raise InputError(
                 f"the local copy of {self.url} cannot be written: {error.strerror or error}",
                 file=str(self.path),
-                cure="make room, or set XDG_CACHE_HOME to another folder",
+                cure="free disk space, or set XDG_CACHE_HOME to another folder",
             ) from None
 
     def _plan(self, plan: str, writes: Iterable[str], removes: list[str]) -> None:
@@ -472,7 +472,7 @@ class Remote(LakeFolder):
             return kind("the store denies access", file=location, cure=_CREDENTIALS)
         lines = str(error).split("\n\nDebug source")[0].splitlines()
         text = re.sub(r"\?\S*", "", lines[0] if lines else type(error).__name__)
-        suffix = "; the lake is as it was" if writing else ""
+        suffix = "; the lake is unchanged" if writing else ""
         return kind(
             f"the store fails: {text}{suffix}", file=location, cure="check the network, and try again"
         )

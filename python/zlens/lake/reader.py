@@ -517,7 +517,7 @@ class LakeSource:
                 )
                 by_input[stored.shown]["lake"] = self.lake.name
                 if not stored.part.raw:
-                    by_input[stored.shown]["raw_tables"] = "forgotten; measures by hour and day remain"
+                    by_input[stored.shown]["raw_tables"] = "removed; measures by hour and day remain"
         return list(by_input.values())
 
 

@@ -48,14 +48,14 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
     if not file_names.is_lake(path):
         raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
     if not options.systems and options.start is None and options.end is None:
-        raise QueryError("nothing to forget was named", cure=phrase("lake_forget_what"))
+        raise QueryError("nothing to remove was named", cure=phrase("lake_forget_what"))
     for bound in (options.start, options.end):
         if bound is not None and bound.date is None:
             raise QueryError(
                 "a time of day is not a range", expected="a date: 2026-03-02 or '2026-03-02 12:00'"
             )
     folder = lake_folder.open_folder(path)
-    full_disk_fix = "make room on the disk for a new manifest and what replaces the neighbors' rows"
+    full_disk_fix = "free space on the disk for a new manifest and what replaces the neighbors' rows"
     with lake_folder.translate_os_errors(folder, full_disk_fix):
         return folder.retry_on_conflict(lambda: _forget(folder, options, dry_run))
 
@@ -115,7 +115,7 @@ def forget_raw(
     folder = lake_folder.open_folder(path)
     before_us = (time.time_ns() // 1000 if now_us is None else now_us) - older_than_s * 1_000_000
     system_names, accepted = set(systems), frozenset(even_if_lost)
-    with lake_folder.translate_os_errors(folder, "make room on the disk for a new manifest"):
+    with lake_folder.translate_os_errors(folder, "free space on the disk for a new manifest"):
         while True:
             with folder.reading():
                 selection = _choose_raw(folder, folder.load(), before_us, system_names)

@@ -172,7 +172,7 @@ def refusal(lake: str, lost: list[Proof]) -> LakeError:
     listed = [str(entry) for entry in sorted(lost, key=lambda entry: (not entry.measures, entry.days))]
     more = f"; and {len(listed) - _MOST:,} more" if len(listed) > _MOST else ""
     return LakeError(
-        f"what is in no measure would be lost: {'; '.join(listed[:_MOST])}{more}",
+        f"data in no measure would be lost: {'; '.join(listed[:_MOST])}{more}",
         file=lake,
         cure=phrase("lake_lost", tables=",".join([*([UNMEASURED] if unmeasured else []), *tables])),
     )

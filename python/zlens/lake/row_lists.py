@@ -70,7 +70,7 @@ def _type(kind: Validator) -> Any:
         return Annotated[float, msgspec.Meta(ge=max(kind.low, -LARGEST), le=min(kind.high, LARGEST))]
     if isinstance(kind, Text) and kind.form is None:
         return Annotated[str, msgspec.Meta(min_length=kind.least, max_length=kind.longest)]
-    raise TypeError(f"rows have no place for {kind}")
+    raise TypeError(f"rows cannot store {kind}")
 
 
 def _fit(rows: list[tuple[Any, ...]], row: FixedTuple) -> bool:

@@ -28,7 +28,7 @@ TEXT = Text()
 SHA256 = Text(64, 64, file_names.SHA256, "a SHA-256 in hexadecimal digits")
 KEY = Text(16, 16, file_names.KEY, "a key of 16 hexadecimal digits")
 MAYBE_TEXT, MAYBE_WHOLE = Nullable(TEXT), Nullable(WHOLE)
-MOMENTS = FixedTuple((WHOLE, WHOLE), "the first and the last moment, in microseconds since 1970")
+MOMENTS = FixedTuple((WHOLE, WHOLE), "the first and the last timestamp, in microseconds since 1970")
 
 
 def list_of(of: Validator) -> ListOf:
@@ -43,7 +43,7 @@ def map_of(of: Validator) -> MapOf:
 
 def problem(file: str) -> DocumentErrors:
     """Return a builder of errors about one of the lake's files."""
-    cure = "import the data into a new lake, or put the file back from a copy"
+    cure = "import the data into a new lake, or restore the file from a copy"
     return DocumentErrors(file, InputError, cure=cure, json=True)
 
 

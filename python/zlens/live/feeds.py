@@ -203,7 +203,7 @@ class ThreadHandover:
     def send_or_drop(self, data: bytes, note: str) -> None:
         """Enqueue data, or drop it if the consumer lags; the next note says how much was dropped."""
         if self._dropped:
-            left_out = f"{self._dropped:,} {self._what} were left out: the program was behind"
+            left_out = f"{self._dropped:,} {self._what} were left out: the program fell behind"
             note = "; ".join(filter(None, (left_out, note)))
         try:
             self._queue.put_nowait((data, note))
@@ -267,7 +267,7 @@ class ReaderThreadFeed:
             try:
                 data = os.read(self._handle, _READ)
             except OSError as error:
-                self._handover.send(b"", f"reading failed: {error.strerror}")
+                self._handover.send(b"", f"cannot read: {error.strerror}")
                 return
             if not data:
                 return

@@ -64,7 +64,7 @@ class CommandHook(Struct, frozen=True):
         except ValueError:
             expected = "a program and its arguments"
             raise QueryError(
-                f"{text!r} is no command", expected=expected, cure="close the quotation"
+                f"{text!r} is not a command", expected=expected, cure="close the quotation"
             ) from None
         if not words or shutil.which(words[0]) is None:
             name = words[0] if words else text
@@ -232,7 +232,7 @@ class Notifier(Struct):
             self._queue.put_nowait(self._message())
         except queue.Full:
             self._dropped += 1
-            self.problem("a message about findings was dropped: the receivers are too slow")
+            self.problem("a notification of findings was discarded: the receivers are too slow")
         else:
             self._dropped = 0
         self._sent_s = now_s

@@ -148,14 +148,14 @@ class PolledAddress(Struct):
             raise
         except (OSError, http.client.HTTPException, ValueError) as error:
             if timed_out.is_set() or isinstance(error, TimeoutError):
-                raise PollError(f"no whole answer within {self.timeout_s:g} s", again=True) from None
+                raise PollError(f"no complete response within {self.timeout_s:g} s", again=True) from None
             raise PollError(f"it cannot be reached: {_reason(error)}", again=True) from None
         finally:
             if timer is not None:
                 timer.cancel()
             connection.close()
         if timed_out.is_set():
-            raise PollError(f"no whole answer within {self.timeout_s:g} s", again=True)
+            raise PollError(f"no complete response within {self.timeout_s:g} s", again=True)
         return data, round(self.now() * 1000)
 
     def _ask(self, connection: http.client.HTTPConnection) -> bytes:
@@ -171,7 +171,7 @@ class PolledAddress(Struct):
             if len(data) > MOST:
                 raise PollError(f"its text is longer than {MOST:,} bytes")
             if response.length:
-                raise PollError("its answer was cut short", again=True)
+                raise PollError("its response was truncated", again=True)
             return data
 
 
@@ -195,7 +195,7 @@ def _context(ca: str | None) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=ca)
     except OSError as error:
-        why = getattr(error, "reason", None) or error.strerror or "it is no certificate"
+        why = getattr(error, "reason", None) or error.strerror or "it is not a certificate"
         raise InputError(f"cannot be used: {why}", file=ca, expected="certificates, PEM") from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
@@ -321,7 +321,7 @@ class PollingFeed:
         text, ms = scrape
         note = ""
         if self._missed > 1:
-            note = f"{self._missed:,} polls brought nothing before this one"
+            note = f"{self._missed:,} polls before this one returned no data"
         elif self._same >= _STOPPED * self._usual:
             note = f"{self._same:,} polls found the same text before this one"
         else:
@@ -342,6 +342,6 @@ class PollingFeed:
                     raise
                 continue
             if scrape is not None and not has_known_samples(scrape[0]):
-                raise PollError("it gave no sample of an HMC exporter or of RMF")
+                raise PollError("it returned no sample of an HMC exporter or of RMF")
             return scrape
         return None

@@ -20,7 +20,7 @@ _CHECKED = _HEADER.size - 4
 MAX_PAYLOAD = 1 << 20
 MOST_TEXT = 4096
 _MOST_FIELDS = 32
-#: Flag of a record that ends a set of data, so that the data are complete without the next record.
+#: Flag of a record that ends a set of data, so that the data is complete without the next record.
 END_OF_SET = 1
 
 
@@ -81,7 +81,7 @@ def read_frame(read_bytes: Callable[[int], bytes], most: int = MAX_PAYLOAD) -> F
     magic, kind, flags, length, sequence, checksum = _HEADER.unpack(header)
     if magic != _MAGIC or kind not in FrameKind.__members__.values():
         raise ReceiverError(
-            "the data received is not a frame of a forwarder", cure="is this the port of something else?"
+            "the data received is not a frame of a forwarder", cure="check that the port is zlens' port"
         )
     if length > most:
         raise ReceiverError(f"a frame has {length} bytes", expected=f"at most {most}")

@@ -196,7 +196,7 @@ class Receiver:
             raise ReceiverError(
                 f"{self._host} can be reached by others",
                 expected="a certificate with its key, and a token or the authority of forwarders",
-                cure="give them, or listen on 127.0.0.1",
+                cure="specify them, or listen on 127.0.0.1",
             )
 
     def _open_folder(self) -> None:
@@ -268,7 +268,7 @@ class Receiver:
         """Read and check the hello of a forwarder; returns its fields."""
         hello = channel.read(protocol.MOST_TEXT)
         if hello.kind is not FrameKind.HELLO:
-            raise ReceiverError("a forwarder did not say who it is", expected="a greeting")
+            raise ReceiverError("a forwarder did not send its name", expected="a greeting")
         fields = hello.fields
         if fields.get("version") != protocol.VERSION:
             raise ReceiverError("another version of the protocol", expected=f"version {protocol.VERSION}")

@@ -72,7 +72,7 @@ class Spool:
             raise LakeError(
                 "this is not a state file of zlens live",
                 file=str(path),
-                cure="remove its folder: what it has not imported yet is lost",
+                cure="remove its folder; data that is not imported yet is lost",
             ) from None
         # Bytes appended after the state was written are read from the feed again.
         if self.part.exists():

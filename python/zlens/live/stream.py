@@ -155,7 +155,7 @@ class LiveStream(Struct):
                     positions.append((size - (end - begin), position))
                 start = size
             self._positions = positions
-            detail = f"{end - begin:,} bytes of an interval that was closed came again; they are left out"
+            detail = f"{end - begin:,} bytes of a closed interval are duplicates; they are left out"
             report(self.problem("duplicate", detail))
 
     def _unwrap(self) -> None:
@@ -202,7 +202,7 @@ class LiveStream(Struct):
             file=self.name,
             offset=0,
             expected="z/VM monitor data, SMF records, text of an HMC exporter or perf stat -I",
-            cure="import whole files of other formats",
+            cure="import files of other formats",
         )
 
     def _prepend_header(self) -> None:

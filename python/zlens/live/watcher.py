@@ -254,7 +254,7 @@ class Watcher:
             (info.system, info.source): 0 if info.local_time else (info.utc_offset_s or 0) * _SECOND_US
             for info in session.systems
         }
-        # Monitor data have UTC.
+        # Monitor data has UTC.
         zones = dict.fromkeys(offsets, 0) if shares_intervals else offsets
         limits = {}
         if cut is not None and cut.closed_us is not None:
@@ -423,7 +423,7 @@ class Watcher:
             raise LakeError(
                 "zlens live does not write to object storage",
                 file=lake,
-                cure="name a folder; what it holds can be imported at a URL later",
+                cure="name a folder; its data can be imported at a URL later",
             )
         folder = LakeFolder(lake)
         folder.create()

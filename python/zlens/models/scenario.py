@@ -169,7 +169,7 @@ def _find_entry(entries: list[Any], steps: str, path: str) -> tuple[int, str]:
         by_type = {entries[index].get("type", "CP"): index for index in matches}
         if kind not in by_type:
             raise ScenarioError(
-                f"{path[:40]} does not say which of {len(matches)} entries named {name[:40]} it sets",
+                f"{path[:40]} does not select one of {len(matches)} entries named {name[:40]}",
                 expected=" or ".join(f"{name[:40]}.{candidate}" for candidate in by_type),
             )
         return by_type[kind], remaining
@@ -180,7 +180,7 @@ def _find_entry(entries: list[Any], steps: str, path: str) -> tuple[int, str]:
         f"{name[:40]} of {path[:40]} does not exist",
         expected=", ".join([*names[:20], "or 1" + f" to {len(entries)}" * (len(entries) > 1)])
         if entries
-        else "an entry of the scenario, which has none here",
+        else "an entry of the scenario, which has no entries here",
     )
 
 

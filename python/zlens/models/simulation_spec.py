@@ -33,13 +33,13 @@ PROFILE = ListOf(FixedTuple((_SECONDS, Number(0, 1000)), "a list of two numbers:
 
 SIMULATION = SimulationSpec(
     (
-        Key("seconds", Number(1, 1e7), "how long to record", "seconds", default=3600.0),
+        Key("seconds", Number(1, 1e7), "length of the recording", "seconds", default=3600.0),
         Key("interval", Number(1, 3600), "monitor sample interval", "seconds", default=60.0),
         Key("high_frequency", Number(0.05, 60), "interval of high-frequency samples", "seconds", default=2.0),
         Key("warmup", _SECONDS, "simulated before the first sample", "seconds", default=60.0),
-        Key("start", Timestamp(), "begin of what is recorded", default="2026-03-02T08:00:00Z",
+        Key("start", Timestamp(), "start of the recording", default="2026-03-02T08:00:00Z",
             target="start_tod"),
-        Key("zone", Number(-24, 24), "how far local time is ahead of UTC", "hours", default=0.0,
+        Key("zone", Number(-24, 24), "offset of local time from UTC", "hours", default=0.0,
             target="zone_s"),
         Key("seed", Integer(0, 2**63 - 1), "seed of all random numbers", default=1),
         Key("checked", Boolean(), "whether conservation laws are checked while it runs", default=False),
@@ -90,7 +90,7 @@ MACHINE = SimulationSpec(
         Key("name", SingleLine(8), "its name", default="ZLENSCPC"),
         Key("cores_per_chip", Integer(1, 1000), "cores on a chip", constant="sim_cores_per_chip"),
         Key("chips_per_drawer", Integer(1, 1000), "chips in a drawer", constant="sim_chips_per_drawer"),
-        Key("move_chip", _US, "cost of going on on another core of the chip", "µs",
+        Key("move_chip", _US, "cost of a move to another core of the chip", "µs",
             constant="sim_move_chip", target="move_us[]"),
         Key("move_drawer", _US, "the same for another chip of the drawer", "µs",
             constant="sim_move_drawer", target="move_us[]"),
@@ -100,18 +100,18 @@ MACHINE = SimulationSpec(
             constant="sim_prsm_overhead"),
         Key("dispatch_management", _US, "PR/SM's time for itself per dispatch", "µs",
             constant="sim_prsm_management"),
-        Key("high_preempts", Boolean(), "whether a ready vertical-high core takes back its physical core",
+        Key("high_preempts", Boolean(), "whether a ready vertical-high core reclaims its physical core",
             constant="sim_high_preempts"),
         Key("cap_burst", _MS, "largest credit of a capped partition, on one core", "ms",
             constant="sim_cap_burst"),
-        Key("lag", _MS, "how far in the past the claim of an idle partition may lie", "ms",
+        Key("lag", _MS, "maximum age of the claim of an idle partition", "ms",
             constant="sim_prsm_lag"),
         Key("caps", Boolean(), "whether caps are enforced", default=True),
         Key("hardware_counters", Boolean(), "whether hardware counters (CPU MF) are simulated, z14 and later",
             default=True, target="counters"),
-        Key("counters", COUNTERS, "what memory references cost", default=None, target="counters.costs"),
+        Key("counters", COUNTERS, "cost of memory references", default=None, target="counters.costs"),
         Key("capability", Integer(0, 2**32 - 1), "CPU capability (STSI); 0 is not reported", default=0),
-        Key("channels", CHANNELS, "what its channel paths can do", default=None),
+        Key("channels", CHANNELS, "capacity of its channel paths", default=None),
     )
 )  # fmt: skip
 
@@ -121,11 +121,11 @@ INSTRUCTIONS = SimulationSpec(
         Key("diagnose_44", _PERCENT, "X'44', of these", "%", constant="sim_diagnose_44"),
         Key("diagnose_9c", _PERCENT, "X'9C', of these", "%", constant="sim_diagnose_9c"),
         Key("diagnose_io", _PERCENT, "X'A8', of these", "%", constant="sim_diagnose_io"),
-        Key("dispatched", _PERCENT, "those of X'9C' whose target is dispatched", "%",
+        Key("dispatched", _PERCENT, "X'9C' whose target is dispatched", "%",
             constant="sim_dispatched"),
         Key("sigp", _PERCENT, "SIGP", "%", constant="sim_sigp"),
         Key("lpswe", _PERCENT, "LPSWE", "%", constant="sim_lpswe"),
-        Key("fast", _PERCENT, "those of SIGP and X'44' on the fast path", "%", constant="sim_fast_path"),
+        Key("fast", _PERCENT, "SIGP and X'44' on the fast path", "%", constant="sim_fast_path"),
     )
 )  # fmt: skip
 
@@ -137,7 +137,7 @@ CP = SimulationSpec(
             constant="sim_dispatch"),
         Key("slice", Number(0.01, 1000), "minor time slice", "ms", constant="sim_slice"),
         Key("slice_smt", Number(0.01, 1000), "the same with multithreading", "ms", constant="sim_slice_smt"),
-        Key("lag", _MS, "how far in the past the deadline of a virtual CPU that waited may lie", "ms",
+        Key("lag", _MS, "maximum age of the deadline of a virtual CPU that waited may lie", "ms",
             constant="sim_lag"),
         Key("steal_lag", _MS, "a virtual CPU of another vector goes first if its deadline is earlier by this",
             "ms", constant="sim_steal_lag"),
@@ -149,7 +149,7 @@ CP = SimulationSpec(
             constant="sim_dispatch_user"),
         Key("dispatch_system", _US, "CP time per dispatch not charged to users", "µs",
             constant="sim_dispatch_system"),
-        Key("preempts", Boolean(), "whether a virtual CPU takes the processor of one whose deadline is later "
+        Key("preempts", Boolean(), "whether a virtual CPU preempts one whose deadline is later "
             "by a slice; never under multithreading", constant="sim_preempts"),
         Key("lock_hold", _US, "time per dispatch that the scheduler lock is held", "µs",
             constant="sim_lock_hold"),
@@ -167,11 +167,11 @@ CP = SimulationSpec(
             constant="unparking_model", target="unparking.model"),
         Key("excessuse", Choice(("HIGH", "MEDIUM", "LOW", "NONE")), "SET SRM EXCESSUSE",
             constant="excessuse_setting", target="unparking.excess_pct"),
-        Key("excessuse_high", _PERCENT, "part of the excess that HIGH takes", "%",
+        Key("excessuse_high", _PERCENT, "part of the excess that HIGH uses", "%",
             constant="excessuse_high", target="unparking.excess_pct"),
-        Key("excessuse_medium", _PERCENT, "part that MEDIUM takes", "%", constant="excessuse_medium",
+        Key("excessuse_medium", _PERCENT, "part that MEDIUM uses", "%", constant="excessuse_medium",
             target="unparking.excess_pct"),
-        Key("excessuse_low", _PERCENT, "part that LOW takes", "%", constant="excessuse_low",
+        Key("excessuse_low", _PERCENT, "part that LOW uses", "%", constant="excessuse_low",
             target="unparking.excess_pct"),
         Key("global_performance_data", Boolean(), "whether it sees other partitions", default=True,
             target="unparking.global_performance_data"),
@@ -189,7 +189,7 @@ CP = SimulationSpec(
             constant="sim_storbuf"),
         Key("eligible_slice", Number(0.01, 3600), "longest stay in the dispatch list while others wait",
             "seconds", constant="sim_eligible_slice"),
-        Key("test_idle", _MS, "how long an idle user stays in the dispatch list", "ms",
+        Key("test_idle", _MS, "time that an idle user stays in the dispatch list", "ms",
             constant="sim_test_idle"),
         Key("storbuf_2", Integer(0, 1000), "for classes 2 and 3, recorded only", "% of storage",
             constant="sim_storbuf_2"),
@@ -202,7 +202,7 @@ CP = SimulationSpec(
             constant="sim_available_high", target="available_pct[]"),
         Key("steal", Number(0.001, 3600), "time between two searches for frames", "seconds",
             constant="sim_steal"),
-        Key("instructions", INSTRUCTIONS, "what the instructions are that it simulates", default=None),
+        Key("instructions", INSTRUCTIONS, "the instructions that it simulates", default=None),
     )
 )  # fmt: skip
 

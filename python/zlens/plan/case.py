@@ -71,7 +71,7 @@ class Setting(Struct, frozen=True):
         text = self.value
         if text[:1] in "+-" and text[1:].isdecimal():
             if current is None:
-                raise self.setting_error("the current number is unknown", "give the number itself")
+                raise self.setting_error("the current number is unknown", "use the number itself")
             after = int(text) + int(current)
             if not allowed.low <= after <= allowed.high:
                 raise self.setting_error(
@@ -252,7 +252,7 @@ class WhatIfCase(Struct):
         if self.situation.own in names:
             return str(self.situation.own)
         raise setting.setting_error(
-            f"the data do not show which partition {self.situation.system} runs in",
+            f"the data does not show which partition {self.situation.system} runs in",
             phrase("write_set", what=f"partition.{names[0]}.{setting.form.field}={setting.value}"),
             ", ".join(names),
         )

@@ -13,7 +13,7 @@ from zlens.schema.wording import phrase
 NEEDS = "guests"
 _ONLY = ("user",)
 _RELATIVE, _ABSOLUTE = Integer(1, 10_000), Number(0.1, 100)
-_REL, _ABS = "a whole number, 1 to 10,000", "percent of all processors, 0.1 to 100"
+_REL, _ABS = "an integer, 1 to 10,000", "percent of all processors, 0.1 to 100"
 _MAXIMUM = "maximum share, with limit"
 _HOW = "hard or soft, with a maximum share; or none"
 FORMS = (
@@ -36,7 +36,7 @@ _UNITS = {"absolute": "% of all", "maximum_absolute": "% of all"}
 def change(case: WhatIfCase, setting: Setting) -> None:
     """Set a share, maximum or limit; a relative share replaces an absolute one and vice versa.
 
-    Like SET SHARE without a type, it applies to virtual processors of all types.
+    Like SET SHARE without a type, it applies to virtual CPUs of all types.
     """
     field = setting.form.field
     users = case.guests["user"]
@@ -96,7 +96,7 @@ def _places(case: WhatIfCase, setting: Setting) -> list[int]:
     names = list(dict.fromkeys(names))
     near = difflib.get_close_matches((setting.name or "").upper(), names, 1)
     raise setting.setting_error(
-        f"the data report no guest {setting.name} with a share",
+        f"the data reports no guest {setting.name} with a share",
         f"did you mean {near[0]}?" if near else phrase("plan_of_file"),
         ", ".join(names[:10]) + (f" and {len(names) - 10} others" if len(names) > 10 else ""),
     )

@@ -35,7 +35,7 @@ _FORMS = (
     AnswerColumn("key", "Key"),
     AnswerColumn("example", "Example"),
     AnswerColumn("values", "Value"),
-    AnswerColumn("what", "What if: new value for"),
+    AnswerColumn("what", "New value for"),
 )
 
 
@@ -254,7 +254,9 @@ def list_settings(
     columns = (*_FORMS[:3], AnswerColumn("now", "Current, measured"))
     if interval.machine is not None:
         names = list(partitions.display_names(interval.machine.scenario))
-        notes.append(f"Partitions: {', '.join(names)}; that of {name} is {interval.own or 'unknown'}")
+        notes.append(
+            f"Partitions: {', '.join(names)}; the partition of {name} is {interval.own or 'unknown'}"
+        )
     if interval.guests is not None and interval.guests.scenario["user"]:
         users_ = list(dict.fromkeys(user["name"] for user in interval.guests.scenario["user"]))
         more = f" and {len(users_) - _MOST} others" if len(users_) > _MOST else ""
@@ -309,5 +311,5 @@ _MOST = 20
 _NOTES = (
     "Weights, cores, shares and vertical-lows can be combined in one plan; smt cannot be combined with "
     "these, nor a split with shares",
-    "The own partition is taken from the data; partition.NAME.TYPE.weight selects its cores of one type",
+    "The own partition is read from the data; partition.NAME.TYPE.weight selects its cores of one type",
 )

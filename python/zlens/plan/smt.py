@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
 KEY = "smt"
-TEXT = "multithreading of the cores of the system, by itself"
+TEXT = "multithreading of the cores of the system, with no other change"
 VALUE = "on or off"
 THREADS = {"on": 2, "off": 1}
 #: Settings that can be combined with it.

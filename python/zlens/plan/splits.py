@@ -60,13 +60,13 @@ def change(case: WhatIfCase, setting: Setting) -> None:
                 "entitlement of all partitions changes"
             )
         elif len(set(weights)) > 1 and parts_of is _equal_parts:
-            case.notes.append(f"{shown}: weights are whole numbers, so its parts are as equal as can be")
+            case.notes.append(f"{shown}: weights are integers, so its parts are as equal as possible")
         case.assume(
             Assumption(
                 "use_of_parts",
                 "by cores" if partition.get("dedicated") else "by weight",
                 "",
-                "the parts of a split partition together want what it used; how much each wants is unknown",
+                "the parts of a split partition want its use in total; the demand of each is unknown",
                 "ours",
                 "zlens",
             )
@@ -103,7 +103,7 @@ def _given_parts(setting: Setting, partition: dict[str, Any]) -> tuple[list[int]
     if len(parts) > partition["cores"]:
         raise setting.setting_error(
             f"{partition['name']} has {partition['cores']} logical cores for {len(parts)} parts",
-            "give the cores of each: 250:4,125:2",
+            "set the cores of each: 250:4,125:2",
         )
     return weights, _apportion(partition["cores"], weights)
 

@@ -27,7 +27,7 @@ _CHANGES = (
     AnswerColumn("asked", "Setting"),
     AnswerColumn("what", "Changes"),
     AnswerColumn("unit", "Unit"),
-    AnswerColumn("before", "Before", text="measured: as it was", decimals=2),
+    AnswerColumn("before", "Before", text="measured: before the change", decimals=2),
     AnswerColumn("after", "After", text="assumed: as set", decimals=2),
     AnswerColumn("difference", "Difference", text="assumed: after less before", decimals=2),
 )
@@ -54,7 +54,7 @@ def _two(
     )
 
 
-_LIMIT = _two("held", "Limit", "", _SOLVED, "what would limit it")
+_LIMIT = _two("held", "Limit", "", _SOLVED, "limiting resource")
 _ENTITLED = (
     *_NAMES,
     *_two("weight", "Weight", "", _MEASURED, "processing weight; none if dedicated"),
@@ -63,9 +63,13 @@ _ENTITLED = (
 _EXPECTED = (
     *_NAMES,
     AnswerColumn("used", "Used", "cores", "measured: including PR/SM's time on its behalf", 2),
-    *_three("cores", "what it gets if it wants what it used"),
+    *_three("cores", "its use if its demand equals its measured use"),
 )
-_COULD = (*_NAMES, *_three("cores", "what it gets if it wants all and the others what they used"), *_LIMIT)
+_COULD = (
+    *_NAMES,
+    *_three("cores", "its use if its demand is unlimited and the others' equals their measured use"),
+    *_LIMIT,
+)
 _POLARITY = (
     *_NAMES,
     *_two("high", "Vh", "cores", _SOLVED, "vertical-high cores"),
@@ -77,7 +81,7 @@ _MACHINE = (
     AnswerColumn("type", "Type"),
     *_two("physical", "Physical", "cores", _MEASURED, "cores of the machine"),
     *_two("logical", "Logical", "cores", _MEASURED, "logical cores that share them"),
-    *_two("crowding", "Not Vh per left", "cores", _SOLVED, "logical cores per physical core not taken by Vh"),
+    *_two("crowding", "Not Vh per left", "cores", _SOLVED, "logical cores per physical core not used by Vh"),
     *_two("idle", "Idle", "cores", _SOLVED, "of the shared cores, if all want what they used", 2),
 )
 _PROCESSORS = (
@@ -90,13 +94,13 @@ _USERS = (AnswerColumn("name", "User"), AnswerColumn("type", "Type"))
 _SHARES = (
     *_USERS,
     *_two("share", "Share", "", _MEASURED, "SET SHARE"),
-    *_three("% of 1", "its part of what guests could use, of one logical processor", 1, "points"),
+    *_three("% of 1", "its part of the CPU time available to guests, of one logical processor", 1, "points"),
 )
 _GETS = (
     *_USERS,
     AnswerColumn("waited", "Waited", "% of 1", "measured: CPU wait and limit wait of its samples"),
     AnswerColumn("used", "Used", "% of 1", "measured: of one logical processor"),
-    *_three("% of 1", "what it should get", 1, "points"),
+    *_three("% of 1", "its expected use", 1, "points"),
     *_LIMIT,
 )
 _KINDS = (
@@ -206,8 +210,15 @@ def _add_machine(result: Answer, case: WhatIfCase, before: SolvedPartitions, aft
             polarity.append((*leading, *(side.get(key) for key in columns for side in (old, new))))
     result.tables += [
         AnswerTable("entitled", "Entitled: by weights", _ENTITLED, entitled),
-        AnswerTable("expected", "Expected: what each gets if it wants what it used", _EXPECTED, expected),
-        AnswerTable("could", "Could get: if it wanted all and the others what they used", _COULD, could),
+        AnswerTable(
+            "expected", "Expected: the use of each if its demand equals its measured use", _EXPECTED, expected
+        ),
+        AnswerTable(
+            "could",
+            "Could get: if its demand were unlimited and the others' equaled their measured use",
+            _COULD,
+            could,
+        ),
     ]
     if polarity:
         result.tables.append(AnswerTable("polarity", "Polarity of logical cores", _POLARITY, polarity))
@@ -258,7 +269,7 @@ def _add_notes(
     if measured is not None:
         result.notes += measured.notes
     changed = [str(row[0]) for row in expected if abs(_number(row[-1])) > _NEGLIGIBLE]
-    same = "none" if not changed else f"only that of {format_list(changed, 5)}"
+    same = "none" if not changed else f"only the demand of {format_list(changed, 5)}"
     measured_rows = [row for row in expected if row[2] is not None]
     others = [str(row[0]) for row in measured_rows if abs(_number(_subtract(row[3], row[2]))) > _NEGLIGIBLE]
     result.notes.append(
@@ -268,10 +279,10 @@ def _add_notes(
             more=phrase("solve_partitions"),
         )
         if others
-        else "Expected before equals Used for all partitions with known use: each got what it wanted"
+        else "Expected before equals Used for all partitions with known use: each got its demand"
     )
     result.notes.append(
-        "A partition's demand is its use: the data do not show more, so Expected never exceeds Used; "
+        "A partition's demand is its use: the data does not show more, so Expected never exceeds Used; "
         f"Could get shows the headroom. Of the partitions' Expected, {same} changes"
     )
     if case.parts:
@@ -340,7 +351,7 @@ def _add_guests(
     same_count = sum(abs(_number(_subtract(row[4], row[3]))) < _NEGLIGIBLE for row in gets)
     result.notes.append(
         f"Expected before equals Used for {same_count} of {len(gets)} guests; the others waited, or are "
-        "limited by those that are"
+        "limited by guests that waited"
     )
     more = sum(_number(row[6]) for row in gets)
     result.figures.append(
@@ -355,12 +366,12 @@ def _add_guests(
     gets.sort(key=lambda row: -abs(_number(row[6])))
     result.tables += [
         AnswerTable("shares", "Guests, entitled: by shares", _SHARES, shares),
-        AnswerTable("guests", "Guests, expected: what each should get", _GETS, gets),
+        AnswerTable("guests", "Guests, expected use", _GETS, gets),
     ]
     result.notes += interval.guests.notes
     result.notes.append(
-        "A guest's demand is what it used and what it waited for. Where none waited, more processors or "
-        "shares change nothing that these data show"
+        "A guest's demand is its use plus its wait. Where none waited, more processors or "
+        "shares change nothing that this data shows"
     )
     if before is not None and interval.own is not None:
         many = ", ".join(f"{number} on each core of type {kind}" for kind, number in interval.threads.items())

@@ -8,7 +8,7 @@ from zlens.schema.validators import Integer
 NEEDS = "machine"
 FORMS = (
     WhatIfKey(
-        "weight", ("own", "partition"), "processing weight of a partition", "300", "a whole number, 1 to 999"
+        "weight", ("own", "partition"), "processing weight of a partition", "300", "an integer, 1 to 999"
     ),
 )
 _WEIGHT = Integer(1, 999)

@@ -91,7 +91,7 @@ class RepeatedRange(Struct):
             return f"the samples of {self.count:,} intervals were already read ({span} UTC); read once"
         return (
             f"{self.count:,} intervals were already read with other records ({span} UTC); "
-            "only those read first are shown"
+            "only the records read first are shown"
         )
 
     @property

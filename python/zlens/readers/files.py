@@ -12,8 +12,8 @@ from zlens.inputs.source import Progress
 
 #: For texts whose rows end with a value: the rest of the last value may be missing.
 NO_END = (
-    "the last line has no end, so its last value may be cut; not read "
-    "(if nothing is missing, add a line end to the file)"
+    "the last line has no line end, so its last value may be truncated; not read "
+    "(if the line is complete, add a line end to the file)"
 )
 
 #: Callback with the processed bytes and the size of the file.

@@ -280,7 +280,7 @@ def _unknown(path: str, first_bytes: bytes, size: int) -> InputError:
             f"this is text in {encoding}, which zlens cannot read",
             file=path,
             offset=0,
-            cure="give it in UTF-8: transfer it as text, or convert it with iconv",
+            cure="provide it in UTF-8: transfer it as text, or convert it with iconv",
         )
     text = _printable(first_bytes)
     linux_tool = _linux_tool(first_bytes) if text else None
@@ -288,7 +288,7 @@ def _unknown(path: str, first_bytes: bytes, size: int) -> InputError:
         what, cure = linux_tool
         return InputError(f"this is output of {what}", file=path, offset=0, cure=cure)
     what = "text" if text else "binary data of no known format"
-    cure = "check that it is the file you mean, and that its first lines are there"
+    cure = "check the file name, and that the file has its first lines"
     if not text:
         cure = (
             "transfer it again in binary: monitor data with record format F and length 4096, SMF data with "
@@ -296,7 +296,7 @@ def _unknown(path: str, first_bytes: bytes, size: int) -> InputError:
         )
         if size % _CMS_PACKED == 0:
             cure += (
-                "; if it was packed with COPYFILE (PACK on CMS, whose form is not public, unpack it there "
+                "; if it was packed with COPYFILE (PACK on CMS, whose format is not public, unpack it there "
                 "with COPYFILE fn ft fm (UNPACK before the transfer"
             )
     return InputError(

@@ -116,7 +116,7 @@ def _unpacked(problem: Problem, reader_name: str) -> Iterator[Problem]:
     format_name = _format(first_bytes, size, reader_name)
     if format_name is not None:
         detail = f"the unpacked bytes {offset:,} to {offset + size:,}, which are skipped, are {format_name}"
-        cure = "unpack the file and cut them off to read them by themselves"
+        cure = "unpack the file and extract them to read them separately"
         yield Problem(None, "", problem.file, offset, None, "section", f"{detail}; {cure}", 0)
 
 
@@ -157,7 +157,7 @@ def _zip_neighbors(path: str) -> Iterator[Problem]:
     end = start + index + 22 + comment
     if size > end:
         problems = list(_format_after(path, end, size)) if size - end >= _MIN_FOREIGN_BYTES else []
-        detail = f"{size - end:,} bytes behind the ZIP archive are not read"
+        detail = f"{size - end:,} bytes after the ZIP archive are not read"
         yield from problems or [Problem(None, "", path, end, None, "length", detail, size - end)]
 
 

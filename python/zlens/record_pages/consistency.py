@@ -46,7 +46,7 @@ def _structure(structure: Structure, page: RecordPage) -> list[str]:
         if row.name == "*":
             continue
         if row.name in seen:
-            problems.append(f"{row.name} (line {row.line}) is in the table twice; the first one is used")
+            problems.append(f"{row.name} (line {row.line}) appears twice in the table; the first one is used")
             continue
         seen.add(row.name)
         if page.references:

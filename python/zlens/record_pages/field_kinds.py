@@ -185,7 +185,7 @@ def _from_page(result: MonitorField, row: FieldRow) -> MonitorField:
         kind_status="stated",
         unit=rule.unit or result.unit,
         direction=rule.direction,
-        note=f"by the page's words: rule `{rule.name}`",
+        note=f"by the text of the page: rule `{rule.name}`",
     )
 
 

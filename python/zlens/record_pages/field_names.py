@@ -25,7 +25,7 @@ def add_zlens_names(
     for zlens_name, page_name in names.items():
         known_field, field = knowledge.by_name.get(zlens_name), page_fields.get(page_name)
         if known_field is None:
-            refuse(f"names: {zlens_name} is not a field that the catalog knows")
+            refuse(f"names: {zlens_name} is not a field of the catalog")
         elif zlens_name in page_fields:
             refuse(f"names: the page itself has a field {zlens_name}")
         elif field is None:
@@ -38,7 +38,7 @@ def add_zlens_names(
                     known_field,
                     offset=field.offset,
                     overlay=True,
-                    note=f"{page_name} of the page, as the user says",
+                    note=f"{page_name} of the page, set by the user",
                 )
             )
     fields = tuple(sorted((*layout.fields, *added), key=lambda field: field.offset))

@@ -194,7 +194,7 @@ def _no_loss(built: BuiltLayout, release: str, pack_root: Path | None, file: str
         and len(existing_layouts[0].fields) > len(built.file.layouts[0].fields)
     ):
         raise CatalogError(
-            f"the page describes {built.record} in part, but the pack has all of it",
+            f"the page describes a part of {built.record}, but the pack has the complete record",
             file=file,
             cure=phrase("import_replace"),
         )
@@ -234,7 +234,7 @@ def _no_pages_error(errors: list[CatalogError], skipped: list[Skipped]) -> Catal
         return CatalogError(skipped[0].reason, file=skipped[0].file, expected="saved record pages")
     shown = "; ".join(f"{skip.file}: {skip.reason}" for skip in skipped[:3])
     return CatalogError(
-        f"none of {len(skipped):,} files gave a layout ({shown}{', ...' if len(skipped) > 3 else ''})",
+        f"none of {len(skipped):,} files provided a layout ({shown}{', ...' if len(skipped) > 3 else ''})",
         expected="saved pages of z/VM monitor records (MRxxxxxx)",
         cure="name the folder that they were saved in",
     )
@@ -288,7 +288,7 @@ def _report(report: ImportReport, limit: int | None) -> Iterator[str]:
         yield f"pack: {path}" if report.imported else f"user.toml applied to the pack {path}"
     yield from _list("did not agree", report.disagreements, limit)
     yield from _list(
-        "of unknown kind, kept raw until user.toml gives their kind", report.unknown_kinds, limit
+        "of unknown kind, stored raw until user.toml defines their kind", report.unknown_kinds, limit
     )
     yield from _list("not applied from user.toml", report.user, limit)
     skipped = [f"{skip.file}: {skip.reason}" for skip in report.skipped]

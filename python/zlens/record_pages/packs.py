@@ -60,16 +60,16 @@ _USER_TEMPLATE = """\
 #     kind = "counter"        # counter, timer, sampled, gauge, identifier, text, flags, time or unknown
 #     direction = "up"        # of a counter or timer: up, down or learn
 #     unit = "count"          # such as count, bytes, pages, us, tod (4096 are one microsecond), ebcdic, hex
-#     text = "what it is"
+#     text = "description"
 #
-# The subject of a record, if the catalog does not know it: counters are differenced only within one subject.
+# The subject of a record, if the catalog does not have it: counters are differenced only within one subject.
 #
 #     [D6R99]
 #     subject = ["IODNEW_RDEVDEV"]
 #     reset_on = []           # fields whose change means that the counters were reset
 #     callevel = []           # bits of MTRSYS_CALLEVEL that are on for such records; 0 is the leftmost
 #
-# The place of a section's entries: field names or numbers. And the fields that identify its entries.
+# The offset of a section's entries: field names or numbers. And the fields that identify its entries.
 #
 #     [D0R16.section.CPUDATA]
 #     offset = "SYTCUP_CALCPUOF"
@@ -77,7 +77,7 @@ _USER_TEMPLATE = """\
 #     count = "SYTCUP_LCUPCPCT"
 #     subject = ["SYTCUP_LCUCPUID"]
 #
-# The page's name of a field that the catalog knows only under a zlens name (ZL...): zlens name = page's
+# The page's name of a field that the catalog has only under a zlens name (ZL...): zlens name = page's
 # name. With all fields that the section `counters` of D5R13 needs, its records are joined.
 #
 #     [D5R13.names]
@@ -435,7 +435,7 @@ class _UserSettings:
             changed = replace(
                 changed,
                 kind_status="unknown" if changed.kind == "unknown" else "stated",
-                note=f"{note}kind given by the user, imported as {field.kind}",
+                note=f"{note}kind set by the user, imported as {field.kind}",
             )
         if changed.kind == "timer" and changed.direction is None:
             changed = replace(changed, direction="learn")
@@ -481,7 +481,7 @@ class _UserSettings:
                 break
         fields = tuple(self.field(old, certain=bool(subject)) for old in section.fields)
         changed = replace(section, fields=fields, subject=subject or section.subject)
-        return replace(changed, **changes, note="placed by the user") if changes else changed
+        return replace(changed, **changes, note="offset set by the user") if changes else changed
 
 
 # Atomic changes of a pack

@@ -177,7 +177,7 @@ def _bounded(path: Path) -> None:
         if not (position >= 0 and data[position : position + 4] == b"PK\5\6" and data[-2:] == b"\0\0"):
             position = data.rfind(b"PK\5\6")
         if position < 0 or position + _END.size > len(data):
-            raise zipfile.BadZipFile("it has no member list; it may be cut off")
+            raise zipfile.BadZipFile("it has no member list; it may be truncated")
         stream.seek(max(size - tail + position - _LOCATOR, 0))
         if stream.read(4) == b"PK\6\7":
             raise zipfile.BadZipFile("it has the format for more than 65,535 members or 4 GB")

@@ -76,7 +76,7 @@ def build(page: RecordPage, release: str) -> BuiltLayout:
     if not page.null:
         _table(page, release, knowledge, built)
     if page.release and page.release != release:
-        built.findings.append(f"the page is for z/VM {page.release}; imported for {release} as asked")
+        built.findings.append(f"the page is for z/VM {page.release}; imported for {release} as requested")
     if len(problems) > MAX_FINDINGS:
         built.findings = [*problems[:MAX_FINDINGS], f"and {len(problems) - MAX_FINDINGS:,} more"]
     return built
@@ -98,10 +98,10 @@ def _key(page: RecordPage, problems: list[str]) -> tuple[int, int]:
     from_catalog = _numbers().get(page.record)
     if from_catalog is None and from_prolog is None:
         raise CatalogError(
-            f"the prolog of {page.record} does not give its domain and record number",
+            f"the prolog of {page.record} does not state its domain and record number",
             file=page.file,
             expected="lines such as `Domain 0 - System Domain` and `Record 2 - ...`",
-            cure="save the whole page again, prolog included",
+            cure="save the complete page again, prolog included",
         )
     if from_catalog is None:
         assert from_prolog is not None
@@ -111,7 +111,7 @@ def _key(page: RecordPage, problems: list[str]) -> tuple[int, int]:
                 f"the prolog of {page.record} says domain {from_prolog[0]} record {from_prolog[1]}, "
                 f"which is {owner}",
                 file=page.file,
-                cure="save the page again; if it really says this, it cannot be imported",
+                cure="save the page again; if its content is the same, it cannot be imported",
             )
         return from_prolog
     if from_prolog is not None and from_prolog != from_catalog:
@@ -140,7 +140,7 @@ def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltL
     sampled = built.file.head.kind in SAMPLED_CLASSES
     if sampled and not certain and any(page_field.has_difference for page_field in fields):
         fields = _without_differences(fields)
-        built.findings.append("its counters are not differenced: give the record's `subject` in user.toml")
+        built.findings.append("its counters are not differenced: set the record's `subject` in user.toml")
     layout = RecordLayout(
         record=built.record,
         domain=built.file.head.domain,
@@ -184,7 +184,7 @@ def _subject_is_certain(old: RecordFile | None, subject: tuple[str, ...], head: 
 
 
 def _without_differences(fields: tuple[MonitorField, ...]) -> tuple[MonitorField, ...]:
-    note = "not differenced: the record's subject is unknown; give `subject` in user.toml"
+    note = "not differenced: the record's subject is unknown; set `subject` in user.toml"
     return tuple(
         replace(
             page_field, kind_status="unknown", note=f"{page_field.note}; {note}" if page_field.note else note
@@ -211,7 +211,9 @@ def _usable_rows(
     if confirmed_rows and len(confirmed_rows) == sum(row.name != "*" for row in overlong):
         # Table and cross reference agree on the fields, so the length is wrong.
         length = max(row.end for row in confirmed_rows)
-        built.findings.append(f"{structure.name}: taken as {length} bytes long, as its fields are")
+        built.findings.append(
+            f"{structure.name}: assumed to be {length} bytes long, the length of its fields"
+        )
         overlong = [row for row in overlong if row.end > length]
     if overlong:
         built.findings.append(
@@ -365,7 +367,7 @@ def _section(
     note = None
     if not is_located:
         locators = {"offset": 0, "stride": max(length, 1), "count": 0}
-        note = "the place of the entries is unknown; give offset, stride and count in user.toml"
+        note = "the offset of the entries is unknown; set offset, stride and count in user.toml"
         built.findings.append(f"section {name}: {note}{_likely_locators(page, lookup)}")
         fields = _without_differences(fields)
     entry_lookup = _lookup(fields)

@@ -226,10 +226,10 @@ def parse(text: PageText) -> RecordPage:
 
 def _no_rows(text: PageText) -> CatalogError:
     return CatalogError(
-        "the page has no readable row of a table of fields",
+        "the page has no readable row of a field table",
         file=text.file,
         expected="rows such as `20 14 Unsigned 4 NAME`",
-        cure="save the whole page again from the browser, as HTML or as text",
+        cure="save the complete page again from the browser, as HTML or as text",
     )
 
 
@@ -269,12 +269,12 @@ def _prolog(prolog: str, page: RecordPage) -> None:
         return
     kind = _CLASSES.get(" ".join(match[1].lower().split()))
     if kind is None:
-        page.findings.append(f"the class `Monitor {match[1]} Record` is unknown; taken as an event record")
+        page.findings.append(f"the class `Monitor {match[1]} Record` is unknown; treated as an event record")
         kind = "event"
     page.kind = kind
     domain, number = int(match[2]), int(match[4])
     if domain > _MAX_DOMAIN or not 0 < number <= _MAX_NUMBER:
-        page.findings.append(f"domain {domain} record {number} is impossible")
+        page.findings.append(f"domain {domain} record {number} is not valid")
     else:
         page.domain, page.number = domain, number
     title = _TITLE_END.split(match[5] + " ", maxsplit=1)[0].strip()
@@ -407,7 +407,7 @@ def _row(item: _Item, page: RecordPage) -> FieldRow | Structure | None:
         return Structure(name, length, plus == "+", item.line, text)
     else:
         if type_name not in TYPES:
-            page.findings.append(f"{name} ({where}): type {type_name} is unknown; taken as bytes")
+            page.findings.append(f"{name} ({where}): type {type_name} is unknown; treated as bytes")
         row = FieldRow(name, offset, length, TYPES.get(type_name, "character"), item.line, text)
         if bounds and _bounded(row, bounds, where, page):
             return row
@@ -430,7 +430,7 @@ def _bounded(row: FieldRow, bounds: re.Match[str], where: str, page: RecordPage)
         # `(0)` marks the offset of what follows.
         row.count, row.length = 1, 0
     if row.count < 1 or (row.end > MAX_RECORD and not row.cut):
-        page.findings.append(f"{row.name} ({where}): bounds {bounds[0].strip()} are impossible; left out")
+        page.findings.append(f"{row.name} ({where}): bounds {bounds[0].strip()} are not valid; left out")
         return False
     return True
 
@@ -516,7 +516,7 @@ def _array_counts(structure: Structure, page: RecordPage) -> None:
             row.count = 1
         if row.count != stated:
             page.findings.append(
-                f"{row.name} (line {row.line}): its bounds are cut off; taken as {row.count} elements, "
+                f"{row.name} (line {row.line}): its bounds are truncated; read as {row.count} elements, "
                 "up to the next field"
             )
 

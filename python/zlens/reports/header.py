@@ -122,7 +122,7 @@ def footnotes(definition: ReportDefinition, block: Block, session: CoreSession) 
     removed = without_raw_tables(session.sources) & {str(system["system"]) for system in block.systems}
     if removed:
         lines.append(
-            f"Raw tables of {', '.join(sorted(removed))} are forgotten, at least in part; measures by hour "
+            f"Raw tables of {', '.join(sorted(removed))} are removed, at least in part; measures by hour "
             f"and day remain, see: {_BUCKETS}"
         )
     lines += several_sources(block, session)
@@ -157,7 +157,7 @@ def several_sources(block: Block, session: CoreSession) -> list[str]:
         return []
     first, *others = names
     return [
-        f"Several sources describe {block.system}. What they both say is that of {first}; "
+        f"Several sources describe {block.system}. Values in both are from {first}; "
         f"{' or '.join(f'--source{_HARD}{name}' for name in others)} shows another."
     ]
 
@@ -187,7 +187,7 @@ def time_zone_note(block: Block, session: CoreSession) -> str:
 
 def _zone(block: Block, session: CoreSession) -> str:
     if any(system.get("local_time") is True for system in block.systems):
-        return "Times are those of the source, local to a zone it does not name (option tz)."
+        return "Times are from the source, local to a zone it does not name (option tz)."
     time = block.end or block.start
     offset = session.display(time, block.system).utcoffset() if time else None
     if not offset:

@@ -95,7 +95,7 @@ def _block(definition: ReportDefinition, block: Block, session: CoreSession, now
     )
     yield f"<section>\n<pre>{escape(heading)}</pre>\n"
     if block.empty:
-        yield f"<p>This input has nothing for this report. It needs: {escape(definition.needs)}</p>\n"
+        yield f"<p>This input has no data for this report. It needs: {escape(definition.needs)}</p>\n"
     offset = offset_us(block, session)
     for table, parts in block.shown:
         yield from _table(table, parts, offset)

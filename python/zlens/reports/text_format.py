@@ -67,7 +67,7 @@ def _block(
     full = max([NARROWEST if width is None else min(NARROWEST, width), *(sheet.width for sheet in sheets)])
     yield _lines([*header(definition, block, display, now, full), "_" * full])
     if block.empty:
-        message = f"This input has nothing for this report. It needs: {definition.needs}"
+        message = f"This input has no data for this report. It needs: {definition.needs}"
         yield _lines(["", *textwrap.wrap(message, full, break_on_hyphens=False, break_long_words=False)])
     for sheet in sheets:
         yield "\n"

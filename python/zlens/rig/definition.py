@@ -167,14 +167,14 @@ _SOURCE = Spec(
         Key("publication", SingleLine(), "title of the publication"),
         Key("place", SingleLine(), "page, table or section", default=""),
         Key("status", Choice(_STATUSES), "status of the expected numbers"),
-        Key("note", Prose(), "what to know about them", default=None),
+        Key("note", Prose(), "notes about them", default=None),
     )
 )
 _CASE = Spec(
     (
         Key("name", SingleLine(), "name of the case"),
         Key("set", _SETTINGS, "keys of the scenario with their values", default={}),
-        Key("at", _AMOUNT, "place on the axis of a chart of lines", default=None),
+        Key("at", _AMOUNT, "position on the axis of a line chart", default=None),
         Key("expected", MapOf(OneOf(_ONE, MapOf(_ONE)), least=0),
             "published numbers by observation, and by subject", default={}),
     )
@@ -198,7 +198,7 @@ _CONTROL = Spec(
     (
         Key("name", SingleLine(), "name of the control, with which the verdict must fail"),
         Key("set", _SETTINGS, "keys of the scenario with their values", default={}),
-        Key("solver", _SETTINGS, "the same for what the solver is given", default={}),
+        Key("solver", _SETTINGS, "the same for the input of the solver", default={}),
     )
 )
 _OBSERVE = Spec(
@@ -217,9 +217,9 @@ _OBSERVE = Spec(
         Key("largest", Number(0, 1e9), "largest difference that is allowed", default=None),
         Key("rms", Number(0, 1e9), "largest root mean square of the differences", default=None),
         Key("misallocated", Number(0, 100), "largest part that others got", "%", default=None),
-        Key("of", Choice(("expected", "sum", "points")), "what differences are in percent of; points: none",
+        Key("of", Choice(("expected", "sum", "points")), "base of differences in percent; points: no base",
             default="expected"),
-        Key("order", Boolean(), "whether the order of the cases must be that of the expected values",
+        Key("order", Boolean(), "whether the cases must be in the order of the expected values",
             default=False),
         Key("band", Prose(), "source of the allowed differences", default=None),
     )
@@ -227,15 +227,15 @@ _OBSERVE = Spec(
 SPEC = Spec(
     (
         Key("title", SingleLine(), "title"),
-        Key("text", Prose(), "what it shows"),
+        Key("text", Prose(), "description"),
         Key("area", Choice(AREAS), "area"),
         Key("source", _SOURCE, "where the expected numbers are from"),
-        Key("scenario", Unchecked(), "the scenario, as the solver and the simulator take it"),
+        Key("scenario", Unchecked(), "the scenario for the solver and the simulator"),
         Key("case", ListOf(_CASE, most=_MOST_CASES), "a case", default=[]),
         Key("vary", _VARY, "instead of cases: a key and its values", default=None),
         Key("policy", ListOf(_POLICY, most=20), "a policy: before and after", default=[]),
         Key("control", ListOf(_CONTROL, most=20), "a negative control", default=[]),
-        Key("observe", ListOf(_OBSERVE, 1, 50), "what is observed"),
+        Key("observe", ListOf(_OBSERVE, 1, 50), "observed values"),
         Key("seeds", Integer(1, 999), "runs of each case with different random numbers", default=3),
         Key("chart", Choice(("bars", "lines")), "form of the charts", default="bars"),
         Key("along", SingleLine(), "axis of a chart of lines", default=""),

@@ -45,9 +45,9 @@ def _lines(rig: RigDefinition) -> Iterator[str]:
             yield f"  {name}: expected {shown or 'nothing'}"
     for policy in rig.policies:
         if policy.name:
-            yield f"Policy {policy.name}{'' if policy.judged else ', not judged'}: {policy.set or 'as it is'}"
+            yield f"Policy {policy.name}{'' if policy.judged else ', not judged'}: {policy.set or 'default'}"
     for control in rig.controls:
-        what = control.set or f"the solver is given {control.solver}"
+        what = control.set or f"the solver runs with {control.solver}"
         yield f"Control {control.name}, which must fail: {what}"
     if rig.not_reproduced:
         yield f"Known not to be reproduced: {rig.not_reproduced}"

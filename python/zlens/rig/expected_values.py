@@ -38,7 +38,7 @@ def _values(rig: RigDefinition, answer: Answer, observation: Observation) -> dic
     if not dot:
         figures = {figure.key: figure.value for figure in answer.figures}
         if table_key not in figures:
-            raise _missing(rig, observation, f"a figure of it: {', '.join(figures)}")
+            raise _missing(rig, observation, f"one of its values: {', '.join(figures)}")
         value = figures[table_key]
         return {} if value is None else {"": value}
     tables = {table.key: table for table in answer.tables}

@@ -70,7 +70,7 @@ def render(results: Sequence[RigResult], when: str) -> str:
     summary = tables.answer(results)
     parts = [
         f"<h1>{escape(summary.title)}</h1>",
-        f"<p>zlens {VERSION}, {escape(when)}. Observed numbers are those of the runs.</p>",
+        f"<p>zlens {VERSION}, {escape(when)}. Observed numbers are from the runs.</p>",
         "<ul>",
         *(
             f"<li><a href='#{escape(result.rig.name)}'>{escape(result.rig.title)}</a>: {_word(result)}</li>"

@@ -75,7 +75,7 @@ def _rows(result: QueryResult, observation: Observation) -> dict[str, float | No
     for row in result.rows:
         if len(row) != 2 or not isinstance(row[1], int | float | None):
             raise QueryError(
-                f"the query of {observation.name} gives {row}", expected="a subject and a number"
+                f"the query of {observation.name} returns {row}", expected="a subject and a number"
             )
         subject = "" if row[0] is None else str(row[0]).rstrip()
         if subject in values:

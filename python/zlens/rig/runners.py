@@ -155,7 +155,7 @@ class FilesRunner(Struct, frozen=True):
         files = [path] if path.is_file() else sorted(self._folder(job).glob(f"{job.name}-*.data"))
         if not files:
             raise InputError("this run has no monitor data", file=str(path),
-                             cure="put its MONWRITE file there")  # fmt: skip
+                             cure="copy its MONWRITE file there")  # fmt: skip
         return files
 
 

@@ -52,7 +52,7 @@ def answer(results: Sequence[RigResult], *, every: bool = False) -> Answer:
     tables = [AnswerTable("summary", "", _SUMMARY, [row for one in ordered for row in _summary(one)])]
     if every:
         rows = [row for one in ordered for row in _numbers(one)]
-        tables.append(AnswerTable("numbers", "Expected beside observed", _NUMBERS, rows))
+        tables.append(AnswerTable("numbers", "Expected and observed", _NUMBERS, rows))
     failed = [one for one in ordered if not one.passed]
     notes = [note for one in failed for note in _why(one)]
     passed = len(ordered) - len(failed)
@@ -165,7 +165,7 @@ def _why(result: RigResult) -> Iterator[str]:
         for error in outcome.errors[:3]:
             yield f"{prefix}: {error}"
         if isinstance(outcome.variant, Control) and not outcome.errors:
-            yield f"{prefix}: passes, so the rig would not see this fault"
+            yield f"{prefix}: passes, so the rig would not detect this error"
         for one in outcome.verdicts if not isinstance(outcome.variant, Control) else ():
             more = f"; and {len(one.failures) - 3} more" if len(one.failures) > 3 else ""
             if one.failures:

@@ -34,7 +34,7 @@ def forbid_file_names() -> Iterator[None]:
 def checked_path(path: str) -> str:
     """Return a path named in a query; InputError if file names are forbidden."""
     if _SEALED.get():
-        raise InputError("a query from the page may not name a file", cure=phrase("terminal"))
+        raise InputError("a query from the web UI may not name a file", cure=phrase("terminal"))
     return path
 
 
@@ -48,7 +48,7 @@ def open_user_file(path: str) -> Iterator[BinaryIO]:
             waiting.register(handle, select.POLLIN)
             if not waiting.poll(_PIPE_S * 1000):
                 raise InputError(
-                    f"this is a pipe to which nobody wrote within {_PIPE_S} s",
+                    f"this is a pipe to which no process wrote within {_PIPE_S} s",
                     file=path,
                     cure="name a file, or start what writes to it",
                 )

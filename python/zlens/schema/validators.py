@@ -214,9 +214,9 @@ class Integer(Struct, frozen=True):
 
     def describe(self) -> str:
         if self.low == -_LARGEST:
-            return "a whole number" + ("" if self.high == _LARGEST else f" to {self.high:,}")
+            return "an integer" + ("" if self.high == _LARGEST else f" to {self.high:,}")
         to = " up" if self.high == _LARGEST else f" to {self.high:,}"
-        return f"a whole number from {self.low:,}{to}"
+        return f"an integer from {self.low:,}{to}"
 
     def schema(self) -> dict[str, Any]:
         return {"type": "integer", "minimum": self.low, "maximum": self.high}
@@ -274,7 +274,7 @@ class Number(Struct, frozen=True):
             raise problem.value(where, value, self.describe())
         if value and not SMALLEST <= abs(value) <= LARGEST:
             raise problem.value(
-                where, value, f"{self.describe()}; apart from 0, between {SMALLEST:g} and {LARGEST:g} in size"
+                where, value, f"{self.describe()}; except 0, between {SMALLEST:g} and {LARGEST:g} in size"
             )
         return float(value)
 

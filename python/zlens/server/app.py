@@ -388,12 +388,12 @@ async def _static(request: Request) -> Response:
     if path.startswith("/api"):
         return refused(Refusal(404, "NotFound", "no such endpoint", f"see {ROOT}/openapi.json"))
     if request.method not in ("GET", "HEAD"):
-        return _wrong_method("the page accepts GET only")
+        return _wrong_method("the web UI accepts GET only")
     file = static_files.find(path)
     if file is None:
         if path == "/":
             return refused(
-                Refusal(404, "NotFound", "the page is not built", "cd ui && npm ci && npm run build")
+                Refusal(404, "NotFound", "the web UI is not built", "cd ui && npm ci && npm run build")
             )
         return refused(Refusal(404, "NotFound", "no such page", "open /"))
     headers = {"etag": file.tag, "cache-control": "no-cache"}
@@ -418,7 +418,9 @@ def _failure(error: Exception) -> Response:
         return failed(error)
     if isinstance(error, OSError):
         name = os.path.basename(str(error.filename)) if error.filename else "an input"
-        return failed(InputError(f"{name}: {error.strerror or error}", cure="is the file still there?"))
+        return failed(
+            InputError(f"{name}: {error.strerror or error}", cure="check that the file still exists")
+        )
     if isinstance(error, MemoryError):
         return failed(out_of_memory())
     return unexpected(error)

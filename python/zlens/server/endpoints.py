@@ -119,9 +119,9 @@ ENDPOINTS = (
         (),
         {
             "version": "of zlens",
-            "synthetic": "whether any of the data are synthetic",
+            "synthetic": "whether any of the data is synthetic",
             "inputs": "inputs the server was started with",
-            "systems": "systems and their time spans",
+            "systems": "systems and their time ranges",
             "tables": "measures, raw tables and roles with their columns",
             "reports": "classic reports, with the number of columns possible with these inputs",
             "subjects": "measures of processor use by subject, and how each is shown",
@@ -156,14 +156,14 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "problems",
-        "All problems of the inputs by kind, of many systems without those that measures show; "
-        "decodes everything once",
+        "All problems of the inputs by kind, if there are many systems, without those that measures show;  "
+        "decodes all records once",
         "problems:answer",
         (),
         {
             "count": "number of problems",
             "damaged": "whether any kind means damage",
-            "rows": "kind, damage, count, bytes lost, and first: what the first one says",
+            "rows": "kind, damage, count, bytes lost, and first: the text of the first one",
         },
     ),
     Endpoint(
@@ -177,14 +177,14 @@ ENDPOINTS = (
             Key(
                 "keep",
                 MapOf(ListOf(_NAME, 0, 200), 0, 20),
-                "columns of measures to compute once: {guest} in the query stands for a table with them",
+                "columns of measures to compute once: {guest} in the query names a table with them",
                 default={},
             ),
         ),
         {
             "columns": "names",
             "types": "int, float, text, bool or time of each",
-            "rows": "lists of values; times in ISO 8601 with Z; whole numbers beyond 2**53 as text",
+            "rows": "lists of values; times in ISO 8601 with Z; integers beyond 2**53 as text",
             "more": "whether there are more rows",
             "seconds": "run time of the query",
         },
@@ -212,7 +212,7 @@ ENDPOINTS = (
             Key(
                 "top",
                 Integer(1, 1000),
-                "values of the first `by` to keep: the largest of the first column by mean and maximum",
+                "values of the first `by` to return: the largest of the first column by mean and maximum",
                 default=None,
             ),
             _SYSTEM,
@@ -233,7 +233,7 @@ ENDPOINTS = (
             Key(
                 "keep",
                 ListOf(_NAME, 0, 100),
-                "columns that later requests will use, computed together with those of this one",
+                "columns that later requests will use, computed with the columns of this one",
                 default=[],
             ),
         ),
@@ -243,7 +243,7 @@ ENDPOINTS = (
             "rows": "lists of values",
             "units": "of the columns",
             "unweighted": "columns without a mean over time, and the reason",
-            "bucket_s": "length of a bucket; 0: every interval by itself, or the whole window",
+            "bucket_s": "length of a bucket; 0: every interval separately, or the entire window",
             "series": "values of the requested `series` for each row; else null",
             "series_t": "their times, seconds since 1970; else null",
             "top": "the values that `top` chose, largest first; else null",
@@ -327,7 +327,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "findings/stream",
-        "Findings as they are found, the rules that are computed soonest first",
+        "Findings in order of computation, starting with the rules that are computed first",
         "findings:stream",
         (
             Key("classes", ListOf(_NAME, 0, 10), "classes of rules; all: every class", default=None),
@@ -336,11 +336,11 @@ ENDPOINTS = (
         ),
         {
             "rows": "findings of the rules of this line, worst first",
-            "orders": "for each of them, by what it is sorted among those of all lines",
+            "orders": "for each of them, its sort key among the findings of all lines",
             "asked": "rules checked, each with its title and the systems it applies to; null: all of them",
             "missing": "rules that could not be checked, and why",
             "off": "rules of classes not requested",
-            "error": "instead of all these, as the last line: what went wrong",
+            "error": "instead of all these, as the last line: the error",
         },
         lines="one line for each stage",
     ),
@@ -371,19 +371,19 @@ ENDPOINTS = (
         "Ends of the intervals of a system",
         "intervals:answer",
         (Key("system", _NAME, "the system"),),
-        {"runs": "evenly spaced ends: the first in whole seconds since 1970, rounded up; step; count"},
+        {"runs": "evenly spaced ends: the first in integer seconds since 1970, rounded up; step; count"},
     ),
     Endpoint(
         "GET",
         "peak",
-        "The busiest interval of a window, what grew with it, and the events around it",
+        "The busiest interval of a window, the subjects that grew with it, and the events around it",
         "peaks:answer",
         (Key("system", _NAME, "the system"), _SOURCE, _FROM, _TO),
         {
             "busiest": "the busiest interval: value, usual (the median of all intervals), unit, from and to; "
             "null: no complete interval in the window",
-            "peak": "from and to: the stretch around it in which busy is more than half-way up from usual",
-            "growth": "groups of subjects, each with those that grew most in the peak: value, usual, unit, "
+            "peak": "from and to: the time around it in which busy exceeds the midpoint between usual",
+            "growth": "groups of subjects, each with the subjects that grew most: value, usual, unit, "
             "their events, and the view that shows them",
             "events": "events from `minutes` before the peak to `minutes` after it, without frequent kinds",
             "minutes": "see events",
@@ -392,7 +392,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "fleet",
-        "All systems side by side: how busy each is by hour, and where growth leads",
+        "All systems compared: utilization by hour, and forecast growth",
         "fleet:answer",
         (
             _FROM,
@@ -407,7 +407,7 @@ ENDPOINTS = (
         ),
         {
             "unit": "of all values: percent of the system's processors",
-            "limit": "what the busiest hour of a day should stay below",
+            "limit": "limit for the busiest hour of a day",
             "t": "ends of the hours, seconds since 1970",
             "systems": "each system with machine, sysplex, cluster and release; its mean over the span, "
             "the busiest hour and the time it ended at; before, the mean over the other span, and the change "
@@ -455,7 +455,7 @@ ENDPOINTS = (
                 default="",
             ),
         ),
-        {"answer": "the answer of zlens study trend, as /solve gives answers"},
+        {"answer": "the answer of zlens study trend, in the format of /solve"},
     ),
     Endpoint(
         "GET",
@@ -467,7 +467,7 @@ ENDPOINTS = (
             "rows": "metrics with their rank correlation with busy, their value in the peak of /peak and "
             "outside it (usual)",
             "least": "the rank correlation from which a metric is listed",
-            "fewest": "the fewest intervals from which there is a correlation",
+            "fewest": "minimum number of intervals for a correlation",
         },
     ),
     Endpoint(
@@ -490,11 +490,11 @@ ENDPOINTS = (
             Key("format", Choice(("data", "html")), "data, or one HTML file (data)", default="data"),
         ),
         {
-            "sides": "names, systems and time spans",
+            "sides": "names, systems and time ranges",
             "differences": "beyond the noise first",
             "waterfall": "parts of changes",
-            "warnings": "what makes the sides not comparable",
-            "notes": "further remarks",
+            "warnings": "reasons why the sides are not comparable",
+            "notes": "further notes",
             "criterion": "results of IBM's 5 % regression criterion, one line each",
             "html": "instead of all these: the comparison as one HTML file that fetches nothing",
         },
@@ -527,7 +527,7 @@ ENDPOINTS = (
         {
             **_ANSWER,
             "numbers": "of a check: the numbers of the scenario by their keys for set, with allowed values",
-            "wrong": "of a check: what is wrong with the scenario, as in an error, or null",
+            "wrong": "of a check: the error in the scenario, as in an error response, or null",
         },
         apart=True,
     ),
@@ -548,7 +548,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "plan",
-        "What if: a measured interval changed, solved before and after",
+        "What-if on a measured interval, solved before and after the change",
         "laboratory:plan",
         (
             _SYSTEM,
@@ -557,7 +557,7 @@ ENDPOINTS = (
             Key(
                 "set",
                 ListOf(Text(500), 0, 200),
-                "what to change; empty: list what can be changed",
+                "keys to change; empty: list the keys that can be changed",
                 default=[],
             ),
         ),

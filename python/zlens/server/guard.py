@@ -156,7 +156,7 @@ class Guard(Struct):
         elif self.token is not None and not self._has_token(request):
             return Refusal(401, "Token", "token missing or wrong", "enter the token that zlens serve printed")
         elif self.token is None and self.proxy is not None:
-            return Refusal(403, "Proxy", "only the proxy may ask", "open the address of the proxy")
+            return Refusal(403, "Proxy", "only the proxy may send requests", "open the address of the proxy")
         return None
 
     def _allowed(self, host: str) -> bool:

@@ -32,7 +32,7 @@ def solve(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
             return {"answer": as_data(models.solve(model, scenario_values))}
     except MemoryError:
         raise ScenarioError(
-            f"the scenario needs more than its {memory_text()} of memory", cure="make it smaller"
+            f"the scenario needs more than its {memory_text()} of memory", cure="reduce it"
         ) from None
 
 

@@ -17,9 +17,9 @@ _ERROR = {
             "type": "object",
             "required": ["message", "expected", "cure", "kind"],
             "properties": {
-                "message": {"type": "string", "description": "what is wrong, in one sentence"},
-                "expected": {"type": ["string", "null"], "description": "what was expected"},
-                "cure": {"type": ["string", "null"], "description": "what to do about it"},
+                "message": {"type": "string", "description": "the error, in one sentence"},
+                "expected": {"type": ["string", "null"], "description": "expected values"},
+                "cure": {"type": ["string", "null"], "description": "fix, as an imperative"},
                 "kind": {"type": "string", "description": "QueryError, Cancelled, Token, ..."},
             },
         }
@@ -49,7 +49,7 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "zlens",
             "version": VERSION,
-            "description": "The API of the page: the answers of zlens' commands, as JSON.",
+            "description": "The API of the web UI: the results of zlens' commands, as JSON.",
         },
         "paths": paths,
         "components": {

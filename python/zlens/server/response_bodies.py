@@ -41,8 +41,8 @@ class BodySender:
         """Return a response in JSON; raises BusyError if pending bodies leave no memory for it."""
         if self._bytes and self._bytes + len(body) > self._most:
             raise BusyError(
-                f"answers that are being sent take all of their {self._most / 1024**2:.0f} MB of memory",
-                cure="wait until they have arrived, or ask for fewer rows",
+                f"responses that are being sent use all of their {self._most / 1024**2:.0f} MB of memory",
+                cure="wait until they have been sent, or request fewer rows",
             )
         self._bytes += len(body)
         return _Body(self, body, status)

@@ -56,7 +56,7 @@ class RigRuns(Struct, frozen=True):
         ]
 
     def files(self, run: str) -> tuple[list[str], str | None]:
-        """Return the monitor data and the throughput file of a run; raises QueryError if data are missing."""
+        """Return the monitor data and the throughput file of a run; raises QueryError if data is missing."""
         name, _, run_name = run.partition("/")
         for scenario in self.results()["scenarios"]:
             for policy in scenario["policies"] if scenario["name"] == name else ():
@@ -93,7 +93,7 @@ def _part(name: object) -> None:
 def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """Return the results of the rig; each run shows whether its monitor data can be opened."""
     if workspace.runs is None:
-        raise QueryError("there are no runs of the rig here", cure="serve their folder")
+        raise QueryError("this server has no rig runs", cure="serve their folder")
     results, names = workspace.runs.results(), set(workspace.runs.names())
     for scenario in results["scenarios"]:
         for policy in scenario["policies"]:

@@ -215,7 +215,7 @@ class SqlWorkers:
             except OSError:
                 near.close()
                 raise QueryError(
-                    "the process that answers questions has ended", cure="start the server again"
+                    "the process that starts SQL workers has ended", cure="start the server again"
                 ) from None
         return _SqlWorker(near, folder, self._memory, data)
 
@@ -288,7 +288,7 @@ class _SqlWorker:
         status, problems, reusable = map(int, header.split())
         if status == GONE:
             raise GoneError(
-                "the data changed while the query began", expected="newer data", cure="send the query again"
+                "the data changed when the query started", expected="newer data", cure="send the query again"
             )
         self.reusable = bool(reusable)
         return WorkerResponse(status, problems, body)

@@ -45,7 +45,7 @@ class Workspace(Struct):
     inputs      names of the inputs; no other file is read
     processes   workers for SQL and scenarios of the user; None if this process runs them
     runs        runs of the rig that can be opened, if any
-    live        whether data are still arriving
+    live        whether data is still arriving
     """
 
     session: CoreSession

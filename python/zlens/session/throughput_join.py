@@ -358,7 +358,7 @@ def describe(
         lines.append(f"not used: {shown}{more}: throughput-columns says what a column is")
     if throughput.local:
         zones = {_zone(options.tz, info) for info in systems if not info.local_time}
-        lines.append(f"its times have no zone and were taken as {' and '.join(sorted(zones)) or 'nothing'}")
+        lines.append(f"its times have no zone and were read as {' and '.join(sorted(zones)) or 'nothing'}")
     place = {column.name: index for index, column in enumerate(COLUMNS)}
     matched = {tuple(row[place[name]] for name in ("system", "source", "interval_end")) for row in rows}
     lines.append(

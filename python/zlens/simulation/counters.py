@@ -124,7 +124,7 @@ def _check_sources(generation: str, needed: Iterable[str], present: Collection[s
     missing = [name for name in needed if name not in present]
     if missing:
         raise CatalogError(
-            f"counters of {generation} cannot be simulated: it has none for {', '.join(missing)}",
+            f"counters of {generation} cannot be simulated: it has no counters for {', '.join(missing)}",
             expected="z14 or later",
         )
 

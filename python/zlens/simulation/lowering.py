@@ -177,7 +177,7 @@ def _check_cores(scenario: Scenario, found: Sequence[SystemPartition]) -> None:
         for entry in part.cores:
             if not scenario["processors"][entry["type"]]:
                 raise error(
-                    f"partition {part.name} has cores of type {entry['type']}, of which the machine has none",
+                    f"partition {part.name} has cores of type {entry['type']}, but the machine has none",
                     f"increase processors.{entry['type']}",
                 )
         polarizations = {entry["polarization"] for entry in part.cores if not entry["dedicated"]}
@@ -192,7 +192,7 @@ def _check_cores(scenario: Scenario, found: Sequence[SystemPartition]) -> None:
             raise error(f"all {count} {kind} cores are dedicated, and a partition has shared ones",
                         f"increase processors.{kind}")  # fmt: skip
     if scenario["physlog"]:
-        raise error("physlog is a measurement, which a simulation makes by itself", "leave [[physlog]] out")
+        raise error("physlog is a measurement, which a simulation replaces", "leave [[physlog]] out")
 
 
 class _MachineLowering:

@@ -53,7 +53,7 @@ def _transaction(scenario: Scenario, class_: Entry, stations: dict[str, Entry]) 
                 variation = station["arrival_variation"]
             steps.append({"cpu": 1000 * demand, "user": name, **times})
     if not steps:
-        raise scenario.problem.general_error(f"{path} only thinks", "give it a demand at a station")
+        raise scenario.problem.general_error(f"{path} only thinks", "add a demand at a station")
     if class_["rate"] is None:
         if not class_["customers"]:
             raise scenario.problem.general_error(f"{path} has no customers", "write customers = 1 or more")

@@ -16,7 +16,9 @@ def machine(scenario: Scenario) -> dict[str, Any]:
     processors = {}
     for kind, number in scenario["processors"].items():
         if number != int(number):
-            raise scenario.problem.value(f"processors.{kind}", number, "whole processors, to be simulated")
+            raise scenario.problem.value(
+                f"processors.{kind}", number, "an integer number of processors, to be simulated"
+            )
         processors[kind] = int(number)
     return {
         "processors": processors,

@@ -51,7 +51,7 @@ def constants(ready: PreparedScenario) -> Answer:
     """Return the constants that a simulation uses, with their status and source."""
     rows = [(one.name, one.value, one.unit, one.status, one.text, one.source) for one in ready.constants]
     table = AnswerTable("constants", "", _CONSTANTS, rows)
-    return Answer("simulation", f"What the simulation of {ready.title or ready.model} assumes", [table])
+    return Answer("simulation", f"Assumptions of the simulation of {ready.title or ready.model}", [table])
 
 
 def summary(ready: PreparedScenario, runs: Sequence[SimulationRun]) -> Answer:
@@ -83,7 +83,7 @@ def summary(ready: PreparedScenario, runs: Sequence[SimulationRun]) -> Answer:
     assumed = sum(one.status != "given" for one in ready.constants)
     notes = [f"{assumed} values are assumptions, which --explain lists"] if assumed else []
     if not all(run.complete for run in runs):
-        notes.insert(0, "interrupted: the files end with the last whole interval")
+        notes.insert(0, "interrupted: the files end with the last complete interval")
     events = sum(run.summary["events"] for run in runs)
     figure = AnswerFigure("events", float(events), "", "Events", 0)
     return Answer("simulation", ready.title or f"Simulation of {ready.model}", tables, [figure], notes=notes)

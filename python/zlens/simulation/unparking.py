@@ -23,7 +23,7 @@ def machine(scenario: Scenario) -> dict[str, Any]:
         raise scenario.problem.value("policy", scenario["policy"], '"zvm", to be simulated')
     uses = scenario["history"] or ([] if scenario["used"] is None else [scenario["used"]])
     if not uses:
-        raise error("neither used nor history says what the partition uses", "add used = 800")
+        raise error("neither used nor history defines what the partition uses", "add used = 800")
     if scenario["lows_power"] is not None:
         raise error("lows_power follows from the other partitions when simulated", "write [[partition]]")
     if scenario["mediums"] and scenario["medium_share"] is None:

@@ -47,11 +47,11 @@ def bucket_columns(table: Measure, level: str) -> list[BucketColumn]:
             for key in _keys(table)
         ),
         BucketColumn(
-            RawColumn("intervals", "int", "count", "intervals, without stubs and gaps"),
+            RawColumn("intervals", "int", "count", "intervals, without short intervals and gaps"),
             _unflagged("count", "1"),
         ),
         BucketColumn(
-            RawColumn("seconds", "float", "s", "their length, for a subject that was there all the time"),
+            RawColumn("seconds", "float", "s", "their length, for a subject that existed in all of them"),
             _unflagged("sum", "seconds"),
         ),
     ]

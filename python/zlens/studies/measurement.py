@@ -25,7 +25,7 @@ WINDOW: tuple[tuple[str, Validator, str, str], ...] = (
     ("from", SingleLine(), 'intervals after this time: "2026-03-02 09:15" or "09:15"', ""),
     ("to", SingleLine(), "intervals up to this time", ""),
     ("shift", SingleLine(), 'only these hours: "Mon-Fri 08:00-17:00"', ""),
-    ("peak", SingleLine(), 'only the busiest period: "60m"', ""),
+    ("peak", SingleLine(), 'only the peak: "60m"', ""),
     ("tz", SingleLine(), 'time zone of files that have only local times: "Europe/Berlin"', ""),
 )
 
@@ -146,7 +146,7 @@ def _of_session(session: CoreSession, path: str) -> MeasuredRun:
         rows = [row for row in rows if row["source"] == best]
     if not complete:
         raise InputError(
-            "this window has no data on how busy processors were",
+            "this window has no data on the utilization of processors",
             file=path,
             cure=phrase("look_at_times"),
         )

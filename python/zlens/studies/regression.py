@@ -177,7 +177,7 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[RunPair]:
     for number, values in enumerate(scenario["pair"], 1):
         location, name = f"pair[{number}]", values["name"]
         if name in seen:
-            raise problem.general_error(f'{location}.name is "{name}" again', cure="use unique names")
+            raise problem.general_error(f'{location}.name is a duplicate: "{name}"', cure="use unique names")
         seen.add(name)
         sides = [(side, values[side]) for side in ("base", "comparison") if values[side] is not None]
         ratios = [key for key in ("etrr", "itrr") if values[key] is not None]
@@ -235,7 +235,9 @@ def _chart(pairs: Sequence[RunPair]) -> Chart:
     for _, heading, values in _known_ratios(pairs):
         rising: list[float | None] = [100 * value for value in sorted(values)]
         ordered.append(ChartSeries(heading, rising + [None] * (len(positions) - len(rising))))
-    return Chart(f"{title}, in order", "lines", positions, tuple(ordered), "%", "pairs, each ratio by itself")
+    return Chart(
+        f"{title}, in order", "lines", positions, tuple(ordered), "%", "pairs, each ratio separately"
+    )
 
 
 def _figures(pairs: Sequence[RunPair], verdicts: Sequence[str]) -> Iterator[AnswerFigure]:

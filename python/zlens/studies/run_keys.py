@@ -19,10 +19,10 @@ _NUMBERS = (
     ("etr", "etr", Number(0, above=True), "external throughput rate: transactions", "/s"),
     ("itr", "itr_given", Number(0, above=True), "internal throughput rate; computed by default", "/s"),
     ("busy", "busy_pct", Number(0, 100), "mean busy of all online processors, parked ones included", "%"),
-    ("total_busy", "total_pct", Number(0), "busy of all processors together", _PERCENT),
+    ("total_busy", "total_pct", Number(0), "busy of all processors in total", _PERCENT),
     ("guest_busy", "guest_pct", Number(0), "guests' own part of it", _PERCENT),
     ("chargeable_busy", "chargeable_pct", Number(0), "CP's part of it on behalf of guests", _PERCENT),
-    ("nonchargeable_busy", "nonchargeable_pct", Number(0), "CP's part charged to nobody", _PERCENT),
+    ("nonchargeable_busy", "nonchargeable_pct", Number(0), "CP's part charged to no guest", _PERCENT),
     ("cpi", "cpi_given", Number(0, above=True), "cycles per instruction", ""),
     ("complexity_cpi", "complexity_cpi", Number(0), "part of it spent on the instructions themselves", ""),
     ("finite_cpi", "finite_cpi", Number(0), "part of it spent waiting for caches and storage", ""),
@@ -33,7 +33,7 @@ _NUMBERS = (
     ("factor", "caf", Number(0, 2, above=True), "capacity adjustment factor for this number of cores", ""),
     ("core_busy", "core_busy_pct", Number(0, 100), "mean busy of the cores, under SMT", "%"),
     ("max_capacity_factor", "maximum_pct", Number(50, 200), "largest capacity factor of two threads", "%"),
-    ("clients", "clients", Number(1, 1e6), "virtual machines that send the transactions", ""),
+    ("clients", "clients", Number(1, 1e6), "guests that send the transactions", ""),
     ("client_busy", "client_busy_pct", Number(0), "mean busy of such a machine, all its virtual CPUs", "%"),
     ("client_vcpus", "client_vcpus", Number(1, 1000), "virtual CPUs of each of them; default 1", ""),
 )
@@ -47,7 +47,10 @@ KEYS = (
     *_STATED_KEYS,
     Key("also", MapOf(Number()), "other numbers of the run, shown as is", default=None),
     Key(
-        "file", SingleLine(), "data to measure the run from; numbers given here take precedence", default=None
+        "file",
+        SingleLine(),
+        "data to measure the run from; numbers specified here take precedence",
+        default=None,
     ),
     *(Key(name, kind, text, unit, default=None) for name, kind, text, unit in WINDOW),
 )
@@ -69,7 +72,7 @@ def run_of(
     for reserved in ("run", "table"):
         if reserved in (values["also"] or {}):
             raise problem.general_error(
-                f"{location}.also.{reserved} is a reserved name", cure="give the number another name"
+                f"{location}.also.{reserved} is a reserved name", cure="rename the number"
             )
     if values["file"] is not None:
         window = {key: values[key] for key, *_ in WINDOW}

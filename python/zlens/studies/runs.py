@@ -262,7 +262,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
             mean = self.total / self.processors
             if abs(mean - self.busy_pct) > BUSY_ROUNDING:
                 sentences.append(
-                    f"{self.name}: busy is given as {self.busy_pct:g} %, but the sum over its processors "
+                    f"{self.name}: busy is set to {self.busy_pct:g} %, but the sum over its processors "
                     f"gives {mean:.2f} %, which is used"
                 )
         if self.itr_given and self.etr is not None and self.busy is not None:
@@ -288,7 +288,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
         if self.server_s is not None and self.server_s < 0:
             sentences.append(
                 f"{self.name}: the clients use more CPU time than all processors do; "
-                "are they virtual machines of this partition?"
+                "check that they are guests of this partition"
             )
         return sentences
 

@@ -68,7 +68,7 @@ machine = "z14-m05"
 name = "AP1Z604G"
 processors = 16              # logical processors; cores = ... if SMT is enabled
 etr = 3295.34                # transactions per second
-guest_busy = 658.6387        # % of one processor, all together; busy = 65.5 would do
+guest_busy = 658.6387        # % of one processor, in total; busy = 65.5 would do
 chargeable_busy = 296.5102
 nonchargeable_busy = 92.7207
 complexity_cpi = 1.183
@@ -129,10 +129,10 @@ instructions = 6525397.94
 unparked = 80
 also = { paging_rate = 201000 }
 
-# A run may also be measured: the numbers are taken from the file.
+# A run may also be measured: the numbers are measured in the file.
 # [[run]]
 # name = "ours"
-# file = "monwrite.data"     # beside this file
+# file = "monwrite.data"     # next to this file
 # throughput = "load.csv"    # throughput of the application
 # from = "09:00"
 # to = "10:00"
@@ -224,7 +224,7 @@ def _curve(
         earlier = points.setdefault(_cores(run), run.caf)
         if earlier != run.caf:
             raise scenario.problem.general_error(
-                f"run[{n}].factor is {run.caf:g}, but that of {_cores(run)} cores is {earlier:g} elsewhere",
+                f"run[{n}].factor is {run.caf:g}, but {_cores(run)} cores have {earlier:g} elsewhere",
                 cure="keep one of the two",
             )
     if not points:

@@ -27,7 +27,7 @@ def notes(
     yield from shorten_notes(_other_limit_notes(rows))
     if any(row.run.cores != row.run.processors for row in rows):
         yield (
-            "Under SMT busy is that of threads. A thread beside a busy one is slower than one alone, so the "
+            "Under SMT, busy counts threads. A thread is slower if its core's other thread is busy, so the "
             "ITR promises more than the cores can deliver, and a change of ITR with the SMT level is not a "
             "change of capacity."
         )
@@ -56,8 +56,8 @@ def _rolloff_notes(rows: list[ScaledRun], bends: list[scaling.Rolloff], scenario
         scenario.unused("rolloff_gain")
     if gains and not bends:
         yield (
-            f"No rolloff: at each step the ITR ratio gains {100 * min(gains):.0f} % or more of what the "
-            f"{expected} gains."
+            f"No rolloff: at each step the ITR ratio gains {100 * min(gains):.0f} % or more of the gain of "
+            f"the {expected}."
         )
     if gains and not curve:
         yield (
@@ -73,7 +73,7 @@ def _bend_notes(bends: list[scaling.Rolloff], expected: str) -> Iterator[str]:
         else:
             yield (
                 f"From {bend.after} to {bend.until} cores the ITR ratio gains {100 * bend.gain:.0f} % of "
-                f"what the {expected} gains: the workload rolls off there."
+                f"the gain of the {expected}: the workload rolls off there."
             )
 
 

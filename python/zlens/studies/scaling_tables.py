@@ -50,7 +50,7 @@ _SCALING = (
     ),
 )
 _CPU = (
-    RunColumn("total_pct", "All", "run.total", "busy of all logical processors together", 2, unit="%"),
+    RunColumn("total_pct", "All", "run.total", "total busy of all logical processors", 2, unit="%"),
     RunColumn("guest_pct", "Guests", "run.guest_pct", "part of guests", 2, unit="%"),
     RunColumn("chargeable_pct", "CP charged", "run.chargeable_pct", "CP on behalf of guests", 2, unit="%"),
     RunColumn(
@@ -116,7 +116,7 @@ def tables(rows: Sequence[ScaledRun], fit: usl.UslFit | None, *, relative: bool)
     unit = "unit of ETR" if relative else "transaction"
     candidates = [
         _table("scaling", "", rows, _SCALING, relative),
-        _table("cpu", f"CPU time, of all processors together and per {unit}", rows, _CPU, relative),
+        _table("cpu", f"CPU time, of all processors in total and per {unit}", rows, _CPU, relative),
         _table("cycles", "Cycles and instructions", rows, _CYCLES, relative),
         _table("threads", "Threads", rows, _THREADS, relative)
         if any(row.run.core_busy_pct is not None for row in rows)

@@ -25,7 +25,7 @@ from zlens.studies.measurement import resolve_path
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
-SUMMARY = "a measure over months: percentiles by shift, growth with its uncertainty, when a limit is met"
+SUMMARY = "a measure over months: percentiles by shift, growth with its uncertainty, when a limit is reached"
 
 _DAY = Text(10, 10, re.compile(r"\d{4}-\d\d-\d\d"), "a date: 2026-01-05")
 SPEC = Spec(
@@ -39,7 +39,7 @@ SPEC = Spec(
         Key(
             "limit",
             Number(0, above=True),
-            "what the busiest hour of a day should not reach",
+            "limit for the busiest hour of a day",
             constant="trend_limit",
         ),
         Key("shift", MapOf(SingleLine(), 0), 'hours by name: prime = "Mon-Fri 08:00-17:00"', default={}),
@@ -310,7 +310,7 @@ def _notes(
     all_hours: Sequence[ShiftHours], growths: Sequence[tuple[ShiftHours, Growth | None]], min_days: int
 ) -> list[str]:
     notes = [
-        "The limit is met where a line through the busiest hours of the days reaches it.",
+        "The limit is reached where a line through the busiest hours of the days reaches it.",
         "Earliest and latest day use the ends of the growth's 95 % confidence interval.",
         "Less than a year of data does not show what recurs every year.",
     ]

@@ -292,7 +292,7 @@ impl Plan {
         let mut names = HashSet::new();
         for name in self.columns.iter().map(|column| &column.name).chain(sizes) {
             if !names.insert(name.as_str()) {
-                return Err(format!("column {name} is given twice"));
+                return Err(format!("column {name} is specified twice"));
             }
         }
         for column in &self.columns {

@@ -305,7 +305,7 @@ impl ShapeParser<'_> {
                 area.left -= count;
                 if count < wanted {
                     let detail = format!(
-                        "counter set {kind} has {wanted} counters, of which the record holds {count}"
+                        "counter set {kind} has {wanted} counters, but the record has {count}"
                     );
                     self.fault(ProblemKind::Section, true, 0, detail);
                 }
@@ -342,7 +342,7 @@ impl ShapeParser<'_> {
         };
         let part = SETS + place;
         if self.shape.forms[part] != PartSize::ABSENT {
-            let detail = format!("counter set {kind} comes twice; the first is read");
+            let detail = format!("counter set {kind} is a duplicate; the first is read");
             let lost = u64::from(count) * u64::from(width);
             return self.fault(ProblemKind::Section, true, lost, detail);
         }

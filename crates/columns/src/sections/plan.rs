@@ -248,7 +248,7 @@ impl Plan {
             return Err(format!("there are more than {MAX_PARTS} kinds of section"));
         }
         if self.subtypes.is_empty() {
-            return Err("no subtype is given".into());
+            return Err("no subtype is specified".into());
         }
         let sections = [Some(self.time.part), self.broken.as_ref().map(|b| b.part)];
         if sections
@@ -266,7 +266,7 @@ impl Plan {
         }
         let mut names = HashSet::new();
         if !self.tables.iter().all(|table| names.insert(&table.name)) {
-            return Err("a table is given twice".into());
+            return Err("a table is specified twice".into());
         }
         Ok(())
     }
@@ -279,7 +279,7 @@ impl Plan {
         let mut names = HashSet::new();
         for column in &table.columns {
             if !names.insert(column.name.as_str()) {
-                return Err(format!("column {} is given twice", column.name));
+                return Err(format!("column {} is specified twice", column.name));
             }
             if !column.fits() {
                 return Err(format!(

@@ -271,7 +271,7 @@ impl SplitGroup {
                 Ok(())
             } else {
                 Err(
-                    "their offsets are not recorded; they are taken in the order of the parts"
+                    "their offsets are not recorded; they are read in the order of the parts"
                         .into(),
                 )
             };
@@ -303,9 +303,7 @@ impl SplitGroup {
             held += run.count;
         }
         if odd {
-            return Err(
-                "their places do not follow each other; they are numbered as they say".into(),
-            );
+            return Err("their numbers are not consecutive; the recorded numbers are used".into());
         }
         if held < total {
             return Err(format!("{held} of {total} found"));

@@ -102,7 +102,7 @@ impl ContinuationPlan {
             set.area.iter().try_for_each(area)?;
             if self.counters.is_none() && set.area.is_none() {
                 return Err(format!(
-                    "nothing says where the counters of set {} are",
+                    "the record does not locate the counters of set {}",
                     set.name
                 ));
             }

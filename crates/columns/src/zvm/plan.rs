@@ -174,7 +174,7 @@ impl Plan {
             if !tables.insert(plan.table.as_str()) {
                 return Err(PlanError {
                     table: plan.table.clone(),
-                    reason: "given twice".into(),
+                    reason: "specified twice".into(),
                 });
             }
         }
@@ -190,7 +190,7 @@ impl Plan {
         let mut names = HashSet::new();
         for column in &self.columns {
             if !names.insert(column.name.as_str()) {
-                return Err(format!("column {} is given twice", column.name));
+                return Err(format!("column {} is specified twice", column.name));
             }
             if let Some(difference) = &column.difference {
                 if column.kind != Kind::Int {
@@ -239,7 +239,7 @@ impl Plan {
             };
             if std::mem::replace(&mut placed[field.column], true) {
                 return Err(format!(
-                    "column {} is placed twice in one layout",
+                    "column {} has two offsets in one layout",
                     column.name
                 ));
             }
@@ -284,7 +284,7 @@ impl Plan {
                 (column.kind != Kind::Int).then_some("counts entries and is not an integer")
             }
             Part::String | Part::Tail if texts.is_none() => {
-                Some("is after texts of an entry, which has none")
+                Some("is after texts of an entry without texts")
             }
             Part::String => {
                 let text = matches!(column.kind, Kind::Text | Kind::Ascii | Kind::Hex);
@@ -298,7 +298,7 @@ impl Plan {
                         .checked_add(field.length)
                         .is_none_or(|end| end > texts.tail)
                 })
-                .then_some("is past the end of what follows the texts"),
+                .then_some("is past the end of the data after the texts"),
             Part::Counter | Part::Count if self.join.is_none() => {
                 Some("is counted, but no records are joined")
             }
@@ -348,7 +348,7 @@ mod tests {
             ),
             (r#""name":"b""#, r#""name":"a""#, "twice"),
             (r#""column":1"#, r#""column":7"#, "unknown column 7"),
-            (r#""column":1"#, r#""column":0"#, "placed twice"),
+            (r#""column":1"#, r#""column":0"#, "has two offsets"),
             (
                 r#""offset":24,"length":4"#,
                 r#""offset":24,"length":12"#,

@@ -351,7 +351,7 @@ impl Locator {
             told.get_or_insert_with(|| SectionFault {
                 bytes: 0,
                 detail: format!(
-                    "the data have {there} bytes where {span} are described; what is missing is NULL"
+                    "the data has {there} bytes, but the layout has {span}; missing fields are NULL"
                 ),
             });
             span = there;
@@ -439,7 +439,7 @@ impl Locator {
                 told.get_or_insert_with(|| SectionFault {
                     bytes: 0,
                     detail: format!(
-                        "{bytes} bytes of data from byte {offset} of their entry on do not fit its {room} bytes"
+                        "{bytes} bytes of data from byte {offset} of their entry on exceed its {room} bytes"
                     ),
                 });
             } else if wanted > inner.length.at.max(inner.offset.at) {
@@ -463,7 +463,7 @@ impl Locator {
                     return fault(
                         lost,
                         format!(
-                            "text {number} at byte {at} of its entry does not fit the {room} bytes of data"
+                            "text {number} at byte {at} of its entry exceeds the {room} bytes of data"
                         ),
                     );
                 }
@@ -473,7 +473,7 @@ impl Locator {
             return fault(
                 lost,
                 format!(
-                    "what follows the texts at byte {at} of its entry does not fit the {room} bytes of data"
+                    "the data after the texts at byte {at} of its entry exceeds the {room} bytes of data"
                 ),
             );
         }

@@ -176,7 +176,7 @@ fn unexpected_counter_sets() {
         (&2.into(), &Cell::Null)
     );
     assert!(
-        builders::says(&problems, ProblemKind::Section, "comes twice"),
+        builders::says(&problems, ProblemKind::Section, "is a duplicate"),
         "{problems:?}"
     );
     // More counters than the set has on any machine: those that have a column are read.

@@ -105,9 +105,17 @@ fn contradicting_plans_are_rejected() {
             "\"part\": 9,\n        \"first\"",
             "no such section",
         ),
-        ("\"name\": \"raw\"", "\"name\": \"large\"", "given twice"),
+        (
+            "\"name\": \"raw\"",
+            "\"name\": \"large\"",
+            "specified twice",
+        ),
         ("\"subtypes\": [1, 2]", "\"subtypes\": []", "no subtype"),
-        ("\"table\": \"owner\"", "\"table\": \"item\"", "given twice"),
+        (
+            "\"table\": \"owner\"",
+            "\"table\": \"item\"",
+            "specified twice",
+        ),
         ("\"record\": 70", "\"record\": 700", "700"),
     ] {
         assert!(good.contains(from), "{from}");

@@ -78,7 +78,7 @@ impl Monreader {
 fn cure(error: &io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::NotFound => "; load the driver with modprobe monreader",
-        ErrorKind::PermissionDenied => "; the user who runs this must be allowed to read it",
+        ErrorKind::PermissionDenied => "; the user of this process must be allowed to read it",
         ErrorKind::ResourceBusy => "; another program reads it: only one may",
         _ if error.raw_os_error() == Some(EIO) => {
             "; the guest needs IUCV *MONITOR in its directory entry: see the kernel log"

@@ -157,7 +157,7 @@ impl Spool {
             .map_err(|error| fail(error.to_string()))?;
         if lock.try_lock().is_err() {
             return Err(fail(
-                "in use by another forwarder; give each its own --spool".to_owned(),
+                "in use by another forwarder; use a separate --spool for each".to_owned(),
             ));
         }
         Self::load(folder, limit, lock).map_err(|error| fail(error.to_string()))

@@ -42,7 +42,7 @@ pub fn peek_decompressed(head: &[u8], wanted: &dyn Fn(&[u8]) -> bool) -> Option<
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It cannot be read.
-    #[error("reading failed at byte {offset}: {source}")]
+    #[error("cannot read at byte {offset}: {source}")]
     Read {
         /// Its location.
         offset: u64,

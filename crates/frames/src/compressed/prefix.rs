@@ -51,8 +51,8 @@ pub(super) fn ended_well(
             };
             problems.add(kind, at, 0, None, || {
                 format!(
-                    "the {form} data is damaged or cut off near byte {position} of the file \
-                     ({error}); what was unpacked before is read"
+                    "the {form} data is damaged or truncated near byte {position} of the file \
+                     ({error}); the data unpacked before is read"
                 )
             });
         }

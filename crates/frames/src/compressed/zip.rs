@@ -126,7 +126,7 @@ pub(super) fn all(
 ) {
     let members = directory(source).unwrap_or_else(|| {
         problems.add(ProblemKind::Truncated, 0, 0, None, || {
-            "the ZIP archive has no directory at its end, so it is cut off; only its first member \
+            "the ZIP archive has no directory at its end, so it is truncated; only its first member \
              is read, as far as it is there"
                 .to_owned()
         });

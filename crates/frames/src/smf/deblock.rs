@@ -66,7 +66,7 @@ pub fn open(
     let FirstPass::Stream(mut index) =
         scan::first_pass(&*stream, clocks, identities, false, &mut second)?
     else {
-        unreachable!("a scan of a stream does not ask for its form")
+        unreachable!("a scan of a stream does not request its format")
     };
     index.set_stream_map(&places, forms, words, problems, lost);
     Ok((renamed(stream, &mut index), *index))
@@ -223,7 +223,7 @@ impl<'s> Deblocker<'s> {
     }
 
     fn add_record(&mut self, at: u64, length: u64) {
-        self.abandon("a whole record comes before its last segment");
+        self.abandon("a complete record comes before its last segment");
         self.places.append(at, length);
     }
 
@@ -290,7 +290,7 @@ impl<'s> Deblocker<'s> {
         } = open;
         self.report_lost(ProblemKind::Truncated, at, bytes, || {
             format!(
-                "a record in segments is not whole: {why}; {segments} segments of it, {bytes} bytes, \
+                "a record in segments is incomplete: {why}; {segments} segments of it, {bytes} bytes, \
                  are skipped"
             )
         });
@@ -328,7 +328,7 @@ impl<'s> Deblocker<'s> {
             self.block = None;
             return Ok(at);
         }
-        self.abandon("something else comes before its last segment");
+        self.abandon("other data comes before its last segment");
         let size = self.end;
         let mut going = true;
         let found = view.search(at + 1, size, &mut |at| {

@@ -118,7 +118,8 @@ impl Pass {
         let at = self.index.original(at);
         self.problems
             .add(ProblemKind::Changed, at, bytes, None, || {
-                "an indexed record is gone: the file changed after it was opened".to_owned()
+                "an indexed record no longer exists: the file changed after it was opened"
+                    .to_owned()
             });
         got
     }

@@ -44,7 +44,7 @@ pub fn index(
 ) -> Result<Index, Error> {
     match first_pass(source, clocks, &[], false, progress)? {
         FirstPass::Stream(index) => Ok(*index),
-        FirstPass::Blocked => unreachable!("a scan of a stream does not ask for its form"),
+        FirstPass::Blocked => unreachable!("a scan of a stream does not request its format"),
     }
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn first_pass(
             Ok(got) => got,
             Err(source) if base == 0 => return Err(Error::Io { offset: 0, source }),
             Err(error) => {
-                scan.read_error = Some(format!("reading failed here: {error}"));
+                scan.read_error = Some(format!("cannot read here: {error}"));
                 0
             }
         };
@@ -105,7 +105,7 @@ pub(crate) fn first_pass(
 
 fn why_short(source: &dyn ReadAt, at: u64, size: u64) -> String {
     match source.read_at(at, &mut [0]) {
-        Err(error) => format!("reading failed here: {error}"),
+        Err(error) => format!("cannot read here: {error}"),
         Ok(_) => format!(
             "the file has lost its last {} bytes since it was opened",
             size - at
@@ -314,7 +314,7 @@ impl Scan<'_> {
         } else {
             self.chain.skip(ProblemKind::Resync, before, skipped, || {
                 format!(
-                    "no record follows where the one here ends by its length, so that its contents \
+                    "no record follows the end of this one by its length, so that its contents \
                      are in doubt; {skipped} bytes skipped with it"
                 )
             });
@@ -384,7 +384,8 @@ impl Scan<'_> {
             self.chain.skip(ProblemKind::Changed, at, size - at, || why);
         } else if matches!(self.source.read_at(size, &mut [0]), Ok(1)) {
             self.chain.skip(ProblemKind::Changed, size, 0, || {
-                "the file has grown since it was opened; what came after is not read".to_owned()
+                "the file has grown since it was opened; data added since then is not read"
+                    .to_owned()
             });
         }
         self.chain.finish()

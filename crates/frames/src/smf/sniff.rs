@@ -18,7 +18,7 @@ pub enum Sniff {
 
 /// How to transfer a dump so that it arrives as a stream of complete records.
 pub const CURE: &str = "transfer it again in binary with record descriptor words (FTP: \
-     BINARY, then QUOTE SITE RDW, then GET; or as record format U, which keeps the descriptor words of \
+     BINARY, then QUOTE SITE RDW, then GET; or as record format U, which preserves the descriptor words of \
      blocks and records), from a copy made by IFASMFDP or IFASMFDL";
 
 /// Bytes that are checked for the start of a record.
@@ -157,7 +157,7 @@ fn without_words(head: &[u8]) -> Option<String> {
         ),
     };
     Some(format!(
-        "SMF records without their record descriptor words, {cause}: nothing tells where one ends; \
+        "SMF records without their record descriptor words, {cause}: their ends are unknown; \
          {CURE}"
     ))
 }

@@ -185,7 +185,10 @@ impl Cursor {
                 base + pos as u64,
                 (end - pos) as u64,
                 None,
-                || "an indexed record is gone: the file changed after it was opened".to_owned(),
+                || {
+                    "an indexed record no longer exists: the file changed after it was opened"
+                        .to_owned()
+                },
             );
         }
     }

@@ -100,7 +100,7 @@ fn over(
             Ok(got) => got,
             Err(source) if at == begin => return Err(Error::Io { offset: at, source }),
             Err(error) => {
-                cut = Some(format!("reading failed here: {error}"));
+                cut = Some(format!("cannot read here: {error}"));
                 break;
             }
         };
@@ -129,7 +129,7 @@ fn over(
 /// Why reading came back short: because there is no more, or because reading on fails.
 fn why_short(source: &dyn ReadAt, at: u64, size: u64) -> String {
     match source.read_at(at, &mut [0]) {
-        Err(error) => format!("reading failed here: {error}"),
+        Err(error) => format!("cannot read here: {error}"),
         Ok(_) => format!(
             "the file has lost its last {} bytes since it was opened",
             size - at
@@ -242,7 +242,7 @@ impl Scan<'_> {
             self.lose(
                 at,
                 ProblemKind::Resync,
-                "what follows the end-of-data record is not a control record".to_owned(),
+                "the data after the end-of-data record is not a control record".to_owned(),
             );
         } else if matches!(fault, EntryFault::Flag(_))
             && !adrift
@@ -508,7 +508,7 @@ impl Scan<'_> {
                     }
                     None => {
                         let detail = "the file ends without an end-of-data record: it was not \
-                                      closed, or it is cut off here";
+                                      closed, or it is truncated here";
                         (read, 0, detail.to_owned())
                     }
                 };
@@ -523,7 +523,8 @@ impl Scan<'_> {
             self.problem(ProblemKind::Changed, from, size - from, None, || detail);
         } else if self.grown {
             self.problem(ProblemKind::Changed, size, 0, None, || {
-                "the file has grown since it was opened; what was added is not read".to_owned()
+                "the file has grown since it was opened; data added since then is not read"
+                    .to_owned()
             });
         }
     }
@@ -550,7 +551,7 @@ fn too_early(records: &[u8], left: usize, last: bool, class: Class) -> Option<Sk
         return None;
     }
     let text = match last {
-        true => "the data end before the end that the control record gives: only zeros follow",
+        true => "the data ends before the end in the control record: only zeros follow",
         false => "the data of a frame end without an end-of-frame record: only zeros follow",
     };
     Some(SkipReason {

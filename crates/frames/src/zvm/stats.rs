@@ -213,14 +213,12 @@ impl RecordStats {
             index
                 .problems
                 .add(ProblemKind::Header, offset, 0, None, || {
-                    format!(
-                        "{count} records are of more than {MAX_TYPES} types and are not handed out"
-                    )
+                    format!("{count} records are of more than {MAX_TYPES} types and are not read")
                 });
         }
         if let Some((count, offset)) = self.more_ends {
             index.problems.add(ProblemKind::Time, offset, 0, None, || {
-                format!("{count} more interval ends from here on are not kept")
+                format!("{count} more interval ends from here on are not recorded")
             });
         }
         for counter in &self.counters {
@@ -273,7 +271,7 @@ impl WalkEnd {
     /// `limit`.
     pub(crate) fn describe(&self, left: usize, limit: usize) -> (ProblemKind, String) {
         let end = if limit < PAGE {
-            "the end of the data that the control record gives"
+            "the end of the data in the control record"
         } else {
             "its 4 KB frame"
         };
@@ -288,7 +286,7 @@ impl WalkEnd {
             }
             Self::Header(_, Fault::Length(length)) => (
                 ProblemKind::Length,
-                format!("a record has the length {length}, below that of its header, {HEADER}"),
+                format!("a record has the length {length}, less than its header, {HEADER}"),
             ),
             Self::Header(_, Fault::Domain(domain)) => (
                 ProblemKind::Header,

@@ -309,7 +309,7 @@ fn file_shrinking_between_passes() {
     assert!(builders::says(
         &pass.problems().rows(),
         ProblemKind::Changed,
-        "an indexed record is gone"
+        "an indexed record no longer exists"
     ));
 }
 

@@ -136,10 +136,7 @@ fn length_past_end_of_data() {
     bytes[offset + 1] += 1;
     let row = builders::problem(&bytes);
     assert_eq!(at(&row), (ProblemKind::Length, offset as u64, 400));
-    assert!(
-        row.detail
-            .contains("the data that the control record gives")
-    );
+    assert!(row.detail.contains("the data in the control record"));
     assert_eq!(numbers(&bytes), (0..24).collect::<Vec<u64>>());
 }
 

@@ -122,7 +122,7 @@ fn last_frame_with_early_end_of_data() {
         assert_eq!(rows.len(), expected.unwrap_or(1), "{rows:#?}");
         if let Some(row) = rows.first() {
             assert_eq!(at(row), (ProblemKind::Truncated, from as u64, 120));
-            assert!(row.detail.contains("the end that the control record gives"));
+            assert!(row.detail.contains("the end in the control record"));
         }
     }
     // The interval end alone, and a sample with it.

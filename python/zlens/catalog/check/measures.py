@@ -50,7 +50,7 @@ def check_text(text: str, path: Path) -> list[CatalogIssue]:
     except CatalogError as error:
         return [
             CatalogIssue(
-                error.file or str(path), None, error.message, f"expected {error.expected or 'another form'}"
+                error.file or str(path), None, error.message, f"expected {error.expected or 'another format'}"
             )
         ]
     findings = []
@@ -70,7 +70,7 @@ def check_text(text: str, path: Path) -> list[CatalogIssue]:
 
 def _table(table: Measure) -> _Problems:
     if not table.text or not table.grain:
-        yield None, "text or grain is empty", "say what one row is"
+        yield None, "text or grain is empty", "describe one row"
     names = [column.name for column in table.columns]
     for twice in sorted({column_name for column_name in names if names.count(column_name) > 1}):
         yield twice, "is defined twice", "rename one"
@@ -79,7 +79,7 @@ def _table(table: Measure) -> _Problems:
         if column is None:
             yield None, f"the key {key} is not a column", "name columns of the table"
         elif column.aggregate != "key":
-            yield key, f"a key of the table has the aggregate {column.aggregate}", "make it key"
+            yield key, f"a key of the table has the aggregate {column.aggregate}", "set its aggregate to key"
     seen = {*measures.LEADING_NAMES}
     for column in table.columns:
         yield from _column(table, column, seen)
@@ -94,7 +94,7 @@ def _aggregation(table: Measure, column: MeasureColumn) -> _Problems:
     """Check that a column states everything needed to aggregate its rows, and nothing else."""
     name, ratio = column.name, column.aggregate == "ratio"
     if ratio and bool(column.weight) == bool(column.unweighted):
-        yield name, "a ratio has a weight or a reason why it has none", "give one of weight and unweighted"
+        yield name, "a ratio has a weight or a reason why it is unweighted", "set weight or unweighted"
     if column.weight and column.aggregate not in ("ratio", "gauge"):
         yield name, f"{column.aggregate} has a weight", "leave it out"
     if column.unweighted and not ratio:
@@ -130,7 +130,7 @@ def _column(table: Measure, column: MeasureColumn, seen: set[str]) -> _Problems:
         if value not in allowed:
             yield name, f"{key} is {value!r}", f"use one of {', '.join(filter(None, allowed))}"
     if not column.text or not column.source:
-        yield name, "text or source is empty", "say what it is and give its source"
+        yield name, "text or source is empty", "describe it and add its source"
     for ending, units in _PROMISES.items():
         if name.endswith(ending) and column.unit not in units:
             yield (
@@ -150,11 +150,15 @@ def _column(table: Measure, column: MeasureColumn, seen: set[str]) -> _Problems:
             yield name, "depends on the machine, but no machine has it", "see facts/machines"
     if column.preferred_formula:
         if not column.varies_by:
-            yield name, "has a given, but does not depend on the machine", "make it the formula"
+            yield name, "has a given, but does not depend on the machine", "use it as the formula"
         yield from _formula(name, column.preferred_formula, seen)
     if column.formula:
         if table.no_reader:
-            yield name, "has a formula, but the table is empty", "make it the definition, or fill the table"
+            yield (
+                name,
+                "has a formula, but the table is empty",
+                "use it as the definition",
+            )
         yield from _formula(name, column.counts or column.formula, seen)
     if column.published:
         if not column.formula:

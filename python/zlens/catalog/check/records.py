@@ -121,7 +121,7 @@ def check_file(path: Path, pack: str = BUILTIN) -> list[CatalogIssue]:
     except CatalogError as error:
         return [
             CatalogIssue(
-                str(path), None, error.message, error.cure or f"expected {error.expected or 'another form'}"
+                str(path), None, error.message, error.cure or f"expected {error.expected or 'another format'}"
             )
         ]
     lines = _Lines(path)
@@ -157,11 +157,11 @@ def _sim(path: Path) -> _Problems:
                 f"write {getattr(real.head, attribute)!r}",
             )
     if len(file.layouts) != 1:
-        yield None, f"has {len(file.layouts)} layouts", "give one, with release zlens-sim"
+        yield None, f"has {len(file.layouts)} layouts", "add one, with release zlens-sim"
     kinds = {f.name: f.kind for x in real.layouts for f in x.fields if f.kind != "unknown"}
     for layout in file.layouts:
         if layout.status != "constructed":
-            yield None, f"the status is {layout.status!r}", 'write "constructed": the offsets are our own'
+            yield None, f"the status is {layout.status!r}", 'write "constructed": zlens assigns the offsets'
         for field in layout.fields:
             if field.kind not in ("unknown", kinds.get(field.name, field.kind)):
                 yield (
@@ -196,28 +196,28 @@ def _file(file: RecordFile, path: Path) -> _Problems:
     if path.name != catalog.file_name(info.record):
         yield None, f"contains {info.record}", f"name it {catalog.file_name(info.record)}"
     if not _PAGE.fullmatch(info.dsect):
-        yield None, f"dsect is {info.dsect!r}", "give the name of the page, such as MRSYTPRP"
+        yield None, f"dsect is {info.dsect!r}", "add the name of the record page, such as MRSYTPRP"
     if info.kind not in CLASSES:
         yield None, f"kind of the record is {info.kind!r}", f"use one of {', '.join(CLASSES)}"
     if not info.title:
-        yield None, "the record has no title", "give the title of the page"
+        yield None, "the record has no title", "add the title of the record page"
     for release, length in info.lengths.items():
         if not _RELEASE.fullmatch(release):
             yield None, f"lengths has the release {release!r}", "write releases as 7.3"
         if not HEADER_LENGTH <= length <= _MAX_RECORD:
-            yield None, f"the length of release {release} is {length}", "give the length on the page"
+            yield None, f"the length of release {release} is {length}", "add the length on the record page"
     seen: set[str] = set()
     for layout in file.layouts:
         if layout.release in seen and not layout.callevel:
             yield (
                 None,
                 f"there are two layouts of {layout.release}",
-                "keep one, or tell them apart by callevel",
+                "keep one, or distinguish them by callevel",
             )
         seen.add(layout.release)
         published = info.lengths.get(layout.release)
         if published is not None and published != layout.length and not layout.variable:
-            problem = f"the layout of {layout.release} has {layout.length} bytes, the page {published}"
+            problem = f"the layout of {layout.release} has {layout.length} bytes, the record page {published}"
             yield None, problem, "correct one of them"
         yield from _layout(layout)
     names = {field.name for layout in file.layouts for field in layout.fields}
@@ -251,9 +251,9 @@ def _layout(layout: RecordLayout) -> _Problems:
     if layout.status not in STATUS:
         yield None, f"{where} has the status {layout.status!r}", f"use one of {', '.join(STATUS)}"
     if not layout.source:
-        yield None, f"{where} has no source", "say where it comes from"
+        yield None, f"{where} has no source", "add its source"
     if layout.stable_to is not None and not HEADER_LENGTH <= layout.stable_to <= layout.length:
-        yield None, f"{where}: stable_to is {layout.stable_to}", "give an offset inside the record"
+        yield None, f"{where}: stable_to is {layout.stable_to}", "set an offset inside the record"
     yield from _fields(layout.fields, layout.length, HEADER_LENGTH, where)
     if layout.complete:
         yield from _uncovered_bytes(layout.fields, layout.length, HEADER_LENGTH, where)
@@ -274,7 +274,7 @@ def _section(section: MonitorSection, layout: RecordLayout, where: str) -> _Prob
     if not _SECTION.fullmatch(section.name):
         yield section.name, f"{here}: not a valid table name", "use letters, digits and underscores"
     if section.length <= 0:
-        yield section.name, f"{here} has {section.length} bytes", "give the length of an entry"
+        yield section.name, f"{here} has {section.length} bytes", "add the length of an entry"
     if section.status not in STATUS:
         yield section.name, f"{here} has the status {section.status!r}", f"use one of {', '.join(STATUS)}"
     outer: RecordLayout | MonitorSection | None = layout.section(section.within) if section.within else layout
@@ -340,7 +340,7 @@ def _fields(fields: Iterable[MonitorField], length: int, start: int, where: str)
                 "correct its offset or the length",
             )
         if field.length == 0 and field.offset < length:
-            yield field.name, f"{here} has no length and is not at the end", f"place it at {length}"
+            yield field.name, f"{here} has no length and is not at the end", f"set its offset to {length}"
         if not field.overlay and field.length:
             spaces.append(field)
     spaces.sort(key=lambda field: field.offset)
@@ -351,13 +351,13 @@ def _fields(fields: Iterable[MonitorField], length: int, start: int, where: str)
     covered = {byte for field in spaces for byte in range(field.offset, min(field.end, _MAX_RECORD))}
     for field in fields:
         if field.overlay and not covered.issuperset(range(field.offset, min(field.end, _MAX_RECORD))):
-            yield field.name, f"{where}: {field.name} overlays nothing", "remove overlay"
+            yield field.name, f"{where}: {field.name} does not overlay a field", "remove overlay"
 
 
 def _field(field: MonitorField, here: str) -> _Problems:
     name = field.name
     if not field.reserved and not _FIELD.fullmatch(name):
-        yield name, f"{here}: not a field name", "use the name on the page"
+        yield name, f"{here}: not a field name", "use the name on the record page"
     if field.type not in TYPES:
         yield name, f"{here} has the type {field.type!r}", f"use one of {', '.join(TYPES)}"
     if field.kind not in KINDS:
@@ -381,7 +381,7 @@ def _field(field: MonitorField, here: str) -> _Problems:
     if field.kind == "time" and field.length not in (4, 8):
         yield name, f"{here} is a time of {field.length} bytes", "a TOD stamp has 8"
     if field.kind == "timer" and field.direction is None:
-        yield name, f"{here} is a timer without direction", "say up, down or learn"
+        yield name, f"{here} is a timer without direction", "set up, down or learn"
     if field.direction is not None and (
         field.direction not in DIRECTIONS or field.kind not in ("timer", "counter")
     ):
@@ -390,7 +390,7 @@ def _field(field: MonitorField, here: str) -> _Problems:
         yield (
             name,
             f"{here} is an identifier of characters",
-            f"give one of {', '.join(ENCODINGS)} as its unit",
+            f"set its unit to one of {', '.join(ENCODINGS)}",
         )
     if field.kind in _NUMBERS and field.unit in ENCODINGS:
         yield name, f"{here} is a {field.kind} in {field.unit}", f"use one of {', '.join(UNITS)}"
@@ -422,7 +422,7 @@ def _columns(fields: Iterable[MonitorField], where: str) -> _Problems:
                 if name in taken:
                     yield (
                         field.name,
-                        f"{where}: {field.name} and {taken[name]} both give the column {name}",
+                        f"{where}: {field.name} and {taken[name]} both define the column {name}",
                         "rename it",
                     )
                 taken[name] = field.name
@@ -447,7 +447,7 @@ def _differences(root: Path | None) -> Iterator[str]:
                     field = fields.get(field_name)
                     if field is not None and not field.has_difference:
                         what = f"a {field.kind} of {field.length} bytes" if field.counts else field.kind
-                        problem = f"takes differences of {field_name}, which is {what}"
+                        problem = f"computes differences of {field_name}, which is {what}"
                         yield f"roles/{name}.toml: {role} {problem}"
 
 

@@ -59,7 +59,7 @@ def _rule(rule: Rule, rules_by_id: dict[str, Rule]) -> _Problems:
         if name not in rules_by_id:
             yield "disagrees", f"there is no rule {name}", "name one"
     if rule.threshold_class == "heuristic" and rule.status.startswith("verified"):
-        yield "status", "a heuristic rule cannot be verified in a document", "make it derived"
+        yield "status", "a heuristic rule cannot be verified in a document", "set it to derived"
     if rule.kind == "note":
         return
     for table in sorted({name.rpartition(".")[0] for name in rule.needs} & set(measures.measure_names())):

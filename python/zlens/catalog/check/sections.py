@@ -89,7 +89,7 @@ def _field(section: SmfSection, field: SmfField) -> Iterator[str]:
     if field.status not in STATUS:
         yield f"status is {field.status!r}"
     if bool(field.date) != (field.kind in _TIMES_OF_DAY):
-        yield "a time of day needs the field of its date, and nothing else does"
+        yield "a time of day needs the field of its date; other kinds do not"
     elif field.date and section.field(field.date).kind != "date":
         yield f"{field.date} is not a date"
     if field.after and section.field(field.after).kind != field.kind:
@@ -98,4 +98,4 @@ def _field(section: SmfSection, field: SmfField) -> Iterator[str]:
     if bits and field.kind != "flags":
         yield "only flags have bits"
     if any(not 0 <= bit < 8 * field.length for bit in bits) or len(set(bits)) < len(bits):
-        yield "its bits are not those of its bytes, each once"
+        yield "its bits do not name each bit of its bytes once"

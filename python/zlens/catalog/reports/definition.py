@@ -134,10 +134,10 @@ class ReportColumn(Struct, frozen=True, kw_only=True):
         ListOf(_MEASURE, into=tuple),
         "the measures that it shows: unit, text, source and status come from there",
     ] = ()
-    text: Annotated[str, Prose(), "its description, if the measures have none"] = ""
+    text: Annotated[str, Prose(), "its description, if the measures do not describe it"] = ""
     unit: Annotated[str, _WORDS, "the unit of its values"] = ""
-    source_note: Annotated[str, Prose(), "a remark on its source beyond that of the measures"] = ""
-    status: Annotated[str, Choice(STATUSES), "how well that is known; default: that of its measures"] = ""
+    source_note: Annotated[str, Prose(), "a note on its source, in addition to the note of the measures"] = ""
+    status: Annotated[str, Choice(STATUSES), "status of its source; default: the status of its measures"] = ""
     missing: Annotated[str, _WORDS, "why it may have no value, beyond what the measures need"] = ""
 
     @property
@@ -154,8 +154,8 @@ class ReportColumn(Struct, frozen=True, kw_only=True):
 class RowKind(Struct, frozen=True):
     """One kind of row of a table."""
 
-    kind: Annotated[str, Choice(KINDS), "what its rows are"]
-    label: Annotated[str, _WORDS, "the text in place of the time"] = ""
+    kind: Annotated[str, Choice(KINDS), "subject of its rows"]
+    label: Annotated[str, _WORDS, "the text instead of the time"] = ""
     of: Annotated[str, Choice(("mean", "interval", "row")), "total: the kind of row it adds up"] = "mean"
     by: Annotated[tuple[str, ...], _NAMES, "total: one row for each value of these columns"] = ()
     rule: Annotated[str | None, Choice(TOTAL_RULES), "total: one rule for every number column"] = None
@@ -163,7 +163,7 @@ class RowKind(Struct, frozen=True):
     query: Annotated[
         str, Query(empty=True), "its own query; of a total of rows: the rows of intervals to add"
     ] = ""
-    adds: Annotated[tuple[str, ...], _NAMES, "total of rows: the columns that its query gives"] = ()
+    adds: Annotated[tuple[str, ...], _NAMES, "total of rows: the columns that its query returns"] = ()
     blank: Annotated[bool, Boolean(), "whether a blank line separates intervals"] = False
     overall: Annotated[bool, Boolean(), "query: over all members, whatever groups are shown"] = False
     order: Annotated[tuple[str, ...], _NAMES, "query: columns that sort its rows"] = ()
@@ -177,9 +177,9 @@ class RowKind(Struct, frozen=True):
 class SharedKeys(Struct, frozen=True):
     """Keys that a table inherits from another one, and keys that its columns share."""
 
-    base: Annotated[str, _TABLE, "the table whose keys and columns it takes"] = ""
+    base: Annotated[str, _TABLE, "the table whose keys and columns it inherits"] = ""
     base_rows: Annotated[bool, Boolean(), "whether the rows of its base come before its own"] = False
-    order: Annotated[tuple[str, ...], _NAMES, "its columns, and those of its base that it takes"] = ()
+    order: Annotated[tuple[str, ...], _NAMES, "its columns, and inherited columns of its base"] = ()
     measures: Annotated[tuple[str, ...], _NAMES, "measures that columns show by their keys"] = ()
     columns: Annotated[dict[str, dict[str, Any]], MapOf(MapOf(Unchecked(), 0), 0), "its columns, by key"] = {}
     shared: Annotated[
@@ -195,7 +195,7 @@ class ReportTable(Struct, frozen=True):
     query: Annotated[str, Query(), "the query of its rows"]
     title: Annotated[str, _WORDS, "its heading"] = ""
     title_values: Annotated[
-        str, Query(empty=True), "the query of block and values that stand in the title in braces"
+        str, Query(empty=True), "the query of block and values that replace braces in the title"
     ] = ""
     time: Annotated[str | None, NAME, "the query's column of times"] = None
     subject: Annotated[tuple[str, ...], _NAMES, "the columns that identify its rows"] = ()
@@ -210,7 +210,9 @@ class ReportTable(Struct, frozen=True):
     ] = ()
     rows: Annotated[tuple[RowKind, ...], ListOf(spec_of(RowKind), into=tuple), "the kinds of its rows"] = ()
     lines: Annotated[
-        dict[str, str], MapOf(_WORDS, 0), "if rows contain names: columns of names, each with that of values"
+        dict[str, str],
+        MapOf(_WORDS, 0),
+        "if rows contain names: the value column of each name column",
     ] = {}
     line_count: Annotated[
         int, Integer(0, 1000), "the number of names in its rows; 0: its columns are counted"
@@ -254,13 +256,13 @@ class MissingColumns(Struct, frozen=True):
 
     columns: Annotated[tuple[str, ...], ListOf(Prose(), 1, into=tuple), "their headings"]
     role: Annotated[str, Prose(), "the role or record that would provide them"]
-    why: Annotated[str, Prose(), "why nothing provides them"]
+    why: Annotated[str, Prose(), "why no input provides them"]
 
 
 class ReportDefinition(Struct, frozen=True):
     """A report."""
 
-    name: Annotated[str, Prose(), "its short name, that of its file"]
+    name: Annotated[str, Prose(), "its short name, the name of its file"]
     title: Annotated[str, Prose(), "its title"]
     group: Annotated[str, Prose(), "the group in the list of reports"]
     text: Annotated[str, Prose(), "its description"]
@@ -272,7 +274,7 @@ class ReportDefinition(Struct, frozen=True):
     members: Annotated[
         str, Query(empty=True), "the systems of each block, if the table of systems has no such column"
     ] = ""
-    opening: Annotated[int, Integer(0, 99), "its place among the reports shown first; 0: none"] = 0
+    opening: Annotated[int, Integer(0, 99), "its position among the first reports; 0: not first"] = 0
     means: Annotated[str, Choice(MEANS), "how its means are weighted"] = "weighted"
     tables: Annotated[
         tuple[ReportTable, ...], ListOf(spec_of(ReportTable, _table), into=tuple), "its tables"

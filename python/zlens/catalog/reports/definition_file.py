@@ -147,8 +147,8 @@ def _with_means(table: ReportTable, mean: str) -> ReportTable:
 def _check_keys(keys: list[str], problem: DocumentErrors) -> None:
     for number, key in enumerate(keys, 1):
         if key in keys[: number - 1]:
-            message = f'tables[{number}].key is "{key}" again'
-            raise problem.general_error(message, "give it another key", None, f"tables[{number}].key")
+            message = f'tables[{number}].key is a duplicate: "{key}"'
+            raise problem.general_error(message, "use another key", None, f"tables[{number}].key")
 
 
 def _check_columns(table: ReportTable, location: str, problem: DocumentErrors) -> None:

@@ -11,23 +11,23 @@ from zlens.explain.markdown_format import format_table
 _INTRODUCTION = """\
 # CPU Measurement Facility
 
-Made from `python/zlens/facts/machines`.
+Generated from `python/zlens/facts/machines`.
 
-What a counter number means depends on the machine, and so do the formulas of the tables `cpumf`,
+The meaning of a counter number depends on the machine, and so do the formulas of the tables `cpumf`,
 `cpumf_type`, `core` and `core_type` ([measures](measures.md)). The machine type decides; a record without
-one is assigned by its counter second version number. An unknown type gives only what all machines have
+one is assigned by its counter second version number. An unknown type has only what all machines have
 in common, and the column `generation_by` says so. `zlens explain cpumf.rni` explains one metric,
 `zlens explain E145` one counter.
 
 Formulas name counters by the letter of their set and their number, metrics by the name of their column."""
 
 _CHECKED = """\
-The number of a counter within its set is inferred from the architecture, not given by the record. So every
+The number of a counter within its set is inferred from the architecture, not stated by the record. So every
 system is checked; if one of these relations does not hold, or a set does not have the size of the record's
 version, its counters are withheld and `problem` says why."""
 
 _WEIGHTS = """\
-`--weights FILE` takes the user's own numbers, one line of TOML per generation; values computed from them are
+`--weights FILE` reads the user's own numbers, one line of TOML per generation; values computed from them are
 marked `user` in `rni_status`, `finite_cpi_status` and `workload_hint_status`:"""
 
 
@@ -68,7 +68,7 @@ def cpumf_page() -> str:
             for row_facts in cpumf.balances()
         ),
     )
-    lines += ["", "`SOURCED` is the sum of all counters behind the shares of a generation."]
+    lines += ["", "`SOURCED` is the sum of all counters underlying the shares of a generation."]
     lines += ["", "## RNI, finite CPI and the workload hint", "", _WEIGHTS, "", "```toml"]
     lines += [*_example(), "```", ""]
     lines += _hints()

@@ -30,7 +30,7 @@ def exposition_page() -> str:
         for prefix, platform in names.prefixes.items()
     )
     lines = [_INTRODUCTION, *format_table(("prefix", "platform", "sources"), prefixes)]
-    lines += ["", "Every metric has the label `system` and, as far as they are known:", ""]
+    lines += ["", "Every metric has the label `system` and, where known:", ""]
     lines += [f"- `{label}`: `system.{column}`" for label, column in names.system_labels.items()]
     lines += ["", "## Names of others", "", *_others()]
     lines += ["", "## Not exported", "", *format_table(("measure", "why"), names.left_out.items())]
@@ -59,7 +59,7 @@ def _measure(group: MetricGroup, counters: list[MetricGroup]) -> list[str]:
     labels = ", ".join(f"`{label}`" for label in group.labels.values())
     lines[-1] += f" Labels: {labels}." if labels else ""
     info = ", ".join(f"`{label}`" for label in group.info.values())
-    lines[-1] += f" Labels of the info metric alone: {info}." if info else ""
+    lines[-1] += f" Labels of the info metric only: {info}." if info else ""
     rows = []
     for member in (*counters, group):
         only = "" if member.prefixes == group.prefixes else f" ({', '.join(member.prefixes)})"

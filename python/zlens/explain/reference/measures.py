@@ -9,10 +9,10 @@ from zlens.explain.names import describe_measure
 _INTRODUCTION = """\
 # Measures
 
-Made from `python/zlens/facts/measures`.
+Generated from `python/zlens/facts/measures`.
 
 Every report, statement, comparison and finding reads these tables. `zlens explain TABLE.COLUMN` shows for one
-column what follows here, plus the field and record that each input takes it from. A value that cannot
+column the entries below, plus the field and record that each input reads it from. A value that cannot
 be computed is NULL, never 0 and never a guess.
 """
 
@@ -32,7 +32,7 @@ def measures_page() -> str:
         "",
     ]
     lines += _columns(measures.LEADING)
-    states = {True: "no reader fills it yet", False: "filled"}
+    states = {True: "no reader provides it yet", False: "filled"}
     tables = map(measures.load_measure, names)
     rows = ((f"[{table.name}](#{table.name})", table.grain, states[table.no_reader]) for table in tables)
     lines += ["", *format_table(("table", "one row per", "state"), rows)]

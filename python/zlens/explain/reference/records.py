@@ -15,7 +15,7 @@ def records_page() -> str:
         "# Records of z/VM monitor data",
         "",
         "Made from `python/zlens/facts/zvm/records`; `zlens catalog show D0R2` prints a record's fields.",
-        "Lengths are those of published record pages, by release. Fields are those of the built-in layouts,",
+        "Lengths are from published record pages, by release. Fields are from the built-in layouts,",
         "by what is known about their kind: stated by the record page or an equal source, inferred from a",
         "description, or unknown. A field of unknown kind is decoded but never differenced.",
         "",

@@ -27,8 +27,11 @@ def rules_page() -> str:
         for rule in all_rules:
             if rule.area == area:
                 lines += format_markdown(describe_rule(rule), level=3)
-    lines += ["", "## Known faults of the data", ""]
-    lines += ["A fault of an input's level becomes a footnote of the report that it affects.", ""]
+    lines += ["", "## Known recording errors", ""]
+    lines += [
+        "A known recording error of an input's level becomes a footnote of the report that it affects.",
+        "",
+    ]
     faults = (
         (
             caveat.levels,

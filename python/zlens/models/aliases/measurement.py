@@ -59,11 +59,11 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
     aliases = next((row[1] for row in uses or rows if row[1] is not None), None)
     unreported = [str(row[0]) for row in uses if row[2] is None]
     if aliases is None:
-        return Answer("aliases", title, [], notes=[*notes, "the data do not report the number of aliases"])
+        return Answer("aliases", title, [], notes=[*notes, "the data does not report the number of aliases"])
     if not uses or unreported:
         of_uses = f" of {' and '.join(unreported)}" if unreported else " of any use"
         notes.append(
-            f"the data report no share{of_uses}, so nothing can be expected; needs: {_needs('share')}"
+            f"the data reports no share{of_uses}, so nothing can be computed; needs: {_needs('share')}"
         )
         return Answer("aliases", title, [], notes=notes)
     values: dict[str, Any] = {
@@ -78,7 +78,7 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
         ],
     }
     notes += [
-        f"{kind}: the data do not report aliases in use and waiting requests, so it wants all it can get"
+        f"{kind}: the data does not report aliases in use and waiting requests, so it wants all it can get"
         for kind, _, _, in_use, queued in uses
         if in_use is None or queued is None
     ]

@@ -43,8 +43,8 @@ _USE = Spec(
 _DEVICE = Spec(
     (
         Key("name", SingleLine(), "name of the volume"),
-        Key("use", SingleLine(), "use whose aliases it takes; required with more than one use", default=None),
-        Key("rate", Number(0, 1e6), "I/O rate of the volume, base and aliases together", "per second"),
+        Key("use", SingleLine(), "its alias use; required with more than one use", default=None),
+        Key("rate", Number(0, 1e6), "I/O rate of the volume with its aliases", "per second"),
         Key("serv", _MS, "service time; or pend, disc and conn", "ms", default=None),
         Key("pend", _MS, "pending", "ms", default=None),
         Key("disc", _MS, "disconnected", "ms", default=None),
@@ -60,7 +60,7 @@ _DEVICE = Spec(
         Key(
             "bursts",
             Choice(("chance", "paging", "minidisk")),
-            "or the factor from published measurements of such work, by utilization of the base alone",
+            "or the factor from published measurements of such work, by utilization of the base",
             default="chance",
         ),
     )
@@ -75,7 +75,7 @@ SPEC = Spec(
 )
 
 EXAMPLE = """\
-# Minidisk and paging I/O share sixteen aliases: who gets how many, and how long do requests wait?
+# Minidisk and paging I/O share sixteen aliases: the aliases of each use, and the wait of requests
 model = "aliases"
 title = "One control unit with 16 aliases"
 
@@ -84,7 +84,7 @@ aliases = 16
 [[use]]
 name = "MDISK"
 share = 20                   # SET CU
-# wants = 3.5                # aliases; default: what its volumes need, or all it can get
+# wants = 3.5                # aliases; default: the need of its volumes, or unlimited
 
 [[use]]
 name = "PAGING"
@@ -121,9 +121,7 @@ _USES = (
     AnswerColumn("wants", "Wants", "aliases", "dots: all it can get", 2),
     AnswerColumn("gets", "Gets", "aliases", "in use on average", 2),
     AnswerColumn("excess", "Excess", "aliases", "beyond its entitlement", 2),
-    AnswerColumn(
-        "could_get", "Could get", "aliases", "if it wanted all and the others stayed as they are", 2
-    ),
+    AnswerColumn("could_get", "Could get", "aliases", "if its demand were unlimited", 2),
     AnswerColumn("bound_by", "Limited by"),
     AnswerColumn("observed", "Observed", "aliases", "in use, as measured", 2),
     AnswerColumn("error", "Error", "aliases", "gets less observed", 2),
@@ -134,8 +132,8 @@ _DEVICES = (
     AnswerColumn("rate", "Rate", "1/s"),
     AnswerColumn("serv", "Serv", "ms", decimals=3),
     AnswerColumn("busy", "Busy", "% of 1", "of one exposure"),
-    AnswerColumn("aliases", "Aliases", "", "whole aliases its use can count on"),
-    AnswerColumn("alone", "Resp alone", "ms", "if no other volume took any of them", 3),
+    AnswerColumn("aliases", "Aliases", "", "integer number of aliases its use is entitled to"),
+    AnswerColumn("alone", "Resp alone", "ms", "if no other volume used any of them", 3),
     AnswerColumn("part", "Its part", "", "aliases, if they are split by need"),
     AnswerColumn("response", "Resp split", "ms", "with its part of them", 3),
     AnswerColumn("queued", "Queued", "", "requests that wait, with its part", 2),
@@ -159,8 +157,8 @@ _PUBLISHED = (
     AnswerColumn("rate", "Rate", "1/s"),
     AnswerColumn("serv", "Serv", "ms", decimals=3),
     AnswerColumn("resp", "Resp", "ms", decimals=2),
-    AnswerColumn("busy", "Busy", "%", "of the one exposure"),
-    AnswerColumn("burst", "Burst", "x", "measured wait over that of M/M/1", 2),
+    AnswerColumn("busy", "Busy", "%", "of its only exposure"),
+    AnswerColumn("burst", "Burst", "x", "measured wait over the wait of M/M/1", 2),
     AnswerColumn("source", "Source"),
 )
 
@@ -312,7 +310,7 @@ def volume(
             if burst is None:
                 raise error(
                     f"{path}.resp does not determine a burst factor: with {device['aliases_then']} aliases "
-                    f"and {device['rate'] * serv / 1000:.2f} requests in service none waits, or all do",
+                    f"and {device['rate'] * serv / 1000:.2f} requests in service no request waits, or all do",
                     "set aliases_then to the aliases it had, or set burst",
                 )
     return Volume(
@@ -386,9 +384,7 @@ def _responses(
                 f"it needs {dasd.fewest_aliases(volume.rate, volume.serv)} at least"
             )
         elif with_part is None:
-            notes.append(
-                f"{volume.name}: its part, {part} of {count} aliases, is not enough; it has to take more"
-            )
+            notes.append(f"{volume.name}: its part, {part} of {count} aliases, is not enough; it needs more")
         rows.append(
             (
                 volume.name,

@@ -38,7 +38,9 @@ def named_curve(scenario: Scenario) -> NamedCurve | None:
     """Return the curve that a scenario selects; None without one."""
     sources = [key for key in ("machine", "factors", "adjustments", "data") if scenario[key] is not None]
     if len(sources) > 1:
-        raise scenario.problem.general_error(f"{' and '.join(sources)} each give a curve", "keep one of them")
+        raise scenario.problem.general_error(
+            f"{' and '.join(sources)} each provide a curve", "keep one of them"
+        )
     if scenario["machine"] is not None:
         return _catalog_curve_of(scenario)
     if scenario["factors"] is not None:
@@ -114,7 +116,7 @@ def _of_file(path: str, system: str | None) -> NamedCurve:
 
 
 def curve_of_session(session: CoreSession, system: str | None = None) -> NamedCurve:
-    """Return the curve of one system of a session; raise ScenarioError if the data do not determine it."""
+    """Return the curve of one system of a session; raise ScenarioError if the data does not determine it."""
     systems = [str(row[0]) for row in session.sql("SELECT DISTINCT system FROM system ORDER BY system").rows]
     if system is None and len(systems) == 1:
         system = systems[0]
@@ -184,5 +186,5 @@ def _of_monitor(session: CoreSession, system: str) -> NamedCurve:
     return _catalog_curve(
         machine,
         f"{system} runs on a {machine_type}{has or ', capability not reported'}; "
-        f"the curve is that of {machine.name} in the catalog{unsure}",
+        f"the curve is from {machine.name} in the catalog{unsure}",
     )

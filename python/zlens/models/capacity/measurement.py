@@ -52,7 +52,7 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
     types, unit_text = _processors(session, interval_sql(system, end))
     number = round(sum(row[1] for row in types))
     if not number:
-        return Answer("capacity", title, [], notes=["the data report no online processor"])
+        return Answer("capacity", title, [], notes=["the data reports no online processor"])
     values: dict[str, Any] = {"model": "capacity", "title": title, "processors": number, "sizes": [number]}
     notes = [f"{number:,} {unit_text}"]
     text = None
@@ -65,7 +65,7 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
     if parked_all >= 0.5:
         notes.append(
             f"{parked_all:.1f} of them were parked on average, and the factor is for all; "
-            f"processors={max(1, round(number - parked_all))} gives it for the others"
+            f"processors={max(1, round(number - parked_all))} computes it for the others"
         )
     if len(types) > 1:
         notes.append("processors of several types: the curve is for one capability and applied to all")
@@ -109,7 +109,7 @@ def _processors(session: CoreSession, where: str) -> tuple[list[Sequence[Any]], 
 
 
 def _curve(session: CoreSession, system: str) -> curve_sources.NamedCurve:
-    """Return the curve of a system's machine; raise QueryError if the data do not determine it."""
+    """Return the curve of a system's machine; raise QueryError if the data does not determine it."""
     opened = cast(Any, session)
     source = system
     if opened.has_data("role.linux_caf"):

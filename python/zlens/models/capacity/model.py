@@ -86,7 +86,7 @@ SPEC = Spec(
         Key(
             "usl",
             Choice(("runs", "curve", "no")),
-            "what to fit the Universal Scalability Law to: the runs, or the curve of the machine",
+            "data to fit the Universal Scalability Law to: the runs, or the curve of the machine",
             default="runs",
         ),
         Key(
@@ -161,7 +161,7 @@ _DEPLOYMENTS = (
     AnswerColumn("name", "Deployed"),
     AnswerColumn("sizes", "Sizes", text="partitions x processors of each"),
     AnswerColumn("largest", "Largest", "processors", "processors of the largest partition"),
-    AnswerColumn("capability", "Capability", "processors", "of all partitions together", 2),
+    AnswerColumn("capability", "Capability", "processors", "of all partitions in total", 2),
     AnswerColumn("gain", "Gain", "%", "over the first deployment", 1),
     AnswerColumn("how", "How", text="source of the factors: stated, between, beyond"),
     AnswerColumn("error", "Error", "%", "estimated error", 2),
@@ -277,8 +277,8 @@ def _add_notes_on_factors(
     if "between" in by_how:
         answer.notes.append(
             f"Factors of {_enumerated(by_how['between'])} processors are interpolated linearly in ln n "
-            "between stated ones; the error is that of such a line on machines whose complete curve is "
-            "known, or that from the bend of this curve if larger"
+            "between stated ones; the error was found on machines whose complete curve is "
+            "known, or follows from the bend of this curve if larger"
         )
     if "beyond" in by_how:
         end = curve[-1][0]

@@ -80,7 +80,7 @@ def _check_combinations(scenario: Scenario, runs: Sequence[scaling.ScalingRun]) 
     for run in runs:
         has_etr_busy_itr = (run.etr is not None, run.busy is not None, run.itr is not None)
         if not (has_etr_busy_itr[0] or has_etr_busy_itr[2]):
-            raise scenario.problem.general_error(f"run {run.name} has no throughput", "give etr or itr")
+            raise scenario.problem.general_error(f"run {run.name} has no throughput", "set etr or itr")
         if has_etr_busy_itr[2] and has_etr_busy_itr[0] and has_etr_busy_itr[1]:
             raise scenario.problem.general_error(
                 f"run {run.name} has itr as well as etr and busy", "leave itr out"
@@ -130,7 +130,7 @@ def _add_notes(
         scenario.unused("rolloff_gain")
     if not has_curve:
         answer.notes.append(
-            "Expected is linear because no machine is given; on real machines each processor adds less"
+            "Expected is linear because no machine is set; on real machines each processor adds less"
         )
     busy = [scaled.run.busy for scaled in compared if scaled.run.busy is not None]
     max_difference = float(constant("busy_apart").default)
@@ -167,7 +167,7 @@ def _add_law(
     if fit is None:
         scenario.unused("usl_fits_within")
         answer.notes.append(
-            "The Universal Scalability Law needs runs of at least three sizes; none is fitted"
+            "The Universal Scalability Law needs runs of at least three sizes; it is not fitted"
         )
         return
     rows = [

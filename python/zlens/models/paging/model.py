@@ -43,9 +43,7 @@ _IO = Spec(
             "ms",
             default=None,
         ),
-        Key(
-            "volumes", Integer(1, 100_000), "paging volumes; if left out, those of the scenario", default=None
-        ),
+        Key("volumes", Integer(1, 100_000), "paging volumes; if left out, the scenario's", default=None),
         Key(
             "try_pages",
             ListOf(Number(1, 100_000), 1),
@@ -270,7 +268,7 @@ def _io(scenario: Scenario, answer: Answer) -> None:
     io = scenario["io"]
     if (io["io_rate"] is None) == (io["pages_per_io"] is None):
         raise scenario.problem.general_error(
-            "io needs exactly one of io_rate and pages_per_io", "give one of them"
+            "io needs exactly one of io_rate and pages_per_io", "set one of them"
         )
     volumes = io["volumes"] or sum(volume["count"] for volume in scenario["volume"])
     if not volumes:
@@ -326,9 +324,9 @@ def _io(scenario: Scenario, answer: Answer) -> None:
     )
     if per_page is None:
         answer.notes.append(
-            "No public source says how the service time of a paging I/O grows with its pages: busy lies "
+            "No public source states how the service time of a paging I/O grows with its pages: busy lies "
             "between no growth and growth in proportion to pages (guest I/O of 64 records instead of one "
-            "took 11.4 times as long in command mode, 9.5 times in transport mode, IBM 2013)"
+            "lasted 11.4 times as long in command mode, 9.5 times in transport mode, IBM 2013)"
         )
     if today.busy_least > 100:
         answer.notes.append("The volumes are over 100% busy: rates, service time or volumes are wrong")
@@ -339,6 +337,6 @@ def _io(scenario: Scenario, answer: Answer) -> None:
             "Performance FICON"
         )
     answer.notes.append(
-        "z/VM 6.4 put more pages into an I/O: IBM measured 42% more transactions with its command-mode "
+        "z/VM 6.4 moves more pages in one I/O: IBM measured 42% more transactions with its command-mode "
         "driver, 42% with aliases where I/O queued, 98% in transport mode, 234% with both"
     )

@@ -1,6 +1,6 @@
 """Partitions of a machine in a measured interval: entitlement by PR/SM compared with use.
 
-Demand of a partition is what it used, including PR/SM's time on its behalf, because no data report work that
+Demand of a partition is what it used, including PR/SM's time on its behalf, because no data reports work that
 waited: expected and used differ only if the model would not have allowed the use. PR/SM's own use is deducted
 from the cores. The answer also shows what each partition could have got if only it had wanted all.
 """
@@ -40,14 +40,18 @@ _COMPARED = (
     AnswerColumn("cores", "Logical", "cores", "measured: logical cores"),
     AnswerColumn("weight", "Weight", text="measured: processing weight; none if dedicated"),
     AnswerColumn("entitlement", "Entitled", "cores", "solved: entitlement from its weight", 2),
-    AnswerColumn("expected", "Expected", "cores", "solved: what it gets if it wants what it used", 2),
+    AnswerColumn("expected", "Expected", "cores", "solved: its use if its demand equals its measured use", 2),
     AnswerColumn("observed", "Used", "cores", "measured", 2),
     AnswerColumn("error", "Error", "cores", "used less expected", 2),
     AnswerColumn("beyond", "Beyond", "cores", "used less entitled", 2),
     AnswerColumn(
-        "could_get", "Could get", "cores", "solved: if it wanted all and the others stayed as they were", 2
+        "could_get",
+        "Could get",
+        "cores",
+        "solved: its use if its demand were unlimited and the others' unchanged",
+        2,
     ),
-    AnswerColumn("held_by", "Limited by", text="solved: what would limit it then"),
+    AnswerColumn("held_by", "Limited by", text="solved: its limit then"),
 )
 _POLARITY = (
     AnswerColumn("name", "Partition"),
@@ -94,7 +98,7 @@ def measured_partitions(session: CoreSession, system: str, end: dt.datetime) -> 
     )
     if len(sources) > 1:
         others = ", ".join(sorted(set(map(str, sources)) - {source}))
-        measurement.notes.append(f"Partitions are taken from {source}; {others} reports them, too")
+        measurement.notes.append(f"Partitions are read from {source}; {others} reports them, too")
     _physical(session, where, measurement)
     rows = session.sql(
         "SELECT partition, cpu_type, dedicated, weight, capped, cap_text, absolute_cap, logical_cpus, "
@@ -126,12 +130,12 @@ def measured_partitions(session: CoreSession, system: str, end: dt.datetime) -> 
         f"{format_list(names, _MOST_NAMES)}: {words}" for words, names in names_by_note.items()
     ]
     if not measurement.scenario["partition"]:
-        measurement.notes.append("the data report no partition with cores and a weight in this interval")
+        measurement.notes.append("the data reports no partition with cores and a weight in this interval")
     elif len(measurement.vertical) < sum(
         not partition.get("dedicated") for partition in measurement.scenario["partition"]
     ):
         measurement.notes.append(
-            "Where the data do not report the polarity of cores, vertical is assumed; "
+            "Where the data does not report the polarity of cores, vertical is assumed; "
             "partition.NAME.polarization=horizontal changes that"
         )
     return measurement
@@ -148,7 +152,7 @@ def _physical(session: CoreSession, where: str, measurement: MeasuredPartitions)
             continue
         measurement.scenario["processors"][kind] = max(round(physical), math.ceil((dedicated or 0.0) - 1e-6))
         if lpmgt is None:
-            measurement.notes.append(f"{kind}: the data do not report PR/SM's own use")
+            measurement.notes.append(f"{kind}: the data does not report PR/SM's own use")
         else:
             line = {"type": kind, "lgclc": lgclc or 0.0, "ovrhd": max(0.0, ovrhd or 0.0), "lpmgt": lpmgt}
             measurement.scenario["physlog"].append(line)
@@ -159,9 +163,9 @@ def _left_out(
 ) -> str | None:
     """Return the reason to leave a partition out of the scenario; None to include it."""
     if pair[1] not in measurement.scenario["processors"]:
-        return f"left out: the data do not report how many {pair[1]} cores the machine has"
+        return f"left out: the data does not report how many {pair[1]} cores the machine has"
     if not dedicated and (weight is None or round(weight) < 1):
-        return "left out: the data report no weight, so the entitlement of the others comes out too high"
+        return "left out: the data reports no weight, so the entitlement of the others comes out too high"
     if any((partition["name"], partition["type"]) == pair for partition in measurement.scenario["partition"]):
         return "reported twice under that name; one is left out"
     return None
@@ -180,13 +184,13 @@ def _partition_notes(
     if partition["cores"] - logical > 0.01:
         yield "the number of logical cores changed within the interval: the highest is used"
     if used is None:
-        yield "the data do not report its use, so it is assumed to want all"
+        yield "the data does not report its use, so it is assumed to want all"
     if partition.get("dedicated"):
         return
     if weight is not None and abs(weight - round(weight)) > 0.01:
         yield "the weight changed within the interval: the mean is used"
     if capped is None:
-        yield "the data do not report whether it is capped; if so, set partition.NAME.capped=true"
+        yield "the data does not report whether it is capped; if so, set partition.NAME.capped=true"
     flags = (caps or "").split()
     if len(flags) == 3 and "Y" in flags[1] and "absolute_cap" not in partition:
         yield "has an absolute cap of unknown value; add it with partition.NAME.absolute_cap=CORES"
@@ -219,7 +223,7 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
         subject = (row["name"], row["type"], row["cores"], row["weight"], row["entitlement"])
         rows.append((*subject, expected, used, error, beyond, could, bound))
     polarity = list(_polarity(solved, pairs, measurement))
-    tables = [AnswerTable("compared", "Expected beside used", _COMPARED, rows)]
+    tables = [AnswerTable("compared", "Expected and used", _COMPARED, rows)]
     if polarity:
         tables.append(AnswerTable("polarity", "Polarity of logical cores", _POLARITY, polarity))
     tables.append(solved.table("machine"))
@@ -243,7 +247,7 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
     if different:
         notes.append(
             f"{format_list(different, _MOST_NAMES)}: polarity differs from that expected from the weights of "
-            "this interval; weights or cores may have changed, or a cap that these data do not report applies"
+            "this interval; weights or cores may have changed, or an unreported cap applies"
         )
     # This answer does not show the bands of accuracy.
     assumed = [assumption for assumption in solved.assumptions if assumption.name != "vertical_bands"]
@@ -266,9 +270,9 @@ def _demand_notes(
     errors = [row[7] for row in rows if isinstance(row[7], float)]
     allowed = sum(abs(error) < _SAME for error in errors)
     yield (
-        f"{circular} of {len(wants)} partitions are assumed to have wanted what they used, because the "
-        f"data do not report work that waited: no error ({allowed} of {len(errors)}) shows only that "
-        "weights, cores and caps allow the use, and confirms nothing; an error is use that the model would "
+        f"{circular} of {len(wants)} partitions are assumed to have no demand beyond their use, because the "
+        f"data does not report work that waited: no error ({allowed} of {len(errors)}) shows only that "
+        "weights, cores and caps allow the use, and is no confirmation; an error is use that the model would "
         "not allow"
     )
 

@@ -39,7 +39,7 @@ PARTITION = Spec(
         Key("polarization", Choice(("vertical", "horizontal")),
             "how its entitlement is spread over its logical cores", default="vertical",
             target=("/partitions.vertical", "highs", "mediums")),
-        Key("demand", _CORES, "what it would use if unlimited; if left out, all it can get", "cores",
+        Key("demand", _CORES, "demand; if left out, unlimited", "cores",
             default=None, target="/systems.users.loads.demand_pct"),
         Key("unparked", Integer(1, 1000), "cores it uses, high ones first; if left out, all",
             default=None, target=("cores", "/systems.cp.unparking.active")),
@@ -92,7 +92,7 @@ SPEC = Spec(
         Key("msu_per_core", Number(0, above=True), "MSU rating of one core of type CP", default=None,
             target=("partitions.shares.cap", "partition_groups.cap")),
         Key("integer_entitlement", Choice(prsm.INTEGER_RULES),
-            "polarity of a partition entitled to whole cores", constant="integer_entitlement",
+            "polarity of a partition entitled to an integer number of cores", constant="integer_entitlement",
             target=("partitions.shares.highs", "partitions.shares.mediums")),
         Key("run_time_longest", Number(1, 1000), "run time if there are no more logical than physical cores",
             "ms", constant="run_time_longest",
@@ -104,7 +104,7 @@ SPEC = Spec(
 )  # fmt: skip
 
 EXAMPLE = """\
-# A machine with two pools of cores: what is each partition entitled to, and what does it get?
+# A machine with two pools of cores: entitlement and use of each partition
 model = "partitions"
 title = "Six CPs and 86 IFLs"
 
@@ -345,7 +345,7 @@ def _figures(pool: Pool) -> list[AnswerFigure]:
         figures += [
             AnswerFigure(f"high_{key}", float(pool.high), "cores", f"{kind} Vh in use", 0),
             AnswerFigure(f"not_high_{key}", float(pool.others), "cores", f"{kind} not Vh in use", 0),
-            AnswerFigure(f"left_{key}", float(left), "cores", f"{kind} cores not taken by Vh", 0),
+            AnswerFigure(f"left_{key}", float(left), "cores", f"{kind} cores not used by Vh", 0),
             AnswerFigure(f"crowding_{key}", pool.crowding, "", f"{kind} not Vh per such core", 1),
         ]
     return figures

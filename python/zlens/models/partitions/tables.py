@@ -102,13 +102,13 @@ def partitions(rows: Sequence[Row]) -> AnswerTable:
         AnswerColumn("weight", "Weight", text="processing weight; none if dedicated"),
         AnswerColumn("share_pct", "Share", "% of shared", "its weight over all weights of the type"),
         AnswerColumn("entitlement", "Entitled", "cores", "guaranteed at any time", 2),
-        AnswerColumn("demand", "Demand", "cores", "what it would use if unlimited", 2),
+        AnswerColumn("demand", "Demand", "cores", "demand", 2),
         AnswerColumn("limit", "At most", "cores", "the lowest of its own limits", 2),
         AnswerColumn("limited_by", "by", text="name of that limit"),
-        AnswerColumn("allocation", "Gets", "cores", "what it uses", 2),
+        AnswerColumn("allocation", "Gets", "cores", "use", 2),
         AnswerColumn("excess", "Excess", "cores", "beyond its entitlement", 2),
         AnswerColumn("unmet", "Unmet", "cores", "demand it cannot use", 2),
-        AnswerColumn("bound_by", "Limited by", text="what limits it"),
+        AnswerColumn("bound_by", "Limited by", text="limiting resource"),
     )
     return AnswerTable("partitions", "Partitions", columns, rows)
 
@@ -203,7 +203,7 @@ def machine(rows: Sequence[Row]) -> AnswerTable:
         AnswerColumn("over", "Logical", "per shared", "logical cores per shared core", 2),
         AnswerColumn("high", "Vh", "in use", "vertical-high cores not parked"),
         AnswerColumn("not_high", "Not Vh", "in use", "all others not parked"),
-        AnswerColumn("left", "Left", "cores", "shared cores not taken by vertical-highs"),
+        AnswerColumn("left", "Left", "cores", "shared cores not used by vertical-highs"),
         AnswerColumn("crowding", "Not Vh", "per left", "logical cores per left core", 1),
         AnswerColumn(
             "run_time", "Run time", "ms", "default longest run of a core that is not vertical-high", 2
@@ -283,7 +283,7 @@ def capacities(rows: Sequence[Row]) -> AnswerTable:
         AnswerColumn("weight", "Weight"),
         AnswerColumn("limit", "Group limit", "MSU"),
         AnswerColumn("share", "Share", "MSU", "its part of the limit, by weight"),
-        AnswerColumn("gets", "Gets", "MSU", "what it uses"),
+        AnswerColumn("gets", "Gets", "MSU", "use"),
     )
     return AnswerTable("capacity_groups", "Group capacity", columns, rows)
 
@@ -414,13 +414,13 @@ def _crowding_notes(pool: Pool, crowded_from: float) -> list[str]:
     if not others or not pool.high:
         return []
     if not left:
-        return [f"{kind}: vertical-high cores take all physical ones; each of the others in use "
+        return [f"{kind}: vertical-high cores use all physical ones; each of the others in use "
                 f"({others}) runs only while one of those waits"]  # fmt: skip
     crowding = pool.crowding or 0.0
     if crowding <= crowded_from:
         return []
     return [f"{kind}: {others} logical cores that are not vertical-high compete for {left} physical cores "
-            f"({crowding:.1f} on each), because {pool.high} vertical-high ones take the others; "
+            f"({crowding:.1f} on each), because {pool.high} vertical-high ones use the others; "
             "remove or park vertical-lows that are not needed"]  # fmt: skip
 
 

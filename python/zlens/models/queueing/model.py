@@ -19,7 +19,7 @@ _STATION = Spec(
     (
         Key("name", SingleLine(), "name of the station"),
         Key("kind", Choice(("queue", "delay")), "whether customers queue there", default="queue"),
-        Key("servers", Integer(1, 1000), "servers behind one queue", default=1),
+        Key("servers", Integer(1, 1000), "servers of one queue", default=1),
         Key(
             "speeds",
             ListOf(Number(0, 1e9, above=True), 1),
@@ -54,7 +54,7 @@ SPEC = Spec(
 )
 
 EXAMPLE = """\
-# Forty users of a transaction system: how many transactions, and how long do they take?
+# Forty users of a transaction system: throughput and response times
 model = "queueing"
 title = "Forty users, two processors, a disk"
 
@@ -160,8 +160,8 @@ def _open(
             rows.append((name, 100.0 * offered / servers, queue.queued + offered, queue.response))
     if full:
         notes.append(
-            "Throughput is what the full station serves, of each class in proportion to its arrivals; what "
-            "it leaves waiting reaches no other station"
+            "Throughput is the service rate of the full station, by class in proportion to its arrivals; "
+            "its waiting work reaches no other station"
         )
     of_classes = []
     for class_ in classes:
@@ -225,7 +225,7 @@ def _mixed(
     for station in stations:
         if station["kind"] == "queue" and taken[station["name"]] >= 1.0:
             raise scenario.problem.general_error(
-                f"the open classes alone use all of {station['name']} ({100 * taken[station['name']]:.4g} %)",
+                f"the open classes use all of {station['name']} ({100 * taken[station['name']]:.4g} %)",
                 "lower their rates; closed classes would get nothing there",
             )
     remaining = {
@@ -317,16 +317,16 @@ def check_combinations(scenario: Scenario) -> None:
     for class_ in classes:
         path = f"class.{class_['name']}"
         if (class_["rate"] is None) == (class_["customers"] is None):
-            raise error(f"{path} needs exactly one of rate and customers", "give one of them")
+            raise error(f"{path} needs exactly one of rate and customers", "set one of them")
         for name in class_["demand"]:
             if name not in names:
                 raise error(
                     f"{path}.demand.{name} is not a station", f"write one of {', '.join(sorted(names))}"
                 )
         if not class_["think"] + sum(class_["demand"].values()):
-            raise error(f"{path} has no demand at any station", "give it a demand")
+            raise error(f"{path} has no demand at any station", "set a demand")
         if class_["rate"] is not None and class_["think"]:
-            raise error(f"{path} has both rate and think", "leave think out, or give customers")
+            raise error(f"{path} has both rate and think", "leave think out, or set customers")
     for station in stations:
         path = f"station.{station['name']}"
         has_many_servers = station["servers"] > 1 or station["speeds"] is not None
@@ -342,7 +342,7 @@ def check_combinations(scenario: Scenario) -> None:
         if len(kinds) > 1 and has_many_servers:
             raise error(
                 f"{path} has several servers or speeds, and some classes are open and some closed",
-                "give it one server: the exact solution of mixed classes has one at each station",
+                "set one server: the exact solution of mixed classes has one at each station",
             )
         if False in kinds and (station["arrival_variation"] != 1 or station["service_variation"] != 1):
             raise error(f"{path} has a variation, but the system is closed", "leave it out")

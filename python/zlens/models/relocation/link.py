@@ -56,7 +56,7 @@ _CHPIDS = (
 _DEVICES = (
     AnswerColumn("device", "Device"),
     AnswerColumn("chpid", "Chpid"),
-    AnswerColumn("own", "Sender", text="its place in the order in which the sender uses devices"),
+    AnswerColumn("own", "Sender", text="its position in the order in which the sender uses devices"),
     AnswerColumn("other", "Receiver", text="the same for the receiver"),
 )
 
@@ -159,7 +159,7 @@ def _link_notes(
         if fast and len(chpids) > 2:
             notes.append(
                 f"fast chpid {', '.join(fast)} is at an end of the device numbers, where a side does not "
-                "write: put fast chpids in the middle"
+                "write: assign fast chpids to the middle"
             )
     minimum = isfc.recommended_devices(len(chpids))
     fewer = [str(row[0]) for row in rows if row[2] < minimum]
@@ -172,7 +172,7 @@ def _link_notes(
     if unused:
         notes.append(
             f"the sender writes on no device of chpid {', '.join(unused)}: "
-            "put fast chpids in the middle of the device numbers"
+            "assign fast chpids to the middle of the device numbers"
         )
     return notes
 
@@ -227,7 +227,7 @@ def check_link(scenario: Scenario) -> None:
                         "write ctcs = 4 for each chpid, or rdevs for each")  # fmt: skip
     devices = _devices(scenario)
     if len({device.number for device in devices}) < len(devices):
-        raise error("link.chpid has the same device number twice", "give each device one chpid")
+        raise error("link.chpid has the same device number twice", "assign each device to one chpid")
     if len(devices) > isfc.max_devices():
         raise error(f"the link has {len(devices)} CTC devices", "leave some out",
                     expected=f"at most {isfc.max_devices()}")  # fmt: skip

@@ -70,19 +70,19 @@ SPEC = Spec(
         Key("live_passes", Integer(1, 1000), "least passes while the guest runs",
             constant="relocation_live_passes"),
         Key("passes_most", Integer(1, 1000), "most passes in total", constant="relocation_passes_most"),
-        Key("quiesce_passes", Integer(0, 100), "passes in the quiesce; 0: what is sent then is not a pass",
+        Key("quiesce_passes", Integer(0, 100), "passes in the quiesce; 0: the data sent then is not a pass",
             constant="relocation_quiesce_passes"),
-        Key("no_progress", Number(0, 1e6), "stop a guest when a pass leaves this part of what it sent",
+        Key("no_progress", Number(0, 1e6), "stop a guest if a pass leaves this part of its data",
             "%", default=None),
         Key("guest", ListOf(_GUEST, least=1), "a guest to relocate, in this order"),
     )
 )  # fmt: skip
 
 EXAMPLE = """\
-# Two guests move from ATLANTA to BOSTON over two FICON channels: how long are they quiesced?
+# Two guests move from ATLANTA to BOSTON over two FICON channels: their quiesce times
 model = "relocation"
 title = "ATLANTA to BOSTON"
-at_once = 1                  # one after another (SYNC); 2: both at the same time
+at_once = 1                  # in sequence (SYNC); 2: both at the same time
 immediate = false
 maxquiesce = 10              # seconds, or "NOLIMIT"
 maxtotal = "NOLIMIT"
@@ -107,7 +107,7 @@ name = "LINUX1"
 memory = 8192                # MiB
 touched = 6000               # MiB of it ever touched
 change_rate = 200            # MiB/s
-changing = 2500              # MiB of these that keep changing
+changing = 2500              # MiB of these that change repeatedly
 pattern = "hot set"          # or uniform, sweep, zipf (with exponent)
 hot_pages = 20               # percent of the changing pages
 hot_writes = 80              # percent of the writes
@@ -125,11 +125,11 @@ _GUESTS = (
     AnswerColumn("begins", "Begins", "s", "after the first relocation", 2),
     AnswerColumn("relocation", "Relocation", "s", "from begin to end", 2),
     AnswerColumn("quiesce", "Quiesce", "s", "time the guest was stopped", 3),
-    AnswerColumn("needed", "Needed", "s", "quiesce that it needs; more than it had if cancelled", 3),
-    AnswerColumn("passes", "Passes", "", "over its storage; passes begun if cancelled"),
+    AnswerColumn("needed", "Needed", "s", "quiesce that it needs; more than it had if canceled", 3),
+    AnswerColumn("passes", "Passes", "", "over its storage; passes started if canceled"),
     AnswerColumn("moved", "Moved", "MiB", "sent in all passes"),
     AnswerColumn("quiesce_pages", "In quiesce", "pages", "sent during the quiesce", 0),
-    AnswerColumn("stopped_by", "Stopped by", text="why the quiesce began"),
+    AnswerColumn("stopped_by", "Stopped by", text="why the quiesce started"),
     AnswerColumn("end_code", "Code", text="end code of the monitor record, D4R12"),
     AnswerColumn("end", "End"),
 )
@@ -137,11 +137,11 @@ _PASSES = (
     AnswerColumn("name", "Guest"),
     AnswerColumn("pass", "Pass", text="none if the quiesce does not count as a pass"),
     AnswerColumn("guest", "Guest is", text="running or quiesced"),
-    AnswerColumn("begins", "Begins", "s", "after the begin of the first relocation", 3),
+    AnswerColumn("begins", "Begins", "s", "after the start of the first relocation", 3),
     AnswerColumn("seconds", "Takes", "s", "", 3),
     AnswerColumn("moved", "Moved", "MiB"),
     AnswerColumn("pages", "Moved", "pages", "", 0),
-    AnswerColumn("whole", "Whole", text="no: cut short"),
+    AnswerColumn("whole", "Whole", text="no: canceled"),
 )
 _OPTIONS = (
     AnswerColumn("way", "Way"),
@@ -194,8 +194,8 @@ def solve(scenario: Scenario) -> Answer:
     notes = [*_notes(outcomes, guests), *notes]
     if most_per_guest is None and len(guests) > 1:
         notes.append(
-            "without link.most_per_guest one relocation fills the link, so that concurrent relocations take "
-            "longer in total than serial ones; in IBM's measurements serial ones took slightly longer "
+            "without link.most_per_guest one relocation fills the link, so that concurrent relocations last "
+            "longer in total than serial ones; in IBM's measurements serial ones lasted slightly longer "
             "(z/VM Performance Update 6.2 and 6.3), as if a single relocation does not fill the link"
         )
     guest_names = ", ".join(outcome.name for outcome in outcomes[:3]) + (", ..." if len(outcomes) > 3 else "")
@@ -293,9 +293,9 @@ def _options(
     """Return the same guests in sequence and at once, with and without IMMEDIATE, ignoring limits."""
     concurrent = len(guests) if scenario["at_once"] == 1 else min(scenario["at_once"], len(guests))
     ways = (
-        [(1, "one after the other")]
+        [(1, "in sequence")]
         if len(guests) == 1
-        else [(1, "one after the other"), (concurrent, f"{concurrent} at once")]
+        else [(1, "in sequence"), (concurrent, f"{concurrent} at once")]
     )
     rows = []
     for at_once, words in ways:
@@ -334,7 +334,7 @@ def _notes(
         if outcome.end_code != precopy.COMPLETED:
             limit = "MAXQUIESCE" if outcome.end_code == precopy.MAXQUIESCE else "MAXTOTAL"
             notes.append(
-                f"{outcome.name} is cancelled and keeps running on the source system: {limit} is too short"
+                f"{outcome.name} is canceled and continues to run on the source system: {limit} is too short"
             )
         elif guest.immediate and outcome.quiesce > outcome.seconds / 2:
             notes.append(
@@ -413,7 +413,7 @@ def _check_guest(scenario: Scenario, guest: dict[str, Any]) -> None:
             if (guest[key] is not None) != (guest["pattern"] == pattern):
                 state = "is given" if guest[key] is not None else "is missing"
                 raise error(f'{path}.{key} {state}, but its pattern is "{guest["pattern"]}"',
-                            f'{key} and pattern = "{pattern}" go together')  # fmt: skip
+                            f'{key} and pattern = "{pattern}" require each other')  # fmt: skip
     if guest["pattern"] == "hot set" and guest["hot_pages"] == 0 and guest["hot_writes"] > 0:
         raise error(f"{path}.hot_pages is 0, but writes go to them", "increase it")
     if guest["pattern"] == "hot set" and guest["hot_pages"] == 100 and guest["hot_writes"] < 100:

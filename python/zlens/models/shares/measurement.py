@@ -30,12 +30,12 @@ _IDLE = 0.1
 _COLUMNS = (
     AnswerColumn("name", "User"),
     AnswerColumn("type", "Type"),
-    AnswerColumn("entitlement", "Entitled", "% of 1", "solved: share of what guests could use"),
+    AnswerColumn("entitlement", "Entitled", "% of 1", "solved: share of the CPU time available to guests"),
     AnswerColumn("waited", "Waited", "% of 1", "measured: CPU wait and limit wait of its samples"),
     AnswerColumn("expected", "Expected", "% of 1", "solved"),
     AnswerColumn("observed", "Observed", "% of 1", "measured"),
     AnswerColumn("error", "Error", "points", "observed less expected"),
-    AnswerColumn("bound_by", "Limited by", text="solved: what limits it"),
+    AnswerColumn("bound_by", "Limited by", text="solved: limiting resource"),
 )
 
 
@@ -122,13 +122,13 @@ def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredSha
         if idle > _IDLE and measurement.observed and not left_out:
             measurement.notes.append(
                 f"{kind}: {idle:.2f} of the {number:.2f} processors for guests were idle: guests waited to "
-                "be dispatched, not for lack of processors"
+                "be dispatched although processors were available"
             )
     if not measurement.scenario["user"]:
-        measurement.notes.append("the data report no guest with a relative share in this interval")
+        measurement.notes.append("the data reports no guest with a relative share in this interval")
     for kind, users in unknown.items():
         measurement.notes.append(
-            f"{kind}: the data do not report the share of {len(users)} guests ({', '.join(users[:5])}"
+            f"{kind}: the data does not report the share of {len(users)} guests ({', '.join(users[:5])}"
             f"{', ...' if len(users) > 5 else ''}); their use is deducted from the processors"
         )
     if left_out:
@@ -141,25 +141,24 @@ def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredSha
         measurement.notes.append("parked processors are unknown: all online processors are counted")
     if unsampled:
         measurement.notes.append(
-            f"{unsampled} virtual processors have no samples of states: their demand is taken to be their use"
+            f"{unsampled} virtual CPUs have no samples of states: their demand is assumed to equal their use"
         )
     empty = [name for name in sorted(pools) if name not in occupied]
     if empty:
         measurement.notes.append(
-            f"CPU pools {', '.join(empty)}: the data do not say which guests are in them; add them with "
-            "settings"
+            f"CPU pools {', '.join(empty)}: the data does not list their guests; add them with settings"
         )
     observed = {userid for userid, _ in measurement.observed}
     limited = [userid for userid in _limited(session, system, end) if userid in observed]
     if limited:
         measurement.notes.append(
-            f"the share of {', '.join(limited)} is limited, but the data do not say to how much: more is "
+            f"the share of {', '.join(limited)} is limited, but the data does not state the limit: more is "
             "expected than the limit allows, until settings add it, such as "
             f"user.{limited[0]}.limit=hard and user.{limited[0]}.maximum_absolute=5"
         )
     missing = [name for name, known in (("limits", limited), ("CPU pools", pools)) if not known]
     if missing:
-        measurement.notes.append(f"{' and '.join(missing)} are not in these data; add them with settings")
+        measurement.notes.append(f"{' and '.join(missing)} are not in this data; add them with settings")
     return measurement
 
 
@@ -247,7 +246,7 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
             2,
         ),
     ]
-    table = AnswerTable("compared", "Expected beside observed", _COLUMNS, rows)
+    table = AnswerTable("compared", "Expected and observed", _COLUMNS, rows)
     capacity = ", ".join(f"{number:.2f} {kind}" for kind, number in values["processors"].items())
     notes = [
         f"Processors for guests, measured: {capacity} (online and not parked, less CP's own time)",

@@ -31,9 +31,9 @@ USER = Spec(
     (
         Key("name", SingleLine(), "name of the user"),
         Key("type", Choice(TYPES),
-            "type of its virtual processors; a user with two types is given twice", default="CP",
+            "type of its virtual CPUs; a user with two types is given twice", default="CP",
             target="kind"),
-        Key("virtual_cpus", Integer(1, 128), "virtual processors started", default=1),
+        Key("virtual_cpus", Integer(1, 128), "virtual CPUs started", default=1),
         Key("dedicated", Integer(0, 128), "number of them that are dedicated", default=0),
         Key("relative", Integer(1, 10_000), "relative share", default=None, target="share"),
         Key("absolute", Number(0.1, 100), "absolute share", _OF_ALL, default=None, target="share"),
@@ -43,9 +43,9 @@ USER = Spec(
             target="maximum"),
         Key("maximum_absolute", Number(0.1, 100), "maximum share, absolute", _OF_ALL, default=None,
             target="maximum"),
-        Key("demand", _AMOUNT, "what it would use if unlimited, spread evenly over its virtual processors",
+        Key("demand", _AMOUNT, "demand, spread evenly over its virtual CPUs",
             "% of one processor", default=None, target="loads.demand_pct"),
-        Key("demands", ListOf(_AMOUNT, 1), "the same for each of its virtual processors",
+        Key("demands", ListOf(_AMOUNT, 1), "the same for each of its virtual CPUs",
             "% of one processor", default=None, target="loads.demand_pct"),
         Key("pool", EntryName(table="pool"), "its CPU pool", default=None),
     )
@@ -56,7 +56,7 @@ POOL = Spec(
         Key("name", SingleLine(), "name of the CPU pool"),
         Key("type", Choice(processor_types.cpu_pool_types()), "type of processor it limits",
             default="CP", target="kind"),
-        Key("limithard", Number(0, 100), "LIMITHARD of the pool; 100 is no limit",
+        Key("limithard", Number(0, 100), "LIMITHARD of the pool; 100: unlimited",
             "% of all processors of the type that are not dedicated", default=None),
         Key("capacity", Number(0, 1000), "CAPACITY of the pool", "processors", default=None),
     )
@@ -74,7 +74,7 @@ SPEC = Spec(
 )  # fmt: skip
 
 EXAMPLE = """\
-# Four guests on three logical processors: what should each of them get?
+# Four guests on three logical processors: the share of each
 model = "shares"
 title = "Four guests, three processors"
 
@@ -114,16 +114,16 @@ _NEGLIGIBLE = 1e-9
 _COLUMNS = (
     AnswerColumn("name", "User"),
     AnswerColumn("type", "Type"),
-    AnswerColumn("virtual_cpus", "VCPUs", text="virtual processors"),
+    AnswerColumn("virtual_cpus", "VCPUs", text="virtual CPUs"),
     AnswerColumn("share", "Share", text="SET SHARE"),
     AnswerColumn("normalized", "Normalized", "%", "share of everything scheduled for the type", 2),
     AnswerColumn("entitlement", "Entitled", "% of 1", "share of the capacity, in percent of one processor"),
-    AnswerColumn("demand", "Demand", "% of 1", "what it would use if unlimited"),
+    AnswerColumn("demand", "Demand", "% of 1", "demand"),
     AnswerColumn("limit", "Limit", "% of 1", "its maximum share, if any"),
-    AnswerColumn("allocation", "Gets", "% of 1", "what it uses"),
+    AnswerColumn("allocation", "Gets", "% of 1", "use"),
     AnswerColumn("excess", "Excess", "% of 1", "beyond its entitlement"),
     AnswerColumn("unmet", "Unmet", "% of 1", "demand it cannot use"),
-    AnswerColumn("bound_by", "Limited by", text="what limits it"),
+    AnswerColumn("bound_by", "Limited by", text="limiting resource"),
 )
 
 
@@ -345,7 +345,7 @@ def solve(scenario: Scenario) -> Answer:
             notes.append(
                 f"{kind}: {100.0 * processors - used:.1f}% of one processor is idle while "
                 f"{', '.join(blocked[:5])} would use more: "
-                "a virtual processor never has more than one logical processor"
+                "a virtual CPU never has more than one logical processor"
             )
     table = AnswerTable("users", "Users", _COLUMNS, rows)
     chart = Chart(
@@ -388,10 +388,10 @@ def check_combinations(scenario: Scenario) -> None:
         if user["demand"] is not None and user["demands"] is not None:
             raise error(f"{path} has demand and demands", "keep one of them")
         if user["demands"] is not None and len(user["demands"]) != user["virtual_cpus"] - user["dedicated"]:
-            raise error(f"{path}.demands has {len(user['demands'])} values", "give one for each virtual "
-                        "processor that is not dedicated")  # fmt: skip
+            raise error(f"{path}.demands has {len(user['demands'])} values", "set one for each virtual "
+                        "CPU that is not dedicated")  # fmt: skip
         if user["dedicated"] > user["virtual_cpus"]:
-            raise error(f"{path}.dedicated exceeds its virtual processors", "reduce it")
+            raise error(f"{path}.dedicated exceeds its virtual CPUs", "reduce it")
         pool = by_name.get(user["pool"])
         if user["pool"] is not None and (pool is None or pool["type"] != user["type"]):
             raise error(f"{path}.pool is {user['pool']}, but no pool of {user['type']}s has that name",
@@ -410,7 +410,7 @@ def check_combinations(scenario: Scenario) -> None:
                 f"{taken} {kind} processors are dedicated, but only {number:g} exist", "dedicate fewer"
             )
     for kind in {user["type"] for user in users} - set(scenario["processors"]):
-        raise error(f"processors has no {kind}, but a user has virtual processors of that type",
+        raise error(f"processors has no {kind}, but a user has virtual CPUs of that type",
                     f"add {kind} = 0 or more to [processors]")  # fmt: skip
 
 

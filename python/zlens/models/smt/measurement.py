@@ -136,14 +136,14 @@ def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredCor
     for core, kind, number, of_core, density, productivity, utilization, share in rows:
         name = str(core)
         if kind not in TYPES:
-            measurement.say("left out: the data do not report a type of core with threads", name)
+            measurement.say("left out: the data does not report a type of core with threads", name)
             continue
         if of_core is None:
-            measurement.say("left out: the data do not report how busy the core was", name)
+            measurement.say("left out: the data does not report how busy the core was", name)
             continue
         entry: dict[str, Any] = {"name": name, "type": kind, "core_busy": min(100.0, of_core)}
         if share is None:
-            measurement.say("the data do not report its entitlement: a full core is assumed", name)
+            measurement.say("the data does not report its entitlement: a full core is assumed", name)
         else:
             entry["share"] = min(100.0, max(0.0, share))
         single = (number or measurement.types.get(kind, {}).get("threads")) == 1
@@ -183,7 +183,7 @@ def _thread_data(
             f"its threads were busy {ratio:.2f} times as long as the core, but only 1 to 2 is possible", name
         )
     else:
-        measurement.say("the data do not report how busy its two threads were", name)
+        measurement.say("the data does not report how busy its two threads were", name)
     measurement.alone.add(name)
     if density is not None:
         return {"thread_density": min(2.0, max(1.0, density))}
@@ -199,7 +199,7 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
     title = f"Multithreading of {system}, interval that ended {local_time(session, system, end)}"
     values = measurement.scenario
     if not values["core"]:
-        notes = [*_merged_notes(measurement), "the data report no threads of cores in this interval"]
+        notes = [*_merged_notes(measurement), "the data reports no threads of cores in this interval"]
         return Answer("smt", title, [], notes=notes)
     for setting in settings:
         key, _, text = setting.partition("=")
@@ -219,7 +219,7 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
         for type_row in _type_rows(measurement, row, entries)
     ]
     tables = [
-        AnswerTable("compared", "Solved beside recorded, core by core", _COMPARED, rows),
+        AnswerTable("compared", "Solved and recorded, core by core", _COMPARED, rows),
         AnswerTable("types", "Types of cores", _TYPES, types),
     ]
     times, time_notes = _times(session, interval_sql(system, end), solved)
@@ -366,10 +366,10 @@ def _times(session: CoreSession, where: str, solved: Answer) -> tuple[list[tuple
     if time_rows:
         notes.append(
             "Times of guests are solved with the mean density and capacity factor of their type: a guest "
-            "that ran beside other threads more than most has less MT-1 and prorated time"
+            "that shared its cores with other threads more than most has less MT-1 and prorated time"
         )
         if all(time_row[4] is None and time_row[7] is None for time_row in time_rows):
-            notes.append("the data do not report MT-1 equivalent or prorated time of guests")
+            notes.append("the data does not report MT-1 equivalent or prorated time of guests")
     return time_rows, notes
 
 
@@ -406,7 +406,7 @@ def _unrecorded_notes(types: Sequence[tuple[Value, ...]]) -> Iterator[str]:
     for kind in sorted({str(row[0]) for row in types}):
         names = [str(row[1]) for row in types if row[0] == kind and row[4] is None]
         if names:
-            yield f"{kind}: the data do not report {', '.join(names)} of the type, so the error is unknown"
+            yield f"{kind}: the data does not report {', '.join(names)} of the type, so the error is unknown"
 
 
 def _merged_notes(measurement: MeasuredCores) -> list[str]:

@@ -109,7 +109,7 @@ SPEC = Spec(
 )
 
 EXAMPLE = """\
-# How full is a core, and what would SMT-2 do to the throughput of clients and servers?
+# Utilization of a core, and the effect of SMT-2 on the throughput of clients and servers
 model = "smt"
 title = "A core with two threads, and one workload with and without SMT-2"
 
@@ -143,7 +143,7 @@ busy = 70.5                  # percent of one processor, each guest
 name = "servers"             # without busy: the remainder
 guests = 12
 
-[[run]]                      # measured with SMT-2: gives path factors
+[[run]]                      # measured with SMT-2: provides path factors
 name = "SMT-2"
 cores = 3
 threads = 2
@@ -202,7 +202,7 @@ _TIMES = (
     AnswerColumn("name", "Time of"),
     AnswerColumn("raw", "Raw", "s", "on a thread", 3),
     AnswerColumn("mt1", "MT-1 equiv", "s", "as if alone on a core", 3),
-    AnswerColumn("prorated", "Prorated", "s", "half of it beside another thread", 3),
+    AnswerColumn("prorated", "Prorated", "s", "half of it while another thread is active", 3),
     AnswerColumn("scale", "Prorated/raw", "", "the factor of Linux's scaled CPU time", 3),
     AnswerColumn(
         "appl_pct", "APPL", "%", "MT-1 equivalent over the interval at the largest capacity factor", 2
@@ -288,7 +288,7 @@ def _cores(
     if unknown:
         answer.notes.append(
             f"core {', '.join(unknown[:5])}: no largest capacity factor, so some values cannot be computed; "
-            "give max_capacity_factor, or samples or counters with both one and two threads active"
+            "set max_capacity_factor, or samples or counters with both one and two threads active"
         )
     if idle:
         answer.notes.append(
@@ -313,7 +313,7 @@ def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
     if sum(kinds) != 1:
         raise error(
             f"{path} has {sum(kinds)} kinds of data",
-            "give one of them",
+            "set one of them",
             "samples; counters; threads_busy or productivity, with core_busy; or thread_density",
         )
     maximum = _ratio(core["max_capacity_factor"])
@@ -323,13 +323,13 @@ def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
         return smt_metrics.measured(smt_metrics.state_times(core["samples"], core["sample"]), maximum)
     if kinds[1]:
         if None in counts:
-            raise error(f"{path} has no {counters[counts.index(None)]}", "give all four counters")
+            raise error(f"{path} has no {counters[counts.index(None)]}", "set all four counters")
         has_wall = core["seconds"] is not None and core["ghz"] is not None
         wall = core["seconds"] * core["ghz"] * 1e9 if has_wall else None
         if wall is not None and counts[0] + counts[2] > wall * (1.0 + _ROUNDING):
             raise error(
                 f"{path}: more core cycles than {core['seconds']:g} s at {core['ghz']:g} GHz",
-                "give cycles of the core: do not add those of two threads",
+                "set cycles of the core: do not add those of two threads",
             )
         return smt_metrics.measured(StateTimes(counts[0], counts[2], counts[1], counts[3], wall), maximum)
     if kinds[2]:
@@ -358,7 +358,7 @@ def _check_samples(scenario: Scenario, core: Mapping[str, Any]) -> None:
         raise scenario.problem.general_error(
             f"core.{core['name']}.samples has {len(samples)} threads of "
             f"{', '.join(str(len(thread)) for thread in samples[:3])} samples",
-            "give one list for each thread, all of the same length",
+            "set one list for each thread, all of the same length",
             "one or two lists",
         )
 
@@ -406,7 +406,7 @@ def _add_types(scenario: Scenario, answer: Answer, metrics: Sequence[CoreMetrics
             answer.notes.append(
                 f"{kind}: {100.0 * left:.0f} % of one core is left of {len(cores)} although they "
                 f"were {100.0 * combined.busy:.0f} % busy: second threads were idle, and only more "
-                "concurrent virtual processors can use them"
+                "concurrent virtual CPUs can use them"
             )
     answer.tables.append(AnswerTable("types", "Types of cores", _OF_TYPES, of_types))
 
@@ -416,7 +416,7 @@ def _time_entry(scenario: Scenario, entry: Mapping[str, Any]) -> tuple[Value, ..
     if parts == (entry["mt1"] is not None):
         raise scenario.problem.general_error(
             f"time.{entry['name']} has {'both raw and MT-1 equivalent time' if parts else 'no time'}",
-            "give alone and beside, or mt1",
+            "set alone and beside, or mt1",
         )
     maximum = _ratio(entry["max_capacity_factor"])
     if entry["interval"] is not None and maximum is None:

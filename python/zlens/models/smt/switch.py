@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _TWICE = 2.0
 #: Maximum number of bounds shown for a type of cores, the lowest ones.
 _MOST_BOUNDS = 12
-#: Name of the remainder: CP itself, and guests that the data do not report.
+#: Name of the remainder: CP itself, and guests that the data does not report.
 _REST = ""
 
 _CHANGES = (
@@ -45,7 +45,7 @@ _CHANGES = (
     AnswerColumn("most_now", "At most", "now", "solved: lowest bound; throughput of the interval is 1", 3),
     AnswerColumn("most_then", "At most", "then", "solved: lowest bound; throughput of the interval is 1", 3),
     AnswerColumn("ratio", "Then/now", "", "solved: ratio of bounds, not of throughput", 3),
-    AnswerColumn("held_by", "Limited by", text="solved: what the lowest bound is for then"),
+    AnswerColumn("held_by", "Limited by", text="solved: resource of the lowest bound then"),
     AnswerColumn("serial", "If serial", "then", "at most, if the busiest virtual CPU's work cannot move", 3),
     AnswerColumn("density", "Density", "then", "solved: threads active on a busy core at that bound", 2),
     AnswerColumn("predicted", "Predicted", "then/now", "point value; only with path factors", 3),
@@ -57,7 +57,7 @@ _BOUNDS = (
     AnswerColumn("at_once", "At once", "then", "threads, or virtual CPUs", 0),
     AnswerColumn("most_now", "At most", "now", "solved; throughput of the interval is 1", 3),
     AnswerColumn("most_then", "At most", "then", "solved; throughput of the interval is 1", 3),
-    AnswerColumn("how", "Rests on", text="what is measured and what assumed"),
+    AnswerColumn("how", "Rests on", text="which numbers are measured or assumed"),
 )
 _NUMBERS = (
     AnswerColumn("type", "Type"),
@@ -169,7 +169,7 @@ def switch_bounds(
         bounds += rows
         if not type_users:
             answer.notes.append(
-                f"{cores.kind}: the data report no virtual CPUs, so only the bound of processors is "
+                f"{cores.kind}: the data reports no virtual CPUs, so only the bound of processors is "
                 "shown, none of virtual CPUs or serialization"
             )
     answer.tables += [
@@ -239,7 +239,7 @@ def _cores(session: CoreSession, where: str, system: str, parsed: Settings) -> I
         if activated or processors > cores:
             cores_of_type.number("threads", threads, "per core", "measured", "threads activated or observed")
         else:
-            cores_of_type.number("threads", threads, "per core", "assumed", "the data report no threads")
+            cores_of_type.number("threads", threads, "per core", "assumed", "the data reports no threads")
         cores_of_type.number(
             "threads busy",
             raw,
@@ -282,7 +282,7 @@ def _set_slowdown(cores: SwitchedCores, of_type: Sequence[Any], parsed: Settings
         factor = 1.0 + (density - 1.0) * (cores.maximum - 1.0)
         how, origin = "solved", "1 + (density - 1)(max CF - 1)"
     if factor is None:
-        factor, how, origin = 1.0, "assumed", "unknown; second threads added nothing: an upper bound"
+        factor, how, origin = 1.0, "assumed", "unknown; second threads had no effect: an upper bound"
     cores.number("CF", 100 * factor, "%", how, origin)
     cores.slowing = smt_bounds.slowdown(density, factor)
 
@@ -310,7 +310,7 @@ def _note_left_out(
         if cores.threads == threads:
             why = f"has {threads} thread{'s' * (threads > 1)} on each core already"
         elif cores.raw is None:
-            why = "the data do not report how busy its processors were"
+            why = "the data does not report how busy its processors were"
         else:
             why = "its cores support one thread only"
         answer.notes.append(f"{cores.kind} left out: {why}")
@@ -511,7 +511,7 @@ def _add_notes(
 ) -> None:
     if not parsed.point:
         answer.notes.append(
-            "No point value, only bounds: throughput may well decrease, and these data give no lower bound. "
+            "No point value, only bounds: throughput may well decrease, and this data has no lower bound. "
             f"{MISSES}. For a point value set path=FACTOR (or guest.NAME.path), calibrated on a measured "
             "pair of runs"
         )
@@ -533,7 +533,7 @@ def _add_notes(
     for cores in changing:
         if cores.maximum is None and threads == 2:
             answer.notes.append(
-                f"{cores.kind}: the data have no largest capacity factor, so the bounds assume 200 %; "
+                f"{cores.kind}: the data has no largest capacity factor, so the bounds assume 200 %; "
                 "try another with max_capacity_factor=130"
             )
         if cores.entitled is not None and cores.entitled < 100 * cores.cores - 1:

@@ -38,7 +38,7 @@ PART = Spec(
     (
         Key("name", SingleLine(), "name of the part: clients, servers, ..."),
         Key("guests", Integer(1, 100_000), "guests that run it", default=1),
-        Key("virtual_cpus", Integer(1, 128), "virtual processors of each guest", default=1),
+        Key("virtual_cpus", Integer(1, 128), "virtual CPUs of each guest", default=1),
         Key(
             "busy",
             Number(0, 12_800),
@@ -78,7 +78,7 @@ RUN = Spec(
         Key("max_capacity_factor", Number(100, 200), "its largest capacity factor", "%", default=None),
         Key("in_system", Number(0, 1e12), "transactions in the system, mean", default=None),
         Key("calibrated_by", SingleLine(), "measured run whose path factors apply to this one", default=None),
-        Key("part", ListOf(PART, least=1), "a part of each transaction and who runs it"),
+        Key("part", ListOf(PART, least=1), "a part of each transaction and the guests that run it"),
     )
 )
 
@@ -175,8 +175,8 @@ def add_runs(answer: Answer, scenario: Scenario) -> None:
         if run.measured and bound and run.says["etr"] > bound * _BEYOND:
             answer.notes.append(
                 f"{run.name}: measured throughput is above the bound of "
-                f"{outlook.limiting and outlook.limiting.held_by}: its data are inconsistent, or a part "
-                "has more virtual processors than the scenario gives"
+                f"{outlook.limiting and outlook.limiting.held_by}: its data is inconsistent, or a part "
+                "has more virtual CPUs than the scenario states"
             )
     answer.charts.append(_chart(pairs))
 
@@ -198,7 +198,7 @@ def _run(scenario: Scenario, says: Mapping[str, Any]) -> SmtRun:
     if None not in demands:
         raw = demands
     elif any(demand is not None for demand in demands):
-        raise error(f"{path} has demands of some parts only", "give the demand of each part, or none")
+        raise error(f"{path} has demands of some parts only", "set the demand of each part, or of no part")
     elif measured:
         used_by_part = [
             None if part["busy"] is None else part["guests"] * part["busy"] / 100.0 for part in says["part"]
@@ -210,7 +210,7 @@ def _run(scenario: Scenario, says: Mapping[str, Any]) -> SmtRun:
         if raw is None:
             raise error(
                 f"{path}: its parts were busier than its {processors} processors",
-                "give busy of each guest, in percent of one processor",
+                "set busy of each guest, in percent of one processor",
             )
     return SmtRun(says, None if raw is None else tuple(raw), *_state(scenario, says))
 
@@ -254,7 +254,9 @@ def _check_combinations(scenario: Scenario, runs: Sequence[SmtRun]) -> None:
             raise error(f"two parts of run.{run.name} have the same name", "use unique names")
         paths = [part["path"] is not None for part in parts]
         if any(paths) and not all(paths) and run.says["calibrated_by"] is None:
-            raise error(f"run.{run.name} has paths of some parts only", "give each a path, or calibrated_by")
+            raise error(
+                f"run.{run.name} has paths of some parts only", "set a path for each, or calibrated_by"
+            )
 
 
 def _base(scenario: Scenario, with_demands: Mapping[str, SmtRun]) -> SmtRun | None:
@@ -335,8 +337,8 @@ def _expected(
             answer.notes.append(_no_point(run))
         else:
             answer.notes.append(
-                f"{run.name}: no point value without path factors; name the run to take them from "
-                f"(calibrated_by), or give each part a path"
+                f"{run.name}: no point value without path factors; name the run that has them "
+                f"(calibrated_by), or set a path for each part"
             )
         return ExpectedThroughput(bounds, limiting, demands, None, density)
     reached = _part_of_bound_reached(scenario, from_run)
@@ -354,7 +356,7 @@ def _work_of_parts(scenario: Scenario, run: SmtRun, source: SmtRun) -> list[floa
     """Return the work of each part of a run, from another run by part name."""
     if source.work is None:
         raise scenario.problem.general_error(
-            f"run.{source.name} does not give how much its threads slowed each other",
+            f"run.{source.name} has no slowdown of its threads",
             "add thread_density (or core_busy), and max_capacity_factor or capacity_factor",
         )
     demands = {part["name"]: demand for part, demand in zip(source.says["part"], source.work, strict=True)}
@@ -383,7 +385,7 @@ def _maximum(answer: Answer, run: SmtRun, from_run: SmtRun, base: SmtRun) -> flo
     for source in (from_run, base):
         if source.says["threads"] == 2 and source.maximum is not None:
             answer.notes.append(
-                f"{run.name}: its max_capacity_factor is that of {source.name}, {100 * source.maximum:.0f} "
+                f"{run.name}: its max_capacity_factor is from {source.name}, {100 * source.maximum:.0f} "
                 "%; other work on the threads has a different one"
             )
             return source.maximum
@@ -418,7 +420,7 @@ def _path_notes(
 ) -> None:
     if by is None and run.says["threads"] == 2 and all(path == 1.0 for path in paths):
         answer.notes.append(
-            f"{run.name}: with path factors of 1 the prediction rests on the capacity factor alone. {MISSES}"
+            f"{run.name}: with path factors of 1 the prediction depends only on the capacity factor. {MISSES}"
         )
     elif by is not None and by != run.name:
         answer.notes.append(

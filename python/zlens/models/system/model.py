@@ -18,7 +18,7 @@ from zlens.models.system.partitions import Entry, SystemPartition
 from zlens.models.system.spec import EXAMPLE as EXAMPLE
 from zlens.models.system.spec import SPEC as SPEC
 
-SUMMARY = "a whole machine: partitions, and the users of each z/VM system by what its partition gets"
+SUMMARY = "a complete machine: partitions, and the users of each z/VM system by the use of its partition"
 
 
 def solve(scenario: Scenario) -> Answer:
@@ -93,8 +93,8 @@ def _with_user_demand(scenario: Scenario, part: SystemPartition, entry: Entry, n
             )
             if closed:
                 notes.append(
-                    f"{user['name']}: its customers are taken to wait for nothing else; "
-                    "what they wait for elsewhere leaves it less to do"
+                    f"{user['name']}: its customers are assumed to wait for nothing else; "
+                    "other waits reduce its load"
                 )
     if not part.users or entry["demand"] is not None:
         return entry

@@ -207,13 +207,13 @@ def _check_part(scenario: Scenario, part: SystemPartition) -> None:
     error = scenario.problem.general_error
     for key in ("number", "system", "storage", "ipl"):
         if len({entry[key] for entry in part.cores if entry[key] is not None}) > 1:
-            raise error(f"partition.{part.name}.{key} differs between its types", "give it once")
+            raise error(f"partition.{part.name}.{key} differs between its types", "set it once")
     load = part.common_entry("load")
     if load is not None:
         _check_profile(scenario, f"partition.{part.name}.load.profile", load["profile"])
         if part.users or load["volumes"] or load["page_rate"]:
             raise error(f"partition.{part.name}.load is of a partition with users or I/O",
-                        "give the load to a user of it")  # fmt: skip
+                        "assign the load to one of its users")  # fmt: skip
     _unique(scenario, "user", [user["name"] for user in part.users],
             "use unique names: users of a simulated machine have virtual CPUs of one type")  # fmt: skip
     for user in part.users:
@@ -236,9 +236,9 @@ def _check_part(scenario: Scenario, part: SystemPartition) -> None:
     for unit in part.control_units:
         if (unit["minidisk_share"] is None) != (unit["paging_share"] is None):
             raise error(f"control_unit.{unit['name']} has one of minidisk_share and paging_share",
-                        "give both, or none: first come, first served")  # fmt: skip
+                        "set both, or neither: first come, first served")  # fmt: skip
         if unit["minidisk_share"] == 0 == unit["paging_share"]:
-            raise error(f"control_unit.{unit['name']} has shares of 0", "give one of them a share")
+            raise error(f"control_unit.{unit['name']} has shares of 0", "set a share for one of them")
     for transaction in part.transactions:
         _check_transaction(scenario, part, transaction)
     for switch in part.switches:
@@ -328,7 +328,7 @@ def _check_transaction(scenario: Scenario, part: SystemPartition, transaction: E
         raise error(f"{path} needs exactly one of customers and rate",
                     "write customers = 40 (closed), or rate = 5.0 (open)")  # fmt: skip
     if transaction["rate"] is not None and transaction["think"]:
-        raise error(f"{path} has both rate and think", "leave think out, or give customers")
+        raise error(f"{path} has both rate and think", "leave think out, or set customers")
     _check_profile(scenario, f"{path}.profile", transaction["profile"])
     known = {user["name"] for user in part.users}
     work = 0.0
@@ -336,7 +336,7 @@ def _check_transaction(scenario: Scenario, part: SystemPartition, transaction: E
         here = f"{path}.step.{number}"
         does = [key for key in ("cpu", "io", "delay") if step[key] is not None]
         if len(does) != 1:
-            raise error(f"{here} has {len(does)} of cpu, io and delay", "give exactly one of them")
+            raise error(f"{here} has {len(does)} of cpu, io and delay", "set exactly one of them")
         kind = does[0]
         work += step[kind]
         for name in users_of(step):
@@ -345,14 +345,14 @@ def _check_transaction(scenario: Scenario, part: SystemPartition, transaction: E
                             "add [[user]] with that name")  # fmt: skip
         if (kind == "delay") == bool(users_of(step)):
             raise error(f"{here} is {kind} and has {len(users_of(step))} users",
-                        'add user = "LINUX1" to cpu and io, and none to delay')  # fmt: skip
+                        'add user = "LINUX1" to cpu and io, but not to delay')  # fmt: skip
         if (kind == "io") != (step["volumes"] is not None):
             raise error(f"{here}.volumes goes with io", 'write io = 1 with volumes = ["DATA01"]')
         if step["lock"] is not None and kind != "cpu":
             raise error(f"{here}.lock goes with cpu", "leave lock out")
         _check_volumes(scenario, part, f"{here}.volumes", step["volumes"] or ())
     if transaction["customers"] is not None and not work + transaction["think"]:
-        raise error(f"{path} takes no time at all", "give it a think time or work")
+        raise error(f"{path} has no duration", "set a think time or work")
 
 
 def _check_relocations(scenario: Scenario, part: SystemPartition) -> None:
@@ -411,13 +411,14 @@ def _check_command(scenario: Scenario, part: SystemPartition, command: Entry, nu
     if command["do"] == "set pool limit":
         pool = pools[command["pool"]]
         if pool["limithard"] == 100:
-            raise error(
-                f"{path} is for {command['pool']}, whose limit is 100 %, which is none", "give it one"
-            )
+            raise error(f"{path} is for {command['pool']}, whose limit is 100 %: it is unlimited", "set one")
         if pool["capacity"] is None and command["limit"] > 100:
             raise error(f"{path} sets {command['limit']:g} %", "reduce it", "at most 100 %")
     cores = sum(entry["cores"] for entry in part.cores)
     if command["core"] is not None and command["core"] >= cores:
         raise error(f"{path} is for core {command['core']}", "reduce it", f"0 to {cores - 1}")
     if command["type"] is not None and not part.processors(command["type"]):
-        raise error(f"{path} is for {command['type']}s, of which {part.name} has none", "name another type")
+        raise error(
+            f"{path} is for {command['type']}s, but {part.name} has no {command['type']}s",
+            "name another type",
+        )

@@ -46,7 +46,7 @@ LOAD = SimulationSpec(
     (
         Key("burst", Number(0.001, 1e7), "mean CPU time of a burst", "ms", constant="sim_burst"),
         Key("variation", VARIATION, _VARIATION, constant="sim_burst_variation"),
-        Key("backlog", _SECONDS, "work that may wait; more is given up", "seconds", constant="sim_backlog"),
+        Key("backlog", _SECONDS, "work that may wait; more is discarded", "seconds", constant="sim_backlog"),
         Key("profile", PROFILE, "height of the demand over time: [[0, 1.0], [1800, 2.0]]", default=[]),
         Key("io_rate", _RATE, "I/O per second of virtual CPU time", "per second", default=0.0),
         Key("volumes", ListOf(_VOLUME), "volumes of its I/O, in turn", default=[]),
@@ -56,9 +56,9 @@ LOAD = SimulationSpec(
         Key("simulation_cost", Number(0, 1e6), "CP time of one of them", "µs",
             constant="sim_simulation_cost"),
         Key("cached", _PERCENT, "part of its I/O that the minidisk cache avoids", "%", default=0.0),
-        Key("quantum", Number(0.001, 1e7, above=True), "transactions take turns after this; if left out, "
+        Key("quantum", Number(0.001, 1e7, above=True), "time slice of a transaction; if left out, "
             "each runs to its end", "ms", default=None, target="/systems.users.quantum_ms"),
-        Key("smt_speedup", Number(50, 400), "work of two threads relative to one; if left out, that of CP",
+        Key("smt_speedup", Number(50, 400), "work of two threads relative to one; if left out, CP's",
             "%", default=None, target="/systems.users.smt_speedup_pct"),
     )
 )  # fmt: skip
@@ -66,12 +66,12 @@ LOAD = SimulationSpec(
 PARTITION = Spec(
     (
         *partitions.PARTITION.keys,
-        Key("number", Integer(1, 255), "its number; if left out, its place", default=None,
+        Key("number", Integer(1, 255), "its number; if left out, its index", default=None,
             target="/partitions.number"),
-        Key("system", SingleLine(), "name of its z/VM system; if left out, that of the partition",
+        Key("system", SingleLine(), "name of its z/VM system; if left out, the partition's",
             default=None, target="/systems.name"),
-        Key("records", Choice(writer_plans.RELEASES), "release in whose records its system is recorded; if "
-            "left out, in those of zlens itself, with all fields", default=None,
+        Key("records", Choice(writer_plans.RELEASES), "release of its system's records; if "
+            "left out, zlens' synthetic layouts, with all fields", default=None,
             target="/systems.release"),
         Key("transaction_ends", Boolean(), "record what users used at the end of each transaction (D4R9)",
             default=None, target="/systems.transaction_ends"),
@@ -89,8 +89,8 @@ PARTITION = Spec(
 MEMORY = SimulationSpec(
     (
         Key("instructions_per_cycle", Number(0.001, 100), "without misses", constant="sim_ipc"),
-        Key("footprint", _MIB, "what it refers to", "MiB", constant="sim_footprint"),
-        Key("shared", _PERCENT, "part of that which other virtual CPUs write", "%",
+        Key("footprint", _MIB, "size of its working set", "MiB", constant="sim_footprint"),
+        Key("shared", _PERCENT, "part of it that other virtual CPUs write", "%",
             constant="sim_footprint_shared"),
         Key("l1_misses", Number(0, 100), "L1 misses per 100 instructions", constant="sim_l1_misses"),
         Key("crypto_rate", _RATE, "cryptographic functions per second of CPU time", "per second",
@@ -104,8 +104,8 @@ USER = Spec(
     (
         *(key for key in shares.USER.keys if key.name != "demand"),
         Key("demand", Number(0, 1_000_000),
-            "what it would use if unlimited, spread evenly over its virtual processors; if left out, all it "
-            "can get, or what its transactions need", "% of one processor", default=None,
+            "demand, spread evenly over its virtual CPUs; if left out, unlimited, "
+            "or the work of its transactions", "% of one processor", default=None,
             target="loads.demand_pct"),
         Key("partition", SingleLine(), "its partition, if there are several", default=None,
             target="/systems.partition"),
@@ -132,15 +132,15 @@ POOL = Spec(
 STEP = SimulationSpec(
     (
         Key("cpu", _MS, "mean CPU time on a virtual CPU of user", "ms", default=None, target="cpu.cpu_ms"),
-        Key("io", Integer(1, 1_000_000), "number of operations to volumes, one after another",
+        Key("io", Integer(1, 1_000_000), "number of consecutive operations to volumes",
             default=None, target="io.count"),
         Key("delay", _MS, "mean wait for something outside", "ms", default=None, target="delay.delay_ms"),
         Key("variation", VARIATION, _VARIATION, default=1.0, target=("cpu.variation", "delay.variation")),
-        Key("user", _NAMES, "the user, or users whom customers take in turn", default=None,
+        Key("user", _NAMES, "the user, or users that customers use in turn", default=None,
             target=("cpu.users", "io.users")),
         Key("volumes", ListOf(_VOLUME, 1), "the volumes, in turn", default=None, target="io.volumes"),
         Key("lock", EntryName(table="lock"),
-            "name of a lock that is held meanwhile; one virtual CPU at a time", default=None,
+            "name of a lock that is held for this time; one virtual CPU at a time", default=None,
             target=("cpu.lock", "/systems.locks")),
     )
 )  # fmt: skip
@@ -154,13 +154,13 @@ TRANSACTION = SimulationSpec(
         Key("rate", Number(0, 1e9, above=True), "arrivals of an open class", "per second", default=None),
         Key("rate_variation", VARIATION, "squared coefficient of variation of times between arrivals",
             default=1.0),
-        Key("most", Integer(1, 1_000_000), "open: transactions in the system at most; more are refused",
+        Key("most", Integer(1, 1_000_000), "open: maximum transactions in the system; more are refused",
             default=10_000),
         Key("think", _SECONDS, "closed: mean time between a transaction and the next", "seconds",
             default=0.0),
         Key("think_variation", VARIATION, _VARIATION, default=1.0),
         Key("profile", PROFILE, "height of the load over time: [[0, 1.0], [1800, 2.0]]", default=[]),
-        Key("step", ListOf(STEP, 1), "what a transaction does, in order: cpu, io or delay", target="steps"),
+        Key("step", ListOf(STEP, 1), "steps of a transaction, in order: cpu, io or delay", target="steps"),
     )
 )  # fmt: skip
 
@@ -169,7 +169,7 @@ CONTROL_UNIT = SimulationSpec(
         Key("name", SingleLine(), "name of the control unit (LCU)", target="/systems.volumes.control_unit"),
         Key("partition", SingleLine(), "partition that it is attached to, if there are several",
             default=None, target="/systems.partition"),
-        Key("ssid", Integer(1, 0xFFFF), "its subsystem ID; if left out, its place", default=None),
+        Key("ssid", Integer(1, 0xFFFF), "its subsystem ID; if left out, its index", default=None),
         Key("aliases", Integer(0, 4096), "HyperPAV aliases", default=0),
         Key("minidisk_share", Integer(0, 1_000_000), "share of minidisk I/O (SET CU)", default=None,
             target="shares"),
@@ -202,10 +202,10 @@ VOLUME = SimulationSpec(
             constant="sim_operation"),
         Key("spool_slots", Integer(0, 2**40), "slots of its spool area", "pages", default=0),
         Key("spool_used", _PERCENT, "part of them in use", "%", constant="sim_spool_used"),
-        Key("links", Integer(0, 65_535), "links of virtual machines to it", default=0),
-        Key("seek_cylinders", Integer(1, 2**31 - 1), "its cylinders; seeks are recorded if given",
+        Key("links", Integer(0, 65_535), "links of guests to it", default=0),
+        Key("seek_cylinders", Integer(1, 2**31 - 1), "its cylinders; seeks are recorded if set",
             default=None),
-        Key("offline", ListOf(_SPAN), "when it is offline: [[0, 1500]]; nothing may use it then", default=[]),
+        Key("offline", ListOf(_SPAN), "when it is offline: [[0, 1500]]; not used then", default=[]),
     )
 )  # fmt: skip
 
@@ -213,9 +213,9 @@ PORT = SimulationSpec(
     (
         Key("user", _USER, "the user"),
         Key("device", Integer(1, 0xFFFF), "virtual device number", default=0x0600),
-        Key("out", _MIB, "what it sends by the uplink, per second of virtual CPU time", "MiB/s", default=0.0),
-        Key("in", _MIB, "what it receives by it", "MiB/s", default=0.0),
-        Key("next", _MIB, "what it sends to the next port", "MiB/s", default=0.0),
+        Key("out", _MIB, "data it sends by the uplink, per second of virtual CPU time", "MiB/s", default=0.0),
+        Key("in", _MIB, "data it receives by the uplink", "MiB/s", default=0.0),
+        Key("next", _MIB, "data it sends to the next port", "MiB/s", default=0.0),
     )
 )
 
@@ -226,7 +226,7 @@ SWITCH = SimulationSpec(
             target="/systems.partition"),
         Key("owner", SingleLine(8), "its owner", default="SYSTEM"),
         Key("global", Boolean(), "whether the members of an SSI cluster share it", default=False),
-        Key("controller", SingleLine(8), "the virtual machine that controls its uplink", default="DTCVSW1"),
+        Key("controller", SingleLine(8), "the guest that controls its uplink", default="DTCVSW1"),
         Key("device", Integer(1, 0xFFFD), "device number of the uplink"),
         Key("packet", Number(1, 65_536), "size of a packet", "bytes", constant="sim_packet"),
         Key("discarded", Number(0, 1e6), "of a million packets received, those discarded",
@@ -240,16 +240,16 @@ FUNCTION = SimulationSpec(
         Key("id", Integer(1, 2**32 - 1), "ID of the PCI function"),
         Key("partition", SingleLine(), "its partition, if there are several", default=None,
             target="/systems.partition"),
-        Key("user", _USER, "the user who has it"),
+        Key("user", _USER, "the user that has it"),
         Key("type", Integer(0, 255), "its type, in the code of CLP", target="kind"),
-        Key("format", Choice(("DMA", "packets", "work units", "bytes sent")), "format of what it measures"),
+        Key("format", Choice(("DMA", "packets", "work units", "bytes sent")), "its measurement format"),
         Key("attach", _SECONDS, "second at which it is attached, if that is recorded", "seconds",
             default=None),
         Key("loads", _RATE, "load operations per second of virtual CPU time", "per second", default=0.0),
         Key("stores", _RATE, "store operations", "per second", default=0.0),
         Key("refreshes", _RATE, "refreshes of translations", "per second", default=0.0),
-        Key("in", _MIB, "what it receives, or reads by DMA", "MiB/s", default=0.0),
-        Key("out", _MIB, "what it sends, or writes by DMA", "MiB/s", default=0.0),
+        Key("in", _MIB, "data it receives, or reads by DMA", "MiB/s", default=0.0),
+        Key("out", _MIB, "data it sends, or writes by DMA", "MiB/s", default=0.0),
         Key("packet", Number(1, 65_536), "size of a packet", "bytes", constant="sim_packet"),
     )
 )  # fmt: skip
@@ -280,7 +280,7 @@ RELOCATION = SimulationSpec(
             constant="relocation_live_passes"),
         Key("passes_most", Integer(1, 1000), "most passes in total", constant="relocation_passes_most"),
         Key("quiesce_passes", Integer(0, 100), "passes in the quiesce", constant="relocation_quiesce_passes"),
-        Key("no_progress", Number(0, 1e6), "stop the guest when a pass leaves this part of what it sent", "%",
+        Key("no_progress", Number(0, 1e6), "stop the guest if a pass leaves this part of its data", "%",
             default=None),
     )
 )  # fmt: skip
@@ -293,7 +293,7 @@ LINK = SimulationSpec(
         Key(
             "throttle_at",
             Number(0, 1e7),
-            "page faults of the system beyond which sending is throttled; if left out, it never is",
+            "page faults of the system beyond which sending is throttled; if left out, never",
             "per second",
             default=None,
         ),
@@ -318,7 +318,7 @@ COMMAND = SimulationSpec(
         Key("user", _USER, "logon, logoff, set share, set pool: the user", default=None,
             target=("action.logon.user", "action.logoff.user", "action.set_share.user",
             "action.set_pool.user")),
-        Key("core", Integer(0, 1000), "vary: number of the core among those of the partition",
+        Key("core", Integer(0, 1000), "vary: index of the core in the partition",
             default=None, target=("action.vary_on.core", "action.vary_off.core")),
         Key("pool", EntryName(table="pool"), "set pool, set pool limit: the CPU pool", default=None,
             target=("action.set_pool.pool", "action.set_pool_limit.pool")),

@@ -26,21 +26,21 @@ _PARTITION = Spec(
         Key("name", SingleLine(), "name of another partition"),
         Key("weight", Number(0, 1_000_000), "its weight"),
         Key("entitlement", _CORE, "its entitlement", _ONE),
-        Key("used", _CORE, "what it uses", _ONE),
-        Key("demand", _CORE, "what it would use; if left out, what it uses", _ONE, default=None),
+        Key("used", _CORE, "use", _ONE),
+        Key("demand", _CORE, "demand; if left out, its use", _ONE, default=None),
     )
 )
 
 _INTERVAL = Spec(
     (
         Key("busy", _PERCENT, "MVS busy of the unparked cores", "%"),
-        Key("used", _CORE, "what the partition used", _ONE),
+        Key("used", _CORE, "use of the partition", _ONE),
         Key("free", _CORE, "free capacity of the machine", _ONE),
         Key("unused", _CORE, "entitlement that the other partitions left", _ONE, default=0.0),
         Key(
             "part",
             Number(0, 1),
-            "this partition's part of that: its weight among those that want more than their entitlement",
+            "this partition's part of it: its weight among partitions that want more than their entitlement",
             "of 1",
             default=1.0,
         ),
@@ -54,7 +54,7 @@ SPEC = Spec(
         Key("mediums", Integer(0, 1000), "vertical-medium cores", default=0),
         Key("medium_share", Number(0, 100, above=True), "entitlement of each", _ONE, default=None),
         Key("lows", Integer(0, 1000), "vertical-low cores", default=0),
-        Key("used", _CORE, "z/VM: what the partition uses", _ONE, default=None),
+        Key("used", _CORE, "z/VM: use of the partition", _ONE, default=None),
         Key(
             "history",
             ListOf(_CORE, 1),
@@ -77,9 +77,9 @@ SPEC = Spec(
             "SET SRM EXCESSUSE",
             constant="excessuse_setting",
         ),
-        Key("excessuse_high", _PERCENT, "part of the excess that HIGH takes", "%", constant="excessuse_high"),
-        Key("excessuse_medium", _PERCENT, "part that MEDIUM takes", "%", constant="excessuse_medium"),
-        Key("excessuse_low", _PERCENT, "part that LOW takes", "%", constant="excessuse_low"),
+        Key("excessuse_high", _PERCENT, "part of the excess that HIGH uses", "%", constant="excessuse_high"),
+        Key("excessuse_medium", _PERCENT, "part that MEDIUM uses", "%", constant="excessuse_medium"),
+        Key("excessuse_low", _PERCENT, "part that LOW uses", "%", constant="excessuse_low"),
         Key("global_performance_data", Boolean(), "z/VM: whether it sees other partitions", default=True),
         Key("cpupad", Number(0, 8000), "SET SRM CPUPAD, applies without that data", _ONE, default=100.0),
         Key(
@@ -121,7 +121,7 @@ SPEC = Spec(
 )  # fmt: skip
 
 EXAMPLE = """\
-# Twenty-eight cores, entitlement of nearly twenty: how many does z/VM run in when it uses eight?
+# Twenty-eight cores, entitlement of nearly twenty: the cores that z/VM runs on when it uses eight
 model = "unparking"
 title = "A partition of 28 cores"
 
@@ -188,7 +188,7 @@ _TICKS = (
     AnswerColumn("name", "Tick"),
     AnswerColumn("time", "Time", "s", decimals=2),
     AnswerColumn("steal", "Steal", "%"),
-    AnswerColumn("average", "Average", "%", "as the kernel keeps it, an integer"),
+    AnswerColumn("average", "Average", "%", "as the kernel stores it, an integer"),
     AnswerColumn("cores", "High capacity", "cores"),
 )
 _INTERVALS = (
@@ -233,7 +233,7 @@ def _zvm(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     sources = [key for key in ("used", "history", "projection") if scenario[key] is not None]
     if len(sources) != 1:
         raise scenario.problem.general_error(
-            f"use is given {len(sources)} times", "give one of used, history, projection"
+            f"use is given {len(sources)} times", "set one of used, history, projection"
         )
     uses: list[float | None] = scenario["history"] or [scenario["used"]]
     projections = [_projection(scenario, used) for used in uses]
@@ -292,7 +292,7 @@ def _with_data(
     if rows[2][6] is not None and rows[2][6] > 60 and rows[2][1] < rows[0][1]:
         notes.append(
             "With SMALL the remaining cores are busier and virtual CPUs wait longer for dispatch: in IBM's "
-            "measurement of 80 processors the servers' mean wait went from 1.8 to 257 microseconds"
+            "measurement of 80 processors the servers' mean wait rose from 1.8 to 257 microseconds"
         )
     tables = [AnswerTable("models", "Cores by model", _MODELS, rows), *_decisions(uses, projections, counts)]
     chart = Chart(
@@ -346,7 +346,7 @@ def _lows(
     power = scenario["lows_power"]
     if power is not None:
         if len(power) != cores.lows:
-            raise error(f"lows_power has {len(power)} values, but lows is {cores.lows}", "give one for each")
+            raise error(f"lows_power has {len(power)} values, but lows is {cores.lows}", "set one for each")
         scenario.unused("unpark_lows_filled")
         scenario.unused("excessuse_setting")
         return [0.0] * cores.lows if setting == "NONE" else power, []
@@ -465,9 +465,9 @@ def _linux(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     elif not changes and threshold <= max(tick.steal for tick in ticks) < threshold + _STEAL_WEIGHT - 1:
         out = threshold + _STEAL_WEIGHT - 1
         notes.append(
-            f"the average is truncated to whole percent and stops up to {_STEAL_WEIGHT - 1} points below a "
+            f"the average is truncated to full percent and stops up to {_STEAL_WEIGHT - 1} points below a "
             f"constant steal time: {f'from {out}% on steady steal' if out <= 100 else 'no steady steal'} "
-            f"takes vertical-lows out, and below {threshold}% brings them back"
+            f"removes vertical-lows, and below {threshold}% restores them"
         )
     series = (
         ChartSeries("steal", [float(tick.steal) for tick in ticks]),

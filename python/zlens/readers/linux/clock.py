@@ -63,7 +63,7 @@ class ReadingClock:
             difference_s = (end - self._last_us) / _SECOND
             seconds = difference_s if difference_s > 0 else None
         if self._last_us is not None and end < self._last_us:
-            self._note("time", "a reading follows one with a later time", reading.offset)
+            self._note("time", "a sample follows one with a later time", reading.offset)
         self._last_us = end
         return end, seconds
 

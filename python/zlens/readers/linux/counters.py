@@ -255,7 +255,7 @@ class LinuxCounterSource:
             ):
                 file.note(
                     "length",
-                    "more values than zlens keeps from one input; not read from here on",
+                    "more values than zlens stores of one input; not read from here on",
                     reading.offset,
                 )
                 return
@@ -264,7 +264,7 @@ class LinuxCounterSource:
                 previous.clear()
             end, seconds = clock.end_and_length(reading)
             if not 0 <= end <= LAST_US:
-                file.note("time", "a reading with an impossible time; not read", reading.offset)
+                file.note("time", "a sample with an invalid timestamp; not read", reading.offset)
                 continue
             counts: dict[str | None, list[Count]] = {}
             for count in self._once(file, reading):
@@ -288,11 +288,13 @@ class LinuxCounterSource:
                 yield count
             elif first.shown == count.shown:
                 file.note(
-                    "duplicate", f"{count.event[:60]} comes twice at one moment; read once", reading.offset
+                    "duplicate",
+                    f"{count.event[:60]} appears twice at one timestamp; read once",
+                    reading.offset,
                 )
             else:
                 detail = (
-                    f"{count.event[:60]} comes again at one moment with another value, {count.shown}; "
+                    f"{count.event[:60]} appears again at one timestamp with another value, {count.shown}; "
                     f"the first, {first.shown}, is shown"
                 )
                 file.note("conflict", detail, reading.offset)
@@ -308,7 +310,7 @@ class LinuxCounterSource:
             return True
         path, known_digest = ends[end]
         kind, difference = ("duplicate", "") if digest == known_digest else ("conflict", " with other values")
-        file.note(kind, f"a reading with this time was read in {path}{difference}; not read", offset)
+        file.note(kind, f"a sample with this timestamp was read in {path}{difference}; not read", offset)
         return False
 
     def _cgroup(self, file: _CounterFile, name: str) -> SystemInfo | None:
@@ -423,7 +425,7 @@ class LinuxCounterSource:
             return
         kinds = {perf.level(part) for part in file.parts}
         if None in kinds:
-            file.note("section", "counts of threads are in no metric: they are not those of a CPU", None)
+            file.note("section", "counts of threads are in no metric: they do not belong to a CPU", None)
         if len(kinds - {None}) > 1:
             detail = "counts of several kinds of parts of the machine; metrics are of those printed first"
             file.note("section", detail, None)

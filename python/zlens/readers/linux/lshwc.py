@@ -153,7 +153,7 @@ def csv_readings(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iter
             reading = None
     if reading is not None:
         # Without the line for all CPUs, the kind of these values is unknown.
-        note("truncated", "the last reading ends before the line of all CPUs; not read", reading.offset)
+        note("truncated", "the last sample ends before the line of all CPUs; not read", reading.offset)
 
 
 def _parse_time(cells: list[str]) -> dt.datetime | None:
@@ -368,7 +368,7 @@ def _readings(measurements: Iterator[Measured], note: Note) -> Iterator[PerfRead
 
 
 def _report_truncated(reading: PerfReading, note: Note) -> None:
-    detail = "the last reading ends before the values of all CPUs; not read"
+    detail = "the last sample ends before the values of all CPUs; not read"
     note("truncated", detail, reading.offset)
 
 

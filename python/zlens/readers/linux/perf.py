@@ -283,7 +283,7 @@ class _Grouping:
             if not self._full:
                 self._full = True
                 self._note(
-                    "length", "more counts for one moment than zlens keeps; the rest is not read", offset
+                    "length", "more counts for one timestamp than zlens stores; the rest is not read", offset
                 )
             return
         self._seen.add(count.key)

@@ -210,7 +210,7 @@ class SysinfoSource:
                 kind, difference = (
                     ("duplicate", "") if digest == digests[key] else ("conflict", " with other texts")
                 )
-                detail = f"system {info.system} was already read for the same moment{difference}; not read"
+                detail = f"system {info.system} was already read for the same time{difference}; not read"
                 self._problems.append(
                     Problem(info.system, NAME, snapshot.tree.path, None, SYSINFO, kind, detail, 0)
                 )

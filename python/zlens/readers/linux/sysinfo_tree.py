@@ -192,7 +192,7 @@ def read_tar(path: str) -> tuple[list[Tree], list[tuple[str, int, str]]]:
                 total_bytes += len(data)
                 root = match["root"]
                 if total_bytes > MAX_KEPT or (root not in trees and len(trees) >= MAX_TREES):
-                    raise DamageError("length", offset, "more data than zlens keeps from an archive")
+                    raise DamageError("length", offset, "more data than zlens stores of an archive")
                 tree = trees.setdefault(root, Tree(os.path.join(path, root.strip("/")) if root else path))
                 _add_text(tree, match["name"], data, path, time_us)
             if unpacking:
@@ -201,7 +201,7 @@ def read_tar(path: str) -> tuple[list[Tree], list[tuple[str, int, str]]]:
             kind, offset, detail = error.args
             damage.append((kind, offset, f"{detail} (offset in the unpacked archive)" if is_gzip else detail))
         except zlib.error as error:
-            damage.append(("truncated", file.tell(), f"the gzip data are damaged: {error}"))
+            damage.append(("truncated", file.tell(), f"the gzip data is damaged: {error}"))
     return list(trees.values()), damage
 
 
@@ -246,7 +246,7 @@ class _Unpacking:
             if not remaining:
                 raise DamageError("length", MAX_FINISH, "too much follows the archive; not read to its end")
         if not self._unpack.eof:
-            raise DamageError("truncated", 0, "the gzip data have no end; files may be missing")
+            raise DamageError("truncated", 0, "the gzip data has no end; files may be missing")
 
 
 def _members(read: Callable[[int], bytes]) -> Iterator[tuple[int, str, bytes, int]]:

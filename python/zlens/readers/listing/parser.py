@@ -32,7 +32,7 @@ _HEAD_WORD = re.compile(r"(?:End Time|\S+)")
 _PROMPT = re.compile(r"(?:Ready(?:\(-?\d+\))?|R);")
 _GROUP = re.compile(r"<-|->")
 _PART = re.compile(r" \(part \d+ of \d+\)\Z")
-_NO_DATA = "This input has nothing for this report."
+_NO_DATA = "This input has no data for this report."
 #: Number of bytes read at a time, and maximum length of a line.
 _BLOCK = 1024 * 1024
 #: Lines above the last heading line that may belong to the headings.
@@ -222,7 +222,7 @@ class ListingParser:
             self._finish()
             self._lost = True
             detail = (
-                f"every line lacks its first character ({line.text[:5]} for F{line.text[:5]}); not read. "
+                f"every line has lost its first character ({line.text[:5]} for F{line.text[:5]}); not read. "
             )
             self._note(line, "transfer", detail + "Transfer it again with its first column")
             return
@@ -298,8 +298,8 @@ class ListingParser:
             )
         if not is_same_report:
             others = ", ".join(each for each, _ in candidates[1:])
-            alternatives = f" (those of {others} are the same)" if others else ""
-            detail = f"no header; recognized as {name} by its column heads{alternatives}"
+            alternatives = f" (the same as for {others})" if others else ""
+            detail = f"no header; recognized as {name} by its column headings{alternatives}"
             self._note(line, "no_layout", detail)
         self._above, self._table = above, layout.table
         self._match_headings(report, report_definition, line)
@@ -378,7 +378,7 @@ class ListingParser:
                 continue
             if set(line.text) <= set(" <>-_=.") or _is_group_line(line.text):
                 continue
-            self._note(line, "no_layout", f"not placed: {line.text.strip()[:120]!r}")
+            self._note(line, "no_layout", f"not recognized: {line.text.strip()[:120]!r}")
         self._pending = []
 
     # -- tables --------------------------------------------------------------------------------------
@@ -420,9 +420,9 @@ class ListingParser:
             if column is not None:
                 continue
             if extent.end == width:
-                detail = f"line cut within the column head {heading!r}; column not read"
+                detail = f"line truncated within the column heading {heading!r}; column not read"
             else:
-                detail = f"column {heading!r} is not in the catalog; its values are kept in column `other`"
+                detail = f"column {heading!r} is not in the catalog; its values are stored in column `other`"
             self._note(line, "no_layout", detail)
         return True
 
@@ -525,7 +525,7 @@ class ListingParser:
             self._set_unknown_layout(report, line, timed)
             self._above = []
         if not self._parse_row(report, line):
-            self._note(line, "no_layout", f"not placed: {content.strip()[:120]!r}")
+            self._note(line, "no_layout", f"not recognized: {content.strip()[:120]!r}")
 
     def _set_unknown_layout(self, report: ListingReport, line: TextLine, timed: bool) -> None:
         last = self._above[-1]

@@ -159,7 +159,7 @@ class ListingSource:
                 if column:
                     detail = f"{column}: {cell!r} is not a number; stored as NULL"
                 else:
-                    detail = f"line cut at {cell!r}, which may be incomplete; not read"
+                    detail = f"line truncated at {cell!r}, which may be incomplete; not read"
                 self.add(path, TextLine(number, offset, ""), "no_layout", detail)
 
     def _add_report(self, path: str, report: ListingReport) -> None:
@@ -217,9 +217,7 @@ class ListingSource:
             ends[end_us] = seconds
         elif seconds is not None and abs(known_s - seconds) > 1:
             target.rows.flag(end_us)
-            detail = (
-                f"the interval has {seconds:g} s; that of another report with the same end has {known_s:g} s"
-            )
+            detail = f"the interval has {seconds:g} s; another report with the same end has {known_s:g} s"
             self.add(path, TextLine(number, offset, ""), "conflict", f"{detail}; it is in no measure")
             return False
         return True
@@ -236,7 +234,7 @@ class ListingSource:
             if is_duplicate:
                 self.add(path, report.first, "duplicate", f"{intervals} {location}; not counted again")
             else:
-                detail = f"{intervals} {location} with other values; only those read first are shown"
+                detail = f"{intervals} {location} with other values; only the first ones read are shown"
                 self.add(path, report.first, "conflict", detail)
 
     def _describe(self, info: SystemInfo, path: str, report: ListingReport) -> None:
@@ -299,8 +297,8 @@ class ListingSource:
             problem.detail if problem else "it has the header of a report and no row of its tables",
             file=path,
             offset=(problem.offset if problem else None) or 0,
-            expected="a report of Performance Toolkit, SMTMET, HPALIAS or zlens, with its heads",
-            cure="give the whole listing, from its header on",
+            expected="a report of Performance Toolkit, SMTMET, HPALIAS or zlens, with its headings",
+            cure="use the complete listing, from its header on",
         )
 
     def problems(self, *, complete: bool = False) -> list[Problem]:

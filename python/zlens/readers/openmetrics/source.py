@@ -127,7 +127,7 @@ class ScrapeSource:
                     self.note(path, offset, "header", f"{error}: {line[:60]!r}; not read", lost)
                 if len(self.samples) >= MAX_SAMPLES:
                     self._add_problem(
-                        path, offset, "length", "more samples than zlens keeps; not read from here on"
+                        path, offset, "length", "more samples than zlens stores; not read from here on"
                     )
                     break
                 if self._notes[path] > MAX_STRANGE:
@@ -188,7 +188,7 @@ class ScrapeSource:
         self._known.add(system)
         time_us = date_us if parsed.us is None else parsed.us
         if not 0 <= time_us < _LATEST_US:
-            raise ValueError("an impossible time")
+            raise ValueError("an invalid time")
         system = self._named_apart(system, time_us)
         value = number(parsed.value)
         if abs(value) >= _LARGEST:
@@ -199,7 +199,7 @@ class ScrapeSource:
             previous = self._seen[key]
             is_same = previous == parsed.value or number(previous) == value
             difference = "" if is_same else f" with the value {previous[:30]}"
-            detail = f"{name} was already read for the same moment{difference}; not read"
+            detail = f"{name} was already read for the same time{difference}; not read"
             self.note(path, offset, "duplicate" if is_same else "conflict", detail, len(line))
             return
         self._seen[key] = parsed.value
@@ -320,7 +320,7 @@ class ScrapeSource:
         value = "no value" if first["value"] is None else f"the value {first['value']:g}"
         difference = f"with {first['labels'] or 'fewer labels'}{'' if is_same else f' and {value}'}"
         detail = (
-            f"{duplicate['metric']} was already read for the same moment, {difference}; "
+            f"{duplicate['metric']} was already read for the same time, {difference}; "
             f"this one is only in {self.name}_metric"
         )
         self.note(duplicate["file"], duplicate["offset"], "duplicate" if is_same else "conflict", detail, 0)

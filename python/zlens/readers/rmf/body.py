@@ -133,7 +133,7 @@ class ReportBody:
             self._part_known = True
         elif not self._part_noted and self._known_elsewhere(shape):
             self._part_noted = True
-            self.note("section", f"the section has unexpected {shape}; kept as text")
+            self.note("section", f"the section has unexpected {shape}; stored as text")
         return section
 
     def _known_elsewhere(self, shape: str) -> bool:
@@ -152,7 +152,7 @@ class ReportBody:
             counts.bytes += length
             counts.known = counts.known or self._part_known
         if not self._part_known:
-            detail = f"section {label!r} is not in the catalog; kept as text"
+            detail = f"section {label!r} is not in the catalog; stored as text"
             self.note("section", detail, "section", self._part_offset)
         self._part = ""
 
@@ -163,7 +163,7 @@ class ReportBody:
             return
         interval.other_size += len(name) + len(value)
         if interval.other_size > MAX_HELD or interval.other_count >= MAX_ROWS_PER_INTERVAL:
-            detail = "more values outside the catalog than zlens keeps from one interval; not read"
+            detail = "more values outside the catalog than zlens stores of one interval; not read"
             self.note("length", detail, offset=offset)
             return
         kind = self._row_type if row is not None else None
@@ -253,7 +253,7 @@ class ReportBody:
     def end_report(self) -> None:
         """End the report, complete or not."""
         if self._pending and self.interval is not None:
-            detail = f"{len(self._pending):,} rows without column heads; not read"
+            detail = f"{len(self._pending):,} rows without column headings; not read"
             self.note("section", detail, "rows", self._pending[0][0])
         self._segment = self._part = ""
         self._pending, self._pending_size = [], 0
@@ -277,7 +277,7 @@ class ReportBody:
         self._row_number += 1
         if rows is None:
             if not self._heads and self._section("table") is not None:
-                self.note("section", "a row without column heads; kept as text", offset=self._row_offset)
+                self.note("section", "a row without column headings; stored as text", offset=self._row_offset)
             self._keep_cells(number, range(len(cells)), self._heads, cells)
             return
         section = rows.section
@@ -351,7 +351,7 @@ class ReportBody:
 
     def _odd_row(self, section: RmfSection, cells: list[str], width: int) -> None:
         """Report a row whose cells do not match the headings: extra cells become text, missing ones NULL."""
-        detail = f"a row of {len(cells)} cells under {width} heads"
+        detail = f"a row of {len(cells)} cells under {width} headings"
         if len(cells) > width:
             self.note("long", detail, offset=self._row_offset)
             return

@@ -76,7 +76,7 @@ class ColumnLookup:
     def unknown(self, section: RmfSection, heading: str) -> None:
         """Report a name or heading that is not in the catalog."""
         if key(heading) not in section.unexplained_keys:
-            self._note("section", f"{heading[:80]!r} is not in the catalog; kept as text", heading)
+            self._note("section", f"{heading[:80]!r} is not in the catalog; stored as text", heading)
 
     def converter(self, section: RmfSection, column: RmfColumn) -> Converter:
         cache_key = (section.id, column.name)

@@ -74,7 +74,7 @@ class RmfTextSource(RmfXmlSource):
     format = "RMF Postprocessor listing"
     expected = "a printed RMF Postprocessor report with its title and its header"
     cure = (
-        "print the report again (REPORTS(CPU), REPORTS(DEVICE(DASD)), SYSRPTS(WLMGL(SCPER))), or ask for XML"
+        "print the report again (REPORTS(CPU), REPORTS(DEVICE(DASD)), SYSRPTS(WLMGL(SCPER))), or request XML"
     )
 
     def _parts(self, report: ReportInterval) -> list[str]:
@@ -329,7 +329,7 @@ class RmfListingParser:
         body.begin("part")
         if self._page is None:
             detail = (
-                f"the report {self._title} is not in the catalog; its lines are kept as text in rmf_other"
+                f"the report {self._title} is not in the catalog; its lines are stored as text in rmf_other"
             )
             self._note("section", detail, self._title)
         return True
@@ -431,8 +431,8 @@ class RmfListingParser:
         """Store an unrecognized line as text."""
         self._body.keep_line(line, number)
         if self._page is not None:
-            detail = f"line {number}: not placed, kept as text in rmf_other: {line[:80]!r}"
-            self._notes.add("section", detail, self._offset, about=f"not placed {self._title}")
+            detail = f"line {number}: not recognized, stored as text in rmf_other: {line[:80]!r}"
+            self._notes.add("section", detail, self._offset, about=f"not recognized {self._title}")
 
     def _values(self, page: ReportPage, line: str) -> bool:
         has_values = False

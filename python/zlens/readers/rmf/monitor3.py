@@ -44,7 +44,7 @@ class RmfMonitor3Source(RmfSource):
     facts = "monitor3_cpc"
     format = "RMF Monitor III XML"
     expected = "an RMF Monitor III CPC report in XML"
-    cure = "ask the RMF data server for the Monitor III report CPC of one system, in XML"
+    cure = "request from the RMF data server the Monitor III report CPC of one system, in XML"
 
     @property
     def local(self) -> bool:

@@ -40,7 +40,9 @@ class RmfXmlSource(RmfSource):
     facts = "postprocessor_cpu"
     format = "RMF Postprocessor XML"
     expected = "an RMF Postprocessor CPU report in XML"
-    cure = "ask RMF for the Postprocessor report CPU in XML (REPORTS(CPU), or the data portal's CPU report)"
+    cure = (
+        "request from RMF the Postprocessor report CPU in XML (REPORTS(CPU), or the data portal's CPU report)"
+    )
 
     @property
     def local(self) -> bool:
@@ -128,7 +130,7 @@ class RmfXmlSource(RmfSource):
             if duplicate_times[key] == 1:
                 notes.add(
                     "time",
-                    f"the clock showed {local} twice; the first report of a time is taken as the earlier",
+                    f"the clock showed {local} twice; the first report of a time is the earlier one",
                     offset,
                     about="twice",
                     system=system,
@@ -137,7 +139,7 @@ class RmfXmlSource(RmfSource):
         if values.is_skipped(local, zone):
             notes.add(
                 "time",
-                f"the clock of this zone never showed {local}; is the zone right?",
+                f"the clock of this zone never showed {local}; check the zone",
                 offset,
                 about="never",
                 system=system,

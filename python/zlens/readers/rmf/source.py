@@ -211,7 +211,7 @@ class RmfSource(ABC):
             elif problems:
                 file.refusal, file.refusal_offset = problems[0].detail, problems[0].offset
             if parser.answers:
-                file.cure = "correct the request and ask RMF again"
+                file.cure = "correct the request and repeat it"
 
     def _keep(self, report: ReportInterval, number: int, duplicate_times: Counter[str]) -> None:
         """Store the parts of an interval that were not yet read, unless its time is unknown."""
@@ -258,7 +258,7 @@ class RmfSource(ABC):
             len(self._end) >= MAX_INTERVALS or self._rows + report.row_count + report.other_count > MAX_ROWS
         )
         if is_full or code < 0 or (code not in self._names and len(self._names) >= MAX_NAMES):
-            reject("length", "more intervals or systems than zlens keeps from one input; not read", "bound")
+            reject("length", "more intervals or systems than zlens stores of one input; not read", "bound")
             return
         self._names.add(code)
         index = len(self._end)

@@ -49,7 +49,7 @@ def integer(text: str) -> int:
         return int(clean)
     value = decimal(text)
     if value != int(value):
-        raise NotAValueError("a whole number")
+        raise NotAValueError("an integer")
     return int(value)
 
 

@@ -285,7 +285,7 @@ class RmfXmlParser:
             self._done = True
         if action is not None:
             if self._remaining_chars < 0:
-                self._body.note("length", f"<{name}> with more than {MAX_TEXT:,} characters; cut off")
+                self._body.note("length", f"<{name}> with more than {MAX_TEXT:,} characters; truncated")
             action("".join(self._text_chunks)[:MAX_TEXT].strip())
         self._text_chunks = []
         self._remaining_chars = MAX_TEXT

@@ -87,7 +87,7 @@ class StitchedSmfRecords:
         new_offsets = _offsets(self._dump.file, None)
         if len(new_offsets) != len(offsets):
             raise InputError(
-                "a piece of an input does not contain the records it was cut from",
+                "a fragment of an input does not contain the records it was extracted from",
                 file=self.file,
                 cure=phrase("lake_check", lake="LAKE"),
             )

@@ -133,8 +133,8 @@ def _records(path: str) -> Iterator[tuple[int | None, int]]:
                     "this is not an SMF record with a record descriptor word",
                     file=path,
                     offset=offset,
-                    expected="whole records, neither in blocks nor in segments",
-                    cure="import dumps in other forms as files",
+                    expected="complete records, neither in blocks nor in segments",
+                    cure="import dumps in other formats as files",
                 )
             if offset + length > size:
                 return

@@ -366,7 +366,7 @@ class HisRun(Struct):
                 )
                 self.note("time", f"CPU {cpu.name}: {message}", cpu.offset)
             elif cpu.seconds is None:
-                self.note("time", f"the run of CPU {cpu.name} has an impossible length", cpu.offset)
+                self.note("time", f"the run of CPU {cpu.name} has an invalid length", cpu.offset)
 
     def _numbers_by_set(self) -> dict[str, set[int]]:
         numbers_by_set: dict[str, set[int]] = {}

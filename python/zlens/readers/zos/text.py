@@ -199,7 +199,7 @@ class ZosTextSource:
                     self._value_count > MAX_VALUES
                     or len(file.statements) + sum(len(f.statements) for f in self._files) >= MAX_MESSAGES
                 ):
-                    detail = "more messages than zlens keeps from one input; not read from here on"
+                    detail = "more messages than zlens stores of one input; not read from here on"
                     file.note("length", detail, line.offset)
                     return
                 if start.id in texts.NOTICES:

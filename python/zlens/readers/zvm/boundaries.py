@@ -235,7 +235,7 @@ class StitchedMonitorRecords:
         )
         if len(now) != len(offsets):
             raise InputError(
-                "a piece of an input does not contain the records it was cut from",
+                "a fragment of an input does not contain the records it was extracted from",
                 file=last.path,
                 cure=phrase("lake_check", lake="LAKE"),
             )

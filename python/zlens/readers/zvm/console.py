@@ -118,7 +118,7 @@ class ConsoleSource:
             for block in self._blocks(path, raw):
                 if not block.command.is_supported:
                     lines = "1 line is" if block.lines == 1 else f"{block.lines} lines are"
-                    detail = f"{block.command.unsupported_reason}; {lines} kept as text in {RESPONSES}"
+                    detail = f"{block.command.unsupported_reason}; {lines} stored as text in {RESPONSES}"
                     self.note(path, block.offset, "no_layout", f"{detail}. See {block.command.instead}")
                 times = {"source": NAME, "file": path, "tod": time_us, "interval_end": time_us}
                 self.others += [{**times, **row} for row in block.rows][: MAX_ROWS - len(self.others)]
@@ -128,7 +128,7 @@ class ConsoleSource:
                             path,
                             block.offset,
                             "length",
-                            "more responses than zlens keeps; not read from here on",
+                            "more responses than zlens stores; not read from here on",
                         )
                         return
                     location = {"source": NAME, "file": path, "offset": block.offset}
@@ -192,7 +192,7 @@ class ConsoleSource:
             block.rows.append({**line, "text": rest.strip() if parts else text})
             if block.command.is_supported:
                 detail = (
-                    f"{block.command.name}: the meaning of {rest.strip()[:80]!r} is not known; kept as text"
+                    f"{block.command.name}: the meaning of {rest.strip()[:80]!r} is unknown; stored as text"
                 )
                 self.note(path, offset, "no_layout", detail)
 

@@ -240,7 +240,7 @@ class MonwriteSource:
         parts = [file.slice(*span) for span in itertools.pairwise([*starts, file.size])]
         for part in parts[1:]:
             name = self._identity(part).name or "without a name"
-            detail = f"the recording of another system begins here, {name}; it is read by itself"
+            detail = f"the recording of another system begins here, {name}; it is read separately"
             start = starts[parts.index(part)]
             self._problems.append(Problem(None, NAME, file.path, start, "D1R4", "section", detail, None))
         return parts
