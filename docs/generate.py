@@ -39,26 +39,40 @@ def reference() -> dict[str, str]:
 def schemas() -> dict[str, str]:
     """JSON Schemas of files of facts, for editors, by their names in the reference."""
     from zlens.catalog.admitted import AllowList
+    from zlens.catalog.caveats import Caveat
+    from zlens.catalog.comparison_metrics import ComparabilityFile, ComparedGroup
     from zlens.catalog.cpumf import BalancesFile, HintTable
     from zlens.catalog.exposition import ConventionsFile, CountersFile, NamesFile
     from zlens.catalog.layout_file import RecordTable
+    from zlens.catalog.listings import ListingsFile
+    from zlens.catalog.peaks import PeakFacts
     from zlens.catalog.processor_types import ProcessorType
+    from zlens.catalog.raw_tables import LeadingFile, RawTableFile
     from zlens.catalog.rmf_reports import RmfReport
     from zlens.catalog.smf import SmfCounterLayout, SmfTypes
     from zlens.catalog.smf_sections import SmfLayout
     from zlens.catalog.subjects import Subject
+    from zlens.catalog.sysinfo import SysinfoFacts
     from zlens.exposition.dashboards import DashboardFile
     from zlens.schema.structs import json_schema
 
     tables = {
         "admission": AllowList,
+        "caveats": Caveat,
+        "comparability": ComparabilityFile,
+        "compare": ComparedGroup,
         "exposition/counters": CountersFile,
         "exposition/dashboards": DashboardFile,
         "exposition/names": NamesFile,
         "exposition/others": ConventionsFile,
+        "leading_columns": LeadingFile,
+        "linux/sysinfo": SysinfoFacts,
+        "listings": ListingsFile,
         "machines/balances": BalancesFile,
         "machines/workload_hint": HintTable,
+        "peaks": PeakFacts,
         "processor_types": dict[str, ProcessorType],
+        "raw_tables": RawTableFile,
         "rmf": RmfReport,
         "smf/counters": SmfCounterLayout,
         "smf/sections": SmfLayout,
