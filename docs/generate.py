@@ -49,6 +49,7 @@ def schemas() -> dict[str, str]:
     from zlens.catalog.processor_types import ProcessorType
     from zlens.catalog.raw_tables import LeadingFile, RawTableFile
     from zlens.catalog.rmf_reports import RmfReport
+    from zlens.catalog.rules import RuleKeys
     from zlens.catalog.smf import SmfCounterLayout, SmfTypes
     from zlens.catalog.smf_sections import SmfLayout
     from zlens.catalog.subjects import Subject
@@ -74,6 +75,7 @@ def schemas() -> dict[str, str]:
         "processor_types": dict[str, ProcessorType],
         "raw_tables": RawTableFile,
         "rmf": RmfReport,
+        "rules": RuleKeys,
         "smf/counters": SmfCounterLayout,
         "smf/sections": SmfLayout,
         "smf/types": SmfTypes,

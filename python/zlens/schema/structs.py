@@ -7,7 +7,7 @@ file and line. `Meta` of a type has the help of a key as its description and the
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import GenericAlias, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -23,10 +23,23 @@ from zlens.schema.validators import Choice, DocumentErrors, Integer, Number
 T = TypeVar("T")
 #: msgspec collects the fields of a struct at its first conversion; two threads that do so at once crash.
 _CONVERTING = threading.RLock()
+Prose = Annotated[str, Meta(pattern=r"\S", title="a text")]
 
 
 class FactTable(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a file of facts."""
+
+
+def one_of(words: Iterable[str], description: str | None = None) -> Meta:
+    """Return the annotation of a text that is one of some words, which code lists with what they mean."""
+    choice = Choice(tuple(words))
+    pattern = f"^({'|'.join(choice.of)})$"
+    return Meta(
+        pattern=pattern,
+        title=choice.describe(),
+        description=description,
+        extra_json_schema={"enum": [*choice.of]},
+    )
 
 
 def load(path: Path, table: type[T], root: str = "the file") -> T:
