@@ -45,6 +45,7 @@ def schemas() -> dict[str, str]:
     from zlens.catalog.exposition import ConventionsFile, CountersFile, NamesFile
     from zlens.catalog.layout_file import RecordTable
     from zlens.catalog.listings import ListingsFile
+    from zlens.catalog.measures import MeasureFile
     from zlens.catalog.peaks import PeakFacts
     from zlens.catalog.processor_types import ProcessorType
     from zlens.catalog.raw_tables import LeadingFile, RawTableFile
@@ -71,6 +72,7 @@ def schemas() -> dict[str, str]:
         "listings": ListingsFile,
         "machines/balances": BalancesFile,
         "machines/workload_hint": HintTable,
+        "measures": MeasureFile,
         "peaks": PeakFacts,
         "processor_types": dict[str, ProcessorType],
         "raw_tables": RawTableFile,
