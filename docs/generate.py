@@ -49,6 +49,7 @@ def schemas() -> dict[str, str]:
     from zlens.catalog.peaks import PeakFacts
     from zlens.catalog.processor_types import ProcessorType
     from zlens.catalog.raw_tables import LeadingFile, RawTableFile
+    from zlens.catalog.reports.definition import ReportFile
     from zlens.catalog.rmf_reports import RmfReport
     from zlens.catalog.rules import RuleKeys
     from zlens.catalog.smf import SmfCounterLayout, SmfTypes
@@ -76,6 +77,7 @@ def schemas() -> dict[str, str]:
         "peaks": PeakFacts,
         "processor_types": dict[str, ProcessorType],
         "raw_tables": RawTableFile,
+        "reports": ReportFile,
         "rmf": RmfReport,
         "rules": RuleKeys,
         "smf/counters": SmfCounterLayout,

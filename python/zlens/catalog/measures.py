@@ -354,10 +354,7 @@ def _shared_columns(
                         f"{location}.{key}",
                     )
             for missing in [key for key in _REQUIRED if key not in keys]:
-                missing_key = f"{location}.{missing}"
-                raise problem.general_error(
-                    f"{missing_key} is missing", f"add {missing}", "a text", missing_key
-                )
+                raise structs.missing_error(ColumnKeys, missing, location, problem)
             yield _SharedColumn(name, location, keys, only, differences)
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import FieldInfo, fields
+from msgspec.structs import fields
 
 from zlens.errors import ZlensError
 from zlens.schema import document
@@ -142,12 +142,12 @@ def _find_error(value: Any, kind: Any, location: str, problem: DocumentErrors) -
                 return problem.unknown(prefix + name, name, known)
         for name, field in known.items():
             if field.required and name not in value:
-                return _missing_error(field, prefix + name, problem)
+                return missing_error(plain, name, location, problem)
         parts = [(prefix + name, entry, known[name].type) for name, entry in value.items()]
     elif get_origin(plain) is dict and isinstance(value, dict):
         for name in value:
             if _reason({name: None}, GenericAlias(dict, (inner[0], Any))):
-                return problem.value(f"a name in {location or problem.root}", name, describe(inner[0]))
+                return problem.value(prefix + name, name, describe(inner[0]))
         parts = [(prefix + name, entry, inner[1]) for name, entry in value.items()]
     elif get_origin(plain) in (tuple, list, frozenset) and isinstance(value, list):
         kinds = inner if inner[1:] and inner[1] is not ... else (inner[0],) * len(value)
@@ -164,9 +164,10 @@ def _find_error(value: Any, kind: Any, location: str, problem: DocumentErrors) -
     return first_error or problem.value(location, value, describe(kind))
 
 
-def _missing_error(field: FieldInfo, location: str, problem: DocumentErrors) -> ZlensError:
-    _, meta = _plain(field.type)
+def missing_error(table: type[Struct], name: str, location: str, problem: DocumentErrors) -> ZlensError:
+    """Return the error of a table at a location that lacks a key."""
+    kind = next(one.type for one in fields(table) if one.encode_name == name)
+    _, meta = _plain(kind)
     text = next((f": {one.description}" for one in meta if one.description), "")
-    return problem.general_error(
-        f"{location} is missing{text}", f"add {field.encode_name}", describe(field.type), location
-    )
+    where = f"{location}.{name}" if location else name
+    return problem.general_error(f"{where} is missing{text}", f"add {name}", describe(kind), where)
