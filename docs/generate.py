@@ -51,11 +51,13 @@ def schemas() -> dict[str, str]:
     from zlens.catalog.raw_tables import LeadingFile, RawTableFile
     from zlens.catalog.reports.definition import ReportFile
     from zlens.catalog.rmf_reports import RmfReport
+    from zlens.catalog.roles import RoleFile
     from zlens.catalog.rules import RuleKeys
     from zlens.catalog.smf import SmfCounterLayout, SmfTypes
     from zlens.catalog.smf_sections import SmfLayout
     from zlens.catalog.subjects import Subject
     from zlens.catalog.sysinfo import SysinfoFacts
+    from zlens.catalog.user_roles import UserRole
     from zlens.exposition.dashboards import DashboardFile
     from zlens.schema.structs import json_schema
 
@@ -79,11 +81,13 @@ def schemas() -> dict[str, str]:
         "raw_tables": RawTableFile,
         "reports": ReportFile,
         "rmf": RmfReport,
+        "roles": RoleFile,
         "rules": RuleKeys,
         "smf/counters": SmfCounterLayout,
         "smf/sections": SmfLayout,
         "smf/types": SmfTypes,
         "subjects": Subject,
+        "user_roles": dict[str, dict[str, UserRole]],
         "zvm/records": RecordTable,
     }
     return {
