@@ -11,7 +11,8 @@ from msgspec import Meta, field
 
 from zlens.errors import CatalogError
 from zlens.schema import structs
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, missing_error, one_of
+from zlens.schema.validators import DocumentErrors
 
 
 class Part(FactTable, frozen=True):
@@ -31,6 +32,8 @@ class Facts(FactTable, frozen=True):
     place: Annotated[int, Meta(ge=0)] | str = 0
     by_name: dict[str, Part] = field(default_factory=dict)
     level: int = field(default=1, name="from")
+    sign: Annotated[str, one_of(("", ">", "<="), "its sign")] = ""
+    named: dict[Annotated[str, Meta(pattern="^[a-z]+$", title="a word")], int] = field(default_factory=dict)
 
 
 GOOD = 'name = "cpu"\n[[parts]]\nat = 1\n[[parts]]\nat = 2\nnote = "x"\n'
@@ -93,10 +96,13 @@ def test_values_are_structs() -> None:
             "f.toml:1: by_name.b.at is true; expected a whole number from 0 to 65,535; change by_name.b.at",
         ),
         ('from = "a"\n' + GOOD, 'f.toml:1: from is "a"; expected a whole number; change from'),
+        ('sign = "="\n' + GOOD, 'f.toml:1: sign is "="; expected one of "", ">", "<="; change sign'),
+        ("named.a = 1\nnamed.B = 1\n" + GOOD, 'f.toml:2: named.B is "B"; expected a word; change named.B'),
         (
             "level = 1\n" + GOOD,
             "f.toml:1: level is not known here; "
-            "expected one of by_name, from, kind, lists, name, pair, parts, place, scale; leave it out",
+            "expected one of by_name, from, kind, lists, name, named, pair, parts, place, scale, sign; "
+            "leave it out",
         ),
         (
             "name = ",
@@ -119,6 +125,12 @@ def test_the_schema_has_types_ranges_and_help() -> None:
     assert schema["Facts"]["required"] == ["name", "parts"]
     assert schema["Facts"]["additionalProperties"] is False
     assert "from" in schema["Facts"]["properties"]
+    assert schema["Facts"]["properties"]["sign"]["enum"] == ["", ">", "<="]
+
+
+def test_code_tells_of_a_key_that_only_some_tables_need() -> None:
+    error = missing_error(Part, "note", "parts[2]", DocumentErrors("f.toml", text=GOOD))
+    assert str(error) == "f.toml:6: parts[2].note is missing; expected a text; add note"
 
 
 CONVERTING = """

@@ -149,7 +149,7 @@ class RowKind(FactTable, frozen=True):
 class ReportTableKeys(FactTable, frozen=True, kw_only=True):
     """One table without its columns: its query, and the presentation of its rows."""
 
-    key: Annotated[Name, Meta(description="its name in CSV and JSON")]
+    key: Annotated[Name, Meta(description="its name in CSV and JSON")] = ""
     query: Annotated[_Query, Meta(description="the query of its rows")] = ""
     title: Annotated[str, Meta(description="its heading")] = ""
     title_values: Annotated[

@@ -45,7 +45,6 @@ def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefini
         raise problem.value("name", report.name, f'the name of its file, "{stem}"')
     if not report.tables:
         raise problem.general_error("the report has no table", "add [[tables]]")
-    _check_keys([table.key for table in report.tables], problem)
     mean = "plain" if report.means == "plain" else "mean"
     tables = []
     for number, entry in enumerate(_complete(values["tables"], (stem,), folder, problem), 1):
@@ -54,6 +53,7 @@ def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefini
         _check_columns(table, location, problem)
         _check_rows(table, mean, location, problem)
         tables.append(_with_means(table, mean))
+    _check_keys([table.key for table in tables], problem)
     notes = [
         replace(note, when=_expand(note.when, f"notes[{number}].when", problem))
         for number, note in enumerate(report.notes, 1)
@@ -65,8 +65,8 @@ def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefini
 
 def _table(keys: ReportTableFile, location: str, problem: DocumentErrors) -> ReportTable:
     """Return a table; defaults of its columns follow from their keys, headings and types."""
-    if not keys.query:
-        raise structs.missing_error(ReportTableFile, "query", location, problem)
+    for name in [name for name in ("key", "query") if not getattr(keys, name)]:
+        raise structs.missing_error(ReportTableKeys, name, location, problem)
     columns = [
         _column(key, column, f"{location}.columns.{key}", problem) for key, column in keys.columns.items()
     ]
