@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import subprocess
 import sys
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
 from msgspec import Meta, field
+from msgspec.structs import fields
 
+from zlens import catalog
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.structs import FactTable, missing_error, one_of
@@ -176,3 +182,27 @@ def test_threads_convert_new_structs_at_once() -> None:
     """A crash of the interpreter, so in a process of its own."""
     run = subprocess.run([sys.executable, "-c", CONVERTING], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+def inner_types(kind: Any) -> Iterator[Any]:
+    yield kind
+    for inner in get_args(kind):
+        yield from inner_types(inner)
+
+
+def test_no_key_is_a_pattern_or_a_list() -> None:
+    """msgspec 0.22 crashes when it converts such a union outside of a struct, as errors do."""
+    for module in pkgutil.iter_modules(catalog.__path__, "zlens.catalog."):
+        importlib.import_module(module.name)
+    tables = [FactTable]
+    for table in tables:
+        tables += table.__subclasses__()
+        for key in fields(table) if table.__module__.startswith("zlens.") else ():
+            for kind in inner_types(key.type):
+                if get_origin(kind) in (Union, UnionType):
+                    parts = [part for each in get_args(kind) for part in inner_types(each)]
+                    has_pattern = any(isinstance(part, Meta) and part.pattern for part in parts)
+                    assert not (has_pattern and {tuple, list, frozenset} & {*map(get_origin, parts)}), (
+                        table,
+                        key.name,
+                    )
