@@ -39,7 +39,9 @@ def reference() -> dict[str, str]:
 def schemas() -> dict[str, str]:
     """JSON Schemas of files of facts, for editors, by their names in the reference."""
     from zlens.catalog.admitted import AllowList
+    from zlens.catalog.caveats import Caveat
     from zlens.catalog.codes import CodeTable
+    from zlens.catalog.comparison_metrics import ComparabilityFile, ComparedGroup
     from zlens.catalog.cp_commands import CommandFile
     from zlens.catalog.cpumf import Architecture, BalancesFile, HintTable, LinuxNames
     from zlens.catalog.events import EventFile
@@ -49,18 +51,27 @@ def schemas() -> dict[str, str]:
     from zlens.catalog.groups import Grouping
     from zlens.catalog.interval_flags import IntervalLimits
     from zlens.catalog.layout_file import RecordTable
+    from zlens.catalog.listings import ListingsFile
+    from zlens.catalog.measures import AliasFile, MeasureFile
     from zlens.catalog.openmetrics import Exporter
+    from zlens.catalog.peaks import PeakFacts
     from zlens.catalog.plans import DifferenceFile
     from zlens.catalog.processor_types import ProcessorType
+    from zlens.catalog.raw_tables import LeadingFile, RawTableFile
+    from zlens.catalog.reports.definition import ReportFile
     from zlens.catalog.reports.menus import MenuFile
     from zlens.catalog.resets import ResetFile
     from zlens.catalog.rmf_listings import PrintedFacts
     from zlens.catalog.rmf_reports import RmfReport
+    from zlens.catalog.roles import RoleFile
+    from zlens.catalog.rules import RuleKeys
     from zlens.catalog.smf import SmfCounterLayout, SmfTypes
     from zlens.catalog.smf_sections import SmfLayout
     from zlens.catalog.subjects import Subject
     from zlens.catalog.synthetic import SyntheticFile
+    from zlens.catalog.sysinfo import SysinfoFacts
     from zlens.catalog.units import RawUnit
+    from zlens.catalog.user_roles import UserRole
     from zlens.catalog.zos_messages import MessageFacts
     from zlens.exposition.dashboards import DashboardFile
     from zlens.models.aliases.dasd import QueueTable
@@ -77,7 +88,10 @@ def schemas() -> dict[str, str]:
 
     tables = {
         "admission": AllowList,
+        "caveats": Caveat,
         "codes": dict[str, CodeTable],
+        "comparability": ComparabilityFile,
+        "compare": ComparedGroup,
         "exposition/counters": CountersFile,
         "exposition/dashboards": DashboardFile,
         "exposition/names": NamesFile,
@@ -85,11 +99,16 @@ def schemas() -> dict[str, str]:
         "glossary": Glossary,
         "groups": dict[str, Grouping],
         "intervals": IntervalLimits,
+        "leading_columns": LeadingFile,
+        "linux/sysinfo": SysinfoFacts,
+        "listings": ListingsFile,
         "machines": GenerationFile,
         "machines/architecture": Architecture,
         "machines/balances": BalancesFile,
         "machines/linux": LinuxNames,
         "machines/workload_hint": HintTable,
+        "measures": MeasureFile,
+        "measures/aliases": AliasFile,
         "menus": MenuFile,
         "models/caches": dict[str, CacheSizes],
         "models/constants": dict[str, ConstantKeys],
@@ -99,9 +118,14 @@ def schemas() -> dict[str, str]:
         "models/storbuf": dict[str, Storbuf],
         "models/zvm_limits": LimitFile,
         "openmetrics": Exporter,
+        "peaks": PeakFacts,
         "processor_types": dict[str, ProcessorType],
+        "raw_tables": RawTableFile,
+        "reports": ReportFile,
         "rmf": RmfReport,
         "rmf_listings": PrintedFacts,
+        "roles": RoleFile,
+        "rules": RuleKeys,
         "smf/counters": SmfCounterLayout,
         "smf/sections": SmfLayout,
         "smf/types": SmfTypes,
@@ -109,6 +133,7 @@ def schemas() -> dict[str, str]:
         "synthetic_systems": SyntheticFile,
         "throughput": HeadingFacts,
         "units": dict[str, RawUnit],
+        "user_roles": dict[str, dict[str, UserRole]],
         "wording": dict[str, InterfaceTexts],
         "zos/texts": MessageFacts,
         "zvm/console": CommandFile,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from zlens.catalog import layouts, roles
 from zlens.catalog.layouts import MonitorField
@@ -20,12 +19,12 @@ def fields(record: str) -> dict[str, MonitorField]:
     return found
 
 
-def scales(how: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def scales(how: roles.RoleValue) -> Iterator[tuple[str, str]]:
     """Fields that a role reads as times, with the unit that it takes them to have."""
-    if "field" in how and "scale" in how:
-        yield how["field"].split("_", 1)[-1], how["scale"]
-    if isinstance(how.get("else"), dict):
-        yield from scales(how["else"])
+    if how.scale:
+        yield from ((name.split("_", 1)[-1], how.scale) for name in how.fields)
+    if how.fallback:
+        yield from scales(how.fallback)
 
 
 def test_roles_scale_timers_by_layout_unit() -> None:

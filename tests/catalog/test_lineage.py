@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import pytest
 
@@ -35,12 +35,10 @@ def everything() -> Raw:
         known = {column.name for column in smf_sections.columns(*section)} if section else {*names}
         found.setdefault(table, {*FIXED}).update(known)
 
-    def named(how: Mapping[str, object]) -> set[str]:
-        suffix = "_d" if how.get("take") == "difference" else ""
-        own = {field.lower() + suffix for field in roles.candidate_fields(how)}
-        own |= set(expressions.names(str(how["expression"]))) if "expression" in how else set()
-        other = how.get("else")
-        return own | named(other) if isinstance(other, dict) else own
+    def named(how: roles.RoleValue) -> set[str]:
+        own = {field.lower() + how.suffix for field in how.fields}
+        own |= set(expressions.names(how.expression)) if how.expression else set()
+        return own | named(how.fallback) if how.fallback else own
 
     for name in roles.entities():
         for origin in roles.entity(name).origins:
@@ -48,9 +46,7 @@ def everything() -> Raw:
             for formula in (origin.where, origin.seconds):
                 note(origin.table, expressions.names(formula) if formula else ())
             if origin.began:
-                counters = (
-                    field.lower() for how in origin.roles.values() for field in roles.candidate_fields(how)
-                )
+                counters = (field.lower() for how in origin.roles.values() for field in how.fields)
                 note(origin.table, (origin.began.lower(), *counters))
             for join in origin.joins:
                 note(join.table, {*join.same, *expressions.names(join.on)} if join.same else ())

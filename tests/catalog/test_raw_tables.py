@@ -121,7 +121,7 @@ def test_roles_name_columns_of_these_tables(case: str, tmp_path: Path) -> None:
     for name in roles.entities():
         for origin in roles.entity(name).origins:
             if origin.table in tables:
-                fields = {field for how in origin.roles.values() for field in roles.candidate_fields(how)}
+                fields = {field for how in origin.roles.values() for field in how.fields}
                 assert fields <= tables[origin.table] | origin.roles.keys(), (name, origin.table)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from zlens.catalog import roles
+from zlens.catalog.roles import RoleValue
 from zlens.errors import CatalogError
 
 FILE = """
@@ -50,7 +51,9 @@ def test_role_name_pattern_expands(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     named = entity(tmp_path, monkeypatch, FILE).roles
     codes = ["code_00", "code_04", "code_08", "code_0c", "code_9", "code_10", "code_other"]
     assert list(named) == ["name", "read_rate", "write_rate", *codes]
-    assert named["write_rate"] == roles.Role("write_rate", "float", "/s", "writes, WRITE", "mean")
+    assert named["write_rate"] == roles.Role(
+        name="write_rate", type="float", unit="/s", text="writes, WRITE", aggregate="mean"
+    )
     assert [named[code].text for code in ("code_0c", "code_10")] == ["code 0C", "code 10"]
 
 
@@ -60,17 +63,17 @@ def test_block_inherits_roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         one.roles
         == three.roles
         == {
-            "name": {"field": "ONE_NAME_OF"},
-            "read_rate": {"field": "ONE_READ", "take": "difference"},
-            "write_rate": {"field": "ONE_WRITE", "take": "difference"},
-            **{f"code_{number}": {"field": f"code_{number}"} for number in ("00", "04", "08", "0c")},
-            "code_other": {"expression": "one_other * 2"},
+            "name": RoleValue(field="ONE_NAME_OF"),
+            "read_rate": RoleValue(field="ONE_READ", take="difference"),
+            "write_rate": RoleValue(field="ONE_WRITE", take="difference"),
+            **{f"code_{number}": RoleValue(field=f"code_{number}") for number in ("00", "04", "08", "0c")},
+            "code_other": RoleValue(expression="one_other * 2"),
         }
     )
     assert two.roles == one.roles | {
-        "name": {"field": "TWO_NAME_OF"},
-        "read_rate": {"field": "TWO_READ", "take": "difference"},
-        "write_rate": {"field": "own"},
+        "name": RoleValue(field="TWO_NAME_OF"),
+        "read_rate": RoleValue(field="TWO_READ", take="difference"),
+        "write_rate": RoleValue(field="own"),
     }
 
 
@@ -98,3 +101,28 @@ def test_wrong_blocks_are_errors(
     with pytest.raises(CatalogError) as caught:
         entity(tmp_path, monkeypatch, FILE.replace(was, now))
     assert str(caught.value).startswith(f"{tmp_path / 'thing.toml'}: {said}")
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        (
+            'aggregate = "last"',
+            'aggregate = "first"',
+            '6: roles.name.aggregate is "first"; expected one of "sum"',
+        ),
+        ('{ field = "own" }', '{ fields = "own" }', "14: from[1].roles.write_rate.fields is not known here"),
+        (
+            '{ field = "own" }',
+            "{ base = 8 }",
+            "14: from[1].roles.write_rate.base is 8; expected one of 10, 16",
+        ),
+        ('key = ["name"]', "", " key is missing: roles that identify a row"),
+    ],
+)
+def test_wrong_keys_are_told_with_their_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, was: str, now: str, said: str
+) -> None:
+    with pytest.raises(CatalogError) as caught:
+        entity(tmp_path, monkeypatch, FILE.replace(was, now, 1))
+    assert str(caught.value).startswith(f"{tmp_path / 'thing.toml'}:{said}")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
@@ -18,13 +17,13 @@ def columns(table: str) -> set[str] | None:
     return None if found is None else HEADER | {column.name for column in smf_sections.columns(*found)}
 
 
-def named(how: Mapping[str, Any]) -> Iterator[str]:
+def named(how: roles.RoleValue) -> Iterator[str]:
     """The columns that a way to a role names."""
-    yield from (field.lower() for field in roles.candidate_fields(how))
-    if "expression" in how:
-        yield from expressions.names(how["expression"])
-    if "else" in how:
-        yield from named(how["else"])
+    yield from (field.lower() for field in how.fields)
+    if how.expression:
+        yield from expressions.names(how.expression)
+    if how.fallback:
+        yield from named(how.fallback)
 
 
 def origins() -> list[tuple[str, roles.RoleOrigin]]:

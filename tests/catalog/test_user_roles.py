@@ -140,10 +140,10 @@ def test_plain_value_role_has_no_difference(data: Path) -> None:
     share, locked = '{ field = "USEACT_SHARE" }', '{ field = "USEACT_X", take = "value" }'
     say(data, f"[guest]\nrelative_share = {share}\nlocked = {locked}\n")
     origin = roles.entity("guest").origins[0]
-    assert origin.roles["relative_share"]["field"] == "USEACT_SHARE"
-    assert "take" not in origin.roles["relative_share"]
-    assert "take" not in origin.roles["locked"]
-    assert origin.roles["locked"]["else"] == roles.catalog_entity("guest").origins[0].roles["locked"]
+    assert origin.roles["relative_share"].field == "USEACT_SHARE"
+    assert origin.roles["relative_share"].take == "value"
+    assert origin.roles["locked"].take == "value"
+    assert origin.roles["locked"].fallback == roles.catalog_entity("guest").origins[0].roles["locked"]
 
 
 def test_user_role_without_subject_has_no_difference(data: Path) -> None:
@@ -199,20 +199,28 @@ def test_role_examples_of_documentation_bind(data: Path) -> None:
         ("= =", 1, "is not valid TOML"),
         ('[guest]\n\ndispatch_wait = { field = "X"', 3, "is not valid TOML"),
         ('\n[gest]\nx = { field = "X" }', 2, "no entity 'gest'.*guest"),
-        ("guest = 4", 1, "guest is not a table of roles"),
+        ("guest = 4", 1, "guest is 4; expected a table"),
         ('[guest]\n# x\ndispatch_weight = { field = "X" }', 3, "no role 'dispatch_weight'.*dispatch_wait"),
-        ('[guest]\ndispatch_wait = "USEACT_X"', 2, "does not name a field"),
-        ('[guest]\ndispatch_wait = { scale = "tod" }', 2, "does not name a field"),
+        ('[guest]\ndispatch_wait = "USEACT_X"', 2, 'is "USEACT_X"; expected a table with field'),
+        ('[guest]\ndispatch_wait = { scale = "tod" }', 2, "field is missing: a field, or several"),
         ("[guest]\ndispatch_wait = { field = [] }", 2, "field is"),
         ("[guest]\ndispatch_wait = { field = 4 }", 2, "field is 4"),
         ('[guest.dispatch_wait]\nfield = "X Y"', 1, "field is 'X Y'"),
         ('[guest]\ndispatch_wait = { field = "X; DROP" }', 2, "field is"),
         ('[guest]\ndispatch_wait = { field = "USEACT_X" }', 2, "scale does not define the unit"),
         ('[guest]\ndispatch_wait = { field = "USEACT_X", scale = "days" }', 2, "no unit 'days'"),
-        ('[guest]\ndispatch_wait = { field = "USEACT_X", scale = 4 }', 2, "no unit"),
+        ('[guest]\ndispatch_wait = { field = "USEACT_X", scale = 4 }', 2, "scale is 4; expected a text"),
         ('[guest]\ncpu_type = { field = "USEACT_X", codes = "c" }', 2, "no table of codes 'c'"),
-        ('[guest]\nlocked = { field = "USEACT_X", take = "all" }', 2, "take is 'all'"),
-        ('[guest]\nlocked = { field = "USEACT_X", where = "1" }', 2, "unknown key 'where'"),
+        (
+            '[guest]\nlocked = { field = "USEACT_X", take = "all" }',
+            2,
+            'take is "all"; expected one of "difference"',
+        ),
+        (
+            '[guest]\nlocked = { field = "USEACT_X", where = "1" }',
+            2,
+            "where is not known here; expected one of base, codes, field",
+        ),
         ('[guest]\nlocked = { field = "USEACT_X", table = "d0r2" }', 2, "table is 'd0r2'.*d4r3"),
         ('[guest]\nlocked = { field = "USEACT_X", base = 8 }', 2, "base is 8"),
     ],

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 import subprocess
 import sys
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
 from msgspec import Meta, field
+from msgspec.structs import fields
 
+from zlens import catalog
 from zlens.errors import CatalogError
 from zlens.schema import structs
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, missing_error, one_of
+from zlens.schema.validators import DocumentErrors
 
 
 class Part(FactTable, frozen=True):
@@ -33,6 +40,8 @@ class Facts(FactTable, frozen=True):
     form: re.Pattern[str] | None = None
     by_name: dict[str, Part] = field(default_factory=dict)
     level: int = field(default=1, name="from")
+    sign: Annotated[str, one_of(("", ">", "<="), "its sign")] = ""
+    named: dict[Annotated[str, Meta(pattern="^[a-z]+$", title="a word")], int] = field(default_factory=dict)
 
 
 GOOD = 'name = "cpu"\n[[parts]]\nat = 1\n[[parts]]\nat = 2\nnote = "x"\n'
@@ -96,10 +105,13 @@ def test_values_are_structs() -> None:
         ),
         ('form = "a("\n' + GOOD, 'f.toml:1: form is "a("; expected a regular expression; change form'),
         ('from = "a"\n' + GOOD, 'f.toml:1: from is "a"; expected an integer; change from'),
+        ('sign = "="\n' + GOOD, 'f.toml:1: sign is "="; expected one of "", ">", "<="; change sign'),
+        ("named.a = 1\nnamed.B = 1\n" + GOOD, 'f.toml:2: named.B is "B"; expected a word; change named.B'),
         (
             "level = 1\n" + GOOD,
             "f.toml:1: level is not known here; "
-            "expected one of by_name, form, from, kind, lists, name, pair, parts, place, scale; leave it out",
+            "expected one of by_name, form, from, kind, lists, name, named, pair, parts, place, scale, sign; "
+            "leave it out",
         ),
         (
             "name = ",
@@ -123,6 +135,12 @@ def test_schema_has_types_ranges_and_help() -> None:
     assert schema["Facts"]["additionalProperties"] is False
     assert "from" in schema["Facts"]["properties"]
     assert {"type": "string", "format": "regex"} in schema["Facts"]["properties"]["form"]["anyOf"]
+    assert schema["Facts"]["properties"]["sign"]["enum"] == ["", ">", "<="]
+
+
+def test_code_tells_of_a_key_that_only_some_tables_need() -> None:
+    error = missing_error(Part, "note", "parts[2]", DocumentErrors("f.toml", text=GOOD))
+    assert str(error) == "f.toml:6: parts[2].note is missing; expected a text; add note"
 
 
 CONVERTING = """
@@ -168,3 +186,27 @@ def test_threads_convert_new_structs_at_once() -> None:
     """A crash of the interpreter, so in a process of its own."""
     run = subprocess.run([sys.executable, "-c", CONVERTING], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+def inner_types(kind: Any) -> Iterator[Any]:
+    yield kind
+    for inner in get_args(kind):
+        yield from inner_types(inner)
+
+
+def test_no_key_is_a_pattern_or_a_list() -> None:
+    """msgspec 0.22 crashes when it converts such a union outside of a struct, as errors do."""
+    for module in pkgutil.iter_modules(catalog.__path__, "zlens.catalog."):
+        importlib.import_module(module.name)
+    tables = [FactTable]
+    for table in tables:
+        tables += table.__subclasses__()
+        for key in fields(table) if table.__module__.startswith("zlens.") else ():
+            for kind in inner_types(key.type):
+                if get_origin(kind) in (Union, UnionType):
+                    parts = [part for each in get_args(kind) for part in inner_types(each)]
+                    has_pattern = any(isinstance(part, Meta) and part.pattern for part in parts)
+                    assert not (has_pattern and {tuple, list, frozenset} & {*map(get_origin, parts)}), (
+                        table,
+                        key.name,
+                    )

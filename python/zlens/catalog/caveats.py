@@ -8,42 +8,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, field
 
 from zlens.catalog import layouts, measures
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Choice, Key, ListOf, Spec, Text
+from zlens.schema.structs import FactTable
 
-STATUSES = ("verified", "verified-secondary", "derived")
 #: Sources whose systems may have a recording error, by operating system.
 _OF = {"z/VM": ("zvm-monitor",), "z/OS": ("smf", "rmf-xml", "rmf-text", "rmf3-xml")}
 
 
-class Caveat(Struct, frozen=True):
-    """One known recording error.
+class Caveat(FactTable, frozen=True):
+    """One known recording error."""
 
-    of              the operating system: z/VM or z/OS
-    first, before   its levels: from `first` up to but not including `before`; '' is open
-    apar            the APAR that corrects it, '' if none is named
-    reports         short names of the reports whose columns it affects
-    records         monitor records
-    measures        columns (`device.queued`) or entire measures
-    """
-
-    id: str
-    of: str
-    first: str
-    before: str
-    apar: str
-    reports: tuple[str, ...]
-    records: tuple[str, ...]
-    measures: tuple[str, ...]
-    text: str
-    source: str
-    status: str
+    id: Annotated[str, Meta(description="its name, that of its file")]
+    text: Annotated[str, Meta(min_length=1, description="the recording error")]
+    source: Annotated[str, Meta(min_length=1, description="where it is described")]
+    status: Annotated[
+        Literal["verified", "verified-secondary", "derived"], Meta(description="how well it is known")
+    ]
+    of: Annotated[Literal["z/VM", "z/OS"], Meta(description="the operating system")] = "z/VM"
+    first: Annotated[str, Meta(description="the first level that has it; '': all before")] = field(
+        default="", name="from"
+    )
+    before: Annotated[str, Meta(description="the first level that does not have it; '': still there")] = ""
+    apar: Annotated[str, Meta(description="the APAR that corrects it")] = ""
+    reports: Annotated[tuple[str, ...], Meta(description="short names of reports it affects")] = ()
+    records: Annotated[tuple[str, ...], Meta(description="monitor records it affects")] = ()
+    measures: Annotated[tuple[str, ...], Meta(description="columns, or measures, it affects")] = ()
 
     @property
     def levels(self) -> str:
@@ -76,30 +72,11 @@ def root() -> Path:
 @cache
 def caveats() -> tuple[Caveat, ...]:
     """Return all caveats, by id."""
-    return tuple(_read(path) for path in sorted(root().glob("*.toml")) if not path.name.startswith("_"))
-
-
-_TEXT = Text()
-_NAMES = ListOf(_TEXT, into=tuple)
-_CAVEAT = Spec(
-    (
-        Key("id", _TEXT, "its name"),
-        Key("of", Choice(tuple(_OF)), "the operating system", default="z/VM"),
-        Key("from", _TEXT, "the first level that has it", default=""),
-        Key("before", _TEXT, "the first level that does not", default=""),
-        Key("apar", _TEXT, "the APAR that corrects it", default=""),
-        *(Key(name, _NAMES, "affected names", default=()) for name in ("reports", "records", "measures")),
-        Key("text", _TEXT, "the recording error"),
-        Key("source", _TEXT, "where it is described"),
-        Key("status", _TEXT, "how well it is known"),
-    ),
-    lambda **values: Caveat(first=values.pop("from"), **values),
-)
-
-
-def _read(path: Path) -> Caveat:
-    caveat: Caveat = document.load(path, _CAVEAT, "the caveat")
-    return caveat
+    return tuple(
+        structs.load(path, Caveat, "the caveat")
+        for path in sorted(root().glob("*.toml"))
+        if not path.name.startswith("_")
+    )
 
 
 def report_caveats(name: str, systems: Iterable[Mapping[str, object]]) -> list[Caveat]:
@@ -141,8 +118,6 @@ def check() -> list[str]:
         where = f"{root() / caveat.id}.toml"
         if not (root() / f"{caveat.id}.toml").is_file():
             problems.append(f"{root()}: no file is named after {caveat.id}; rename it")
-        if not caveat.text or not caveat.source or caveat.status not in STATUSES:
-            problems.append(f"{where}: text, source or status is missing; add it")
         if not (caveat.reports or caveat.records or caveat.measures):
             problems.append(f"{where}: it has no effect; name a report, a record or a measure")
         for name in caveat.measures:
@@ -155,8 +130,6 @@ def check() -> list[str]:
             for record in caveat.records
             if record not in layouts.records()
         ]
-        if caveat.of not in _OF:
-            problems.append(f"{where}: of is {caveat.of!r}; use {' or '.join(_OF)}")
         problems += [
             f"{where}: {level!r} is not a level; write it as 6.3"
             for level in (caveat.first, caveat.before)

@@ -2,55 +2,81 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, field
+from msgspec.structs import asdict
 
 from zlens.catalog import aggregation, measures
 from zlens.errors import CatalogError, QueryError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Boolean, Choice, Integer, Key, ListOf, MapOf, Number, Spec, Text
+from zlens.schema.structs import FactTable
 
 _ROOT = FACTS / "compare"
 _FACTS = _ROOT.parent / "comparability.toml"
-FORMS = ("ratio", "points")
-DIRECTIONS = ("higher", "lower", "none")
+_Word = Annotated[
+    str, Meta(pattern=r"^[\w *.-]*$", max_length=200, title="a name, without quotes and commas")
+]
 
 
-class ComparedMetric(Struct, frozen=True):
-    """One row of the comparison (or one for each value of `by`): see facts/compare/_skeleton.toml."""
+class MetricKeys(FactTable, frozen=True):
+    """One row of the comparison, or one for each value of `by`."""
 
-    group: str
-    table: str
-    column: str
-    heading: str
-    unit: str
-    by: tuple[str, ...] = ()
-    where: tuple[tuple[str, str], ...] = ()
-    form: str = "ratio"
-    direction: str = "none"
-    criterion: bool = False
-    across: bool = False
-    scale: float = 1.0
-    published: str = ""
-    most: int = 0
+    table: Annotated[str, Meta(description="the measure")]
+    column: Annotated[str, Meta(description="its column")]
+    heading: Annotated[str, Meta(description="its title")]
+    unit: Annotated[str, Meta(description="unit after scaling; default: the unit of the column")] = ""
+    by: Annotated[tuple[str, ...], Meta(description="columns whose values get rows of their own")] = ()
+    where: Annotated[dict[str, _Word], Meta(description="the values that columns must have")] = field(
+        default_factory=dict
+    )
+    form: Annotated[Literal["ratio", "points"], Meta(description="how it is compared")] = "ratio"
+    direction: Annotated[
+        Literal["higher", "lower", "none"], Meta(description="which direction is better")
+    ] = "none"
+    criterion: Annotated[bool, Meta(description="whether IBM's criterion is about it")] = False
+    across: Annotated[bool, Meta(description="whether it is compared across generations")] = False
+    scale: Annotated[float, Meta(description="factor that converts it to its unit")] = 1.0
+    most: Annotated[
+        int, Meta(ge=0, le=1000, description="maximum rows of `by`, by size of the difference; 0: all")
+    ] = 0
+    published: Annotated[str, Meta(description="where the comparison is published")] = ""
 
     @property
     def key(self) -> str:
         return f"{self.table}.{self.column}"
 
 
-class ComparabilityFact(Struct, frozen=True):
-    """A fact that must match for runs to be comparable, the reason, and the query of it for each system."""
+class ComparedMetric(MetricKeys, frozen=True, kw_only=True):
+    """A metric with the title of its group."""
 
-    name: str
-    table: str
-    why: str
-    query: str
+    group: str
+
+
+class ComparedGroup(FactTable, frozen=True):
+    """A group of metrics of `zlens compare`."""
+
+    title: Annotated[str, Meta(description="title of the group")]
+    order: Annotated[float, Meta(description="position among the groups")]
+    metric: Annotated[tuple[MetricKeys, ...], Meta(description="its rows")]
+
+
+class ComparabilityFact(FactTable, frozen=True):
+    """A fact that must match for runs to be comparable."""
+
+    name: Annotated[str, Meta(description="description")]
+    table: Annotated[str, Meta(description="the measure")]
+    why: Annotated[str, Meta(description="why it must be alike")]
+    query: Annotated[str, Meta(description="the query that returns it for each system")]
+
+
+class ComparabilityFile(FactTable, frozen=True):
+    """Facts that must match for runs to be comparable."""
+
+    fact: tuple[ComparabilityFact, ...]
 
 
 @cache
@@ -59,50 +85,13 @@ def compared_metrics() -> tuple[ComparedMetric, ...]:
     return read(_ROOT)
 
 
-_TEXT = Text()
-_WORDS = Text(200, 0, re.compile(r"[\w *.-]*"), "a name, without quotes and commas")
-_METRIC = Spec(
-    (
-        Key("table", _TEXT, "the measure"),
-        Key("column", _TEXT, "its column"),
-        Key("heading", _TEXT, "its title"),
-        Key("unit", _TEXT, "its unit", default=None),
-        Key("by", ListOf(_TEXT, into=tuple), "columns whose values get rows of their own", default=()),
-        Key("where", MapOf(_WORDS), "the values that columns must have", default={}),
-        Key("form", Choice(FORMS), "how it is compared", default="ratio"),
-        Key("direction", Choice(DIRECTIONS), "which direction is better", default="none"),
-        Key("criterion", Boolean(), "whether IBM's criterion is about it", default=False),
-        Key("across", Boolean(), "whether it is compared across generations", default=False),
-        Key("scale", Number(), "factor that converts it to its unit", default=1.0),
-        Key("most", Integer(0, 1000), "maximum rows of `by`, by size of the difference; 0: all", default=0),
-        Key("published", _TEXT, "where the comparison is published", default=""),
-    )
-)
-_GROUP = Spec(
-    (
-        Key("title", _TEXT, "title of the group"),
-        Key("order", Number(), "position among the groups"),
-        Key("metric", ListOf(_METRIC), "its rows"),
-    )
-)
-_FACT = Spec(
-    (
-        Key("name", _TEXT, "description"),
-        Key("table", _TEXT, "the measure"),
-        Key("why", _TEXT, "why it must be alike"),
-        Key("query", _TEXT, "the query that returns it for each system"),
-    ),
-    ComparabilityFact,
-)
-
-
 def read(root: Path) -> tuple[ComparedMetric, ...]:
     """Return the metrics in the files of a folder."""
-    files = [(path, document.load(path, _GROUP, "the group")) for path in sorted(root.glob("[!_]*.toml"))]
-    files.sort(key=lambda file: file[1]["order"])
-    metric_list = [
-        _metric(data["title"], entry, str(path)) for path, data in files for entry in data["metric"]
+    files = [
+        (path, structs.load(path, ComparedGroup, "the group")) for path in sorted(root.glob("[!_]*.toml"))
     ]
+    files.sort(key=lambda file: file[1].order)
+    metric_list = [_metric(group.title, keys, str(path)) for path, group in files for keys in group.metric]
     keys = [(metric.key, metric.by) for metric in metric_list]
     for key in keys:
         if keys.count(key) > 1:
@@ -110,38 +99,32 @@ def read(root: Path) -> tuple[ComparedMetric, ...]:
     return tuple(metric_list)
 
 
-def _metric(group: str, entry: dict[str, Any], path: str) -> ComparedMetric:
-    name = f"{entry['table']}.{entry['column']}"
-    table = measures.load_measure(entry["table"])
-    columns = {column.name: column for column in table.columns}
-    column = columns.get(entry["column"])
+def _metric(group: str, keys: MetricKeys, path: str) -> ComparedMetric:
+    name = keys.key
+    table = measures.load_measure(keys.table)
+    column = table.column(keys.column)
     if column is None or column.type not in ("int", "float"):
         raise CatalogError(f"{name} is not a numeric column", file=path)
-    unit = column.unit if entry["unit"] is None else entry["unit"]
-    metric = ComparedMetric(group, **entry | {"unit": unit, "where": tuple(entry["where"].items())})
-    for condition in (*metric.by, *(name for name, _ in metric.where)):
-        if condition not in columns:
+    for condition in (*keys.by, *keys.where):
+        if table.column(condition) is None:
             raise CatalogError(f"{name}: {table.name} has no column {condition!r}", file=path)
     if "mean" not in aggregation.available_statistics(column) or column.unweighted:
         raise CatalogError(f"{name} has no mean", file=path, expected="a column with a weight")
-    if set(metric.by) - set(table.key):
+    if set(keys.by) - set(table.key):
         raise CatalogError(f"{name}: by accepts columns of the key", file=path, expected=", ".join(table.key))
     try:
-        merges = aggregation.merges_subjects(table, metric.by, [name for name, _ in metric.where])
+        merges = aggregation.merges_subjects(table, keys.by, list(keys.where))
     except QueryError as error:
         raise CatalogError(f"{name}: {error.message}", file=path, expected=error.expected) from None
     if merges and aggregation.subject_rule(column) == "none":
         raise CatalogError(f"{name}: rows of several {', '.join(table.key)} return no value", file=path)
-    return metric
+    return ComparedMetric(group=group, **asdict(keys) | {"unit": keys.unit or column.unit})
 
 
 @cache
 def comparability_facts() -> tuple[ComparabilityFact, ...]:
     """Return the facts that must match for two runs to be comparable."""
-    entries: list[ComparabilityFact] = document.load(_FACTS, Spec((Key("fact", ListOf(_FACT), default=[]),)))[
-        "fact"
-    ]
-    return tuple(entries)
+    return structs.load(_FACTS, ComparabilityFile).fact
 
 
 def check() -> list[str]:

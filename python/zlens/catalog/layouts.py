@@ -11,7 +11,7 @@ import os
 import re
 from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -52,6 +52,7 @@ __all__ = [
     "RecordInfo",
     "RecordJoin",
     "RecordLayout",
+    "Status",
     "clear_cache",
     "file_name",
     "files",
@@ -109,7 +110,7 @@ UNITS = (
 #: Encodings of a text or identifier: characters, packed decimal digits, or plain bytes.
 ENCODINGS = ("ebcdic", "ascii", "packed", "hex")
 #: Certainty of a layout; `inferred` is for several possible offsets, among which data decide.
-STATUS = (
+Status = Literal[
     "verified",
     "linux",
     "carried",
@@ -118,7 +119,8 @@ STATUS = (
     "derived",
     "unverified",
     "inferred",
-)
+]
+STATUS: tuple[str, ...] = get_args(Status)
 CLASSES = ("sample", "event", "sample-config", "event-config", "event+sample", "event+sample-config")
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta
 
 from zlens.catalog import measures
 from zlens.catalog.raw_columns import LISTED, RawColumn
 from zlens.catalog.raw_tables import load_tables
 from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Key, ListOf, SingleLine, Spec
+from zlens.schema.structs import FactTable
 
 PATH = FACTS / "listings.toml"
 #: Sources of listings: with rows by time, and of reports without times.
@@ -43,87 +44,78 @@ def precision(column: RawColumn) -> RawColumn:
 _BEGINS = ("D0R2 ", "__ISO", "_IntEnd")
 
 
-class HeaderlessListing(Struct, frozen=True):
-    """Listing without the usual header.
+class HeaderlessListing(FactTable, frozen=True):
+    """Listing without the usual header."""
 
-    begins  pattern of its first line
-    time    the column of times in UTC, if any
-    """
-
-    begins: re.Pattern[str]
-    report: str
-    table: str | None
-    time: str | None
+    begins: Annotated[str, Meta(description="regular expression of its first line")]
+    report: Annotated[str, Meta(description="the report whose tables it has")]
+    source: Annotated[str, Meta(description="publication")]
+    status: Annotated[str, Meta(description="certainty")]
+    table: Annotated[str | None, Meta(description="the table; if missing, the table with the headings")] = (
+        None
+    )
+    time: Annotated[str | None, Meta(description="the column that has the time of a row, in UTC")] = None
 
     def system(self, line: str) -> str | None:
         """Return the substitute system name from the line; None if it names none."""
-        match = self.begins.fullmatch(f"{line.strip()} ")
+        match = re.fullmatch(self.begins, f"{line.strip()} ")
         return f"unknown-{match['system']}" if match and "system" in match.groupdict() else None
 
 
-_FORM = Spec(
-    (
-        Key("begins", SingleLine(), "regular expression of its first line"),
-        Key("report", SingleLine(), "the report whose tables it has"),
-        Key("table", SingleLine(), "the table; if missing, the table with the headings", default=None),
-        Key("time", SingleLine(), "the column that has the time of a row, in UTC", default=None),
-        Key("source", SingleLine(), "publication"),
-        Key("status", SingleLine(), "certainty"),
-    )
-)
-_LINE = Spec(
-    (
-        Key("report", SingleLine(), "the report that has the line"),
-        Key("table", SingleLine(), "the table that its parts are of"),
-        Key("form", SingleLine(), "regular expression of the line; its groups are columns of the table"),
-        Key("source", SingleLine(), "publication"),
-        Key("status", SingleLine(), "certainty"),
-    )
-)
-_APART = Spec(
-    (
-        Key("tables", ListOf(SingleLine(), 1), "REPORT.TABLE, or a report with all its tables"),
-        Key("columns", ListOf(SingleLine(), into=tuple), "columns; all, if they are missing", default=()),
-        Key("why", SingleLine(), "why they feed no role"),
-    )
-)
-_FORMS = Spec(
-    (
-        Key("form", ListOf(_FORM, 1, 100), "listings without the usual header"),
-        Key("line", ListOf(_LINE, 0, 100), "lines that are of another table than those around them"),
-        Key("apart", ListOf(_APART, 0, 100), "columns that provide no role"),
-    )
-)
+class OtherLine(FactTable, frozen=True):
+    """A line of another table than those around it."""
+
+    report: Annotated[str, Meta(description="the report that has the line")]
+    table: Annotated[str, Meta(description="the table that its parts are of")]
+    form: Annotated[
+        str, Meta(description="regular expression of the line; its groups are columns of the table")
+    ]
+    source: Annotated[str, Meta(description="publication")]
+    status: Annotated[str, Meta(description="certainty")]
+
+
+class UnmappedTables(FactTable, frozen=True):
+    """Tables or columns that feed no role."""
+
+    tables: Annotated[
+        tuple[str, ...], Meta(min_length=1, description="REPORT.TABLE, or a report with all its tables")
+    ]
+    why: Annotated[str, Meta(description="why they feed no role")]
+    columns: Annotated[tuple[str, ...], Meta(description="columns; all, if they are missing")] = ()
+
+
+class ListingsFile(FactTable, frozen=True):
+    """What listings have beside headers, heads and rows."""
+
+    form: Annotated[
+        tuple[HeaderlessListing, ...], Meta(min_length=1, description="listings without the usual header")
+    ]
+    line: Annotated[tuple[OtherLine, ...], Meta(description="lines of another table than those around them")]
+    apart: Annotated[tuple[UnmappedTables, ...], Meta(description="columns that provide no role")]
 
 
 @cache
-def forms() -> tuple[HeaderlessListing, ...]:
-    """Return the formats in facts/listings.toml."""
-    entries = document.load(PATH, _FORMS)["form"]
-    return tuple(
-        HeaderlessListing(re.compile(each["begins"]), each["report"], each["table"], each["time"])
-        for each in entries
-    )
+def _facts() -> ListingsFile:
+    return structs.load(PATH, ListingsFile)
 
 
 @cache
 def lines_of(report: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return a report's lines that belong to another table than their neighbors: table and pattern."""
-    entries = document.load(PATH, _FORMS)["line"]
-    return tuple((each["table"], re.compile(each["form"])) for each in entries if each["report"] == report)
+    return tuple((line.table, re.compile(line.form)) for line in _facts().line if line.report == report)
 
 
 @cache
 def unmapped_reasons() -> dict[str, str]:
     """Return why tables, and columns as TABLE.COLUMN, feed no role."""
     reasons = {}
-    for each in document.load(PATH, _FORMS)["apart"]:
-        for report_name, _, table_key in (name.partition(".") for name in each["tables"]):
+    for unmapped in _facts().apart:
+        for report_name, _, table_key in (name.partition(".") for name in unmapped.tables):
             report = definition.load_report(report_name)
             for table in [report.table(table_key)] if table_key else report.tables:
                 name = table_name(report, table)
                 reasons.update(
-                    {f"{name}.{column}": each["why"] for column in each["columns"]} or {name: each["why"]}
+                    {f"{name}.{column}": unmapped.why for column in unmapped.columns} or {name: unmapped.why}
                 )
     return reasons
 
@@ -133,12 +125,12 @@ def match_headerless(line: str) -> HeaderlessListing | None:
     if not line.lstrip().startswith(_BEGINS):
         return None
     padded = f"{line.strip()} "
-    return next((form for form in forms() if form.begins.fullmatch(padded)), None)
+    return next((form for form in _facts().form if re.fullmatch(form.begins, padded)), None)
 
 
 def time_column(report: str, table: str) -> str | None:
     """Return the column of a table with the time of a row, in UTC."""
-    return next((form.time for form in forms() if (form.report, form.table) == (report, table)), None)
+    return next((form.time for form in _facts().form if (form.report, form.table) == (report, table)), None)
 
 
 def table_name(report: ReportDefinition, table: ReportTable) -> str:

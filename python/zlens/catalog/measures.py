@@ -2,7 +2,6 @@
 
 A file of `facts/measures` contains one measure, or several with the same columns whose rows differ in grain;
 it is named after them, joined by a plus. Files are read on first use; copy `_skeleton.toml` to add one.
-Measure and MeasureColumn below explain the keys.
 """
 
 from __future__ import annotations
@@ -11,14 +10,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Boolean, Choice, DocumentErrors, Key, ListOf, MapOf, Prose, Spec, Text
+from zlens.schema.structs import FactTable
+from zlens.schema.validators import DocumentErrors
 
 TYPES = ("int", "float", "text", "bool", "time")
 #: Kinds of columns, and how several rows of one subject aggregate: see docs/aggregation.md.
@@ -93,29 +93,9 @@ UNITS = frozenset(
     }
 )
 
-#: Values of `varies_by`.
-BY = ("", "generation")
-
 
 class MeasureColumn(Struct, frozen=True):
-    """One column of a measure.
-
-    formula     over roles (entity.role) and earlier columns, compiled into SQL; '' if there is none
-    varies_by   'generation': the formula depends on the machine, see facts/machines
-    counts      for a rate, instead of a formula: the counted role, per second in which it is known
-    preferred_formula  with varies_by: a formula over roles that provide the value itself; it takes precedence
-    published   the formula to use instead with --as-published: rounded like published tables
-    definition  the formula in words or counters, if nothing computes it yet or machines differ
-    aggregate   its kind, which determines how several rows of one subject aggregate: see AGGREGATES
-    weight      for a ratio or a gauge: a formula over columns of the row, proportional to its denominator
-    unweighted  for a ratio: why it has no weight, and so no mean over rows
-    over_subjects      how several subjects aggregate: one of ACROSS, or `by` and a formula; '' = by its kind
-    subject_filter     a formula over columns of the row: the subjects that a sum over subjects includes
-    every_note         why --every returns another value than the mean of the rows of a bucket
-    scope       the scope of one value: see SCOPES
-    needs       what the input must contain for it
-    status      certainty of its formula: see STATUSES
-    """
+    """One column of a measure. ColumnKeys explains its attributes."""
 
     name: str
     type: str
@@ -145,33 +125,95 @@ class MeasureColumn(Struct, frozen=True):
         return f"{self.type}, {self.unit}" if self.unit else self.type
 
 
-class Measure(Struct, frozen=True):
-    """One measure. `key` and the leading columns identify a row; no reader feeds an empty table yet.
+class ColumnKeys(FactTable, frozen=True, kw_only=True):
+    """What a file states of a column: in itself, in its group, or for a measure of the file."""
 
-    A lazy table is too large to materialize: every query computes only the parts that it needs. A sparse
-    table without rows or values means that no event occurred. `rows` is the FROM clause of its formulas, with
-    roles and helpers (catalog/helpers); it is empty if the measure is computed otherwise, or no reader feeds
-    it yet. Rows that differ in a column of `never_merged` stay separate: processor types, or a total and
-    its parts. `parts` lists, for such a column, values that are parts of one total: rows with these may be
-    merged. `records` names the records that provide the rows, for the web UI of an input without them.
+    type: Annotated[str | None, Meta(description="the type of its values")] = None
+    text: Annotated[str | None, Meta(description="description")] = None
+    aggregate: Annotated[str | None, Meta(description="its kind, see AGGREGATES")] = None
+    scope: Annotated[str | None, Meta(description="the subject of one value, see SCOPES")] = None
+    status: Annotated[str | None, Meta(description="certainty of its formula, see STATUSES")] = None
+    source: Annotated[str | None, Meta(description="where it is described")] = None
+    unit: Annotated[str | None, Meta(description="its unit")] = None
+    formula: Annotated[str | None, Meta(description="over roles (entity.role) and earlier columns")] = None
+    definition: Annotated[str | None, Meta(description="in words, if it is not computed or varies")] = None
+    needs: Annotated[str | None, Meta(description="what the input must contain for it")] = None
+    note: Annotated[str | None, Meta(description="a remark")] = None
+    varies_by: Annotated[
+        Literal["", "generation"] | None, Meta(description="instead of a formula: see facts/machines")
+    ] = None
+    counts: Annotated[str | None, Meta(description="of a rate, instead of a formula: what it counts")] = None
+    preferred_formula: Annotated[str | None, Meta(description="of roles that have the value itself")] = None
+    published: Annotated[str | None, Meta(description="formula with --as-published")] = None
+    weight: Annotated[str | None, Meta(description="formula proportional to its denominator")] = None
+    unweighted: Annotated[str | None, Meta(description="why it has no weight, and so no mean")] = None
+    over_subjects: Annotated[str | None, Meta(description="one of ACROSS, or `by` and a formula")] = None
+    subject_filter: Annotated[str | None, Meta(description="the subjects that a sum includes")] = None
+    every_note: Annotated[str | None, Meta(description="why --every returns another mean")] = None
+
+
+class MemberKeys(ColumnKeys, frozen=True, kw_only=True):
+    """A column of several measures."""
+
+    only: Annotated[tuple[str, ...], Meta(min_length=1, description="the measures that have it")] = ()
+    measure: Annotated[dict[str, ColumnKeys], Meta(description="what a measure has otherwise")] = field(
+        default_factory=dict
+    )
+
+
+class ColumnGroup(MemberKeys, frozen=True, kw_only=True):
+    """A column, or columns that share keys."""
+
+    name: Annotated[str | None, Meta(description="the name of a column")] = None
+    each: Annotated[dict[str, MemberKeys], Meta(description="columns that share these keys, by name")] = (
+        field(default_factory=dict)
+    )
+
+
+class MeasureKeys(FactTable, frozen=True, kw_only=True):
+    """One measure without its columns."""
+
+    name: Annotated[str, Meta(description="its name, which the name of the file contains")] = field(
+        name="table"
+    )
+    text: Annotated[str, Meta(description="description")]
+    grain: Annotated[str, Meta(description="subject of a row")]
+    key: Annotated[tuple[str, ...], Meta(description="its columns that identify a row, beside the leading")]
+    scope: Annotated[str, Meta(description="the subject of one value, see SCOPES")] = "system"
+    plain: Annotated[bool, Meta(description="whether it has no leading columns")] = False
+    no_reader: Annotated[bool, Meta(description="whether no reader feeds it yet")] = False
+    sparse: Annotated[bool, Meta(description="whether no row, or no value, means no event")] = False
+    lazy: Annotated[bool, Meta(description="whether it is too large to materialize")] = False
+    rows: Annotated[str, Meta(description="FROM clause of its formulas, with roles and helpers")] = ""
+    never_merged: Annotated[tuple[str, ...], Meta(description="columns whose values stay separate")] = ()
+    parts: Annotated[
+        dict[str, tuple[str, ...]], Meta(description="of such a column: values that may be merged")
+    ] = field(default_factory=dict)
+    records: Annotated[str, Meta(description="what provides its rows, for an input without it")] = ""
+    span: Annotated[str, Meta(description="length of a row that groups consecutive rows")] = ""
+    rate: Annotated[str, Meta(description="formula of columns with counts")] = "sum({counts}) / seconds"
+    words: Annotated[dict[str, str], Meta(description="what texts of columns say for {names}")] = field(
+        default_factory=dict
+    )
+
+
+class MeasureFile(MeasureKeys, frozen=True, kw_only=True):
+    """Measures with the same columns."""
+
+    measure: Annotated[tuple[MeasureKeys, ...], Meta(description="more measures of these columns")] = ()
+    column: Annotated[tuple[ColumnGroup, ...], Meta(description="their columns")]
+
+
+class Measure(MeasureKeys, frozen=True, kw_only=True):
+    """One measure.
+
+    A lazy table is computed for every query, only as far as needed. A sparse table without rows or values
+    means that no event occurred. `rows` is empty if the measure is computed otherwise, or no reader feeds it
+    yet. Rows that differ in a column of `never_merged` stay separate: processor types, or a total and its
+    parts, which `parts` lists. Without `span`, a row is as long as the longest of its rows.
     """
 
-    name: str
-    text: str
-    grain: str
-    key: tuple[str, ...]
-    scope: str
-    plain: bool
-    no_reader: bool
     columns: tuple[MeasureColumn, ...]
-    sparse: bool = False
-    lazy: bool = False
-    rows: str = ""
-    never_merged: tuple[str, ...] = ()
-    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    records: str = ""
-    #: Length of a row that groups consecutive rows; otherwise the maximum length of the rows applies.
-    span: str = ""
 
     @property
     def row_key(self) -> tuple[str, ...]:
@@ -260,52 +302,7 @@ def _load_file(path: Path) -> tuple[Measure, ...]:
     return parse(path.read_text(encoding="utf-8"), str(path))
 
 
-_TEXT = Text()
-_NAMES = ListOf(_TEXT, into=tuple)
-_REQUIRED = frozenset({"type", "text", "aggregate", "status", "source"})
-#: Keys of a column: its own, those of its group, and those that a measure of the file overrides.
-_KEYS = tuple(
-    Key(name, Choice(BY) if name == "varies_by" else _TEXT, default=None)
-    for name in MeasureColumn.__struct_fields__
-    if name != "name"
-)
-_MEMBER = (
-    *_KEYS,
-    Key("only", ListOf(_TEXT, least=1), "the measures of the file that have it", default=None),
-    Key("measure", MapOf(Spec(_KEYS)), "differences of a measure of the file", default=None),
-)
-_GROUP = Spec(
-    (
-        *_MEMBER,
-        Key("name", _TEXT, "the name of a column", default=None),
-        Key("each", MapOf(Spec(_MEMBER)), "columns that share these keys, by name", default=None),
-    )
-)
-_MEASURE = (
-    Key("table", _TEXT, "its name, which the name of the file contains"),
-    Key("text", _TEXT, "description"),
-    Key("grain", _TEXT, "subject of a row"),
-    Key("key", _NAMES, "the columns that identify a row"),
-    Key("scope", _TEXT, "subject of one value", default="system"),
-    Key("plain", Boolean(), "whether it has no leading columns", default=False),
-    Key("no_reader", Boolean(), "whether no reader feeds it yet", default=False),
-    Key("sparse", Boolean(), "whether a missing row or value means zero", default=False),
-    Key("lazy", Boolean(), "whether it is too large to cache", default=False),
-    Key("rows", Prose(empty=True), "entities that its formulas use", default=""),
-    Key("never_merged", _NAMES, "columns whose values are never merged", default=()),
-    Key("parts", MapOf(_NAMES), "values that are parts of one total", default={}),
-    Key("records", _TEXT, "source of its rows, in words", default=""),
-    Key("span", Prose(empty=True), "length of a row that groups successive rows", default=""),
-    Key("rate", Prose(), "rate of {counts} per second", default="sum({counts}) / seconds"),
-    Key("words", MapOf(_TEXT), "words that replace {names} in the texts of its columns", default={}),
-)
-_FILE = Spec(
-    (
-        *_MEASURE,
-        Key("measure", ListOf(Spec(_MEASURE)), "more measures of these columns", default=()),
-        Key("column", ListOf(_GROUP), "their columns"),
-    )
-)
+_REQUIRED = ("aggregate", "source", "status", "text", "type")
 _WORD = re.compile(r"\{(\w+)\}")
 
 
@@ -320,35 +317,34 @@ class _SharedColumn(Struct, frozen=True):
 
     name: str
     place: str
-    keys: Mapping[str, Any]
+    keys: Mapping[str, str]
     only: Sequence[str]
-    differences: Mapping[str, Mapping[str, Any]]
+    differences: Mapping[str, ColumnKeys]
 
 
 def parse(text: str, path: str) -> tuple[Measure, ...]:
     """Return the measures from the text of their file; unknown keys and missing keys are errors."""
     problem = DocumentErrors(path, root="the measure", text=text)
-    values = _FILE.check(document.parse_toml(text, path), "", problem)
-    groups = values.pop("column")
-    tables = [values, *values.pop("measure")]
-    columns = list(_shared_columns(groups, [table["table"] for table in tables], problem))
+    file = structs.parse(text, path, MeasureFile, problem.root)
+    tables = (file, *file.measure)
+    columns = list(_shared_columns(file.column, [table.name for table in tables], problem))
     return tuple(_measure(table, columns, problem) for table in tables)
 
 
 def _shared_columns(
-    groups: Sequence[Mapping[str, Any]], measures: Sequence[str], problem: DocumentErrors
+    groups: Sequence[ColumnGroup], measures: Sequence[str], problem: DocumentErrors
 ) -> Iterator[_SharedColumn]:
     for number, group in enumerate(groups, 1):
-        group_location, shared = f"column[{number}]", _stated(group)
-        name, each = shared.pop("name", None), shared.pop("each", None)
-        if (name is None) == (each is None):
+        group_location = f"column[{number}]"
+        if (group.name is None) == (not group.each):
             raise problem.general_error(
                 f"{group_location} has both name and each, or neither", "state one", where=group_location
             )
-        for member, member_keys in (each or {name: {}}).items():
-            location = f"{group_location}.each.{member}" if each else group_location
-            keys = shared | _stated(member_keys)
-            only, differences = keys.pop("only", measures), keys.pop("measure", {})
+        for name, member in (group.each or {group.name or "": group}).items():
+            location = f"{group_location}.each.{name}" if group.each else group_location
+            keys = _stated(group) | _stated(member)
+            only = member.only or group.only or measures
+            differences = member.measure or group.measure
             for key, names, known in (("only", only, measures), ("measure", differences, only)):
                 for unknown in [other for other in names if other not in known]:
                     raise problem.general_error(
@@ -357,45 +353,59 @@ def _shared_columns(
                         f"one of {', '.join(known)}",
                         f"{location}.{key}",
                     )
-            for missing in sorted(_REQUIRED - keys.keys()):
-                raise problem.missing(f"{location}.{missing}", Key(missing, _TEXT))
-            yield _SharedColumn(member, location, keys, only, differences)
+            for missing in [key for key in _REQUIRED if key not in keys]:
+                raise structs.missing_error(ColumnKeys, missing, location, problem)
+            yield _SharedColumn(name, location, keys, only, differences)
 
 
-def _stated(keys: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in keys.items() if value is not None}
+def _stated(keys: ColumnKeys) -> dict[str, str]:
+    stated = {name: getattr(keys, name) for name in ColumnKeys.__struct_fields__}
+    return {name: value for name, value in stated.items() if value is not None}
 
 
-def _measure(table: Mapping[str, Any], shared: Iterable[_SharedColumn], problem: DocumentErrors) -> Measure:
-    values = dict(table)
-    name, rate, words = values.pop("table"), " ".join(values.pop("rate").split()), values.pop("words")
-    columns = [] if values["plain"] else [*LEADING]
+def _measure(table: MeasureKeys, shared: Iterable[_SharedColumn], problem: DocumentErrors) -> Measure:
+    rate = " ".join(table.rate.split())
+    columns = [] if table.plain else [*LEADING]
     for column in shared:
-        if name not in column.only:
+        if table.name not in column.only:
             continue
-        keys = {"scope": values["scope"], **column.keys, **_stated(column.differences.get(name, {}))}
-        for word in sorted(set(_WORD.findall(keys["text"])) - set(words)):
+        keys = {"scope": table.scope, **column.keys}
+        if table.name in column.differences:
+            keys |= _stated(column.differences[table.name])
+        for word in sorted(set(_WORD.findall(keys["text"])) - set(table.words)):
             raise problem.general_error(
-                f"{column.place}.text has {{{word}}}, which {name} does not define",
+                f"{column.place}.text has {{{word}}}, a word that {table.name} does not have",
                 "add it to words",
                 where=column.place,
             )
-        keys["text"] = _WORD.sub(lambda match: words[match[1]], keys["text"])
+        keys["text"] = _WORD.sub(lambda match: table.words[match[1]], keys["text"])
         if "counts" in keys:
             keys.setdefault("formula", rate.replace("{counts}", keys["counts"]))
         columns.append(MeasureColumn(column.name, **keys))
-    return Measure(name, **values | {"columns": tuple(columns)})
+    values = {name: getattr(table, name) for name in MeasureKeys.__struct_fields__}
+    return Measure(**values | {"rows": table.rows.strip(), "columns": tuple(columns)})
+
+
+class AliasSource(FactTable, frozen=True):
+    """Names of columns in other sources."""
+
+    text: Annotated[str, Meta(description="the cited source")]
+    names: Annotated[dict[str, str], Meta(description="the `table.column` that each name means")]
+
+
+class AliasFile(FactTable, frozen=True):
+    """The names that other sources use for columns of measures."""
+
+    source: tuple[AliasSource, ...]
 
 
 @cache
 def aliases() -> dict[str, tuple[str, str]]:
     """Return normalized names of other sources, each with zlens' `table.column` and the cited source."""
-    path = measures_folder() / "aliases.toml"
-    data = document.load_unchecked(path)
     targets: dict[str, tuple[str, str]] = {}
-    for source in data["source"]:
-        for name, column in source["names"].items():
-            targets.setdefault(_plain(name), (column, source["text"]))
+    for source in structs.load(measures_folder() / "aliases.toml", AliasFile).source:
+        for name, column in source.names.items():
+            targets.setdefault(_plain(name), (column, source.text))
     return targets
 
 

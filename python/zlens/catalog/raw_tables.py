@@ -2,48 +2,72 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from zlens.catalog.layouts import STATUS
-from zlens.catalog.raw_columns import FIXED, TYPES, RawColumn
+from zlens.catalog.layouts import Status
+from zlens.catalog.raw_columns import FIXED, RawColumn
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import document, structs
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Choice, DocumentErrors, Key, ListOf, MapOf, Prose, SingleLine, Spec, Text
+from zlens.schema.structs import FactTable
+from zlens.schema.validators import DocumentErrors
 
-_NAME = Text(
-    100,
-    1,
-    re.compile(r"(?:[a-z]|\{set\})(?:[a-z0-9_]|\{number\})*"),
-    "a name of lower-case letters, digits and _",
-)
-COLUMN = Spec(
-    (
-        Key("name", _NAME, "its name"),
-        Key("type", Choice(TYPES), "the type of its values"),
-        Key("unit", SingleLine(), "their unit", default=""),
-        Key("text", Prose(), "description"),
+Name = Annotated[
+    str,
+    Meta(
+        pattern=r"^([a-z]|\{set\})([a-z0-9_]|\{number\})*$",
+        max_length=100,
+        title="a name of lower-case letters, digits and _",
+        description="its name",
     ),
-    RawColumn,
-)
-_COLUMNS = ListOf(COLUMN, into=tuple)
-ORIGIN = (
-    Key("source", Prose(), "where the facts are from"),
-    Key("status", Choice(STATUS), "how sure they are"),
-)
+]
 
 
-class RawTableLayout(Struct, frozen=True):
-    """Columns of a raw table after the leading ones. others: facts that define the columns before `last`."""
+class TableColumn(FactTable, frozen=True):
+    """A column of a raw table."""
 
-    name: str
-    columns: tuple[RawColumn, ...]
-    others: str
-    last: tuple[RawColumn, ...]
+    name: Name
+    type: Annotated[
+        Literal["int", "float", "text", "bool", "time"], Meta(description="the type of its values")
+    ]
+    text: Annotated[str, Meta(min_length=1, description="description")]
+    unit: Annotated[str, Meta(description="their unit")] = ""
+
+    @property
+    def raw(self) -> RawColumn:
+        """The column as readers use it."""
+        return RawColumn(self.name, self.type, self.unit, self.text)
+
+
+class RawTableLayout(FactTable, frozen=True):
+    """Columns of a raw table after the leading ones."""
+
+    name: Name
+    columns: Annotated[tuple[TableColumn, ...], Meta(description="its columns")] = ()
+    others: Annotated[str, Meta(description="source of the columns after these")] = ""
+    last: Annotated[tuple[TableColumn, ...], Meta(description="the columns after those")] = ()
+
+
+class LeadingFile(FactTable, frozen=True):
+    """The columns that every raw table begins with."""
+
+    source: Annotated[str, Meta(description="where the facts are from")]
+    status: Annotated[Status, Meta(description="how sure they are")]
+    columns: tuple[TableColumn, ...]
+
+
+class RawTableFile(FactTable, frozen=True):
+    """Raw tables of one format."""
+
+    source: Annotated[str, Meta(description="where the facts are from")]
+    status: Annotated[Status, Meta(description="how sure they are")]
+    leading: Annotated[dict[str, str], Meta(description="texts of leading columns")]
+    table: Annotated[tuple[RawTableLayout, ...], Meta(description="its raw tables")] = ()
 
 
 class RawTableSet(Struct, frozen=True):
@@ -58,49 +82,28 @@ class RawTableSet(Struct, frozen=True):
         return (*self.leading, *_expand(layout.columns), *others, *_expand(layout.last))
 
 
-_TABLE = Spec(
-    (
-        Key("name", _NAME, "its name"),
-        Key("columns", _COLUMNS, "its columns", default=()),
-        Key("others", Prose(), "source of the columns after these", default=""),
-        Key("last", _COLUMNS, "the columns after those", default=()),
-    ),
-    RawTableLayout,
-)
-_LEADING = Spec((*ORIGIN, Key("columns", _COLUMNS, "the columns")))
-_SET = Spec(
-    (
-        *ORIGIN,
-        Key("leading", MapOf(Prose(), 0), "texts of leading columns"),
-        Key("table", ListOf(_TABLE), "a raw table", default=()),
-    )
-)
-
-
 @cache
 def load_tables(name: str) -> RawTableSet:
     """Return a set of raw tables by its file, such as linux/counter_tables; CatalogError if it is invalid."""
     path = FACTS / f"{name}.toml"
     text = document.text_of(path)
-    facts = document.parse_checked(text, str(path), _SET)
+    facts = structs.parse(text, str(path), RawTableFile)
     errors = DocumentErrors(str(path), text=text)
-    texts = facts["leading"]
-    leading = document.load(FACTS / "leading_columns.toml", _LEADING)["columns"]
-    for column in texts.keys() - {column.name for column in leading}:
-        raise errors.unknown(f"leading.{column}", column, FIXED)
+    leading = {
+        each.name: each.raw for each in structs.load(FACTS / "leading_columns.toml", LeadingFile).columns
+    }
+    for column, words in facts.leading.items():
+        if column not in leading:
+            raise errors.unknown(f"leading.{column}", column, FIXED)
+        leading[column] = replace(leading[column], text=words)
     tables: dict[str, RawTableLayout] = {}
-    for number, table in enumerate(facts["table"], 1):
+    for number, table in enumerate(facts.table, 1):
         names = [*FIXED, *(column.name for column in (*table.columns, *table.last))]
         if table.name in tables or len(set(names)) < len(names):
             what = "is defined twice" if table.name in tables else "has two columns of one name"
             raise errors.general_error(f"table {table.name} {what}", "rename one", where=f"table[{number}]")
         tables[table.name] = table
-    return RawTableSet(
-        tuple(
-            RawColumn(each.name, each.type, each.unit, texts.get(each.name, each.text)) for each in leading
-        ),
-        tables,
-    )
+    return RawTableSet(tuple(leading.values()), tables)
 
 
 def set_names() -> list[str]:
@@ -124,11 +127,11 @@ def check() -> list[str]:
     return problems
 
 
-def _expand(columns: Iterable[RawColumn]) -> Iterator[RawColumn]:
+def _expand(columns: Iterable[TableColumn]) -> Iterator[RawColumn]:
     """Yield the columns; one with {number} or {set} is repeated for every counter or counter set."""
     for column in columns:
         if "{" not in column.name:
-            yield column
+            yield column.raw
             continue
         from zlens.catalog import cpumf
 

@@ -10,18 +10,21 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import asdict, replace
 
 from zlens.catalog import codes, expressions
 from zlens.catalog.raw_columns import LISTED
 from zlens.catalog.units import raw_units
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
 
+T = TypeVar("T", bound=FactTable)
 SQL_TYPES = {
     "int": "BIGINT",
     "float": "DOUBLE",
@@ -29,80 +32,135 @@ SQL_TYPES = {
     "bool": "BOOLEAN",
     "time": "TIMESTAMP WITH TIME ZONE",
 }
-AGGREGATES = ("sum", "mean", "last")
 #: Suffix of a raw table's name that means its rows of all times, not only of the selected window.
 ALL_TIMES_SUFFIX = "#whole"
 #: Role with the names of withheld values of a row.
 IMPOSSIBLE = "impossible"
-OVER = ("sum", "max", "min", "any_value", "count")
-_KEYS = frozenset(
-    {
-        *("field", "take", "scale", "codes", "base", "part", "digits"),
-        *("value", "expression", "over", "each", "before", "else"),
-    }
-)
 
 
-class Role(Struct, frozen=True):
-    """A role of an entity. aggregate is how --every aggregates it: sum, mean or last.
+class RoleKeys(FactTable, frozen=True, kw_only=True):
+    """A role of an entity."""
 
-    within  formula over `seconds` and roles of the entity that no value exceeds. A value above it, or a
-            negative one, is withheld; the role `impossible` names it.
-    source  cited source of a numeric limit
-    signed  false: a negative value is withheld although there is no upper limit
-    """
+    type: Annotated[Literal["int", "float", "text", "bool", "time"], Meta(description="of its values")]
+    text: Annotated[str, Meta(description="what it is")]
+    aggregate: Annotated[Literal["sum", "mean", "last"], Meta(description="how --every aggregates it")]
+    unit: Annotated[str, Meta(description="its unit")] = ""
+    within: Annotated[
+        str, Meta(description="limit over `seconds` and roles: a value above it, or below 0, is withheld")
+    ] = ""
+    source: Annotated[str, Meta(description="where a limit that is a number is from")] = ""
+    signed: Annotated[bool, Meta(description="false: a value below 0 is withheld")] = True
+
+
+class Role(RoleKeys, frozen=True, kw_only=True):
+    """A role with its name. The role `impossible` names the withheld values of a row."""
 
     name: str
-    type: str
-    unit: str
-    text: str
-    aggregate: str
-    within: str = ""
-    source: str = ""
-    signed: bool = True
 
     @property
     def is_bounded(self) -> bool:
         return bool(self.within) or not self.signed
 
 
-class SectionJoin(Struct, frozen=True):
-    """A section of the same record whose fields are joined with those of a raw table.
+class RoleValue(FactTable, frozen=True, kw_only=True):
+    """How a raw table gives a role."""
 
-    same  columns shared with the rows of that table, in place of those that identify a record
-    """
+    field: Annotated[
+        str | tuple[str, ...],
+        Meta(description="a field or column, or several, the first existing one counts"),
+    ] = ()
+    take: Annotated[
+        Literal["value", "difference", "bits"],
+        Meta(description="the number, its change in the interval, or how many bits are on"),
+    ] = "value"
+    scale: Annotated[str, Meta(description="what the number counts: a unit of units.toml")] = ""
+    codes: Annotated[str, Meta(description="a table of codes whose words replace numbers")] = ""
+    base: Annotated[Literal[10, 16] | None, Meta(description="of the number that a text is")] = None
+    part: Annotated[Literal[1, 2] | None, Meta(description="what is before, or after, a slash")] = None
+    digits: Annotated[int | None, Meta(description="a number as so many hexadecimal digits")] = None
+    value: Annotated[bool | int | float | str | None, Meta(description="a constant")] = None
+    expression: Annotated[str, Meta(description="formula over columns of the table")] = ""
+    over: Annotated[
+        Literal["sum", "max", "min", "any_value", "count"] | None,
+        Meta(description="of a group: the aggregate over its rows"),
+    ] = None
+    each: Annotated[str, Meta(description="limit of one row of a group, if it is another")] = ""
+    before: Annotated[str, Meta(description="only for z/VM levels before this one")] = ""
+    fallback: Annotated[RoleValue | None, Meta(description="if this gives no value")] = msgspec.field(
+        default=None, name="else"
+    )
 
-    table: str
-    on: str
-    same: tuple[str, ...] = ()
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that may provide it, first choice first."""
+        return (self.field,) if isinstance(self.field, str) else self.field
+
+    @property
+    def suffix(self) -> str:
+        """What the names of the columns with its number end with."""
+        return "_d" if self.take == "difference" else ""
 
 
-class DetailedTable(Struct, frozen=True):
-    """A more detailed raw table: its rows of the same system, time and `same` replace those of the origin."""
-
-    table: str
-    same: tuple[str, ...] = ()
+#: Of a role that a table does not give.
+NO_VALUE = RoleValue()
 
 
-class RoleOrigin(Struct, frozen=True):
-    """Roles of an entity from one raw table.
+class SectionJoin(FactTable, frozen=True):
+    """A section of the same record whose fields are joined with those of a raw table."""
 
-    began    field with the time at which a subject's counters started, if it has no earlier sample
-    seconds  formula of the time that the subject existed, over columns and the `seconds` of the table
-    time     column with the time from which a state lasts, or of an event; the record's own otherwise
-    unless   more detailed tables, whose rows replace these
-    """
+    table: Annotated[str, Meta(description="the raw table of the section")]
+    on: Annotated[str, Meta(description="condition that selects the section")]
+    same: Annotated[
+        tuple[str, ...], Meta(description="columns shared with its rows, instead of being of one record")
+    ] = ()
 
-    table: str
-    source: str
-    where: str
-    group: bool
-    roles: dict[str, dict[str, Any]]
-    joins: tuple[SectionJoin, ...] = ()
-    began: str | None = None
-    seconds: str | None = None
-    time: str | None = None
-    unless: tuple[DetailedTable, ...] = ()
+
+class DetailedTable(FactTable, frozen=True):
+    """A more detailed raw table: its rows of the same system and time replace those of the origin."""
+
+    table: Annotated[str, Meta(description="the raw table")]
+    same: Annotated[tuple[str, ...], Meta(description="other columns that must be the same")] = ()
+
+
+class RoleOrigin(FactTable, frozen=True):
+    """Roles of an entity from one raw table."""
+
+    table: Annotated[str, Meta(description="the raw table")]
+    source: Annotated[str, Meta(description="where it is described")] = ""
+    where: Annotated[str, Meta(description="condition that selects its rows")] = ""
+    group: Annotated[bool, Meta(description="whether rows with the same roles are grouped")] = False
+    roles: Annotated[dict[str, RoleValue], Meta(description="its roles by name")] = msgspec.field(
+        default_factory=dict
+    )
+    joins: Annotated[tuple[SectionJoin, ...], Meta(description="joined sections")] = msgspec.field(
+        default=(), name="join"
+    )
+    began: Annotated[str | None, Meta(description="field of the time when counters started at 0")] = None
+    seconds: Annotated[
+        str | None,
+        Meta(description="formula of the time that the subject existed, if less than the interval"),
+    ] = None
+    time: Annotated[
+        str | None, Meta(description="column of the time from which a state lasts, or of an event")
+    ] = None
+    unless: Annotated[
+        tuple[DetailedTable, ...], Meta(description="more detailed tables, whose rows replace these")
+    ] = ()
+    like: Annotated[str, Meta(description="table of the origin whose roles it has, besides its own")] = ""
+    prefix: Annotated[str, Meta(description="what names of fields then begin with")] = ""
+
+
+class RoleFile(FactTable, frozen=True, kw_only=True):
+    """An entity."""
+
+    entity: Annotated[str, Meta(description="its name")]
+    text: Annotated[str, Meta(description="what one row is")]
+    key: Annotated[tuple[str, ...], Meta(description="roles that identify a row")]
+    roles: Annotated[dict[str, RoleKeys], Meta(description="its roles by name")]
+    origins: Annotated[tuple[RoleOrigin, ...], Meta(description="raw tables that give them")] = msgspec.field(
+        name="from"
+    )
+    lasting: Annotated[bool, Meta(description="whether rows are states that last until the next")] = False
 
 
 class Entity(Struct, frozen=True):
@@ -158,59 +216,18 @@ def catalog_entity(name: str) -> Entity:
         raise CatalogError(
             f"there is no role entity {name!r}", expected=", ".join(entities()), cure="see facts/roles"
         )
-    data = document.load_unchecked(path)
-    roles: dict[str, Role] = {}
-    for role, facts in _expand_names(data["roles"]):
-        if facts["type"] not in SQL_TYPES or facts["aggregate"] not in AGGREGATES:
-            raise CatalogError(f"role {role}: unknown type or aggregate", file=str(path))
-        roles[role] = Role(
-            role,
-            facts["type"],
-            facts.get("unit", ""),
-            facts["text"],
-            facts["aggregate"],
-            facts.get("within", ""),
-            facts.get("source", ""),
-            facts.get("signed", True),
-        )
+    file = structs.load(path, RoleFile)
+    roles = {role: Role(name=role, **asdict(keys)) for role, keys in _expand_names(file.roles)}
     if any(role.is_bounded for role in roles.values()):
-        roles[IMPOSSIBLE] = Role(
-            IMPOSSIBLE, "text", "", "values withheld because they cannot be right", "last"
-        )
-    origins: list[RoleOrigin] = []
-    blocks = data.get("from", [])
-    for block in blocks:
-        block_roles = _block_roles(block, blocks, path)
-        for role, how in block_roles.items():
-            unknown = set(how) - _KEYS
-            if role not in roles or unknown or how.get("over", "sum") not in OVER:
-                problem = (
-                    f"has {', '.join(sorted(unknown))}" if unknown else "is not among the entity's roles"
-                )
-                raise CatalogError(f"{block['table']}: role {role} {problem}", file=str(path))
-        origins.append(
-            RoleOrigin(
-                block["table"],
-                block.get("source", ""),
-                block.get("where", ""),
-                bool(block.get("group")),
-                block_roles,
-                tuple(
-                    SectionJoin(join["table"], join["on"], tuple(join.get("same", ())))
-                    for join in block.get("join", [])
-                ),
-                block.get("began"),
-                block.get("seconds"),
-                block.get("time"),
-                tuple(
-                    DetailedTable(detailed["table"], tuple(detailed.get("same", ())))
-                    for detailed in block.get("unless", [])
-                ),
-            )
-        )
-    lasting = bool(data.get("lasting"))
-    key = tuple(data["key"])
-    return Entity(data["entity"], data["text"], key, roles, tuple(_recorded_first(origins)), lasting)
+        text = "values withheld because they cannot be right"
+        roles[IMPOSSIBLE] = Role(name=IMPOSSIBLE, type="text", text=text, aggregate="last")
+    origins = [replace(origin, roles=_origin_roles(origin, file.origins, path)) for origin in file.origins]
+    for origin in origins:
+        for role in origin.roles:
+            if role not in roles:
+                problem = f"{origin.table}: role {role} is not among the entity's roles"
+                raise CatalogError(problem, file=str(path))
+    return Entity(file.entity, file.text, file.key, roles, tuple(_recorded_first(origins)), file.lasting)
 
 
 def _recorded_first(origins: Sequence[RoleOrigin]) -> Iterator[RoleOrigin]:
@@ -252,42 +269,38 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?|([0-9a-f]+)-([0-9a-f]+)/(\d+)")
 _FIELD_PREFIX = re.compile(r"^[A-Z0-9]+(?=_)")
 
 
-def _block_roles(
-    block: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]], path: Path
-) -> dict[str, dict[str, Any]]:
-    """Return the roles of a block, in addition to those of the block that it resembles."""
-    like = block.get("like")
-    if like is None:
-        return dict(_expand_names(block["roles"]))
-    complete = [other for other in blocks if other["table"] == like and "like" not in other]
+def _origin_roles(origin: RoleOrigin, origins: Sequence[RoleOrigin], path: Path) -> dict[str, RoleValue]:
+    """Return the roles of an origin, in addition to those of the origin that it resembles."""
+    own = dict(_expand_names(origin.roles))
+    if not origin.like:
+        return own
+    complete = [other for other in origins if other.table == origin.like and not other.like]
     if len(complete) != 1:
-        raise CatalogError(f"{block['table']}: {like} is not one block with all its roles", file=str(path))
-    roles = dict(_expand_names(complete[0]["roles"]))
-    if prefix := block.get("prefix"):
-        for role, how in roles.items():
-            if "field" in how:
-                roles[role] = how | {"field": _FIELD_PREFIX.sub(prefix, how["field"])}
-    return roles | dict(_expand_names(block.get("roles", {})))
+        raise CatalogError(
+            f"{origin.table}: {origin.like} is not one block with all its roles", file=str(path)
+        )
+    roles = dict(_expand_names(complete[0].roles))
+    if origin.prefix:
+        for role, value in roles.items():
+            if isinstance(value.field, str):
+                roles[role] = replace(value, field=_FIELD_PREFIX.sub(origin.prefix, value.field))
+    return roles | own
 
 
-def _expand_names(entries: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _expand_names(entries: Mapping[str, T]) -> Iterator[tuple[str, T]]:
     """Yield entries, one per word of names with words or ranges (`c[0-5 basic]`); it replaces {n} and {N}."""
-    for name, facts in entries.items():
+    for name, entry in entries.items():
         match = _RANGES.fullmatch(name)
         if match is None:
-            yield name, facts
+            yield name, entry
             continue
+        texts = {key: value for key, value in asdict(entry).items() if isinstance(value, str)}
         for part in match[2].split():
             for word in _range(part):
-                yield (
-                    f"{match[1]}{word}{match[3]}",
-                    {
-                        key: value.replace("{n}", word).replace("{N}", word.upper())
-                        if isinstance(value, str)
-                        else value
-                        for key, value in facts.items()
-                    },
-                )
+                changed = {
+                    key: text.replace("{n}", word).replace("{N}", word.upper()) for key, text in texts.items()
+                }
+                yield f"{match[1]}{word}{match[3]}", replace(entry, **changed)
 
 
 def _range(part: str) -> list[str]:
@@ -307,16 +320,10 @@ def _range(part: str) -> list[str]:
     return [str(number) for number in numbers]
 
 
-def candidate_fields(how: Mapping[str, Any]) -> list[str]:
-    """Return the fields that may provide a role, first choice first."""
-    field = how.get("field", [])
-    return [field] if isinstance(field, str) else list(field)
-
-
 def value_of(entity_name: str, role: str, values: Mapping[str, Any]) -> Any:
     """Return a role's value in one decoded record (field name to value); None if it has no such field."""
     for origin in entity(entity_name).origins:
-        for field in candidate_fields(origin.roles.get(role, {})):
+        for field in origin.roles.get(role, NO_VALUE).fields:
             if values.get(field) is not None:
                 return values[field]
     return None
@@ -353,12 +360,12 @@ def check() -> list[str]:
             ]
             for origin in checked.origins:
                 for how in origin.roles.values():
-                    if "codes" in how:
-                        code_words_sql("x", how["codes"])
-                    if "scale" in how:
-                        scale_factor(how["scale"])
-                    if "expression" in how:
-                        expressions.parse(how["expression"])
+                    if how.codes:
+                        code_words_sql("x", how.codes)
+                    if how.scale:
+                        scale_factor(how.scale)
+                    if how.expression:
+                        expressions.parse(how.expression)
                 other_tables = {other.table for other in checked.origins} - {origin.table}
                 problems += [
                     f"roles/{name}.toml: {origin.table} yields to {detailed.table}, which provides no role"
@@ -374,6 +381,6 @@ def check() -> list[str]:
                 for formula in (origin.where, *limits, *(join.on for join in origin.joins)):
                     if formula:
                         expressions.parse(formula)
-        except (CatalogError, KeyError, TypeError) as error:
+        except CatalogError as error:
             problems.append(f"roles/{name}.toml: {error}")
     return problems

@@ -1,7 +1,7 @@
 """Rules of `zlens findings`, from the catalog and the user.
 
-There is one file per rule, named after its id in lower case; copy `rules/_skeleton.toml` to add one. Rule
-below explains the keys. A user's rule with the id of a built-in one replaces it.
+There is one file per rule, named after its id in lower case; copy `rules/_skeleton.toml` to add one. A user's
+rule with the id of a built-in one replaces it.
 """
 
 from __future__ import annotations
@@ -11,27 +11,18 @@ import re
 from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, field
+from msgspec.structs import asdict
 
 from zlens.catalog import layouts
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import document, structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable, Prose, one_of
 from zlens.schema.toml import line_of
-from zlens.schema.validators import (
-    Choice,
-    DocumentErrors,
-    Key,
-    ListOf,
-    MapOf,
-    Number,
-    Prose,
-    SingleLine,
-    Spec,
-    Text,
-)
+from zlens.schema.validators import DocumentErrors
 
 #: Kinds of rule files.
 KINDS = {
@@ -84,51 +75,70 @@ OPTIONAL = {
 }
 
 _ID = re.compile(r"[A-Z][A-Z0-9]*-[A-Z0-9]+")
+_Number = Annotated[float, Meta(ge=-1e15, le=1e15, title="a number")]
 
 
-class Rule(Struct, frozen=True):
-    """One rule.
+class BaselineChange(FactTable, frozen=True):
+    """The comparison of a rule with a baseline."""
 
-    condition    the condition in words
-    query        SELECT over measures of the columns COLUMNS and `gives`; {T} is replaced by a threshold
-    gives        the columns of OPTIONAL that its queries have
-    compare      how `value` is compared with the threshold T, see COMPARES; '' if only a baseline decides
-    threshold    the numbers by name
-    critical     the value from which the finding has severity crit
-    limit        the threshold in words, if the comparison does not state it
-    needs        columns of measures (or roles, as role.entity.name) that the query requires
-    baseline     comparison with a baseline, and the minimum difference
-    disagrees    rules that contradict it
-    guard        limitations, or cases in which it may mislead
-    reason       for a note: why it is not a condition
-    """
+    how: Annotated[str, one_of(BASELINES, "how they differ")]
+    least: Annotated[_Number, Meta(description="the smallest difference")] = field(default=0.0, name="T")
 
-    id: str
-    area: str
-    kind: str
-    severity: str
-    threshold_class: str
-    title: str
-    condition: str
-    query: str
-    baseline_query: str
-    gives: tuple[str, ...]
-    compare: str
-    threshold: dict[str, float]
-    critical: float | None
-    limit: str
-    unit: str
-    needs: tuple[str, ...]
-    baseline: tuple[str, float] | None
-    disagrees: tuple[str, ...]
-    meaning: str
-    action: str
-    source: str
-    guard: str
-    status: str
-    reason: str
+
+class RuleKeys(FactTable, frozen=True):
+    """A rule of `zlens findings`."""
+
+    id: Annotated[
+        str,
+        Meta(
+            pattern=f"^{_ID.pattern}$", max_length=80, title="an id such as CPU-001", description="its name"
+        ),
+    ]
+    area: Annotated[Prose, Meta(description="its subject")]
+    severity: Annotated[str, one_of(SEVERITIES, "how bad it is")]
+    threshold_class: Annotated[str, one_of((*CLASSES, *CLASS_ALIASES), "where its threshold is from")] = (
+        field(name="class")
+    )
+    title: Annotated[Prose, Meta(description="title of a finding")]
+    condition: Annotated[Prose, Meta(description="the condition in words")]
+    meaning: Annotated[Prose, Meta(description="meaning of a finding")]
+    source: Annotated[Prose, Meta(description="where it is published")]
+    status: Annotated[str, one_of(STATUSES, "how well it is known")]
+    kind: Annotated[str, one_of(KINDS, "kind")] = "rule"
+    query: Annotated[
+        str, Meta(description="SELECT of COLUMNS and what it gives; {T} is replaced by a threshold")
+    ] = ""
+    baseline_query: Annotated[str, Meta(description="value that is compared with a baseline")] = ""
+    gives: Annotated[
+        tuple[Annotated[str, one_of(OPTIONAL)], ...], Meta(description="optional columns of its rows")
+    ] = ()
+    compare: Annotated[
+        str, one_of(("", *COMPARES), "how its value is compared with T; '': only a baseline decides")
+    ] = ""
+    threshold: Annotated[dict[str, _Number], Meta(description="the numbers by name: { T = 85 }")] = field(
+        default_factory=dict
+    )
+    critical: Annotated[_Number | None, Meta(description="the value from which it is critical")] = None
+    limit: Annotated[str, Meta(description="the threshold in words, if `compare` does not state it")] = ""
+    unit: Annotated[str, Meta(description="the unit of its value")] = ""
+    needs: Annotated[
+        tuple[str, ...], Meta(description="columns of measures, or roles, that the query requires")
+    ] = ()
+    baseline: Annotated[
+        BaselineChange | None,
+        Meta(description='how it is compared with a baseline: { how = "rise", T = 0.1 }'),
+    ] = None
+    disagrees: Annotated[tuple[str, ...], Meta(description="rules with another meaning")] = ()
+    action: Annotated[str, Meta(description="recommended action")] = ""
+    guard: Annotated[str, Meta(description="where it may mislead")] = ""
+    reason: Annotated[str, Meta(description="why a note is not a condition")] = ""
+
+
+class Rule(RuleKeys, frozen=True, kw_only=True):
+    """A rule of a file. own: whether it is the user's."""
+
     file: Path
-    own: bool  # whether it is the user's
+    own: bool
 
     @property
     def computable(self) -> bool:
@@ -220,8 +230,10 @@ def read(path: Path, *, own: bool = False) -> Rule:
     """Return the rule in one file; CatalogError with file and line if it is invalid."""
     text = document.text_of(path)
     problem = DocumentErrors(str(path), root="the rule", text=text)
-    values = _RULE.check(document.parse_toml(text, str(path)), "", problem)
-    rule = Rule(**values, file=path, own=own)
+    keys = asdict(structs.parse(text, str(path), RuleKeys, problem.root))
+    texts = {name: value.strip() for name, value in keys.items() if isinstance(value, str)}
+    texts["threshold_class"] = CLASS_ALIASES.get(texts["threshold_class"], texts["threshold_class"])
+    rule = Rule(**keys | texts, file=path, own=own)
     for key, message, expected in _faults(rule):
         raise problem.general_error(message, _SEE, expected, key)
     return rule
@@ -245,62 +257,6 @@ def wrong_columns(rule: Rule, columns: Collection[str]) -> tuple[str, str] | Non
     return None
 
 
-def _values(**values: Any) -> dict[str, Any]:
-    name = values.pop("class")
-    return values | {"threshold_class": CLASS_ALIASES.get(name, name)}
-
-
-def _baseline(how: str, T: float) -> tuple[str, float]:  # noqa: N803
-    return how, T
-
-
-_WORDS = Prose(empty=True)
-_NAMES = ListOf(SingleLine(), into=tuple)
-_RULE = Spec(
-    (
-        Key("id", Text(80, 1, _ID, "an id such as CPU-001"), "its name"),
-        Key("area", Prose(), "its subject"),
-        Key("kind", Choice(tuple(KINDS)), "kind", default="rule"),
-        Key("severity", Choice(SEVERITIES), "how bad it is"),
-        Key("class", Choice((*CLASSES, *CLASS_ALIASES)), "where its threshold is from"),
-        Key("title", Prose(), "title of a finding"),
-        Key("condition", Prose(), "the condition in words"),
-        Key("query", _WORDS, "the condition", default=""),
-        Key("baseline_query", _WORDS, "value that is compared with a baseline", default=""),
-        Key(
-            "gives",
-            ListOf(Choice(tuple(OPTIONAL)), into=tuple),
-            "optional columns of its rows",
-            default=(),
-        ),
-        Key("compare", Choice(("", *COMPARES)), "how its value is compared with T", default=""),
-        Key("threshold", MapOf(Number(), 0), "the numbers by name: { T = 85 }", default={}),
-        Key("critical", Number(), "the value from which it is critical", default=None),
-        Key("limit", _WORDS, "the threshold in words", default=""),
-        Key("unit", _WORDS, "the unit of its value", default=""),
-        Key("needs", _NAMES, "its requirements", default=()),
-        Key(
-            "baseline",
-            Spec(
-                (
-                    Key("how", Choice(tuple(BASELINES)), "how they differ"),
-                    Key("T", Number(), "the smallest difference", default=0.0),
-                ),
-                _baseline,
-            ),
-            'how it is compared with a baseline: { how = "rise", T = 0.1 }',
-            default=None,
-        ),
-        Key("disagrees", _NAMES, "rules with another meaning", default=()),
-        Key("meaning", Prose(), "meaning of a finding"),
-        Key("action", _WORDS, "recommended action", default=""),
-        Key("source", Prose(), "where it is published"),
-        Key("guard", _WORDS, "where it may mislead", default=""),
-        Key("status", Choice(tuple(STATUSES)), "how well it is known"),
-        Key("reason", _WORDS, "why a note is not a condition", default=""),
-    ),
-    _values,
-)
 _SEE = "facts/rules/_skeleton.toml shows what a rule has"
 
 
@@ -323,12 +279,8 @@ def _faults(rule: Rule) -> Iterator[tuple[str, str, str | None]]:
         expected = 'threshold = { T = 85 }, or gives = ["threshold"] and a column threshold of the query'
         yield "compare", "there is no threshold T to compare with", expected
     if rule.compare == "holds" and "holds" not in rule.gives:
-        yield (
-            "compare",
-            "no column marks findings",
-            'gives = ["holds"] and a column holds of the query',
-        )
-    if rule.baseline is not None and rule.baseline[0] == "differs" and "detail" not in rule.gives:
+        yield "compare", "no column marks findings", 'gives = ["holds"] and a column holds of the query'
+    if rule.baseline is not None and rule.baseline.how == "differs" and "detail" not in rule.gives:
         yield "baseline", "no text can differ", 'gives = ["detail"] and a column detail of the query'
     placeholders = {f"{{{name}}}" for name in rule.threshold}
     for query in (rule.query, rule.baseline_query, rule.limit):

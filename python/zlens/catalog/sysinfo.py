@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta
 
-from zlens.catalog.raw_columns import RawColumn
-from zlens.catalog.raw_tables import COLUMN, ORIGIN
-from zlens.schema import document
+from zlens.catalog.layouts import Status
+from zlens.catalog.raw_tables import TableColumn
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Key, ListOf, MapOf, Spec
+from zlens.schema.structs import FactTable
+
+_Lines = dict[str, Annotated[tuple[TableColumn, ...], Meta(min_length=1)]]
 
 
-class SysinfoFacts(Struct, frozen=True):
-    """Columns of lines by label: of the machine and the partition, and of every virtual machine."""
+class SysinfoFacts(FactTable, frozen=True):
+    """Columns of lines by label."""
 
-    machine: dict[str, tuple[RawColumn, ...]]
-    vm: dict[str, tuple[RawColumn, ...]]
-    source: str
-    status: str
-
-
-_LINES = MapOf(ListOf(COLUMN, 1, into=tuple))
-_FILE = Spec(
-    (
-        *ORIGIN,
-        Key("machine", _LINES, "the lines of the machine and the partition"),
-        Key("vm", _LINES, "the lines of every virtual machine"),
-    ),
-    SysinfoFacts,
-)
+    source: Annotated[str, Meta(description="where the facts are from")]
+    status: Annotated[Status, Meta(description="how sure they are")]
+    machine: Annotated[_Lines, Meta(description="the lines of the machine and the partition")]
+    vm: Annotated[_Lines, Meta(description="the lines of every virtual machine")]
 
 
 @cache
 def facts() -> SysinfoFacts:
     """Return the facts of the catalog."""
-    loaded: SysinfoFacts = document.load(FACTS / "linux" / "sysinfo.toml", _FILE)
-    return loaded
+    return structs.load(FACTS / "linux" / "sysinfo.toml", SysinfoFacts)

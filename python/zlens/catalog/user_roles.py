@@ -12,16 +12,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Meta, Struct
+from msgspec.structs import asdict, replace
 
 from zlens.catalog import codes, layouts, roles
 from zlens.catalog.layouts import UNITS, MonitorField, RecordLayout
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import document, structs
+from zlens.schema.structs import FactTable
 from zlens.schema.toml import line_of
+from zlens.schema.validators import DocumentErrors
 
 FILE = "roles.toml"
 TEMPLATE = """\
@@ -42,11 +44,35 @@ TEMPLATE = """\
 # codes   a table of codes whose words replace the numbers
 # base    16 for text that is a hexadecimal number
 """
-_KEYS = ("field", "table", "take", "scale", "codes", "base")
-_TAKES = ("difference", "value")
 _NAME = re.compile(r"[A-Za-z$#@][A-Za-z0-9_$#@]*")
 _TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 _MAX_BYTES = 1024 * 1024
+
+
+class UserRole(FactTable, frozen=True, kw_only=True):
+    """How a field gives a role."""
+
+    # A pattern cannot be stated here: msgspec crashes for a union of it and a list.
+    field: Annotated[
+        str | Annotated[tuple[str, ...], Meta(min_length=1)],
+        Meta(description="a field, or several, the first existing one counts"),
+    ]
+    table: Annotated[str | None, Meta(description="the raw table, if the field's prefix leaves it open")] = (
+        None
+    )
+    take: Annotated[
+        Literal["difference", "value"] | None,
+        Meta(description="the number, or its change; default: the change for roles that are summed up"),
+    ] = None
+    scale: Annotated[str, Meta(description="what the number counts if the role is in seconds")] = ""
+    codes: Annotated[str, Meta(description="a table of codes whose words replace numbers")] = ""
+    base: Annotated[Literal[16] | None, Meta(description="of text that is a hexadecimal number")] = None
+
+
+class BoundValue(roles.RoleValue, frozen=True, kw_only=True):
+    """The value of a role as the user binds it at a line of a file."""
+
+    where: str
 
 
 class RoleBinding(Struct, frozen=True):
@@ -55,7 +81,7 @@ class RoleBinding(Struct, frozen=True):
     entity: str
     role: str
     table: str
-    how: dict[str, Any]
+    value: roles.RoleValue
     file: str
     line: int | None
 
@@ -129,16 +155,16 @@ def bind_layout(layout: RecordLayout) -> RecordLayout:
     )
 
 
-def _bound_fields(binding: RoleBinding, record: str) -> list[str]:
-    applies = binding.table.partition("_")[0].upper() == record and binding.how.get("take") == "difference"
-    return roles.candidate_fields(binding.how) if applies else []
+def _bound_fields(binding: RoleBinding, record: str) -> tuple[str, ...]:
+    applies = binding.table.partition("_")[0].upper() == record and binding.value.take == "difference"
+    return binding.value.fields if applies else ()
 
 
 def _with_binding(field: MonitorField, bound: Mapping[str, RoleBinding]) -> MonitorField:
     binding = bound.get(field.name.upper())
     if binding is None or field.has_difference or not 1 <= field.length <= 8:
         return field
-    scale = binding.how.get("scale")
+    scale = binding.value.scale
     return replace(
         field,
         type="unsigned" if field.type == "bitstring" else field.type,
@@ -150,19 +176,17 @@ def _with_binding(field: MonitorField, bound: Mapping[str, RoleBinding]) -> Moni
     )
 
 
-def _combined(binding: RoleBinding, catalog_way: Mapping[str, Any] | None) -> dict[str, Any]:
+def _combined(binding: RoleBinding, cataloged: roles.RoleValue | None) -> roles.RoleValue:
     """Return the user's fields, in order, followed by the catalog's definition.
 
     If systems of different releases are read, each system has one of the fields.
     """
-    how = None if catalog_way is None else dict(catalog_way)
-    for name in reversed(roles.candidate_fields(binding.how)):
-        bound = {**binding.how, "field": name, "user": binding.where}
-        how = bound if how is None else {**bound, "else": how}
-    assert how is not None
-    if catalog_way is not None and "over" in catalog_way:
-        how["over"] = catalog_way["over"]
-    return how
+    value = cataloged
+    for name in reversed(binding.value.fields):
+        keys = asdict(binding.value) | {"field": name, "fallback": value}
+        value = BoundValue(**keys, where=binding.where)
+    assert value is not None
+    return value if cataloged is None else replace(value, over=cataloged.over)
 
 
 @cache
@@ -176,77 +200,53 @@ def _read(file: str, _when: int, size: int) -> tuple[RoleBinding, ...]:
 
 
 def _bindings(data: Mapping[str, Any], file: str, text: str) -> Iterator[RoleBinding]:
-    for entity, table in data.items():
-        line = line_of(text, entity)
+    problem = DocumentErrors(file, text=text)
+    for entity, keys_by_role in structs.convert(data, dict[str, dict[str, UserRole]], problem).items():
         if entity not in roles.entities():
-            raise _error(f"there is no entity {entity!r}", roles.entities(), entity, file, line)
-        if not isinstance(table, dict):
-            raise CatalogError(
-                f"{entity} is not a table of roles",
-                file=_where(file, line),
-                expected=f"[{entity}] and lines in it",
-            )
+            raise _error(f"there is no entity {entity!r}", roles.entities(), entity, problem.place(entity))
         cataloged = roles.catalog_entity(entity)
-        for role, how in table.items():
-            line = line_of(text, f"{entity}.{role}")
+        for role, keys in keys_by_role.items():
+            location = f"{entity}.{role}"
             if role not in cataloged.roles:
-                raise _error(f"{entity} has no role {role!r}", cataloged.roles, role, file, line)
-            yield _binding(cataloged, cataloged.roles[role], how, file, line)
+                message = f"{entity} has no role {role!r}"
+                raise _error(message, cataloged.roles, role, problem.place(location))
+            yield _binding(cataloged, cataloged.roles[role], keys, file, line_of(text, location))
 
 
-def _binding(cataloged: roles.Entity, role: roles.Role, how: Any, file: str, line: int | None) -> RoleBinding:
-    where = _where(file, line)
-    full_name = f"{cataloged.name}.{role.name}"
-
+def _binding(
+    cataloged: roles.Entity, role: roles.Role, keys: UserRole, file: str, line: int | None
+) -> RoleBinding:
     def fail(problem: str, expected: str) -> CatalogError:
-        return CatalogError(f"{full_name}: {problem}", file=where, expected=expected)
+        where = file if line is None else f"{file}:{line}"
+        return CatalogError(f"{cataloged.name}.{role.name}: {problem}", file=where, expected=expected)
 
-    if not isinstance(how, dict) or "field" not in how:
-        raise fail("it does not name a field", '{ field = "NAME" }')
-    unknown = sorted(set(how) - set(_KEYS))
-    if unknown:
-        raise fail(f"unknown key {unknown[0]!r}", f"one of {', '.join(_KEYS)}")
-    fields = roles.candidate_fields(how) if isinstance(how["field"], str | list) else []
-    if not fields or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in fields):
-        raise fail(f"field is {how['field']!r}", "the name of a field as on its page, or a list of them")
-    take = how.get("take", "difference" if role.aggregate == "sum" else "value")
-    if take not in _TAKES:
-        raise fail(f"take is {take!r}", f"one of {', '.join(_TAKES)}")
-    checked: dict[str, Any] = {"field": [name.upper() for name in fields]}
-    if take == "difference":
-        checked["take"] = take
-    for key, check in (("scale", roles.scale_factor), ("codes", codes.words)):
-        if key in how:
-            try:
-                check(how[key] if isinstance(how[key], str) else "")
-            except CatalogError as error:
-                raise fail(error.message, error.expected or "one of the catalog") from None
-            checked[key] = how[key]
-    if "base" in how:
-        if how["base"] != 16:
-            raise fail(f"base is {how['base']!r}", "16")
-        checked["base"] = 16
-    if role.unit == "s" and take == "difference" and "scale" not in how:
+    names = (keys.field,) if isinstance(keys.field, str) else keys.field
+    if not all(map(_NAME.fullmatch, names)):
+        raise fail(f"field is {keys.field!r}", "the name of a field as on its page, or a list of them")
+    for text, check in ((keys.scale, roles.scale_factor), (keys.codes, codes.words)):
+        try:
+            if text:
+                check(text)
+        except CatalogError as error:
+            raise fail(error.message, error.expected or "one of the catalog") from None
+    take = keys.take or ("difference" if role.aggregate == "sum" else "value")
+    if role.unit == "s" and take == "difference" and not keys.scale:
         raise fail(
             "it is in seconds, but scale does not define the unit of the field", 'scale = "tod" or "us"'
         )
-    return RoleBinding(
-        cataloged.name,
-        role.name,
-        _table(cataloged, how.get("table"), checked["field"], fail),
-        checked,
-        file,
-        line,
-    )
+    fields = tuple(name.upper() for name in names)
+    value = roles.RoleValue(field=fields, take=take, scale=keys.scale, codes=keys.codes, base=keys.base)
+    table = _table(cataloged, keys.table, fields, fail)
+    return RoleBinding(cataloged.name, role.name, table, value, file, line)
 
 
-def _table(cataloged: roles.Entity, named_table: Any, fields: list[str], fail: Any) -> str:
+def _table(cataloged: roles.Entity, named_table: str | None, fields: tuple[str, ...], fail: Any) -> str:
     """Return the raw table: the named one, else the one whose record's fields have the same prefix."""
     tables = list(dict.fromkeys(origin.table for origin in cataloged.origins))
     if named_table is not None:
         if named_table not in tables:
             raise fail(f"table is {named_table!r}", f"one of {', '.join(tables)}")
-        return str(named_table)
+        return named_table
     prefix = fields[0].partition("_")[0]
     fitting = [table for table in tables if _prefix(table) == prefix] or tables
     if len(fitting) != 1:
@@ -277,7 +277,7 @@ def _without_effect(binding: RoleBinding) -> Iterator[str]:
         for fields in (layout.fields, *(section.fields for section in layout.sections))
     )
     names = {field.name.upper() for fields in parts for field in fields}
-    for name in roles.candidate_fields(binding.how):
+    for name in binding.value.fields:
         if name not in names:
             near = _similar_names(name, names, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
@@ -291,10 +291,6 @@ def _similar_names(name: str, names: Iterable[str], limit: int) -> list[str]:
     return difflib.get_close_matches(name, list(names), limit)
 
 
-def _error(message: str, names: Iterable[str], name: str, file: str, line: int | None) -> CatalogError:
+def _error(message: str, names: Iterable[str], name: str, where: str | None) -> CatalogError:
     near = _similar_names(name, names, 3) or sorted(names)[:8]
-    return CatalogError(message, file=_where(file, line), expected=f"such as {', '.join(near)}")
-
-
-def _where(file: str, line: int | None) -> str:
-    return file if line is None else f"{file}:{line}"
+    return CatalogError(message, file=where, expected=f"such as {', '.join(near)}")

@@ -126,7 +126,7 @@ def _overview(out: TextIO) -> None:
     out.write(f"\nYour roles ({user_roles.path()})\n")
     bindings = user_roles.bindings()
     for binding in bindings:
-        fields = " or ".join(roles.candidate_fields(binding.how))
+        fields = " or ".join(binding.value.fields)
         out.write(f"  {binding.entity}.{binding.role}: {fields} of {binding.table}\n")
     if not bindings:
         out.write("  none; each line of this file binds a role to a field\n")

@@ -74,10 +74,7 @@ def measure_run(session: CoreSession, label: str, metrics: Iterable[ComparedMetr
     ]
     series = [
         MetricSeries(table, by, where, list(group))
-        for (table, by, where), group in groupby(
-            sorted(selected, key=_series_key),
-            key=lambda table_series: (table_series.table, table_series.by, table_series.where),
-        )
+        for (table, by, where), group in groupby(sorted(selected, key=_series_key), key=_series_key)
         # Without throughput there are no transactions, so the query is skipped.
         if session.has_data(table) and (table != "per_transaction" or session.throughput is not None)
     ]
@@ -99,7 +96,7 @@ def measure_run(session: CoreSession, label: str, metrics: Iterable[ComparedMetr
 
 
 def _series_key(metric: ComparedMetric) -> tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]:
-    return metric.table, metric.by, metric.where
+    return metric.table, metric.by, tuple(metric.where.items())
 
 
 def _spans(session: CoreSession, systems: dict[str, SystemRun]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
 
 from zlens.catalog import expressions, listings, roles
 from zlens.catalog.raw_columns import LISTED
@@ -68,12 +67,8 @@ def _fed() -> Mapping[str, set[str]]:
     """Return the roles provided by tables and columns of listings: entities of tables, roles of columns."""
     fed: dict[str, set[str]] = {}
 
-    def add_role(entity: roles.Entity, origin: roles.RoleOrigin, role: str, how: Mapping[str, Any]) -> None:
-        named = [
-            *roles.candidate_fields(how),
-            *(expressions.names(how["expression"]) if "expression" in how else ()),
-        ]
-        for field in named:
+    def add_role(entity: roles.Entity, origin: roles.RoleOrigin, role: str, how: roles.RoleValue) -> None:
+        for field in (*how.fields, *(expressions.names(how.expression) if how.expression else ())):
             table, dot, column = field.rpartition(".")
             table = table if dot else origin.table
             if table.startswith(LISTED) and column != "seconds":

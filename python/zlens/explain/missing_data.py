@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -157,14 +157,12 @@ def _page(table: str) -> str:
     return f" (page {head.dsect})" if head else ""
 
 
-def _fields(rule: Mapping[str, Any], columns: frozenset[str]) -> list[str]:
+def _fields(rule: roles.RoleValue, columns: frozenset[str]) -> list[str]:
     """Return the fields that a role needs if the table has none of them; [] if it has one."""
-    suffix = "_d" if rule.get("take") == "difference" else ""
-    names = roles.candidate_fields(rule)
-    if not names or any(name.lower() + suffix in columns or name == "seconds" for name in names):
+    names = list(rule.fields)
+    if not names or any(name.lower() + rule.suffix in columns or name == "seconds" for name in names):
         return []
-    alternative = rule.get("else")
-    if alternative is not None and not _fields(alternative, columns):
+    if rule.fallback and not _fields(rule.fallback, columns):
         return []
     undifferenced = [name for name in names if name.lower() in columns]
     return [f"difference of {name}" for name in undifferenced] or names

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from zlens.catalog import caveats, layouts, listings, measures, rmf_reports, roles
+from zlens.catalog import caveats, layouts, listings, measures, rmf_reports, roles, user_roles
 from zlens.catalog.compile.cached_lineage import FormulaSource
 from zlens.catalog.compile.nodes import ROLE
 from zlens.catalog.layouts import MonitorField, RecordLayout
@@ -122,34 +121,34 @@ def role_lines(entity: str, role: str) -> list[str]:
     return lines
 
 
-def _origin(table: str, rule: Mapping[str, Any]) -> list[str]:
+def _origin(table: str, rule: roles.RoleValue) -> list[str]:
     location = _place(table)
-    limit = f", before z/VM {rule['before']} only" if "before" in rule else ""
-    if "value" in rule:
-        return [f"{location}: always {rule['value']}{limit}"]
-    if "expression" in rule:
-        return [f"{location}: {rule['expression']}{limit}"]
-    if rule.get("over") == "count":
+    limit = f", before z/VM {rule.before} only" if rule.before else ""
+    if rule.value is not None:
+        return [f"{location}: always {rule.value}{limit}"]
+    if rule.expression:
+        return [f"{location}: {rule.expression}{limit}"]
+    if rule.over == "count":
         return [f"{location}: number of rows{limit}"]
-    steps = [" or ".join(roles.candidate_fields(rule))]
-    if rule.get("take") == "difference":
+    steps = [" or ".join(rule.fields)]
+    if rule.take == "difference":
         steps.append("difference of two samples")
-    if "scale" in rule:
-        steps.append(f"times {roles.scale_factor(rule['scale']):.9g}")
-    if "base" in rule:
-        steps.append(f"read as a number of base {rule['base']}")
-    if "codes" in rule:
+    if rule.scale:
+        steps.append(f"times {roles.scale_factor(rule.scale):.9g}")
+    if rule.base:
+        steps.append(f"read as a number of base {rule.base}")
+    if rule.codes:
         steps.append("decoded to text")
-    if "over" in rule:
-        steps.append(f"{rule['over']} over the entries")
-    if "user" in rule:
-        steps.append(f"as {rule['user']} says")
+    if rule.over:
+        steps.append(f"{rule.over} over the entries")
+    if isinstance(rule, user_roles.BoundValue):
+        steps.append(f"as {rule.where} says")
     lines = [f"{location}: {', '.join(steps)}{limit}"]
-    for name in roles.candidate_fields(rule):
+    for name in rule.fields:
         lines += [f"  {line}" for line in _positions_by_release(table, name)]
-    if "user" in rule and "else" in rule:
+    if isinstance(rule, user_roles.BoundValue) and rule.fallback:
         lines += [
-            f"else {line}" if index == 0 else line for index, line in enumerate(_origin(table, rule["else"]))
+            f"else {line}" if index == 0 else line for index, line in enumerate(_origin(table, rule.fallback))
         ]
     return lines
 
@@ -372,7 +371,7 @@ def _field(record: str, requested: str) -> Iterator[Description]:
             for entity in roles.entities()
             for origin in roles.entity(entity).origins
             for role, rule in origin.roles.items()
-            if _record_of(origin.table) == record and name in roles.candidate_fields(rule)
+            if _record_of(origin.table) == record and name in rule.fields
         ]
         direction = {"down": ", counts down", "learn": ", direction learned from the data"}
         head = layouts.record_info(record)

@@ -64,7 +64,7 @@ def describe_rule(rule: Rule) -> Description:
 def _baseline(rule: Rule) -> str:
     if rule.baseline is None:
         return ""
-    how, min_change = rule.baseline
+    how, min_change = rule.baseline.how, rule.baseline.least
     only = "" if rule.compare else "; applies with a baseline only"
     number = f", more than {format_amount(100 * min_change, '%')}" if how in ("rise", "fall") else ""
     number = f", more than {format_amount(min_change, rule.unit)}" if how == "points" else number

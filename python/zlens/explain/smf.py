@@ -148,7 +148,7 @@ def _roles(table: str, column: str) -> Iterator[str]:
     for entity in roles.entities():
         for origin in roles.entity(entity).origins:
             for role, rule in origin.roles.items():
-                columns = {field.lower() for field in roles.candidate_fields(rule)}
-                columns |= {*expressions.names(rule["expression"])} if "expression" in rule else set()
+                columns = {field.lower() for field in rule.fields}
+                columns |= {*expressions.names(rule.expression)} if rule.expression else set()
                 if origin.table == table and column in columns:
                     yield f"{entity}.{role}"

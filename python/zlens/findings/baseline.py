@@ -34,7 +34,7 @@ def describe_change(rule: Rule, test: RuleTest, before: RuleTest) -> tuple[float
     """Return the threshold of the change and its text; None if nothing changed."""
     if rule.baseline is None:
         return None
-    how, min_change = rule.baseline
+    how, min_change = rule.baseline.how, rule.baseline.least
     if how == "differs":
         if test.any_detail == before.any_detail:
             return None

@@ -533,7 +533,7 @@ def _related(
         system=test.system,
         data=test.data,
         subject=test.subject,
-        value=None if rule.baseline and rule.baseline[0] == "differs" else test.mean,
+        value=None if rule.baseline and rule.baseline.how == "differs" else test.mean,
         threshold=threshold,
         limit=limit_text,
         detail=test.any_detail,

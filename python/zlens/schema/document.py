@@ -8,7 +8,7 @@ from typing import Any
 
 from zlens.errors import CatalogError, ZlensError
 from zlens.schema import toml
-from zlens.schema.validators import DocumentErrors, Validator
+from zlens.schema.validators import DocumentErrors
 
 
 def text_of(path: Path) -> str:
@@ -28,21 +28,6 @@ def parse_toml(
         return toml.parse(text)
     except toml.TomlError as problem:
         raise error(f"is not valid TOML: {problem}", file=f"{file}:{problem.line}", cure=cure) from None
-
-
-def parse_checked(text: str, file: str, kind: Validator, root: str = "the file") -> Any:
-    """Return the values of a TOML text of the catalog, checked by the validator of its document."""
-    return kind.check(parse_toml(text, file), "", DocumentErrors(file, root=root, text=text))
-
-
-def load(path: Path, kind: Validator, root: str = "the file") -> Any:
-    """Return the values of a catalog file, checked by the validator of its document."""
-    return parse_checked(text_of(path), str(path), kind, root)
-
-
-def load_unchecked(path: Path) -> dict[str, Any]:
-    """Return the values of a catalog file, unchecked."""
-    return parse_toml(text_of(path), str(path))
 
 
 def from_json(data: bytes, problem: DocumentErrors) -> Any:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import GenericAlias, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import FieldInfo, fields
+from msgspec.structs import fields
 
 from zlens.errors import ZlensError
 from zlens.schema import document
@@ -24,6 +24,7 @@ from zlens.schema.validators import Choice, DocumentErrors, Integer, Number
 T = TypeVar("T")
 #: msgspec collects the fields of a struct at its first conversion; two threads that do so at once crash.
 _CONVERTING = threading.RLock()
+Prose = Annotated[str, Meta(pattern=r"\S", title="a text")]
 
 
 class FactTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,6 +36,18 @@ class SourcedTable(FactTable, frozen=True, kw_only=True):
 
     source: Annotated[str, Meta(description="where it is from")]
     status: Annotated[str, Meta(description="how well it is known")]
+
+
+def one_of(words: Iterable[str], description: str | None = None) -> Meta:
+    """Return the annotation of a text that is one of some words, which code lists with what they mean."""
+    choice = Choice(tuple(words))
+    pattern = f"^({'|'.join(choice.of)})$"
+    return Meta(
+        pattern=pattern,
+        title=choice.describe(),
+        description=description,
+        extra_json_schema={"enum": [*choice.of]},
+    )
 
 
 def load(path: Path, table: type[T], root: str = "the file") -> T:
@@ -80,7 +93,9 @@ def describe(kind: Any) -> str:
         case origin if origin in (Union, UnionType):
             return ", or ".join(describe(one) for one in inner)
         case origin if origin is Literal:
-            return Choice(inner).describe()
+            return "one of " + ", ".join(
+                f'"{word}"' if isinstance(word, str) else str(word) for word in inner
+            )
         case origin if origin is dict:
             return f"a table of names, each with {describe(inner[1])}"
         case origin if origin is tuple and inner[1] is not ...:
@@ -147,12 +162,12 @@ def _find_error(value: Any, kind: Any, location: str, problem: DocumentErrors) -
                 return problem.unknown(prefix + name, name, known)
         for name, field in known.items():
             if field.required and name not in value:
-                return _missing_error(field, prefix + name, problem)
+                return missing_error(plain, name, location, problem)
         parts = [(prefix + name, entry, known[name].type) for name, entry in value.items()]
     elif get_origin(plain) is dict and isinstance(value, dict):
         for name in value:
             if _reason({name: None}, GenericAlias(dict, (inner[0], Any))):
-                return problem.value(f"a name in {location or problem.root}", name, describe(inner[0]))
+                return problem.value(prefix + name, name, describe(inner[0]))
         parts = [(prefix + name, entry, inner[1]) for name, entry in value.items()]
     elif get_origin(plain) in (tuple, list, frozenset) and isinstance(value, list):
         kinds = inner if inner[1:] and inner[1] is not ... else (inner[0],) * len(value)
@@ -169,9 +184,10 @@ def _find_error(value: Any, kind: Any, location: str, problem: DocumentErrors) -
     return first_error or problem.value(location, value, describe(kind))
 
 
-def _missing_error(field: FieldInfo, location: str, problem: DocumentErrors) -> ZlensError:
-    _, meta = _plain(field.type)
+def missing_error(table: type[Struct], name: str, location: str, problem: DocumentErrors) -> ZlensError:
+    """Return the error of a table at a location that lacks a key."""
+    kind = next(one.type for one in fields(table) if one.encode_name == name)
+    _, meta = _plain(kind)
     text = next((f": {one.description}" for one in meta if one.description), "")
-    return problem.general_error(
-        f"{location} is missing{text}", f"add {field.encode_name}", describe(field.type), location
-    )
+    where = f"{location}.{name}" if location else name
+    return problem.general_error(f"{where} is missing{text}", f"add {name}", describe(kind), where)

@@ -14,10 +14,9 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, Final, Protocol, get_type_hints
+from typing import Any, Final, Protocol
 
-from msgspec import NODEFAULT, Struct
-from msgspec.structs import fields
+from msgspec import Struct
 
 from zlens.errors import CatalogError, ZlensError
 from zlens.schema.plain_text import replace_controls
@@ -139,19 +138,17 @@ class Text(Struct, frozen=True):
 class Prose(Struct, frozen=True):
     """Text, possibly of several lines; surrounding spaces are removed."""
 
-    empty: bool = False
-
     def describe(self) -> str:
         return "a text"
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "string", "minLength": 0 if self.empty else 1}
+        return {"type": "string", "minLength": 1}
 
     def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
-        if not isinstance(value, str) or not (self.empty or value.strip()) or not _is_text(value):
+        if not isinstance(value, str) or not value.strip() or not _is_text(value):
             raise problem.value(where, value, self.describe())
         return value.strip()
 
@@ -606,23 +603,6 @@ class Spec(Struct, frozen=True, dict=True):
                     raise problem.missing(before + name, key)
                 values[name] = problem.constant(key.constant)
         return self.into(**values)
-
-
-def spec_of(struct: type[Struct], into: Callable[..., Any] | None = None) -> Spec:
-    """Return the keys that a struct declares: its fields that are Annotated[type, validator, text].
-
-    into   function that converts the values; the struct itself if None
-    """
-    hints = get_type_hints(struct, include_extras=True)
-    keys = []
-    for field in fields(struct):
-        if metadata := getattr(hints[field.name], "__metadata__", None):
-            validator, text = metadata
-            default = field.default if field.default is not NODEFAULT else REQUIRED
-            if field.default_factory is not NODEFAULT:
-                default = field.default_factory()
-            keys.append(Key(field.name, validator, text, default=default))
-    return Spec(tuple(keys), into or struct)
 
 
 def _is_text(value: str) -> bool:

@@ -187,7 +187,7 @@ def _busiest_interval(peak: Peak) -> dict[str, Any]:
 
 
 def _groups(workspace: Workspace) -> list[SubjectGroup]:
-    return [group for group in facts.load_peak_facts().groups if workspace.session.has_data(group.table)]
+    return [group for group in facts.load_peak_facts().group if workspace.session.has_data(group.table)]
 
 
 def reads(workspace: Workspace) -> dict[str, list[str]]:

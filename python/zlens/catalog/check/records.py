@@ -443,7 +443,7 @@ def _differences(root: Path | None) -> Iterator[str]:
             layouts = [*catalog.layouts(record, root), *catalog.sim_layouts(record)]
             fields = {f.name: f for layout in layouts for f in (*_entry_fields(layout), *layout.fields)}
             for role, how in origin.roles.items():
-                for field_name in roles.candidate_fields(how) if how.get("take") == "difference" else ():
+                for field_name in how.fields if how.take == "difference" else ():
                     field = fields.get(field_name)
                     if field is not None and not field.has_difference:
                         what = f"a {field.kind} of {field.length} bytes" if field.counts else field.kind

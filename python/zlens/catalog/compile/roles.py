@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens.catalog import expressions
 from zlens.catalog.layouts import release_key
@@ -13,13 +13,14 @@ from zlens.catalog.raw_columns import FIXED
 from zlens.catalog.roles import (
     ALL_TIMES_SUFFIX,
     IMPOSSIBLE,
+    NO_VALUE,
     SQL_TYPES,
     DetailedTable,
     Entity,
     Role,
     RoleOrigin,
+    RoleValue,
     bounded_entities,
-    candidate_fields,
     code_words_sql,
     entities,
     entity,
@@ -184,8 +185,8 @@ def _bounds(role_entity: Entity, roles: list[Role]) -> list[Role]:
 
 
 def _counts_since(origin: RoleOrigin, role: Role) -> bool:
-    how = origin.roles.get(role.name, {})
-    return origin.began is not None and how.get("take") == "difference"
+    how = origin.roles.get(role.name, NO_VALUE)
+    return origin.began is not None and how.take == "difference"
 
 
 def _needs_layer(role: Role, known: list[RoleOrigin], since: list[Role]) -> bool:
@@ -197,13 +198,14 @@ def _needs_layer(role: Role, known: list[RoleOrigin], since: list[Role]) -> bool
     return (
         role.type == "float"
         and role not in since
-        and any(len(how.get("expression", "")) > _LONG for how in hows)
-        and not any("else" in how or "over" in how for how in hows)
+        and any(len(how.expression) > _LONG for how in hows)
+        and not any(how.fallback or how.over for how in hows)
     )
 
 
 def _releases(origin: RoleOrigin, releases: Releases) -> list[tuple[str | None, list[str] | None]]:
-    by_release = any("before" in {**how, **how.get("else", {})} for how in origin.roles.values())
+    values = origin.roles.values()
+    by_release = any(how.before or (how.fallback and how.fallback.before) for how in values)
     if by_release and len(releases) > 1:
         return list(releases.items())
     return [(next(iter(releases), None), None)]
@@ -294,8 +296,8 @@ class _OriginQuery:
             for name, sql in zip((_BEGAN, _SAMPLED), times, strict=True):
                 selected.append(f"{expressions.cast(sql, SQL_TYPES['time'])} AS {name}")
             for role in since:
-                how = self.origin.roles.get(role.name, {}) if began else {}
-                sql = self.first({key: value for key, value in how.items() if key != "take"}, role.type)
+                how = self.origin.roles.get(role.name, NO_VALUE) if began else NO_VALUE
+                sql = self.first(replace(how, take="value"), role.type)
                 selected.append(f"{expressions.cast(sql, SQL_TYPES[role.type])} AS {_since_column(role)}")
         conditions = []
         if self.origin.where:
@@ -335,8 +337,8 @@ class _OriginQuery:
     def keys(self) -> list[str]:
         """Return the columns that a group's rows share: its roles without an aggregate, requested or not."""
         roles = self.entity.roles.values()
-        keys = [role for role in roles if "over" not in self.origin.roles.get(role.name, {})]
-        sql = [self.role(role) for role in keys if "value" not in self.origin.roles.get(role.name, {})]
+        keys = [role for role in roles if not self.origin.roles.get(role.name, NO_VALUE).over]
+        sql = [self.role(role) for role in keys if self.origin.roles.get(role.name, NO_VALUE).value is None]
         shared = ("system", "source", self.time()) if self.entity.lasting else _INTERVAL
         return list(dict.fromkeys([*map(self.column, shared), *(key for key in sql if key != "NULL")]))
 
@@ -374,19 +376,19 @@ class _OriginQuery:
     def typed(self, role: Role) -> str:
         """Return SQL of one role in its type."""
         sql = self.role(role)
-        how = self.origin.roles.get(role.name, {})
-        if sql != "NULL" and role.type == "float" and "scale" in how and not {"else", "over"} & how.keys():
+        how = self.origin.roles.get(role.name, NO_VALUE)
+        if sql != "NULL" and role.type == "float" and how.scale and not (how.fallback or how.over):
             return sql
         return expressions.cast(sql, SQL_TYPES[role.type])
 
     def role(self, role: Role) -> str:
         """Return SQL of one role; NULL if this table does not provide it."""
-        how = self.origin.roles.get(role.name, {})
-        over = how.get("over")
+        how = self.origin.roles.get(role.name, NO_VALUE)
+        over = how.over
         if over == "count":
             return "count(*)"
-        if role.name in self.long and "expression" in how:
-            return self.expression(how["expression"], role.type, bounded=False)
+        if role.name in self.long and how.expression:
+            return self.expression(how.expression, role.type, bounded=False)
         sql = self.first(how, role.type)
         if not over or sql == "NULL":
             return sql
@@ -404,15 +406,15 @@ class _OriginQuery:
 
     def row_limit(self, role: Role) -> str | None:
         """Return SQL of the limit of a role in one row of a group."""
-        within = self.origin.roles[role.name].get("each", role.within)
+        within = self.origin.roles[role.name].each or role.within
         return expressions.compile_raw(within, self.of_row, "float") if within else None
 
     def broken_rows(self, roles: list[Role]) -> str:
         """Return the impossible values of a group's rows, the minimum of each role as text; else NULL."""
         texts = []
         for role in roles:
-            how = self.origin.roles.get(role.name, {})
-            sql = self.first(how, role.type) if how.get("over", "count") != "count" else "NULL"
+            how = self.origin.roles.get(role.name, NO_VALUE)
+            sql = self.first(how, role.type) if how.over not in (None, "count") else "NULL"
             broken = self.row_broken(role, sql) if sql != "NULL" else None
             if broken is not None:
                 text = _worded(role, sql, self.row_limit(role))
@@ -423,12 +425,12 @@ class _OriginQuery:
         """Return SQL of a name in a limit, for one row of a group: a count of rows is 1."""
         if name == "seconds":
             return self.column(name)
-        how = self.origin.roles.get(name, {})
-        return "1" if how.get("over") == "count" else self.first(how, self.entity.roles[name].type)
+        how = self.origin.roles.get(name, NO_VALUE)
+        return "1" if how.over == "count" else self.first(how, self.entity.roles[name].type)
 
-    def first(self, how: Mapping[str, Any], type: str) -> str:
+    def first(self, how: RoleValue, type: str) -> str:
         sql = self.rule_sql(how, type)
-        fallback = self.first(how["else"], type) if "else" in how else "NULL"
+        fallback = self.first(how.fallback, type) if how.fallback else "NULL"
         if "NULL" in (sql, fallback):
             return fallback if sql == "NULL" else sql
         return f"coalesce({sql}, {fallback})"
@@ -439,37 +441,34 @@ class _OriginQuery:
         compile = expressions.compile_sql if bounded else expressions.compile_raw
         return compile(formula, self.column, type)
 
-    def rule_sql(self, how: Mapping[str, Any], type: str) -> str:
-        limit = how.get("before")
-        if limit is not None and not () < release_key(self.release) < release_key(limit):
+    def rule_sql(self, how: RoleValue, type: str) -> str:
+        if how.before and not () < release_key(self.release) < release_key(how.before):
             return "NULL"
-        if "value" in how:
-            value = how["value"]
-            return expressions.literal(value) if isinstance(value, str) else repr(value)
-        if "expression" in how:
-            return self.expression(how["expression"], type, bounded=True)
-        suffix = "_d" if how.get("take") == "difference" else ""
-        for name in candidate_fields(how):
-            column = name.lower() + suffix
+        if how.value is not None:
+            return expressions.literal(how.value) if isinstance(how.value, str) else repr(how.value)
+        if how.expression:
+            return self.expression(how.expression, type, bounded=True)
+        for name in how.fields:
+            column = name.lower() + how.suffix
             if column in self.place:
                 break
         else:
             return "NULL"
         sql = self.column(column)
-        if how.get("take") == "bits":
+        if how.take == "bits":
             sql = f"bit_count(CAST({sql} AS BIGINT))"
-        if "part" in how:
-            sql = f"split_part({sql}, '/', {int(how['part'])})"
-        if "base" in how:
-            prefix = "'0x' || " if how["base"] == 16 else ""
+        if how.part:
+            sql = f"split_part({sql}, '/', {how.part})"
+        if how.base:
+            prefix = "'0x' || " if how.base == 16 else ""
             sql = f"TRY_CAST({prefix}{sql} AS BIGINT)"
-        if "digits" in how:
-            sql = f"lpad(hex({sql}), {int(how['digits'])}, '0')"
-        if "codes" in how:
-            sql = code_words_sql(sql, how["codes"])
-        if "scale" in how:
+        if how.digits:
+            sql = f"lpad(hex({sql}), {how.digits}, '0')"
+        if how.codes:
+            sql = code_words_sql(sql, how.codes)
+        if how.scale:
             # An exponent makes it a DOUBLE: a DECIMAL constant could overflow.
-            sql = f"{expressions.cast(sql, 'DOUBLE')} * {scale_factor(how['scale']):.17e}"
+            sql = f"{expressions.cast(sql, 'DOUBLE')} * {scale_factor(how.scale):.17e}"
         return sql
 
 
@@ -693,11 +692,10 @@ def _named(role_entity: Entity, table: str) -> frozenset[str]:
         ways = list(origin.roles.values())
         for how in ways:
             if origin.table == table:
-                suffix = "_d" if how.get("take") == "difference" else ""
-                names |= {field.lower() + suffix for field in candidate_fields(how)}
-                names |= {field.lower() for field in candidate_fields(how)} if origin.began else set()
-            named_columns |= {*expressions.names(how["expression"])} if "expression" in how else set()
-            ways += [how["else"]] if "else" in how else []
+                names |= {field.lower() + how.suffix for field in how.fields}
+                names |= {field.lower() for field in how.fields} if origin.began else set()
+            named_columns |= {*expressions.names(how.expression)} if how.expression else set()
+            ways += [how.fallback] if how.fallback else []
         for join in origin.joins:
             named_columns |= {*expressions.names(join.on)}
             names |= {*join.same} if table in (origin.table, join.table) else set()

@@ -11,11 +11,10 @@ import difflib
 import re
 from collections.abc import Sequence
 from functools import cache
-from itertools import starmap
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, field
 from msgspec.structs import replace
 
 from zlens.catalog import aggregation
@@ -23,19 +22,7 @@ from zlens.catalog import measures as catalog_measures
 from zlens.catalog.reports import menus
 from zlens.errors import CatalogError, QueryError
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import (
-    Boolean,
-    Choice,
-    DocumentErrors,
-    Integer,
-    ListOf,
-    MapOf,
-    Prose,
-    SingleLine,
-    Text,
-    Unchecked,
-    spec_of,
-)
+from zlens.schema.structs import FactTable, Prose, one_of
 from zlens.schema.wording import phrase
 
 FOLDER = FACTS / "reports"
@@ -44,12 +31,7 @@ FOLDER = FACTS / "reports"
 STATUSES = tuple(catalog_measures.STATUSES)
 #: Statuses that add a footnote to the report.
 REMARKABLE = ("constructed", "derived", "unverified")
-TYPES = ("number", "id", "text", "time", "bool")
-KINDS = ("mean", "total", "interval", "row", "query")
 MEAN_RULES = ("mean", "plain", "sum", "min", "max", "first", "last", "mix", "none")
-#: Means of a report: weighted by the rules of the catalog, or plain like those of IBM's report.
-MEANS = ("weighted", "plain")
-TOTAL_RULES = ("sum", "mean", "min", "max", "mix", "count", "none")
 
 LABEL_WIDTH = 8
 TIME_HEADING = ("Interval", "End Time")
@@ -58,87 +40,71 @@ _NUMBER_LINE = re.compile(r'^number\s*=\s*"([^"]*)"', re.MULTILINE)
 _TITLE_LINE = re.compile(r'^title\s*=\s*"([^"]*)"', re.MULTILINE)
 
 
-class Query(Struct, frozen=True):
-    """Validator of one SELECT, in which references to means are expanded."""
-
-    empty: bool = False
-
-    def describe(self) -> str:
-        return "one SELECT (or WITH ... SELECT) without a semicolon"
-
-    def schema(self) -> dict[str, Any]:
-        return Prose(self.empty).schema()
-
-    def parse(self, text: str) -> Any:
-        return text
-
-    def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
-        query = Prose(self.empty).check(value, where, problem)
-        if query and (query.split(maxsplit=1)[0].upper() not in ("SELECT", "WITH") or ";" in query):
-            raise problem.value(where, query, self.describe())
-        try:
-            return aggregation.expand_references(query)
-        except CatalogError as error:
-            raise problem.general_error(
-                f"{where}: {error.message}", error.cure, error.expected, where
-            ) from None
+Name = Annotated[
+    str,
+    Meta(pattern="^[a-z_][a-z0-9_]*$", max_length=200, title="a name of lower-case letters, digits and _"),
+]
+_Query = Annotated[
+    str,
+    Meta(
+        pattern=r"^(\s*(?i:SELECT|WITH)\s[^;]*)?$",
+        title="one SELECT (or WITH ... SELECT) without a semicolon",
+    ),
+]
+_Measure = Annotated[str, Meta(pattern=r"^[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*$", title="table.column")]
+_TotalRule = Literal["sum", "mean", "min", "max", "mix", "count", "none"]
 
 
-class HeadingLines(Struct, frozen=True):
-    """Validator of the lines of a heading, separated by |."""
+class ReportColumnKeys(FactTable, frozen=True, kw_only=True):
+    """One column: contents, width and documentation. Columns may share keys, or take them from a base."""
 
-    def describe(self) -> str:
-        return "a text, with | between lines"
-
-    def schema(self) -> dict[str, Any]:
-        return SingleLine(200, 0).schema()
-
-    def parse(self, text: str) -> Any:
-        return text
-
-    def check(self, value: Any, where: str, problem: DocumentErrors) -> tuple[str, ...]:
-        if not isinstance(value, str):
-            raise problem.value(where, value, self.describe())
-        return tuple(SingleLine(200, 0).check(value, where, problem).split("|"))
-
-
-#: Keys and columns are quoted in SQL: only plain lower-case names are allowed.
-NAME = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*"), "a name of lower-case letters, digits and _")
-_NAMES = ListOf(NAME, into=tuple)
-_MEASURE = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*"), "table.column")
-_TABLE = Text(200, 1, re.compile(r"[a-z0-9_]+\.[a-z0-9_]+"), "report.table")
-_WORDS = Prose(empty=True)
-
-
-class ReportColumn(Struct, frozen=True, kw_only=True):
-    """One column: contents, width and documentation."""
-
-    #: The name of its values in CSV and JSON; in a file the key of its row.
-    key: str
-    column: Annotated[str, NAME, "the column of the query that it shows; default: its key"] = ""
-    name: Annotated[str, _WORDS, "its full name; default: its heading"] = ""
-    heading: Annotated[tuple[str, ...], HeadingLines(), "the lines of its heading"]
-    group: Annotated[str | None, NAME, "the heading over several columns that it is under"] = None
-    type: Annotated[str, Choice(TYPES), "the type of its values"] = "number"
-    width: Annotated[int, Integer(1, 200), "its width in characters"]
-    decimals: Annotated[int, Integer(0, 9), "its digits after the decimal point"] = 0
+    column: Annotated[Name, Meta(description="the column of the query that it shows; default: its key")] = ""
+    name: Annotated[str, Meta(description="its full name; default: its heading")] = ""
+    head: Annotated[
+        str | None,
+        Meta(title="a text, with | between lines", description="the lines of its heading"),
+    ] = field(default=None, name="heading")
+    group: Annotated[Name | None, Meta(description="the heading over several columns that it is under")] = (
+        None
+    )
+    type: Annotated[
+        Literal["number", "id", "text", "time", "bool"], Meta(description="the type of its values")
+    ] = "number"
+    width: Annotated[int, Meta(ge=1, le=200, description="its width in characters")] = 0
+    decimals: Annotated[int, Meta(ge=0, le=9, description="its digits after the decimal point")] = 0
     align: Annotated[
-        str, Choice(("left", "right")), "the alignment; default: numbers and ids right, others left"
+        str, one_of(("left", "right"), "the alignment; default: numbers and ids right, others left")
     ] = ""
-    keep: Annotated[bool, Boolean(), "whether it is repeated on every part of a folded report"] = False
-    hexadecimal: Annotated[bool, Boolean(), "whether its texts are numbers in hexadecimal"] = False
-    mean: Annotated[str, Choice(MEAN_RULES), "how its mean is computed"] = ""
-    total: Annotated[str, Choice(TOTAL_RULES), "how its total is computed"] = "none"
+    keep: Annotated[bool, Meta(description="whether it is on every part of a folded report")] = False
+    hexadecimal: Annotated[bool, Meta(description="whether its texts are hexadecimal numbers")] = False
+    mean: Annotated[str, one_of(MEAN_RULES, "how its mean is computed")] = ""
+    total: Annotated[_TotalRule, Meta(description="how its total is computed")] = "none"
     measures: Annotated[
-        tuple[str, ...],
-        ListOf(_MEASURE, into=tuple),
-        "the measures that it shows: unit, text, source and status come from there",
+        tuple[_Measure, ...],
+        Meta(description="the measures that it shows: unit, text, source and status come from there"),
     ] = ()
-    text: Annotated[str, Prose(), "its description, if the measures do not describe it"] = ""
-    unit: Annotated[str, _WORDS, "the unit of its values"] = ""
-    source_note: Annotated[str, Prose(), "a note on its source, in addition to the note of the measures"] = ""
-    status: Annotated[str, Choice(STATUSES), "status of its source; default: the status of its measures"] = ""
-    missing: Annotated[str, _WORDS, "why it may have no value, beyond what the measures need"] = ""
+    text: Annotated[Prose, Meta(description="its description, if the measures do not describe it")] = ""
+    unit: Annotated[str, Meta(description="the unit of its values")] = ""
+    source_note: Annotated[Prose, Meta(description="a remark on its source beyond the measures")] = ""
+    status: Annotated[str, one_of(STATUSES, "status of its source; default: the status of its measures")] = ""
+    missing: Annotated[str, Meta(description="why it may have no value, beyond what measures need")] = ""
+
+
+class SharedKeys(ReportColumnKeys, frozen=True, kw_only=True):
+    """Keys that several columns share."""
+
+    columns: Annotated[tuple[Name, ...], Meta(min_length=1, description="the columns that share them")]
+
+
+class ReportColumn(ReportColumnKeys, frozen=True, kw_only=True):
+    """A column of a table. key: the name of its values in CSV and JSON."""
+
+    key: str
+
+    @property
+    def heading(self) -> tuple[str, ...]:
+        """The lines of its heading."""
+        return tuple((self.head or "").split("|"))
 
     @property
     def averaging_measure(self) -> catalog_measures.MeasureColumn | None:
@@ -151,22 +117,28 @@ class ReportColumn(Struct, frozen=True, kw_only=True):
         )
 
 
-class RowKind(Struct, frozen=True):
+class RowKind(FactTable, frozen=True):
     """One kind of row of a table."""
 
-    kind: Annotated[str, Choice(KINDS), "subject of its rows"]
-    label: Annotated[str, _WORDS, "the text instead of the time"] = ""
-    of: Annotated[str, Choice(("mean", "interval", "row")), "total: the kind of row it adds up"] = "mean"
-    by: Annotated[tuple[str, ...], _NAMES, "total: one row for each value of these columns"] = ()
-    rule: Annotated[str | None, Choice(TOTAL_RULES), "total: one rule for every number column"] = None
-    cells: Annotated[dict[str, str], MapOf(_WORDS, 0), "fixed texts by column key"] = {}
+    kind: Annotated[
+        Literal["mean", "total", "interval", "row", "query"], Meta(description="subject of its rows")
+    ]
+    label: Annotated[str, Meta(description="the text instead of the time")] = ""
+    of: Annotated[
+        Literal["mean", "interval", "row"], Meta(description="total: the kind of row it adds up")
+    ] = "mean"
+    by: Annotated[tuple[Name, ...], Meta(description="total: one row per value of these columns")] = ()
+    rule: Annotated[_TotalRule | None, Meta(description="total: one rule for every number column")] = None
+    cells: Annotated[dict[str, str], Meta(description="fixed texts by column key")] = field(
+        default_factory=dict
+    )
     query: Annotated[
-        str, Query(empty=True), "its own query; of a total of rows: the rows of intervals to add"
+        _Query, Meta(description="its own query; of a total of rows: the rows of intervals to add")
     ] = ""
-    adds: Annotated[tuple[str, ...], _NAMES, "total of rows: the columns that its query returns"] = ()
-    blank: Annotated[bool, Boolean(), "whether a blank line separates intervals"] = False
-    overall: Annotated[bool, Boolean(), "query: over all members, whatever groups are shown"] = False
-    order: Annotated[tuple[str, ...], _NAMES, "query: columns that sort its rows"] = ()
+    adds: Annotated[tuple[Name, ...], Meta(description="total of rows: columns that its query gives")] = ()
+    blank: Annotated[bool, Meta(description="whether a blank line separates intervals")] = False
+    overall: Annotated[bool, Meta(description="query: over all members, whatever groups are shown")] = False
+    order: Annotated[tuple[Name, ...], Meta(description="query: columns that sort its rows")] = ()
 
     @property
     def export_name(self) -> str:
@@ -174,49 +146,57 @@ class RowKind(Struct, frozen=True):
         return self.label.strip("<>. ").lower() if self.kind == "query" and self.label else self.kind
 
 
-class SharedKeys(Struct, frozen=True):
-    """Keys that a table inherits from another one, and keys that its columns share."""
+class ReportTableKeys(FactTable, frozen=True, kw_only=True):
+    """One table without its columns: its query, and the presentation of its rows."""
 
-    base: Annotated[str, _TABLE, "the table whose keys and columns it inherits"] = ""
-    base_rows: Annotated[bool, Boolean(), "whether the rows of its base come before its own"] = False
-    order: Annotated[tuple[str, ...], _NAMES, "its columns, and inherited columns of its base"] = ()
-    measures: Annotated[tuple[str, ...], _NAMES, "measures that columns show by their keys"] = ()
-    columns: Annotated[dict[str, dict[str, Any]], MapOf(MapOf(Unchecked(), 0), 0), "its columns, by key"] = {}
-    shared: Annotated[
-        list[dict[str, Any]], ListOf(MapOf(Unchecked())), "keys that several columns share"
-    ] = []
-    rows: Annotated[list[Any], ListOf(Unchecked()), "the kinds of its rows"] = []
-
-
-class ReportTable(Struct, frozen=True):
-    """One table: its query, and the presentation of its rows."""
-
-    key: Annotated[str, NAME, "its name in CSV and JSON"]
-    query: Annotated[str, Query(), "the query of its rows"]
-    title: Annotated[str, _WORDS, "its heading"] = ""
+    key: Annotated[Name, Meta(description="its name in CSV and JSON")] = ""
+    query: Annotated[_Query, Meta(description="the query of its rows")] = ""
+    title: Annotated[str, Meta(description="its heading")] = ""
     title_values: Annotated[
-        str, Query(empty=True), "the query of block and values that replace braces in the title"
+        _Query, Meta(description="the query of block and values that replace braces in the title")
     ] = ""
-    time: Annotated[str | None, NAME, "the query's column of times"] = None
-    subject: Annotated[tuple[str, ...], _NAMES, "the columns that identify its rows"] = ()
+    time: Annotated[Name | None, Meta(description="the query's column of times")] = None
+    subject: Annotated[tuple[Name, ...], Meta(description="the columns that identify its rows")] = ()
     measures: Annotated[
-        tuple[str, ...],
-        _NAMES,
-        "measures whose columns with the same keys are shown, if columns name no others",
+        tuple[Name, ...], Meta(description="measures that columns show by their keys, if they name no others")
     ] = ()
-    groups: Annotated[dict[str, str], MapOf(Prose(), 0), "headings over neighboring columns, by key"] = {}
-    columns: Annotated[
-        tuple[ReportColumn, ...], MapOf(spec_of(ReportColumn, dict), 0), "its columns, by key"
-    ] = ()
-    rows: Annotated[tuple[RowKind, ...], ListOf(spec_of(RowKind), into=tuple), "the kinds of its rows"] = ()
+    groups: Annotated[dict[str, Prose], Meta(description="headings over neighboring columns, by key")] = (
+        field(default_factory=dict)
+    )
+    rows: Annotated[tuple[RowKind, ...], Meta(description="the kinds of its rows")] = ()
     lines: Annotated[
-        dict[str, str],
-        MapOf(_WORDS, 0),
-        "if rows contain names: the value column of each name column",
-    ] = {}
+        dict[str, str], Meta(description="if rows contain names: the value column of each name column")
+    ] = field(default_factory=dict)
     line_count: Annotated[
-        int, Integer(0, 1000), "the number of names in its rows; 0: its columns are counted"
+        int, Meta(ge=0, le=1000, description="the number of names in its rows; 0: its columns are counted")
     ] = 0
+
+
+class ReportTableFile(ReportTableKeys, frozen=True, kw_only=True):
+    """A table with what it takes from another one, and what its columns share."""
+
+    base: Annotated[
+        str,
+        Meta(
+            pattern=r"^[a-z0-9_]+\.[a-z0-9_]+$",
+            title="report.table",
+            description="the table whose keys and columns it inherits",
+        ),
+    ] = ""
+    base_rows: Annotated[bool, Meta(description="whether the rows of its base come before its own")] = False
+    order: Annotated[
+        tuple[Name, ...], Meta(description="its columns, and inherited columns of its base")
+    ] = ()
+    columns: Annotated[dict[Name, ReportColumnKeys], Meta(description="its columns, by key")] = field(
+        default_factory=dict
+    )
+    shared: Annotated[tuple[SharedKeys, ...], Meta(description="keys that several columns share")] = ()
+
+
+class ReportTable(ReportTableKeys, frozen=True, kw_only=True):
+    """A table of a report."""
+
+    columns: tuple[ReportColumn, ...]
 
     @property
     def shown(self) -> int:
@@ -224,66 +204,60 @@ class ReportTable(Struct, frozen=True):
         return self.line_count or len(self.columns)
 
 
-def _table(columns: dict[str, dict[str, Any]], **values: Any) -> ReportTable:
-    """Return a table; defaults of its columns follow from their keys, headings and types."""
-    return ReportTable(columns=tuple(starmap(_column, columns.items())), **values)
-
-
-def _column(key: str, values: dict[str, Any]) -> ReportColumn:
-    kind = values["type"]
-    defaults = {
-        "column": key,
-        "name": " ".join(line.strip() for line in values["heading"] if line.strip()),
-        "align": "right" if kind in ("number", "id") else "left",
-        "mean": "mix" if kind != "number" else "",
-    }
-    return ReportColumn(
-        key=key, **values | {name: values[name] or default for name, default in defaults.items()}
-    )
-
-
-class Footnote(Struct, frozen=True):
+class Footnote(FactTable, frozen=True):
     """A footnote."""
 
-    text: Annotated[str, Prose(), "the footnote"]
+    text: Annotated[Prose, Meta(description="the footnote")]
     when: Annotated[
-        str, Query(empty=True), "a query that returns a row if it applies; its values may be in the text"
+        _Query, Meta(description="a query that returns a row if it applies; its values may be in the text")
     ] = ""
 
 
-class MissingColumns(Struct, frozen=True):
+class MissingColumns(FactTable, frozen=True):
     """Columns of the classic report that zlens omits because no public source provides them."""
 
-    columns: Annotated[tuple[str, ...], ListOf(Prose(), 1, into=tuple), "their headings"]
-    role: Annotated[str, Prose(), "the role or record that would provide them"]
-    why: Annotated[str, Prose(), "why no input provides them"]
+    columns: Annotated[tuple[Prose, ...], Meta(min_length=1, description="their headings")]
+    role: Annotated[Prose, Meta(description="the role or record that would provide them")]
+    why: Annotated[Prose, Meta(description="why no input provides them")]
 
 
-class ReportDefinition(Struct, frozen=True):
+class ReportKeys(FactTable, frozen=True, kw_only=True):
+    """A report without its tables."""
+
+    name: Annotated[Prose, Meta(description="its short name, the name of its file")]
+    title: Annotated[Prose, Meta(description="its title")]
+    group: Annotated[Prose, Meta(description="the group in the list of reports")]
+    text: Annotated[Prose, Meta(description="its description")]
+    source: Annotated[Prose, Meta(description="where it is described")]
+    status: Annotated[str, one_of(STATUSES, "how well it is known")]
+    needs: Annotated[Prose, Meta(description="the records it needs")]
+    number: Annotated[str, Meta(description="its number")] = ""
+    block: Annotated[Name, Meta(description="the query's column with a header for each value")] = "system"
+    members: Annotated[
+        _Query, Meta(description="the systems of each block, if the table of systems has no such column")
+    ] = ""
+    opening: Annotated[
+        int, Meta(ge=0, le=99, description="its position among the first reports; 0: not first")
+    ] = 0
+    means: Annotated[
+        Literal["weighted", "plain"],
+        Meta(description="by the rules of the catalog, or plain like those of IBM's report"),
+    ] = "weighted"
+    notes: Annotated[tuple[Footnote, ...], Meta(description="its footnotes")] = ()
+    absent: Annotated[tuple[MissingColumns, ...], Meta(description="columns it leaves out")] = ()
+
+
+class ReportFile(ReportKeys, frozen=True, kw_only=True):
     """A report."""
 
-    name: Annotated[str, Prose(), "its short name, the name of its file"]
-    title: Annotated[str, Prose(), "its title"]
-    group: Annotated[str, Prose(), "the group in the list of reports"]
-    text: Annotated[str, Prose(), "its description"]
-    source: Annotated[str, Prose(), "where it is described"]
-    status: Annotated[str, Choice(STATUSES), "how well it is known"]
-    needs: Annotated[str, Prose(), "the records it needs"]
-    number: Annotated[str, _WORDS, "its number"] = ""
-    block: Annotated[str, NAME, "the column of every query with a header for each value"] = "system"
-    members: Annotated[
-        str, Query(empty=True), "the systems of each block, if the table of systems has no such column"
-    ] = ""
-    opening: Annotated[int, Integer(0, 99), "its position among the first reports; 0: not first"] = 0
-    means: Annotated[str, Choice(MEANS), "how its means are weighted"] = "weighted"
-    tables: Annotated[
-        tuple[ReportTable, ...], ListOf(spec_of(ReportTable, _table), into=tuple), "its tables"
-    ] = ()
-    notes: Annotated[tuple[Footnote, ...], ListOf(spec_of(Footnote), into=tuple), "its footnotes"] = ()
-    absent: Annotated[
-        tuple[MissingColumns, ...], ListOf(spec_of(MissingColumns), into=tuple), "columns it leaves out"
-    ] = ()
-    file: str = ""
+    tables: Annotated[tuple[ReportTableFile, ...], Meta(description="its tables")] = ()
+
+
+class ReportDefinition(ReportKeys, frozen=True, kw_only=True):
+    """A report with complete tables."""
+
+    tables: tuple[ReportTable, ...]
+    file: str
 
     def table(self, key: str) -> ReportTable:
         """Return the table of a key; KeyError if there is none."""

@@ -2,80 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from zlens.catalog import measures
+from zlens.catalog import aggregation, measures
 from zlens.catalog.reports.definition import (
     FOLDER,
     LABEL_WIDTH,
-    NAME,
     ReportColumn,
+    ReportColumnKeys,
     ReportDefinition,
+    ReportFile,
+    ReportKeys,
     ReportTable,
+    ReportTableFile,
+    ReportTableKeys,
     RowKind,
-    SharedKeys,
     files,
     group_spans,
 )
 from zlens.catalog.reports.titles import IN_TITLE
-from zlens.schema import document
-from zlens.schema.validators import DocumentErrors, Key, ListOf, MapOf, Spec, Unchecked, spec_of
+from zlens.errors import CatalogError
+from zlens.schema import document, structs
+from zlens.schema.validators import DocumentErrors
 
-_REPORT = spec_of(ReportDefinition)
-_TABLES = ListOf(MapOf(Unchecked(), 0))
-_SHARED_KEYS = spec_of(SharedKeys)
-_TABLE_KEYS = {*spec_of(ReportTable).by_name, *_SHARED_KEYS.by_name}
-_SHARED = Spec(
-    (
-        Key("columns", ListOf(NAME, 1), "the columns that share the other keys"),
-        *(replace(key, default=None) for key in spec_of(ReportColumn).keys),
-    )
-)
+#: Keys of a table that its own columns and rows replace.
+_MERGED = ("base", "base_rows", "order", "shared")
 
 
 @lru_cache(maxsize=128)
 def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefinition:
     """Return the definition in the text of its file; CatalogError if it is invalid."""
     problem = DocumentErrors(file, root="the report", text=text)
-    report = document.parse_toml(text, file)
-    report["tables"] = _complete(report.get("tables", []), (stem,), folder, problem)
-    definition: ReportDefinition = _REPORT.check(report, "", problem)
-    if definition.name != stem:
-        raise problem.value("name", definition.name, f'the name of its file, "{stem}"')
-    mean = "plain" if definition.means == "plain" else "mean"
-    if not definition.tables:
+    values = document.parse_toml(text, file)
+    report = structs.convert(values, ReportFile, problem)
+    if report.name != stem:
+        raise problem.value("name", report.name, f'the name of its file, "{stem}"')
+    if not report.tables:
         raise problem.general_error("the report has no table", "add [[tables]]")
-    _check_keys([table.key for table in definition.tables], problem)
-    for number, table in enumerate(definition.tables, 1):
-        _check_columns(table, f"tables[{number}]", problem)
-        _check_rows(table, mean, f"tables[{number}]", problem)
-    return replace(
-        definition, tables=tuple(_with_means(table, mean) for table in definition.tables), file=file
+    mean = "plain" if report.means == "plain" else "mean"
+    tables = []
+    for number, entry in enumerate(_complete(values["tables"], (stem,), folder, problem), 1):
+        location = f"tables[{number}]"
+        table = _table(structs.convert(entry, ReportTableFile, problem), location, problem)
+        _check_columns(table, location, problem)
+        _check_rows(table, mean, location, problem)
+        tables.append(_with_means(table, mean))
+    _check_keys([table.key for table in tables], problem)
+    notes = [
+        replace(note, when=_expand(note.when, f"notes[{number}].when", problem))
+        for number, note in enumerate(report.notes, 1)
+    ]
+    keys = {name: getattr(report, name) for name in ReportKeys.__struct_fields__}
+    keys |= {"members": _expand(report.members, "members", problem), "notes": tuple(notes)}
+    return ReportDefinition(**keys, tables=tuple(tables), file=file)
+
+
+def _table(keys: ReportTableFile, location: str, problem: DocumentErrors) -> ReportTable:
+    """Return a table; defaults of its columns follow from their keys, headings and types."""
+    for name in [name for name in ("key", "query") if not getattr(keys, name)]:
+        raise structs.missing_error(ReportTableKeys, name, location, problem)
+    columns = [
+        _column(key, column, f"{location}.columns.{key}", problem) for key, column in keys.columns.items()
+    ]
+    rows = [
+        replace(rows, query=_expand(rows.query, f"{location}.rows[{number}].query", problem))
+        for number, rows in enumerate(keys.rows, 1)
+    ]
+    values = {name: getattr(keys, name) for name in ReportTableKeys.__struct_fields__}
+    for name in ("query", "title_values"):
+        values[name] = _expand(values[name], f"{location}.{name}", problem)
+    return ReportTable(**values | {"columns": tuple(columns), "rows": tuple(rows)})
+
+
+def _column(key: str, keys: ReportColumnKeys, location: str, problem: DocumentErrors) -> ReportColumn:
+    if keys.head is None or not keys.width:
+        name = "heading" if keys.head is None else "width"
+        raise structs.missing_error(ReportColumnKeys, name, location, problem)
+    defaults = {
+        "column": key,
+        "name": " ".join(line.strip() for line in keys.head.split("|") if line.strip()),
+        "align": "right" if keys.type in ("number", "id") else "left",
+        "mean": "mix" if keys.type != "number" else "",
+    }
+    values = asdict(keys)
+    return ReportColumn(
+        key=key, **values | {name: values[name] or default for name, default in defaults.items()}
     )
 
 
+def _expand(query: str, where: str, problem: DocumentErrors) -> str:
+    """Return a query in which references to means are expanded."""
+    try:
+        return aggregation.expand_references(query.strip())
+    except CatalogError as error:
+        raise problem.general_error(f"{where}: {error.message}", error.cure, error.expected, where) from None
+
+
 def _complete(
-    tables: Any, reports: tuple[str, ...], folder: Path, problem: DocumentErrors
+    tables: Sequence[dict[str, Any]], reports: tuple[str, ...], folder: Path, problem: DocumentErrors
 ) -> list[dict[str, Any]]:
     """Return the tables with keys that they inherit from others, or that their columns share.
 
     reports   the report itself, after the reports that are read because of it
     """
     complete: list[dict[str, Any]] = []
-    for number, table in enumerate(_TABLES.check(tables, "tables", problem), 1):
-        location = f"tables[{number}]"
-        for name in [name for name in table if name not in _TABLE_KEYS]:
-            raise problem.unknown(f"{location}.{name}", name, _TABLE_KEYS)
-        shared = {name: table.pop(name) for name in _SHARED_KEYS.by_name if name in table}
-        keys: SharedKeys = _SHARED_KEYS.check(shared, location, problem)
-        base = _base(keys.base, complete, reports, folder, location, problem) if keys.base else {}
-        complete.append(base | table | _merge(base, keys, location, problem))
+    for number, table in enumerate(tables, 1):
+        location, name = f"tables[{number}]", table.get("base")
+        base = _base(name, complete, reports, folder, location, problem) if name else {}
+        own = {key: value for key, value in table.items() if key not in _MERGED}
+        complete.append(base | own | _merge(base, table, location, problem))
     return complete
 
 
@@ -95,37 +136,38 @@ def _base(
             path = files(folder)[report]
             text = document.text_of(path)
             other = DocumentErrors(str(path), root="the report", text=text)
-            tables = document.parse_toml(text, str(path)).get("tables", [])
-            complete = _complete(tables, (*reports, report), folder, other)
+            values = document.parse_toml(text, str(path))
+            structs.convert(values, ReportFile, other)
+            complete = _complete(values.get("tables", []), (*reports, report), folder, other)
     for table in complete:
         if table.get("key") == key:
             return table
     raise problem.value(f"{location}.base", name, "report.table, of this report an earlier one")
 
 
-def _merge(base: dict[str, Any], keys: SharedKeys, location: str, problem: DocumentErrors) -> dict[str, Any]:
+def _merge(
+    base: dict[str, Any], table: dict[str, Any], location: str, problem: DocumentErrors
+) -> dict[str, Any]:
     """Return the columns and rows of a table, including inherited and shared keys."""
-    own_columns = keys.columns
-    for name in own_columns:
-        NAME.check(name, f"{location}.columns.{name}", problem)
-    for number, values in enumerate(keys.shared, 1):
-        shared_location = f"{location}.shared[{number}]"
-        names = _SHARED.check(values, shared_location, problem)["columns"]
-        _check_names(names, own_columns, f"{shared_location}.columns", problem)
+    own_columns = dict(table.get("columns", {}))
+    for number, values in enumerate(table.get("shared", []), 1):
+        _check_names(values["columns"], own_columns, f"{location}.shared[{number}].columns", problem)
         shared = {key: value for key, value in values.items() if key != "columns"}
-        own_columns |= {name: shared | own_columns[name] for name in names}
+        own_columns |= {name: shared | own_columns[name] for name in values["columns"]}
     inherited = base.get("columns", {})
     columns = inherited | {name: inherited.get(name, {}) | values for name, values in own_columns.items()}
-    measured = [*keys.measures] or base.get("measures", [])
+    measured = table.get("measures") or base.get("measures", [])
     if measured:
         columns = {
             name: {"measures": [f"{measure}.{name}" for measure in measured]} | values
             for name, values in columns.items()
         }
-    if keys.order:
-        _check_names(keys.order, columns, f"{location}.order", problem)
-        columns = {name: columns[name] for name in keys.order}
-    rows = keys.rows if keys.rows and not keys.base_rows else [*base.get("rows", []), *keys.rows]
+    if order := table.get("order"):
+        _check_names(order, columns, f"{location}.order", problem)
+        columns = {name: columns[name] for name in order}
+    rows = table.get("rows", [])
+    if not rows or table.get("base_rows"):
+        rows = [*base.get("rows", []), *rows]
     return {"columns": columns, "rows": rows, "measures": measured}
 
 
@@ -230,7 +272,7 @@ def _check_rows(table: ReportTable, mean: str, location: str, problem: DocumentE
             raise problem.general_error(f"{part_location}: {message}", None, expected, part_location)
 
 
-def _row_faults(table: ReportTable, rows: RowKind, kinds: set[str]) -> Iterator[tuple[str, str]]:
+def _row_faults(table: ReportTable, rows: RowKind, kinds: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield the errors of a kind of rows, with the expected values."""
     may_have = rows.kind == "query" or (rows.kind == "total" and rows.of == "row")
     if (rows.kind == "query" and not rows.query) or (rows.query and not may_have):

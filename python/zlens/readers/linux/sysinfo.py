@@ -181,7 +181,7 @@ class SysinfoSource:
         fact_columns = {"linux_sysinfo": facts().machine, "linux_vm": facts().vm}
         for name, build_rows in row_builders.items():
             columns = load_tables("linux/sysinfo_tables").columns(
-                name, chain(*fact_columns.get(name, {}).values())
+                name, (column.raw for column in chain(*fact_columns.get(name, {}).values()))
             )
             rows = [
                 {**_header(snapshot, name), **row}

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.raw_tables import TableColumn
 from zlens.catalog.sysinfo import facts
 from zlens.readers.linux.sysinfo_tree import MAX_CPU
 
@@ -113,7 +113,7 @@ def parse(data: bytes) -> Sysinfo:
     return sysinfo
 
 
-def _add_values(target: dict[str, Any], columns: tuple[RawColumn, ...], value: str) -> Iterator[str]:
+def _add_values(target: dict[str, Any], columns: tuple[TableColumn, ...], value: str) -> Iterator[str]:
     """Add the words of a value, and yield messages about invalid words."""
     words = value.split(maxsplit=len(columns) - 1) if len(columns) > 1 else [value]
     target[columns[0].name] = None
