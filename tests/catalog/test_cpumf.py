@@ -9,10 +9,10 @@ import duckdb
 import pytest
 
 from zlens.catalog import cpumf, cpumf_formulas, cpumf_weights, expressions, generations, measures
-from zlens.catalog.check import cpumf as check_cpumf
-from zlens.catalog.check import records as check
 from zlens.catalog.cpumf_formulas import counter_formula
 from zlens.catalog.formula_policy import CpumfWeights, FormulaPolicy
+from zlens.checks import cpumf as check_cpumf
+from zlens.checks import records as check
 from zlens.errors import CatalogError, InputError
 
 ROOT = Path(__file__).parents[2]

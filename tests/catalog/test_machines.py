@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from zlens.catalog import capacity_curves, generations
-from zlens.catalog.check import records as check
+from zlens.checks import records as check
 from zlens.errors import CatalogError
 
 GOOD = """\

@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 from zlens.catalog import measures
-from zlens.catalog.check import measures as check_metrics
 from zlens.catalog.roles import SQL_TYPES
+from zlens.checks import measures as check_metrics
 from zlens.errors import CatalogError
 from zlens.explain.reference import measures as reference_measures
 

@@ -34,7 +34,7 @@ ASK = """
 import json
 from smf113_rows import opened, row, values
 from zlens.catalog import capacity_curves, cpumf, cpumf_weights, generations
-from zlens.catalog.check import cpumf as check
+from zlens.checks import cpumf as check
 from zlens.explain.cpumf import counter_pages
 from zlens.explain.text_format import format_text
 

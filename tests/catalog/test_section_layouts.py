@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from zlens.catalog import smf_sections
-from zlens.catalog.check import sections as check_sections
+from zlens.checks import sections as check_sections
 from zlens.errors import CatalogError
 from zlens.explain.names import explain
 

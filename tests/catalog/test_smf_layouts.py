@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from zlens.catalog import cpumf, smf, smf_record
-from zlens.catalog.check import smf as check_smf
 from zlens.catalog.smf_record import CounterSetValues
+from zlens.checks import smf as check_smf
 from zlens.errors import CatalogError
 
 LAYOUT = smf.layout(113)

@@ -9,9 +9,9 @@ import pytest
 import monwrite_builder as made
 import zlens
 from zlens.catalog import layout_selection, layouts, plans, roles
-from zlens.catalog.check import records as check
-from zlens.catalog.compile.roles import rows
+from zlens.checks import records as check
 from zlens.cli import main
+from zlens.compiler.roles import rows
 from zlens.explain import layouts as describe
 
 NOWHERE = Path(__file__).parent / "no packs here"

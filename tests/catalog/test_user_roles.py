@@ -17,8 +17,8 @@ import zlens.findings.evaluate  # binds rules.load before a test replaces it
 from iterations import draws, iterations
 from zlens import _native
 from zlens.catalog import layouts, plans, roles, rules, user_roles
-from zlens.catalog.check import records as check
 from zlens.catalog.layouts import MonitorField, RecordLayout
+from zlens.checks import records as check
 from zlens.cli import main
 from zlens.errors import CatalogError
 from zlens.record_pages import importer as pages

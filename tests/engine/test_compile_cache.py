@@ -14,9 +14,9 @@ from fakes import HEADER, FakeSource, FakeTable, intervals, session, system
 from iterations import quick_subset
 from zlens.api import Session
 from zlens.catalog import layouts, user_roles
-from zlens.catalog.compile import compile_cache
-from zlens.catalog.compile.plan import Compiler
 from zlens.catalog.raw_columns import RawColumn
+from zlens.compiler import compile_cache
+from zlens.compiler.plan import Compiler
 from zlens.engine.planner import Planner
 from zlens.engine.prepared_query import PreparedQuery
 from zlens.errors import QueryError

@@ -14,8 +14,8 @@ from iterations import iterations, quick_subset
 from zlens import demo
 from zlens.api import Session
 from zlens.catalog import measures
-from zlens.catalog.compile import nodes
 from zlens.catalog.raw_columns import RawColumn
+from zlens.compiler import nodes
 from zlens.engine.planner import Planner
 from zlens.errors import QueryError
 from zlens.inputs.options import Options, parse_zone

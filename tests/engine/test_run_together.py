@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from zlens.catalog.compile import nodes
+from zlens.compiler import nodes
 from zlens.session.queries import Queries
 
 QUERIES = (

@@ -13,7 +13,6 @@ import pytest
 from measure_rows import MINUTE, START, Made, minutes, several, system
 from rule_cases import DISK, GUEST, LOAD, PAGE
 
-from zlens import answers
 from zlens.catalog import rules
 from zlens.errors import CatalogError, QueryError
 from zlens.findings import FORMATS, entries, evaluate, render
@@ -224,9 +223,8 @@ def test_page_space_without_second_view() -> None:
 
 
 def test_text_has_block_for_each_rule() -> None:
-    text = answers.render(
-        entries.build_answer(find(Made(FULL)), most=entries.SHOWN, now=datetime(2026, 3, 3, 8, 0)), "text"
-    )
+    answer = entries.build_answer(find(Made(FULL)), most=entries.SHOWN, now=datetime(2026, 3, 3, 8, 0))
+    text = answer.render("text")
     lines = text.split("\n")
     assert lines[0].startswith("FINDINGS  Run 2026/03/03 08:00:00")
     assert lines[1] == "SYSA  zvm-monitor  2026/03/02 09:00:00 to 09:04:00, 4 intervals"

@@ -10,7 +10,7 @@ from measure_rows import Made, Tables, minutes, several
 from rule_cases import CASES, IDLE_CORES, Case, cores
 
 from zlens.catalog import measures, rules
-from zlens.catalog.check import rules as check_rules
+from zlens.checks import rules as check_rules
 from zlens.findings import FindingsResult, evaluate
 from zlens.findings.evaluate import rule_sql
 

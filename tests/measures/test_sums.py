@@ -11,7 +11,7 @@ import duckdb
 import zlens
 from iterations import draws
 from zlens.api import Session
-from zlens.catalog.compile import nodes
+from zlens.compiler import nodes
 from zlens.inputs.options import Options, TimeSpec, parse_zone
 
 

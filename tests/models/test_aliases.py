@@ -11,10 +11,10 @@ import pytest
 
 from iterations import draws
 from zlens import models
-from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
 from zlens.models.aliases import dasd
 from zlens.models.aliases import model as aliases
+from zlens.rendering.answer import Answer, by_name
 
 #: FCX108 DEVICE as printed: rate, pend, disc, conn, serv, resp, queued, busy (None where it is not printed).
 FCX108: dict[str, tuple[Any, ...]] = {

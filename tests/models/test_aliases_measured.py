@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from reports.fake_session import FakeSession
-from zlens.answers.answer import by_name
 from zlens.cli import main
 from zlens.errors import QueryError
 from zlens.models import interval_choice
 from zlens.models.aliases import measurement as aliases
+from zlens.rendering.answer import by_name
 
 END = datetime(2016, 9, 1, 22, 2, 18, tzinfo=UTC)
 LATER = END + timedelta(seconds=60)

@@ -26,13 +26,13 @@ from monwrite_builder import (
 )
 from samples import needs, sample
 from zlens import models
-from zlens.answers import html_format, text_format
-from zlens.answers.answer import Answer, by_name
 from zlens.catalog import capacity_curves
 from zlens.cli import main
 from zlens.errors import ScenarioError
 from zlens.models import sweeps
 from zlens.models.capacity import model as capacity
+from zlens.rendering import answer_html, answer_text
+from zlens.rendering.answer import Answer, by_name
 
 SAMPLES = sample("sysinfo")
 SYSINFO = """\
@@ -373,7 +373,7 @@ def test_any_capacity_scenario_is_solved_or_rejected() -> None:
             answer = models.solve("capacity", scenario)
         except ScenarioError:
             continue
-        assert text_format.render(answer)
-        assert html_format.render(answer)
+        assert answer_text.render(answer)
+        assert answer_html.render(answer)
         answered += 1
     assert answered > tried * 3 / 4

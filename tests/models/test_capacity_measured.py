@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from reports.fake_session import FakeSession
-from zlens.answers.answer import by_name
 from zlens.cli import main
 from zlens.errors import QueryError
 from zlens.models.capacity import measurement as capacity
+from zlens.rendering.answer import by_name
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}

@@ -13,11 +13,11 @@ import pytest
 
 from iterations import draws
 from zlens import models
-from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
 from zlens.models import sweeps
 from zlens.models.paging import model as paging
 from zlens.models.paging import page_space
+from zlens.rendering.answer import Answer, by_name
 
 GB = 2**30
 

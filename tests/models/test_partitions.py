@@ -9,12 +9,12 @@ import pytest
 
 from iterations import draws
 from zlens import models
-from zlens.answers import text_format
-from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
 from zlens.models import sweeps
 from zlens.models.partitions import model as partitions
 from zlens.models.partitions import prsm
+from zlens.rendering import answer_text
+from zlens.rendering.answer import Answer, by_name
 
 
 def solved(cores: int, entries: list[dict[str, Any]], **more: Any) -> Answer:
@@ -363,7 +363,7 @@ def test_no_core_at_all() -> None:
     answer = solved(0, [{"weight": 1}, {"weight": 999, "polarization": "horizontal", "demand": 0}])
     assert column(answer, "allocation") == [0, 0]
     assert column(answer, "bound_by") == ["no core", "no core"]
-    assert "P0" in text_format.render(answer)
+    assert "P0" in answer_text.render(answer)
 
 
 def test_all_dedicated() -> None:
@@ -371,7 +371,7 @@ def test_all_dedicated() -> None:
     assert column(answer, "allocation") == [3.5]
     assert column(answer, "unmet") == [0]
     assert not answer.assumptions
-    assert "4" in text_format.render(answer)
+    assert "4" in answer_text.render(answer)
 
 
 def test_partitions_list_only_used_assumptions() -> None:
@@ -486,7 +486,7 @@ def test_any_partition_scenario_is_solved() -> None:
         for one in entries:
             row = rows[one["name"]]
             assert row["bound_by"] != "weight" or idle == pytest.approx(0, abs=1e-6), scenario
-        assert text_format.render(answer).endswith("\n")
+        assert answer_text.render(answer).endswith("\n")
 
 
 def test_partitions_example_is_valid() -> None:
@@ -495,7 +495,7 @@ def test_partitions_example_is_valid() -> None:
     assert rows["TEST"]["bound_by"] == "group NONPROD"
     assert rows["ZVM5"]["allocation"] == 20
     assert answer.figure("used_ifl") == pytest.approx(86)
-    text = text_format.render(answer)
+    text = answer_text.render(answer)
     for heading in (
         "Polarity of logical cores",
         "Physical cores",

@@ -11,10 +11,10 @@ import pytest
 
 from reports.fake_session import FakeSession
 from samples import needs, sample
-from zlens.answers.answer import by_name
 from zlens.cli import main
 from zlens.models import interval_choice
 from zlens.models.partitions import measurement as partitions
+from zlens.rendering.answer import by_name
 
 SAMPLE = sample("rmf/rmf-monitor3-cpc.xml")
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)

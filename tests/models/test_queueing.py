@@ -11,10 +11,10 @@ import pytest
 
 from iterations import draws
 from zlens import models
-from zlens.answers.answer import by_name
 from zlens.errors import ScenarioError
 from zlens.models.queueing import model as queueing
 from zlens.models.queueing import queues
+from zlens.rendering.answer import by_name
 
 
 def test_erlang_c_by_its_sum() -> None:

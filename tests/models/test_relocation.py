@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from zlens import models
-from zlens.answers import html_format, text_format
-from zlens.answers.answer import Answer, by_name
 from zlens.catalog.codes import words
 from zlens.cli import main
 from zlens.errors import ScenarioError
 from zlens.models import sweeps
 from zlens.models.constants import open_questions
 from zlens.models.relocation import model as relocation
+from zlens.rendering import answer_html, answer_text
+from zlens.rendering.answer import Answer, by_name
 
 GIB = 1024
 
@@ -307,7 +307,7 @@ def test_chart_has_pages_per_pass() -> None:
     assert chart.series[1].values[-1] is None or len(pages(answer)) == len(pages(answer, "G2"))
     many = solved(*({} for _ in range(9)))
     assert many.charts[0].title == "Pages by pass, the first 7 of 9 guests"
-    assert html_format.render(many).count("<svg") == 2
+    assert answer_html.render(many).count("<svg") == 2
 
 
 def test_relocation_lists_assumptions() -> None:
@@ -340,7 +340,7 @@ def test_guest_without_touched_pages_takes_no_time(pattern: str, at_once: int) -
     answer = solved(guest, guest, at_once=at_once)
     assert answer.figure("total") == 0
     assert answer.figure("cancelled") == 0
-    assert "completed" in text_format.render(answer)
+    assert "completed" in answer_text.render(answer)
 
 
 def test_relocation_example_is_valid() -> None:
@@ -349,7 +349,7 @@ def test_relocation_example_is_valid() -> None:
     assert answer.table("relocations").column("end") == ["completed", "completed"]
     assert answer.table("chpids").column("written") == [4, 3]
     assert answer.figure("quiesce") == pytest.approx(0.4, abs=0.1)
-    text = text_format.render(answer)
+    text = answer_text.render(answer)
     assert "Pages by pass (pages)" in text
     assert "isfc_rate_per_gb = 85.5 MB/s for each Gb/s (derived)" in text
 

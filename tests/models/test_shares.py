@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from zlens import models
-from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
 from zlens.models import scenario, sweeps
 from zlens.models.shares import model as shares
+from zlens.rendering.answer import Answer, by_name
 from zlens.simulation import run
 
 #: Name of a case, and where it is from: processors, users, what they get, what they are entitled to.

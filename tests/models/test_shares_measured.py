@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from reports.fake_session import FakeSession
-from zlens.answers.answer import Answer, by_name
 from zlens.cli import main
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import parse_time_spec
 from zlens.models import interval_choice
 from zlens.models.shares import measurement as shares
+from zlens.rendering.answer import Answer, by_name
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
@@ -258,6 +258,6 @@ def test_solve_shares_from_input(sim_file: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_answer_without_tables_prints() -> None:
-    from zlens.answers import text_format
+    from zlens.rendering import answer_text
 
-    assert text_format.render(Answer("shares", "VM1", [], notes=["nothing"])) == "VM1\n\nNote: nothing\n"
+    assert answer_text.render(Answer("shares", "VM1", [], notes=["nothing"])) == "VM1\n\nNote: nothing\n"

@@ -14,11 +14,11 @@ import pytest
 
 from iterations import draws
 from zlens import models
-from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
 from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt import model as smt
 from zlens.models.smt.metrics import CoreMetrics, StateTimes
+from zlens.rendering.answer import Answer, by_name
 
 IDLE = 0
 

@@ -18,11 +18,11 @@ from measures.test_rmf_threads import HEADS, PRINTED, written
 from measures.test_smf70 import ZIIP_S, four_ziips
 from reports.fake_session import FakeSession
 from smf70_builder import session as smf70
-from zlens.answers.answer import Answer, by_name
 from zlens.cli import main
 from zlens.errors import ScenarioError
 from zlens.models import MEASURED, interval_choice
 from zlens.models.smt import measurement as smt
+from zlens.rendering.answer import Answer, by_name
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}

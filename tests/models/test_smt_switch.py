@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from reports.fake_session import FakeSession
-from zlens.answers.answer import Answer, by_name
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.smt.measurement import switch_bounds
+from zlens.rendering.answer import Answer, by_name
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}

@@ -14,12 +14,12 @@ import pytest
 from iterations import draws
 from smt_published_runs import BASE, CLIENTS, RUNS, SERIAL, VCPUS, calibrated, unmeasured, with_paths
 from zlens import models
-from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
 from zlens.models.queueing import queues
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import tables as smt_tables
 from zlens.models.smt.bounds import DemandPart
+from zlens.rendering.answer import Answer, by_name
 
 
 def answer(*runs: dict[str, Any], **more: Any) -> Answer:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from zlens import models
-from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
 from zlens.models.system.spec import EXAMPLE
+from zlens.rendering.answer import Answer, by_name
 
 
 def solve(values: dict[str, Any]) -> Answer:

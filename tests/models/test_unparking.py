@@ -9,10 +9,10 @@ import pytest
 
 from iterations import draws
 from zlens import models
-from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
 from zlens.models.unparking import model as unparking
 from zlens.models.unparking import policies
+from zlens.rendering.answer import Answer, by_name
 
 #: IBM, "Eighty Logical Processors", Tables 9 and 10 (UNPARKING SMALL): logical processors, their
 #: average busy, unparked processors, busy of the average unparked one.

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from reports.fake_session import FakeSession
-from zlens.answers.answer import Answer, Value, by_name
 from zlens.errors import QueryError, ScenarioError, Wording
 from zlens.models.shares import measurement as shares
 from zlens.plan import planning
+from zlens.rendering.answer import Answer, Value, by_name
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}

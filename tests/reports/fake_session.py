@@ -12,7 +12,7 @@ import duckdb
 
 from zlens import _native
 from zlens.catalog import measures, roles
-from zlens.catalog.compile.roles import rows
+from zlens.compiler.roles import rows
 from zlens.engine.results import exact_value_sql, type_name
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zlens import studies
-from zlens.answers import html_format, text_format
-from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
+from zlens.rendering import answer_html, answer_text
+from zlens.rendering.answer import Answer, by_name
 from zlens.studies.ratio_statistics import outlier_scores, ratio_spread
 
 
@@ -226,8 +226,8 @@ def test_many_pairs_are_shown_in_order() -> None:
     values = [value for value in chart.series[0].values if value is not None]
     assert values == sorted(values)
     assert len(values) == 120
-    assert "<svg" in html_format.render(answer)
-    assert "workload 119" in text_format.render(answer)
+    assert "<svg" in answer_html.render(answer)
+    assert "workload 119" in answer_text.render(answer)
 
 
 # Arithmetic -----------------------------------------------------------------------------------------

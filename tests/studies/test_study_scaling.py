@@ -19,8 +19,8 @@ from published_runs import (
 )
 
 from zlens import studies
-from zlens.answers.answer import Answer, by_name
 from zlens.errors import QueryError, ScenarioError
+from zlens.rendering.answer import Answer, by_name
 from zlens.studies.runs import WorkloadRun
 
 

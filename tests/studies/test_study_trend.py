@@ -15,8 +15,8 @@ from scipy.stats import theilslopes
 import zlens
 from lake_builder import piece, write
 from zlens import lake, stores, studies
-from zlens.answers.answer import Answer
 from zlens.errors import QueryError, ScenarioError
+from zlens.rendering.answer import Answer
 from zlens.stores.hourly import hourly_values
 from zlens.studies import trend
 from zlens.studies.growth import fit_growth

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens import _native
+from zlens._native import encode_text
 from zlens.catalog import smf
 
 #: Length of the record descriptor word before the header; offsets of sections count from its start.
@@ -126,8 +126,8 @@ def header(record: int, subtype: int, system: str, local_us: int) -> bytes:
             bytes((_SUBTYPES, record)),
             (time_of_day // 10_000).to_bytes(4),
             bytes.fromhex(packed),
-            _native.encode_text(system, 4),
-            _native.encode_text("STC", 4),
+            encode_text(system, 4),
+            encode_text("STC", 4),
             subtype.to_bytes(2),
         )
     )
@@ -135,7 +135,7 @@ def header(record: int, subtype: int, system: str, local_us: int) -> bytes:
 
 def _put(record: bytearray, start: int, field: smf.SmfCounterField, value: Any) -> None:
     if field.type == "character":
-        record[start : start + field.length] = _native.encode_text(str(value), field.length)
+        record[start : start + field.length] = encode_text(str(value), field.length)
     elif field.type == "bit":
         if value:
             record[start] |= 0x80 >> (field.bit or 0)

@@ -10,7 +10,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zlens import _native
+from zlens._native import encode_text, tod_from_unix_us
 from zlens.catalog import smf_record
 from zlens.catalog.smf_sections import SmfField, SmfLayout, SmfSection
 from zlens.errors import CatalogError
@@ -174,11 +174,11 @@ def _field(field: SmfField, value: Any) -> bytes:
     """Return the bytes of a value."""
     kind, length = field.kind, field.length
     if kind == "text":
-        return _native.encode_text(str(value), length)
+        return encode_text(str(value), length)
     if kind == "hex":
         return bytes.fromhex(str(value))
     if kind in ("tod", "tod_local"):
-        tod = _native.tod_from_unix_us(int(value)) if value else 0
+        tod = tod_from_unix_us(int(value)) if value else 0
         return tod.to_bytes(8)
     if kind in ("duration", "offset"):
         units = round(float(value) * 4096e6)

@@ -145,9 +145,9 @@ def _overview(out: TextIO) -> None:
 def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import findings, reports
     from zlens.catalog import rules
-    from zlens.catalog.check import measures as check_metrics
-    from zlens.catalog.check import records as check
-    from zlens.catalog.check import rules as check_rules
+    from zlens.checks import measures as check_metrics
+    from zlens.checks import records as check
+    from zlens.checks import rules as check_rules
     from zlens.models import constants
     from zlens.session import session
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zlens.errors import QueryError, ScenarioError, Wording
 
 if TYPE_CHECKING:
-    from zlens.answers.answer import Answer
+    from zlens.rendering.answer import Answer
 
 
 def configure(parser: argparse.ArgumentParser, plural: str, file: str, setting: str) -> None:
@@ -111,6 +111,4 @@ def values(arguments: argparse.Namespace, name: str, file: str | None, missing: 
 
 def render(answer: Answer, form: str) -> str:
     """Return the answer as text, csv, json or html, worded for the command line."""
-    from zlens import answers
-
-    return answers.render(answer.worded(Wording.for_command_line), form)
+    return answer.worded(Wording.for_command_line).render(form)

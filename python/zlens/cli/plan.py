@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
-    from zlens.answers.answer import Answer
+    from zlens.rendering.answer import Answer
 
 DESCRIPTION = """\
 Read a measured interval (the busiest, or the one that contains --at), apply --set, and solve it before and

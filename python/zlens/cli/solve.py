@@ -10,7 +10,7 @@ from zlens.cli.parser import CommandParser
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
-    from zlens.answers.answer import Answer
+    from zlens.rendering.answer import Answer
 
 DESCRIPTION = """\
 Solve a model of the machine exactly. A scenario is a small TOML file; start from the one --example prints.

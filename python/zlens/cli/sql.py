@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _table(out: TextIO, session: CoreSession, result: QueryResult, arguments: argparse.Namespace) -> None:
     """Write rows as a table; on a terminal, limit their number and width."""
-    from zlens import _native
+    from zlens._native import count_rows
     from zlens.rendering import rows
 
     if result.columns == ["explain_key", "explain_value"]:
@@ -109,7 +109,7 @@ def _table(out: TextIO, session: CoreSession, result: QueryResult, arguments: ar
     max_width = rows.WIDEST if terminal else None
     rows.write_table(out, result.columns, result.types, shown, clock, max_width)
     if more:
-        count = result.read(_native.count_rows)
+        count = result.read(count_rows)
         out.flush()
         print(f"zlens: {len(shown)} of {count:,} rows; --rows 0 shows all", file=sys.stderr)
 

@@ -9,7 +9,7 @@ from zlens.cli import model_output
 from zlens.cli.parser import CommandParser
 
 if TYPE_CHECKING:
-    from zlens.answers.answer import Answer
+    from zlens.rendering.answer import Answer
 
 DESCRIPTION = """\
 Study runs of a workload, listed in a small TOML file: each run as numbers (ETR, busy and others) or as a data

@@ -20,8 +20,8 @@ __all__ = [
 
 def render(comparison: Comparison, form: str) -> str:
     """Return the comparison as text, csv, json or html."""
-    from zlens.answers import html_format, text_format
     from zlens.compare import charts, data_format, tables
+    from zlens.rendering import answer_html, answer_text
 
     if form == "csv":
         return data_format.to_csv(comparison)
@@ -29,7 +29,7 @@ def render(comparison: Comparison, form: str) -> str:
         return data_format.to_json(comparison)
     answers = tables.build_answers(comparison)
     if form == "text":
-        return text_format.render(*answers)
+        return answer_text.render(*answers)
     for answer, compared in zip(answers, comparison.systems, strict=True):
         answer.charts += charts.charts(comparison, compared)
-    return html_format.render(*answers)
+    return answer_html.render(*answers)

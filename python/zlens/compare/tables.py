@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerList, AnswerTable
 from zlens.compare import noise
 from zlens.compare.comparison import (
     REGRESSION_CRITERION,
@@ -16,6 +15,7 @@ from zlens.compare.comparison import (
 )
 from zlens.compare.sides import SystemRun
 from zlens.compare.waterfall import Waterfall
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerList, AnswerTable
 
 _LEGEND = (
     f"* beyond the noise at {100 * noise.LEVEL:g} %   "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 
-from zlens import _native
+from zlens._native import SmfWriter, tod_from_unix_us
 from zlens.catalog import smf, smf_record
 from zlens.catalog.smf_record import CounterSetValues
 from zlens.demo import machine
@@ -42,7 +42,7 @@ class DemoDumpWriter:
         # Separate random numbers, so that the other files stay the same.
         self.random = random.Random(f"smf {seed}")
         self.layout = smf.layout(113)
-        self.writer = _native.SmfWriter(path)
+        self.writer = SmfWriter(path)
         self.totals: list[Counts] = []
         self.dispatched: list[int] = []
         self.end_us = 0
@@ -86,10 +86,10 @@ class DemoDumpWriter:
             "OSL": "SP7.1.1",
             "JBN": "HIS",
             "STP": "HIS",
-            "INTERVALSTART": _native.tod_from_unix_us(minute.end_us - machine.MINUTE),
-            "INTERVALEND": _native.tod_from_unix_us(minute.end_us),
-            "CTS": _native.tod_from_unix_us(RUN_US),
-            "CTM": _native.tod_from_unix_us(written),
+            "INTERVALSTART": tod_from_unix_us(minute.end_us - machine.MINUTE),
+            "INTERVALEND": tod_from_unix_us(minute.end_us),
+            "CTS": tod_from_unix_us(RUN_US),
+            "CTM": tod_from_unix_us(written),
             "CPUID": cpu,
             "CPUPROCCLASS": 0,
             "CPUSPEED" if subtype == 1 else "CPSP": SPEED,

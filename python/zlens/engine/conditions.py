@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from zlens.catalog import expressions
-from zlens.catalog.compile.sql_tree import walk
+from zlens.compiler.sql_tree import walk
 
 Tree = Mapping[str, Any]
 

@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from zlens import _native
+from zlens._native import ArrowTable, StreamError
 from zlens.catalog import expressions, measures, roles
-from zlens.catalog.compile import roles as role_sql
-from zlens.catalog.compile.plan import QueryPlan, RowConditions
-from zlens.catalog.compile.query_plan import TableReads
-from zlens.catalog.compile.schema import Schema
-from zlens.catalog.compile.sql_tree import rename
+from zlens.compiler import roles as role_sql
+from zlens.compiler.plan import QueryPlan, RowConditions
+from zlens.compiler.query_plan import TableReads
+from zlens.compiler.schema import Schema
+from zlens.compiler.sql_tree import rename
 from zlens.engine.cancellation import Connections, check_canceled, interruptible
 from zlens.engine.conditions import condition_on
 from zlens.engine.connection import Connection, Error, open_database, write_parquet
@@ -249,7 +249,7 @@ class Engine:
         def working(work: Callable[[], _T]) -> _T:
             try:
                 return interruptible(prepared.working, work)
-            except (Error, _native.StreamError) as error:
+            except (Error, StreamError) as error:
                 raise query_error(error) from None
 
         return QueryResult(prepared.names, kinds, rows, formed, first, working)
@@ -299,7 +299,7 @@ class Engine:
         rows += [(name, "raw", "") for name in self.raw_tables() if name not in measures.measure_names()]
         rows += [(f"role.{name}", "role", roles.entity(name).text) for name in roles.entities()]
         columns = ["table", "kind", "text"]
-        table = _native.ArrowTable([(name, "text") for name in columns], rows)
+        table = ArrowTable([(name, "text") for name in columns], rows)
         return QueryResult(columns, ["text"] * len(columns), lambda: rows, lambda _: table)
 
     def write_parquet(self, prepared: PreparedQuery, path: str) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from functools import cache
 
-from zlens.catalog.compile.sql_tree import Tree
+from zlens.compiler.sql_tree import Tree
 from zlens.engine.connection import Connection, connect
 
 #: Trees of texts of the catalog, which are the same in every session.

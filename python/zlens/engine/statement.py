@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.catalog.compile.compile_cache import CompileCache
+from zlens.compiler.compile_cache import CompileCache
 from zlens.engine.admission import StatementNames, Tree, check_statement
 from zlens.engine.cancellation import interruptible
 from zlens.engine.connection import Connection, statement_kinds, words

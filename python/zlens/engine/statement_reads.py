@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog.compile import nodes
-from zlens.catalog.compile.compile_cache import CompileCache, digest
-from zlens.catalog.compile.query_plan import TableReads
-from zlens.catalog.compile.schema import Schema
-from zlens.catalog.compile.sql_tree import tables
+from zlens.compiler import nodes
+from zlens.compiler.compile_cache import CompileCache, digest
+from zlens.compiler.query_plan import TableReads
+from zlens.compiler.schema import Schema
+from zlens.compiler.sql_tree import tables
 from zlens.engine.admission import StatementNames
 from zlens.engine.connection import RELEASE, Connection, Error
 from zlens.engine.error_translation import query_error

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import count
 
 from zlens.catalog import expressions
-from zlens.catalog.compile.plan import QueryPlan, RowCondition, RowConditions, omit_rows
-from zlens.catalog.compile.query_plan import TableStep
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
+from zlens.compiler.plan import QueryPlan, RowCondition, RowConditions, omit_rows
+from zlens.compiler.query_plan import TableStep
 from zlens.engine.cancellation import hold_lock, interruptible
 from zlens.engine.connection import Connection
 from zlens.inputs.source import ParquetTable, RawTable

@@ -8,11 +8,11 @@ from importlib.metadata import version
 from itertools import groupby
 
 from zlens.catalog import measures
-from zlens.catalog.compile import nodes
-from zlens.catalog.compile.cached_lineage import CachedLineage
-from zlens.catalog.compile.compile_cache import CompileCache
-from zlens.catalog.compile.sql_tree import Tree
 from zlens.catalog.raw_columns import FIXED
+from zlens.compiler import nodes
+from zlens.compiler.cached_lineage import CachedLineage
+from zlens.compiler.compile_cache import CompileCache
+from zlens.compiler.sql_tree import Tree
 
 _UNFED = "none: the session creates the table"
 _CONSTANT = "none: it follows from the existing rows"

@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 
 from zlens.catalog import caveats, layouts, listings, measures, rmf_reports, roles, user_roles
-from zlens.catalog.compile.cached_lineage import FormulaSource
-from zlens.catalog.compile.nodes import ROLE
 from zlens.catalog.layouts import MonitorField, RecordLayout
 from zlens.catalog.units import raw_units
+from zlens.compiler.cached_lineage import FormulaSource
+from zlens.compiler.nodes import ROLE
 from zlens.errors import CatalogError
 from zlens.explain import smf as explain_smf
 from zlens.explain.description import Description, Facts
@@ -87,7 +87,7 @@ def _source_lines(source: FormulaSource, explained: set[tuple[str, str]]) -> lis
     entities = ", ".join(dict.fromkeys(f"role.{entity}" for entity, _ in source.roles))
     return [
         f"{source.node.removeprefix('_')}.{source.column}: {source.computed or 'copied'}",
-        f"  catalog/helpers/{source.node[1:]}.sql" + (f", from {entities}" if entities else ""),
+        f"  compiler/selects/{source.node[1:]}.sql" + (f", from {entities}" if entities else ""),
         *(f"  {line}" for line in _role_lines(source.roles, explained)),
     ]
 

@@ -13,9 +13,9 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens.catalog import exposition, rules
-from zlens.catalog.compile.sql_tree import Tree
 from zlens.catalog.exposition import MetricGroup
 from zlens.catalog.rules import Rule
+from zlens.compiler.sql_tree import Tree
 from zlens.engine.sql_parser import shared_parser
 from zlens.errors import CatalogError
 

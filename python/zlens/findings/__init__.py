@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from zlens.findings.evaluate import FindingsResult, check, evaluate
 from zlens.findings.finding import Finding
-
-FORMATS = ("text", "csv", "json", "html")
+from zlens.rendering.answer import FORMATS
 
 __all__ = ["FORMATS", "Finding", "FindingsResult", "check", "evaluate", "render"]
 
@@ -17,9 +16,8 @@ def render(findings: FindingsResult, format: str = "text", *, missing: bool = Fa
         from zlens.findings import data_format
 
         return data_format.to_csv(findings) if format == "csv" else data_format.to_json(findings)
-    from zlens import answers
     from zlens.findings import entries
 
     if format == "html":
-        return answers.render(entries.build_answer(findings), format)
-    return answers.render(entries.build_answer(findings, most=entries.SHOWN, missing=missing), format)
+        return entries.build_answer(findings).render(format)
+    return entries.build_answer(findings, most=entries.SHOWN, missing=missing).render(format)

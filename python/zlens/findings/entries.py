@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from zlens.answers.answer import Answer, AnswerEntry
 from zlens.catalog.rules import CLASSES, SEVERITIES
 from zlens.findings.evaluate import FindingsResult
 from zlens.findings.finding import Finding, format_amount
+from zlens.rendering.answer import Answer, AnswerEntry
 from zlens.rendering.text_lines import WIDTH
 from zlens.schema.plain_text import replace_controls
 from zlens.version import VERSION

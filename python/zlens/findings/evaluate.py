@@ -12,8 +12,8 @@ from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
 from zlens.catalog import expressions, measures
-from zlens.catalog.check.rules import OTHER_TABLES, missing_columns
 from zlens.catalog.rules import CLASSES, COMPARES, Rule, load, wrong_columns
+from zlens.checks.rules import OTHER_TABLES, missing_columns
 from zlens.engine.cancellation import report_progress
 from zlens.errors import CatalogError, QueryError
 from zlens.findings import baseline

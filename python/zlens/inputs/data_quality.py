@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from zlens.catalog import roles
-from zlens.catalog.compile.compile_cache import CompileCache
+from zlens.compiler.compile_cache import CompileCache
 from zlens.inputs.problems import Problem
 
 #: Returns the rows of a helper, for the named columns.

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from zlens.answers.answer import Answer
 from zlens.errors import QueryError, ScenarioError
 from zlens.models import simulation_spec
 from zlens.models.scenario import Scenario, check_scenario
+from zlens.rendering.answer import Answer
 from zlens.schema.validators import Spec
 from zlens.schema.wording import phrase
 

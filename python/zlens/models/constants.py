@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 from msgspec.structs import asdict
 
-from zlens.answers.answer import Assumption
+from zlens.rendering.answer import Assumption
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import SourcedTable

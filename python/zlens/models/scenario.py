@@ -8,10 +8,10 @@ from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
-from zlens.answers.answer import Assumption
 from zlens.errors import InputError, ScenarioError
 from zlens.models.constants import constant
 from zlens.models.scenario_errors import ScenarioErrors
+from zlens.rendering.answer import Assumption
 from zlens.schema import document, toml, user_files
 from zlens.schema.validators import MOST, Key, ListOf, MapOf, SingleLine, Spec
 from zlens.schema.wording import phrase

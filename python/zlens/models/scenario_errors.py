@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import field
 from msgspec.structs import replace
 
-from zlens.answers.answer import Assumption
 from zlens.errors import ScenarioError, ZlensError
 from zlens.models.constants import constant
+from zlens.rendering.answer import Assumption
 from zlens.schema import validators
 from zlens.schema.validators import Spec
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zlens import models
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Assumption, Value
 from zlens.engine.cancellation import report_progress
 from zlens.errors import ScenarioError
 from zlens.models.scenario import set_value, sweep_values
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Assumption, Value
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.wording import phrase
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from zlens.answers.answer import Assumption, Value
 from zlens.catalog.expressions import literal
 from zlens.errors import ScenarioError
 from zlens.models import interval_choice
@@ -16,6 +15,7 @@ from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.measurement import Pair
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.shares import measurement as shares
+from zlens.rendering.answer import Assumption, Value
 from zlens.schema.validators import Integer, Number
 from zlens.schema.wording import phrase, sentence
 

@@ -16,7 +16,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerTable
 from zlens.catalog.reports import definition
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import parse_time_spec
@@ -27,6 +26,7 @@ from zlens.models.shares import measurement as shares
 from zlens.plan import FAMILIES, guest_shares, smt
 from zlens.plan import tables as plan_tables
 from zlens.plan.case import MeasuredInterval, Setting, WhatIfCase, WhatIfKey, situation
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerTable
 from zlens.schema.wording import phrase
 
 #: Measure that each of the two scenarios is built from.

@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from zlens.answers.answer import Answer
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.smt import measurement
+from zlens.rendering.answer import Answer
 from zlens.schema.validators import Choice
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from zlens.answers.answer import Assumption
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
+from zlens.rendering.answer import Assumption
 from zlens.schema.validators import Integer
 
 NEEDS = "machine"

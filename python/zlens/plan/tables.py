@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens import models
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Assumption, Value, by_name
 from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.measurement import Pair
 from zlens.models.shares import measurement as measured_shares
 from zlens.plan.case import WhatIfCase
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Assumption, Value, by_name
 from zlens.schema.plain_text import format_list
 from zlens.schema.wording import phrase, sentence
 

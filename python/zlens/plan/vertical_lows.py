@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from zlens import models
-from zlens.answers.answer import by_name
 from zlens.models.partitions import measurement as partitions
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
+from zlens.rendering.answer import by_name
 from zlens.schema.validators import Choice
 
 NEEDS = "machine"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from html import escape
 
-from zlens import _native
+from zlens._native import count_rows
 from zlens.engine.results import QueryResult
 from zlens.rendering.rows import MAX_TERMINAL_ROWS, format_columns, time_formatter
 from zlens.session.session import CoreSession
@@ -23,5 +23,5 @@ def table(answer: QueryResult, session: CoreSession) -> str:
         return f"<tr>{row}</tr>"
 
     body = "".join(line("td", list(row)) for row in zip(*cells, strict=True))
-    rest = f"<p>{len(rows)} of {answer.read(_native.count_rows):,} rows</p>" if more else ""
+    rest = f"<p>{len(rows)} of {answer.read(count_rows):,} rows</p>" if more else ""
     return f"<table><thead>{line('th', answer.columns)}</thead><tbody>{body}</tbody></table>{rest}"

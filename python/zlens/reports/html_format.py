@@ -7,7 +7,7 @@ from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING
 
-from zlens import _native
+from zlens._native import Lines
 from zlens.catalog.reports.definition import (
     TIME_HEADING,
     ReportColumn,
@@ -148,7 +148,7 @@ def _rows(table: ReportTable, part: Part, offset: int) -> Iterator[str]:
             ]
         )
         empty.append([_empty(section, column) for column in table.columns])
-    return _native.Lines.html(
+    return Lines.html(
         rows_in_order(part),
         [(column.align == "right", column.type in ("number", "id")) for column in table.columns],
         [escape(section.rows.label or section.rows.kind) for section in part],

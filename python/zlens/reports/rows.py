@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from zlens import _native
+from zlens._native import Section
 from zlens.catalog import aggregation, measures
 from zlens.catalog.expressions import quote
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, RowKind
@@ -36,7 +36,7 @@ class RowSection(Struct, frozen=True):
     """
 
     rows: RowKind
-    printed: tuple[_native.Section, int | None]
+    printed: tuple[Section, int | None]
     count: int = 0
     values: Sequence[int] = ()
     longest: Sequence[int] = ()
@@ -88,7 +88,7 @@ class Block(Struct):
         return str(self.systems[0]["system"]) if self.systems else self.name
 
 
-def rows_in_order(part: Part) -> list[tuple[_native.Section, int | None]]:
+def rows_in_order(part: Part) -> list[tuple[Section, int | None]]:
     """Return the rows of a part: for each time, the rows of each section in turn."""
     return [section.printed for section in part]
 
@@ -262,10 +262,10 @@ def _source(rows: RowKind, session: CoreSession) -> CoreSession:
 
 def _read(
     table: ReportTable, rows: RowKind, block: str, session: CoreSession, results: _Results
-) -> tuple[_native.Section, dict[str, RowSection]]:
+) -> tuple[Section, dict[str, RowSection]]:
     """Return the rows of one kind, for all blocks and by block."""
     result = results.of(_source(rows, session), rows_sql(table, rows, block))
-    printed = result.read(lambda stream: _native.Section.read(stream, result.types, table.columns))
+    printed = result.read(lambda stream: Section.read(stream, result.types, table.columns))
     by_block = {}
     for index, (name, count, values, longest, times, flags) in enumerate(printed.runs):
         by_block[str(name)] = RowSection(rows, (printed, index), count, values, longest, times, flags)

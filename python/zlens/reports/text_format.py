@@ -13,7 +13,7 @@ from copy import copy
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from zlens import _native
+from zlens._native import Lines
 from zlens.catalog.reports.definition import (
     LABEL_WIDTH,
     TIME_HEADING,
@@ -210,7 +210,7 @@ class PrintedSheet:
 
     def _part(self, part: Part) -> Iterator[str]:
         columns = self.table.columns
-        return _native.Lines.table(
+        return Lines.table(
             rows_in_order(part),
             [(i, self.widths[i], columns[i].align == "right") for i in self.chosen],
             [self._section(section) for section in part],

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from zlens import _native
-from zlens.catalog.compile import compile_cache
+from zlens.compiler import compile_cache
 from zlens.errors import CanceledError, InputError, ZlensError
 from zlens.rendering.atomic_file import atomic_write
 from zlens.rig import observed_values

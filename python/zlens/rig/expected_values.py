@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from zlens import models
-from zlens.answers.answer import Answer
 from zlens.errors import ScenarioError
+from zlens.rendering.answer import Answer
 from zlens.rig.definition import PUBLISHED, Control, ExpectedNumber, Observation, RigCase, RigDefinition
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from zlens.answers import html_format
+from zlens.rendering import answer_html
 from zlens.rendering.html import page
 from zlens.rig import tables
 from zlens.rig.results import RigResult
@@ -80,12 +80,12 @@ def render(results: Sequence[RigResult], when: str) -> str:
     ]
     for result in tables.in_order(results):
         rig = result.rig
-        parts += [f"<section id='{escape(rig.name)}'>", *html_format.body(tables.scenario_answer(result))]
+        parts += [f"<section id='{escape(rig.name)}'>", *answer_html.body(tables.scenario_answer(result))]
         parts.append(
             f"<details><summary>{escape(rig.name)}.toml</summary><pre>{escape(rig.toml)}</pre></details>"
         )
         parts.append("</section>")
-    return page(summary.title, "\n".join(parts), html_format.STYLE + _STYLE, _SCRIPT, pictures=True)
+    return page(summary.title, "\n".join(parts), answer_html.STYLE + _STYLE, _SCRIPT, pictures=True)
 
 
 def _word(result: RigResult) -> str:

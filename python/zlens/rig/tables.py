@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerTable, Value
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerTable, Value
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.rig.definition import AREAS, PUBLISHED, Control, RigDefinition
 from zlens.rig.results import RigResult, VariantOutcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens import _native
+from zlens._native import toml_line, toml_values
 
 #: Maximum nesting depth of tables and arrays.
 DEEPEST = 50
@@ -21,7 +21,7 @@ class TomlError(ValueError):
 def parse(text: str) -> dict[str, Any]:
     """Return the values of a text; raises only TomlError."""
     try:
-        return _native.toml_values(text, DEEPEST)
+        return toml_values(text, DEEPEST)
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         raise TomlError("half of a surrogate pair is not a character", line) from None
@@ -31,4 +31,4 @@ def parse(text: str) -> dict[str, Any]:
 
 def line_of(text: str, location: str) -> int | None:
     """Return the line of a key such as `tables[2].columns[1].width`, or of its nearest parent."""
-    return _native.toml_line(text, location)
+    return toml_line(text, location)

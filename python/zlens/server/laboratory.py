@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from zlens import models
-from zlens.answers.answer import Answer
 from zlens.engine.memory_limits import memory_text
 from zlens.errors import InputError, QueryError, ScenarioError, Wording
 from zlens.inputs.options import parse_time_spec
 from zlens.models import interval_choice, scenario, sweeps
 from zlens.plan import planning
 from zlens.rendering import charts
+from zlens.rendering.answer import Answer
 from zlens.schema import toml, user_files
 from zlens.server import json_values, scenario_numbers
 from zlens.server.workspace import Workspace

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from zlens import _native, reports
+from zlens import reports
+from zlens._native import Lines
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, load_report
 from zlens.reports import column_facts, header, style
 from zlens.reports.rows import Block, Part, fetch, rows_in_order, rows_sql
@@ -74,7 +75,7 @@ def _rows(table: ReportTable, part: Part) -> Iterator[list[Any]]:
     leading = [[("row", section.rows.export_name)] for section in part]
     names = [column.key for column in table.columns]
     fixed = [[section.rows.cells.get(name) for name in names] for section in part]
-    for chunk in _native.Lines.json(rows_in_order(part), leading, names, fixed, timed=bool(table.time)):
+    for chunk in Lines.json(rows_in_order(part), leading, names, fixed, timed=bool(table.time)):
         for line in chunk.removeprefix(",\n").split(",\n"):
             yield [json_values.json_value(value) for value in json.loads(line).values()]
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from typing import Any
 
 from zlens.catalog import aggregation, expressions
-from zlens.catalog.compile.compile_cache import CompileCache
-from zlens.catalog.compile.plan import Compiler, CompilerInput, Kinds
-from zlens.catalog.compile.query_plan import Plan, TableReads, TableStep, all_kinds, compile_queries
-from zlens.catalog.compile.schema import Schema
 from zlens.catalog.roles import entity
+from zlens.compiler.compile_cache import CompileCache
+from zlens.compiler.plan import Compiler, CompilerInput, Kinds
+from zlens.compiler.query_plan import Plan, TableReads, TableStep, all_kinds, compile_queries
+from zlens.compiler.schema import Schema
 from zlens.engine.admission import shows_tables
 from zlens.engine.cancellation import check_canceled
 from zlens.engine.connection import RELEASE, Error

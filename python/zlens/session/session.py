@@ -549,7 +549,7 @@ class CoreSession:
     # -- the engine's tables -------------------------------------------------------------------------
 
     def _open_queries(self, intervals: Callable[[], list[tuple[SystemInfo, Interval]]]) -> Queries:
-        from zlens.catalog.compile.plan import CompilerInput
+        from zlens.compiler.plan import CompilerInput
         from zlens.engine.engine import Engine
         from zlens.session import session_tables as session_tables
         from zlens.session.queries import Queries

@@ -7,8 +7,8 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from zlens.catalog import measures
-from zlens.catalog.compile.plan import ROWS
 from zlens.catalog.expressions import literal, quote
+from zlens.compiler.plan import ROWS
 from zlens.inputs.source import Source, SystemInfo, table_prefix
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens import _native
+from zlens._native import tod_from_unix_us
 from zlens.catalog import codes, generations, writer_plans
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import parse_instant
@@ -151,7 +151,7 @@ def lower_scenario(scenario: Scenario) -> LoweredScenario:
             SIMULATION,
             simulation,
             {
-                "start_tod": _native.tod_from_unix_us(round(start_s * 1e6)),
+                "start_tod": tod_from_unix_us(round(start_s * 1e6)),
                 "zone_s": round(3600 * simulation["zone"]),
                 "machine": lowered.machine(),
                 "partitions": [lowered.partition(part, number) for number, part in enumerate(parts, 1)],
@@ -358,7 +358,7 @@ class _MachineLowering:
             "partition": number,
             "release": writer_plans.release_mark(part.common_entry("records")),
             "transaction_ends": bool(part.common_entry("transaction_ends")),
-            "ipl_tod": _native.tod_from_unix_us(round(ipl_s * 1e6)),
+            "ipl_tod": tod_from_unix_us(round(ipl_s * 1e6)),
             "threads": self._threads(part),
             "storage_mib": storage,
             "cp": self._cp(part, cp),

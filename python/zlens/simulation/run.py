@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zlens import _native, models, simulation
-from zlens.answers.answer import Assumption
+from zlens import models, simulation
+from zlens._native import simulate as native_simulate
+from zlens._native import unix_us_from_tod
 from zlens.catalog import writer_plans
 from zlens.errors import InputError, ScenarioError
 from zlens.inputs.unix_time import from_unix_us
@@ -28,6 +29,7 @@ from zlens.models import simulation_spec
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario, check_scenario, set_value
 from zlens.models.system.spec import SPEC
+from zlens.rendering.answer import Assumption
 from zlens.rendering.atomic_file import atomic_write, is_special_file
 from zlens.schema.validators import Key, ListOf, Spec
 from zlens.simulation.lowering import LoweredScenario, lower_scenario
@@ -245,7 +247,7 @@ def _run(ready: PreparedScenario, paths: dict[str, str], report: Callable[[float
         recorded = ready.lowered.recorded
         systems = {name: (path, layouts(recorded[name])) for name, path in written.items() if name}
         try:
-            text = _native.simulate(json.dumps(scenario), systems, report)
+            text = native_simulate(json.dumps(scenario), systems, report)
         except ValueError as error:
             raise ScenarioError(f"the scenario cannot be simulated: {error}") from None
         summary = json.loads(text)
@@ -276,7 +278,7 @@ def _write_throughput(path: str, scenario: dict[str, Any], summary: dict[str, An
 
 
 def _utc(tod: int) -> str:
-    time = from_unix_us(_native.unix_us_from_tod(tod))
+    time = from_unix_us(unix_us_from_tod(tod))
     return time.isoformat(timespec="microseconds")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.simulation.run import PreparedScenario, SimulationRun
 
 _CONSTANTS = (

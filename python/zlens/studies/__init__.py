@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from zlens.answers.answer import Answer
 from zlens.errors import QueryError
 from zlens.models.scenario import Scenario, check_scenario
+from zlens.rendering.answer import Answer
 from zlens.schema.validators import Spec
 from zlens.schema.wording import phrase
 

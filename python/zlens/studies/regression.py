@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.capacity import scaling
 from zlens.models.scenario import Scenario
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.rendering.charts import MOST_BARS, Chart, ChartSeries
 from zlens.schema.validators import Key, ListOf, Number, SingleLine, Spec
 from zlens.studies.measurement import MeasuredRun

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
-from zlens.answers.answer import AnswerColumn, AnswerTable
+from zlens.rendering.answer import AnswerColumn, AnswerTable
 from zlens.studies.measurement import MeasuredRun
 from zlens.studies.runs import WorkloadRun
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zlens.answers.answer import Answer, AnswerFigure
 from zlens.catalog.capacity_curves import Point
 from zlens.models.capacity import curve_sources, scaling, usl
 from zlens.models.scenario import Scenario
+from zlens.rendering.answer import Answer, AnswerFigure
 from zlens.schema.validators import Boolean, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 from zlens.studies import scaling_notes, scaling_tables
 from zlens.studies.measurement import MeasuredRun, resolve_path

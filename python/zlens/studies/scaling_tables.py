@@ -8,8 +8,8 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from zlens.answers.answer import AnswerColumn, AnswerTable, Value
 from zlens.models.capacity import scaling, usl
+from zlens.rendering.answer import AnswerColumn, AnswerTable, Value
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.studies.run_tables import other_numbers, window
 from zlens.studies.scaled_run import ScaledRun

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog import measures
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import Options, Shift, parse_date, parse_shift, parse_time_spec
 from zlens.models.scenario import Scenario
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.validators import Key, ListOf, MapOf, Number, SingleLine, Spec, Text
 from zlens.schema.wording import phrase

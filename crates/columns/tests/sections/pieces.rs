@@ -166,7 +166,7 @@ fn contradicting_segment_numbers_are_reported() {
         problems(&decoder)[0]
             .problem
             .detail
-            .contains("do not follow each other")
+            .contains("are not consecutive")
     );
 }
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from zlens import models
-from zlens.answers.answer import Answer
 from zlens.catalog import measures
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import interval_sql, local_time
+from zlens.rendering.answer import Answer
 from zlens.schema.wording import phrase
 
 if TYPE_CHECKING:

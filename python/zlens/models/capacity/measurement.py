@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from zlens import models
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError, ScenarioError
 from zlens.models import scenario as scenarios
 from zlens.models.capacity import curve_sources
 from zlens.models.interval_choice import BUSY, interval_sql, local_time
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.schema.wording import phrase
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.catalog import capacity_curves
 from zlens.catalog.capacity_curves import Point
 from zlens.models.capacity import runs as capacity_runs
 from zlens.models.capacity import scaling
 from zlens.models.capacity.curve_sources import NamedCurve, named_curve
 from zlens.models.scenario import Scenario
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.validators import Choice, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 

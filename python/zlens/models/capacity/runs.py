@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.catalog.capacity_curves import Point
 from zlens.models.capacity import scaling, usl
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.rendering.charts import Chart, ChartSeries
 
 _RUNS = (

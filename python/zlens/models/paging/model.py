@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.paging import page_space
 from zlens.models.paging.page_space import GB, PAGE
 from zlens.models.scenario import Scenario
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.validators import Choice, Integer, Key, ListOf, Number, SingleLine, Spec
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from zlens import models
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import interval_sql, local_time
 from zlens.models.partitions.model import TYPES
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.schema.plain_text import format_list
 
 if TYPE_CHECKING:

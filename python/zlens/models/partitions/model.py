@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from zlens.answers.answer import Answer, AnswerFigure
 from zlens.catalog import processor_types
 from zlens.models.partitions import prsm, tables, zvm_limits
 from zlens.models.partitions.prsm import Claim
 from zlens.models.partitions.tables import NEGLIGIBLE, PartitionMember, Pool
 from zlens.models.scenario import Scenario
+from zlens.rendering.answer import Answer, AnswerFigure
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.validators import Boolean, Choice, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.answers.answer import AnswerColumn, AnswerTable, Value
 from zlens.models.partitions import prsm, zvm_limits
 from zlens.models.partitions.prsm import Claim, Polarity
+from zlens.rendering.answer import AnswerColumn, AnswerTable, Value
 
 #: Less than this much of a core is negligible.
 NEGLIGIBLE = 1e-9

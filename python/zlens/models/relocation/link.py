@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from zlens.answers.answer import AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.relocation import isfc
 from zlens.models.scenario import Scenario
+from zlens.rendering.answer import AnswerColumn, AnswerFigure, AnswerTable
 from zlens.schema.validators import Integer, Key, ListOf, Number, SingleLine, Spec
 
 #: A MiB in MB of 10^6 bytes.

@@ -13,12 +13,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.catalog import codes
 from zlens.models.constants import constant
 from zlens.models.relocation import dirtying, precopy
 from zlens.models.relocation import link as relocation_link
 from zlens.models.scenario import Scenario
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.rendering.charts import COLORS, Chart, ChartSeries
 from zlens.schema.validators import Boolean, Choice, Integer, Key, ListOf, Number, NumberOr, SingleLine, Spec
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from zlens import models
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog.expressions import literal
 from zlens.models import interval_choice
 from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import BUSY, interval_sql
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession

@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.catalog import processor_types
 from zlens.models.allocation import CapGroup, group_fill
 from zlens.models.scenario import Scenario
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.validators import Choice, EntryName, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 

@@ -14,12 +14,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens import models
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import interval_sql, local_time
 from zlens.models.smt.model import TYPES
 from zlens.models.smt.switch import switch_bounds
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.schema.plain_text import format_list
 
 if TYPE_CHECKING:

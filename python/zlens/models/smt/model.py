@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog import processor_types
 from zlens.models.scenario import Scenario
 from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt import throughput as smt_throughput
 from zlens.models.smt.metrics import CoreMetrics, CpuTimes, StateTimes
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.validators import Choice, Key, ListOf, Number, SingleLine, Spec
 from zlens.schema.wording import phrase

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog import processor_types
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
@@ -25,6 +24,7 @@ from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import tables as smt_tables
 from zlens.models.smt.bounds import DemandPart, ThroughputBound
 from zlens.models.smt.throughput import MISSES
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.schema.validators import Integer, Number
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from zlens.answers.answer import AnswerColumn, AnswerTable
+from zlens.rendering.answer import AnswerColumn, AnswerTable
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable, SourcedTable

@@ -12,11 +12,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zlens.answers.answer import Answer, AnswerFigure, AnswerTable, Value
 from zlens.models.scenario import Scenario
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt.bounds import DemandPart, ThroughputBound
 from zlens.models.smt.tables import AGAINST, BOUNDS, DEMANDS, RUNS, published
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.validators import Integer, Key, ListOf, Number, SingleLine, Spec
 

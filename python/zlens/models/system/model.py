@@ -9,7 +9,6 @@ import math
 
 from msgspec.structs import replace
 
-from zlens.answers.answer import Answer, AnswerFigure
 from zlens.models.partitions import model as partitions
 from zlens.models.scenario import Scenario
 from zlens.models.shares import model as shares
@@ -17,6 +16,7 @@ from zlens.models.system import partitions as system_parts
 from zlens.models.system.partitions import Entry, SystemPartition
 from zlens.models.system.spec import EXAMPLE as EXAMPLE
 from zlens.models.system.spec import SPEC as SPEC
+from zlens.rendering.answer import Answer, AnswerFigure
 
 SUMMARY = "a complete machine: partitions, and the users of each z/VM system by the use of its partition"
 

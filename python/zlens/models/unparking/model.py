@@ -7,10 +7,10 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.published_numbers import number
 from zlens.models.scenario import Scenario
 from zlens.models.unparking import policies
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.validators import Boolean, Choice, Integer, Key, ListOf, Number, SingleLine, Spec
 

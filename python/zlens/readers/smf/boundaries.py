@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from zlens import _native
+from zlens._native import SmfFile, unix_us_from_tod
 from zlens.catalog import smf, smf_sections
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -53,7 +53,7 @@ class SmfBoundaryReader:
     def span(self) -> tuple[int, int] | None:
         first, last = self._group.ends[0], self._group.ends[-1]
         leap = self._group.info.leap_s
-        return _native.unix_us_from_tod(first, leap), _native.unix_us_from_tod(last, leap)
+        return unix_us_from_tod(first, leap), unix_us_from_tod(last, leap)
 
     def marks(self) -> list[IntervalMark]:
         return []
@@ -69,7 +69,7 @@ class SmfBoundaryReader:
         self._file.extract(RECORD, smf.layout(RECORD).order, None, sorted(offsets), path)
 
 
-def _offsets(file: _native.SmfFile, stream: bytes | None) -> list[int]:
+def _offsets(file: SmfFile, stream: bytes | None) -> list[int]:
     """Return the offsets of the decoded records of a stream, or of all, including those not shown."""
     return file.offsets(RECORD, smf.layout(RECORD).order, stream)
 
@@ -105,7 +105,7 @@ class StitchedSmfRecords:
         """Return the intervals of the fragment, completed from the others."""
         ends = self._group.ends
         own_ends = {
-            _native.unix_us_from_tod(ends[index], self._group.info.leap_s)
+            unix_us_from_tod(ends[index], self._group.info.leap_s)
             for _, _, _, end, _ in self._dump.intervals
             if (index := bisect_left(ends, end)) < len(ends)
         }

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from zlens import _native
+from zlens._native import Smf113Decoder, SmfFile, sniff_smf, unix_us_from_tod
 from zlens.catalog import smf, smf_identity, smf_sections
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.raw_tables import load_tables
@@ -50,7 +50,7 @@ _EPOCH = dt.datetime(1970, 1, 1)
 
 def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether the bytes are an SMF dump. Raises InputError if it cannot be read as is."""
-    verdict, detail = _native.sniff_smf(first_bytes, size)
+    verdict, detail = sniff_smf(first_bytes, size)
     if verdict == "damaged":
         message, _, cure = detail.partition("; ")
         raise InputError(
@@ -65,7 +65,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     identities = smf_identity.plan()
     limit = _unpack_limit()
     files, problems = open_all(
-        paths, NAME, lambda path, step: _native.SmfFile.open(path, plan, identities, step, limit), progress
+        paths, NAME, lambda path, step: SmfFile.open(path, plan, identities, step, limit), progress
     )
     return SmfSource(files, plan, options, problems)
 
@@ -119,9 +119,7 @@ class SmfSource:
 
     name = NAME
 
-    def __init__(
-        self, files: list[_native.SmfFile], plan: str, options: Options, problems: list[Problem]
-    ) -> None:
+    def __init__(self, files: list[SmfFile], plan: str, options: Options, problems: list[Problem]) -> None:
         self._options = options
         self._leap = options.leap or 0
         self._plan = plan
@@ -210,7 +208,7 @@ class SmfSource:
     # -- decoding ------------------------------------------------------------------------------------
 
     @cached_property
-    def decoder(self) -> _native.Smf113Decoder:
+    def decoder(self) -> Smf113Decoder:
         """The decoder of all files."""
         systems = [
             {
@@ -223,7 +221,7 @@ class SmfSource:
             for name, group in self.groups.items()
         ]
         files = [dump.file for dump in self.dumps]
-        return _native.Smf113Decoder(NAME, systems, files, self._plan, self._leap)
+        return Smf113Decoder(NAME, systems, files, self._plan, self._leap)
 
     def _follow(self) -> None:
         """Decode every processor once through all files, to find changes and resets."""
@@ -261,7 +259,7 @@ class SmfSource:
         return list(rows.values())
 
     def _us(self, tod: int) -> int:
-        return _native.unix_us_from_tod(tod, self._leap)
+        return unix_us_from_tod(tod, self._leap)
 
     # -- the source interface ------------------------------------------------------------------------
 
@@ -386,7 +384,7 @@ def _added(rows: Iterable[tuple[SystemInfo, dict[str, Any]]]) -> list[tuple[Syst
     return [merged[key] for key in sorted(merged)]
 
 
-def _form(file: _native.SmfFile) -> str:
+def _form(file: SmfFile) -> str:
     """Return the physical format of a dump."""
     blocks, extended, spanned, segments = file.block_stats
     parts = ["records with RDW"]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from zlens import _native
+from zlens._native import SectionsDecoder, unix_us_from_tod
 from zlens.catalog import codes, processor_types, smf_record, smf_sections
 from zlens.catalog.interval_flags import SHORT
 from zlens.catalog.raw_columns import RawColumn
@@ -77,7 +77,7 @@ class SectionTables:
                 self.tables[facts.table] = [SectionTable(self, layout, facts)]
 
     @cached_property
-    def decoder(self) -> _native.SectionsDecoder:
+    def decoder(self) -> SectionsDecoder:
         """The decoder of all files."""
         systems = []
         for name, group in self._groups.items():
@@ -86,7 +86,7 @@ class SectionTables:
             systems.append({"name": name, "ids": group.ids, "zone_us": zone_us})
         files = [dump.file for dump in self._dumps]
         plans = [json.dumps(smf_sections.plan(record)) for record in self.records]
-        return _native.SectionsDecoder(NAME, systems, files, plans, self._leap)
+        return SectionsDecoder(NAME, systems, files, plans, self._leap)
 
     def intervals(self) -> None:
         """Add the intervals of these records to the system's intervals (inputs.record_intervals.union)."""
@@ -204,7 +204,7 @@ def _zone_of_intervals(group: SmfSystem, layout: smf_sections.SmfLayout) -> int 
             end_tod = next(_sections(layout, "id", data), {}).get("IET")
             written = smf_record.local_us(data)
             if end_tod and written is not None:
-                return offset_s(written, _native.unix_us_from_tod(end_tod, group.info.leap_s))
+                return offset_s(written, unix_us_from_tod(end_tod, group.info.leap_s))
     return None
 
 

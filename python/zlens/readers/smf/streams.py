@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from zlens import _native
+from zlens._native import SectionsDecoder, SmfFile, unix_us_from_tod
 from zlens.catalog import smf, smf_identity, smf_sections
 from zlens.catalog.smf_identity import Identity, differ
 from zlens.inputs.identity import KnownSystem
@@ -63,9 +63,7 @@ class Stream(Struct, eq=False):
         return False
 
 
-def find(
-    files: Sequence[_native.SmfFile], leap: int, known: Iterable[KnownSystem] = ()
-) -> dict[str, list[Stream]]:
+def find(files: Sequence[SmfFile], leap: int, known: Iterable[KnownSystem] = ()) -> dict[str, list[Stream]]:
     """Return the streams of each system in these files, by name; spans are set if streams of a name differ.
 
     known   SMF systems of other inputs, whose names do not change
@@ -133,7 +131,7 @@ def _differ(streams: Sequence[Stream]) -> bool:
     return any(known.setdefault(name, value) != value for name, value in values)
 
 
-def measure(files: Sequence[_native.SmfFile], streams: Iterable[Stream], leap: int) -> None:
+def measure(files: Sequence[SmfFile], streams: Iterable[Stream], leap: int) -> None:
     """Determine the intervals of streams that have none yet."""
     by_type: dict[int, list[Stream]] = {}
     for stream in (stream for stream in streams if not stream.spans):
@@ -145,7 +143,7 @@ def measure(files: Sequence[_native.SmfFile], streams: Iterable[Stream], leap: i
                 for id, _, start, end, _ in file.intervals():
                     stream_of_id = by_id.get((number, record, id))
                     if stream_of_id is not None and start is not None:
-                        begin_us, end_us = (_native.unix_us_from_tod(tod, leap) for tod in (start, end))
+                        begin_us, end_us = (unix_us_from_tod(tod, leap) for tod in (start, end))
                         stream_of_id.spans.append((begin_us / 1e6, end_us / 1e6))
         elif record in smf_sections.records():
             systems = [
@@ -153,7 +151,7 @@ def measure(files: Sequence[_native.SmfFile], streams: Iterable[Stream], leap: i
                 for index, stream in enumerate(type_streams)
             ]
             plan = json.dumps(smf_sections.plan(record))
-            decoder = _native.SectionsDecoder("smf", systems, list(files), [plan], leap)
+            decoder = SectionsDecoder("smf", systems, list(files), [plan], leap)
             for name, end_us, seconds, _, _ in decoder.intervals(record):
                 type_streams[int(name)].spans.append((end_us / 1e6 - (seconds or 0), end_us / 1e6))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens import _native
+from zlens._native import SmfFile, unix_us_from_tod
 from zlens.catalog import smf, smf_record
 from zlens.catalog.interval_flags import flag
 from zlens.inputs.source import Interval, SystemInfo
@@ -39,12 +39,12 @@ class RecordedInterval(Struct):
 class SmfDump(Struct, eq=False):
     """A file, its record types, and the intervals that decoded records describe."""
 
-    file: _native.SmfFile
+    file: SmfFile
     rows: list[dict[str, Any]]
     intervals: list[tuple[bytes, int, int | None, int, int]]
 
     @classmethod
-    def of(cls, file: _native.SmfFile) -> SmfDump:
+    def of(cls, file: SmfFile) -> SmfDump:
         return cls(file, file.inventory(), file.intervals())
 
     def order(self) -> tuple[int, str]:
@@ -84,7 +84,7 @@ def set_identity(group: SmfSystem, leap: int) -> None:
     local = smf_record.local_us(record)
     written = values.get("CTM")
     if local is not None and written:
-        info.utc_offset_s = offset_s(local, _native.unix_us_from_tod(written, leap))
+        info.utc_offset_s = offset_s(local, unix_us_from_tod(written, leap))
 
 
 def first_record(group: SmfSystem, record: int, subtypes: Iterable[int]) -> bytes | None:
@@ -148,13 +148,13 @@ def set_intervals(group: SmfSystem, leap: int) -> None:
                 interval.records for interval in cluster if not covered or interval.subtype == first_subtype
             )
             info.intervals.append(
-                Interval(_native.unix_us_from_tod(end, leap), seconds, flag(seconds, info.nominal_s), samples)
+                Interval(unix_us_from_tod(end, leap), seconds, flag(seconds, info.nominal_s), samples)
             )
         previous_end = end
     if clusters:
         firsts = [interval.start or interval.end for interval in clusters[0]]
-        info.first_us = _native.unix_us_from_tod(min(firsts), leap)
-        info.last_us = _native.unix_us_from_tod(group.ends[-1], leap)
+        info.first_us = unix_us_from_tod(min(firsts), leap)
+        info.last_us = unix_us_from_tod(group.ends[-1], leap)
 
 
 def _clusters(seen: Iterable[RecordedInterval]) -> list[list[RecordedInterval]]:

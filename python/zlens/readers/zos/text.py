@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens import _native
+from zlens._native import unix_us_from_tod
 from zlens.catalog.raw_tables import load_tables
 from zlens.catalog.zos_messages import facts
 from zlens.errors import InputError
@@ -366,7 +366,7 @@ class ZosTextSource:
         if isinstance(statement.message, HisRun) and (
             ends := [c.end_tod for c in statement.message.cpus.values() if c.end_tod]
         ):
-            return _native.unix_us_from_tod(max(ends), self._leap)
+            return unix_us_from_tod(max(ends), self._leap)
         local = statement.message.start.local
         if local is None:
             return min(max(statement.file.time_us, 0), _LAST_US)
@@ -400,11 +400,7 @@ class ZosTextSource:
             rows["his_run"].append({**header, "seconds": _seconds(message), **message.row()})
             for table, samples in (("his_cnt", message.samples()), ("his_counter", message.counters())):
                 for cpu, row in samples:
-                    end = (
-                        header["tod"]
-                        if cpu.end_tod is None
-                        else _native.unix_us_from_tod(cpu.end_tod, self._leap)
-                    )
+                    end = header["tod"] if cpu.end_tod is None else unix_us_from_tod(cpu.end_tod, self._leap)
                     cpu_columns = {"tod": end, "seconds": cpu.seconds, "offset": cpu.offset}
                     rows[table].append({**header, **cpu_columns, **row})
         for name, table_rows in rows.items():
@@ -534,7 +530,7 @@ def _describe(statement: _LocatedMessage) -> None:
     elif isinstance(message, HisRun) and message.start_time is not None and info.utc_offset_s is None:
         local, tod = message.start_time
         start_local_us = round((local - _EPOCH).total_seconds()) * _SECOND
-        info.utc_offset_s = smf_systems.offset_s(start_local_us, _native.unix_us_from_tod(tod, info.leap_s))
+        info.utc_offset_s = smf_systems.offset_s(start_local_us, unix_us_from_tod(tod, info.leap_s))
         if info.utc_offset_s is None:
             statement.file.note("time", "START TIME and START TOD do not match", message.start.offset)
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from zlens import _native
+from zlens._native import MonwriteFile, MonwriteWriter, unix_us_from_tod
 from zlens.catalog import layouts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -88,7 +88,7 @@ class MonwriteBoundaryReader:
         samples = {
             (row["domain"], row["record"]) for file in files for row in file.inventory() if row["sample"]
         }
-        writer = _native.MonwriteWriter(path)
+        writer = MonwriteWriter(path)
         with open(name, "rb", buffering=0) as data:
             records = (_record(data.fileno(), offset, name) for offset in sorted(offsets))
             # A control record describes only one class; grouping preserves the order of the records.
@@ -99,10 +99,10 @@ class MonwriteBoundaryReader:
         writer.finish()
 
     def _us(self, tod: int) -> int:
-        return _native.unix_us_from_tod(tod, self._group.info.leap_s)
+        return unix_us_from_tod(tod, self._group.info.leap_s)
 
 
-def _continued(file: _native.MonwriteFile, plan: dict[str, Any]) -> dict[int, list[int]]:
+def _continued(file: MonwriteFile, plan: dict[str, Any]) -> dict[int, list[int]]:
     """Map the offset of the first of several joined records to the offsets of its continuations."""
     join = plan["join"]
     flag_offset, length = join["more"]["at"], join["more"]["len"]
@@ -120,7 +120,7 @@ def _continued(file: _native.MonwriteFile, plan: dict[str, Any]) -> dict[int, li
 
 
 def _continuing(
-    file: _native.MonwriteFile, selected_plans: Iterable[dict[str, Any]], offsets: Iterable[int]
+    file: MonwriteFile, selected_plans: Iterable[dict[str, Any]], offsets: Iterable[int]
 ) -> list[int]:
     """Return the offsets of records that continue those at `offsets`."""
     first_offsets = set(offsets)
@@ -169,7 +169,7 @@ class StitchedMonitorRecords:
         nominal_s: float | None,
         evidence: Iterable[ResetEvidence],
     ) -> None:
-        files = [_native.MonwriteFile.open(fragment) for fragment in fragments]
+        files = [MonwriteFile.open(fragment) for fragment in fragments]
         last = files[-1]
         self.file = last.path
         # The last fragment determines the layouts; earlier ones are only compared with it.
@@ -204,7 +204,7 @@ class StitchedMonitorRecords:
     def resets(self) -> list[tuple[int, str, str, str]]:
         leap = self._group.info.leap_s
         return [
-            (_native.unix_us_from_tod(tod, leap), table, subject, evidence)
+            (unix_us_from_tod(tod, leap), table, subject, evidence)
             for _, tod, table, subject, evidence in self._decoder.resets()
         ]
 
@@ -217,7 +217,7 @@ class StitchedMonitorRecords:
 
     @staticmethod
     def _map_offsets(
-        last: _native.MonwriteFile, offsets: Sequence[int], selected_plans: Iterable[dict[str, Any]]
+        last: MonwriteFile, offsets: Sequence[int], selected_plans: Iterable[dict[str, Any]]
     ) -> dict[int, int]:
         joined = {
             offset
@@ -242,7 +242,7 @@ class StitchedMonitorRecords:
         return dict(zip(now, sorted(offsets), strict=True))
 
 
-def _twice(file: _native.MonwriteFile, row: dict[str, int]) -> bool:
+def _twice(file: MonwriteFile, row: dict[str, int]) -> bool:
     """Return whether a file has a type both as samples and as events, which are read together."""
     return any(
         other["sample"] and (other["domain"], other["record"]) == (row["domain"], row["record"])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, field
 
-from zlens import _native
+from zlens._native import MonwriteFile, unix_us_from_tod
 from zlens.catalog import layouts
 from zlens.catalog.interval_flags import GAP, flag
 from zlens.inputs.problems import Problem
@@ -37,7 +37,7 @@ class _KnownInterval(Struct, frozen=True):
     """An interval that was read: its samples, its file, and the index of its end in the file."""
 
     samples: int
-    file: _native.MonwriteFile
+    file: MonwriteFile
     place: int
 
 
@@ -46,7 +46,7 @@ class MonitorSystem(Struct):
 
     info: SystemInfo
     call_level: bytes | None = None
-    files: list[_native.MonwriteFile] = field(default_factory=list)
+    files: list[MonwriteFile] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     #: Offsets of interval ends with impossible timestamps, by path of the file.
     strays: dict[str, set[int]] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class MonitorSystem(Struct):
     remarks: list[Problem] = field(default_factory=list)
     _digests: dict[int, list[IntervalDigest]] = field(default_factory=dict)
 
-    def digests(self, file: _native.MonwriteFile) -> list[IntervalDigest]:
+    def digests(self, file: MonwriteFile) -> list[IntervalDigest]:
         """Return the digests of a file's intervals, computed on first use."""
         if id(file) not in self._digests:
             self._digests[id(file)] = interval_digests(file)
@@ -74,7 +74,7 @@ def set_intervals(group: MonitorSystem, leap: int) -> None:
         _repeats(group, file, ends, leap)
     ends = dict(sorted(ends.items()))
     group.ends = list(ends)
-    times = [(_native.unix_us_from_tod(tod, leap), known.samples) for tod, known in ends.items()]
+    times = [(unix_us_from_tod(tod, leap), known.samples) for tod, known in ends.items()]
     lengths = [(b[0] - a[0]) / 1e6 for a, b in itertools.pairwise(times)]
     if not info.nominal_s and lengths:
         usual = _median(lengths)
@@ -93,7 +93,7 @@ def _median(values: Sequence[float]) -> float:
     return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def _interval_ends(group: MonitorSystem, file: _native.MonwriteFile) -> Iterator[tuple[int, int, int]]:
+def _interval_ends(group: MonitorSystem, file: MonwriteFile) -> Iterator[tuple[int, int, int]]:
     """Yield time, samples and offset of the interval ends of a file that have samples and a possible time."""
     strays = group.strays[file.path]
     for tod, samples, offset in file.interval_ends():
@@ -101,7 +101,7 @@ def _interval_ends(group: MonitorSystem, file: _native.MonwriteFile) -> Iterator
             yield tod, samples, offset
 
 
-def _stray_ends(group: MonitorSystem, file: _native.MonwriteFile, leap: int) -> set[int]:
+def _stray_ends(group: MonitorSystem, file: MonwriteFile, leap: int) -> set[int]:
     """Return the offsets of interval ends with impossible times, and report each as a problem.
 
     Such a time differs from both neighbors by more than the length of the recording, and is out of order with
@@ -162,8 +162,8 @@ def _bounds(group: MonitorSystem, leap: int) -> None:
         bounds.append(last)
     else:
         bounds = [tod for tod, _, _ in timestamps]
-    info.first_us = _native.unix_us_from_tod(min(bounds), leap)
-    info.last_us = _native.unix_us_from_tod(max(bounds), leap)
+    info.first_us = unix_us_from_tod(min(bounds), leap)
+    info.last_us = unix_us_from_tod(max(bounds), leap)
     suspects = {
         (file.path, row["domain"], row["record"]): file
         for tod, file, row in timestamps
@@ -176,7 +176,7 @@ def _bounds(group: MonitorSystem, leap: int) -> None:
 
 def _stray_records(
     group: MonitorSystem,
-    file: _native.MonwriteFile,
+    file: MonwriteFile,
     path: str,
     key: tuple[int, int],
     within: tuple[int, int],
@@ -189,7 +189,7 @@ def _stray_records(
         if not within[0] <= int.from_bytes(data[_HEADER_TOD]) <= within[1]
     ]
     # Times before 1971 are problems of the index.
-    strays = [(offset, tod) for offset, tod in strays if _native.unix_us_from_tod(tod, 0) > _YEAR_1971_US]
+    strays = [(offset, tod) for offset, tod in strays if unix_us_from_tod(tod, 0) > _YEAR_1971_US]
     if strays and len(group.remarks) < MAX_REMARKS:
         offset, tod = min(strays)
         count = f"{len(strays):,} record{'s are' if len(strays) > 1 else ' is'}"
@@ -201,7 +201,7 @@ def _stray_records(
         yield Problem(group.info.system, NAME, path, offset, name, "time", detail, None)
 
 
-def interval_begins(file: _native.MonwriteFile) -> list[int]:
+def interval_begins(file: MonwriteFile) -> list[int]:
     """Return the start offset of each interval of a file: after the previous end, or at a new recording."""
     controls = sorted(control for control, _ in file.configurations())
     starts, previous = [], 0
@@ -212,14 +212,12 @@ def interval_begins(file: _native.MonwriteFile) -> list[int]:
     return starts
 
 
-def interval_digests(file: _native.MonwriteFile) -> list[IntervalDigest]:
+def interval_digests(file: MonwriteFile) -> list[IntervalDigest]:
     """Return a digest of each interval of a file, which is read once more."""
     return [IntervalDigest(*values) for values in file.digests()]
 
 
-def _repeats(
-    group: MonitorSystem, file: _native.MonwriteFile, ends: dict[int, _KnownInterval], leap: int
-) -> None:
+def _repeats(group: MonitorSystem, file: MonwriteFile, ends: dict[int, _KnownInterval], leap: int) -> None:
     """Add the interval ends of a file; an interval with a known end was already read.
 
     Overlapping recordings contain the same records, as does a file appended to itself. An interval that is
@@ -269,7 +267,7 @@ def _gaps(group: MonitorSystem, nominal_s: float, leap: int) -> None:
 
 
 def _gap(
-    group: MonitorSystem, file: _native.MonwriteFile, offset: int, last: int, tod: int, leap: int
+    group: MonitorSystem, file: MonwriteFile, offset: int, last: int, tod: int, leap: int
 ) -> Iterator[Problem]:
     if len(group.remarks) < MAX_REMARKS:
         minutes = (tod - last) / _TOD_US / 60e6
@@ -278,4 +276,4 @@ def _gap(
 
 
 def _time(tod: int, leap: int) -> dt.datetime:
-    return from_unix_us(_native.unix_us_from_tod(tod, leap))
+    return from_unix_us(unix_us_from_tod(tod, leap))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zlens import _native
+from zlens._native import MonwriteFile, unix_us_from_tod
 from zlens.catalog import layouts, plans, roles
 from zlens.catalog.layout_selection import select_layout
 from zlens.inputs.problems import Problem
@@ -25,7 +25,7 @@ def lost_event_problems(group: MonitorSystem, leap: int) -> list[Problem]:
     return problems[:MAX_REMARKS]
 
 
-def _suspensions(group: MonitorSystem, file: _native.MonwriteFile, leap: int) -> Iterator[Problem]:
+def _suspensions(group: MonitorSystem, file: MonwriteFile, leap: int) -> Iterator[Problem]:
     markers = [
         (offset, record, data)
         for record in (BEGAN, ENDED)
@@ -49,7 +49,7 @@ def _suspensions(group: MonitorSystem, file: _native.MonwriteFile, leap: int) ->
 
 def _problem(
     group: MonitorSystem,
-    file: _native.MonwriteFile,
+    file: MonwriteFile,
     offset: int,
     record: str,
     span: str,
@@ -67,5 +67,5 @@ def _lost(data: bytes) -> int | None:
 
 
 def _time(tod: int, leap: int) -> str:
-    time = from_unix_us(_native.unix_us_from_tod(tod, leap))
+    time = from_unix_us(unix_us_from_tod(tod, leap))
     return f"{time:{_CLOCK}}"

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from zlens import _native
+from zlens._native import MonwriteDecoder, MonwriteFile, sniff, unix_us_from_tod
 from zlens.catalog import layout_selection, layouts, plans, roles
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.raw_tables import load_tables
@@ -34,7 +34,7 @@ from zlens.readers.zvm.intervals import NAME, MonitorSystem
 
 def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether the bytes are monitor data. Raises InputError if a transfer has damaged them."""
-    verdict, detail = _native.sniff(first_bytes, size)
+    verdict, detail = sniff(first_bytes, size)
     if verdict == "damaged":
         raise InputError(
             detail,
@@ -47,7 +47,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None) -> MonwriteSource:
     """Find the records of all files; progress counts the bytes of all of them."""
-    files, problems = open_all(paths, NAME, _native.MonwriteFile.open, progress)
+    files, problems = open_all(paths, NAME, MonwriteFile.open, progress)
     return MonwriteSource(files, options, problems)
 
 
@@ -138,15 +138,15 @@ class MonwriteSource:
 
     name = NAME
 
-    def __init__(self, files: list[_native.MonwriteFile], options: Options, problems: list[Problem]) -> None:
+    def __init__(self, files: list[MonwriteFile], options: Options, problems: list[Problem]) -> None:
         self._options = options
         self._leap = options.leap or 0
         self._problems = problems
         self._choices: dict[tuple[str, str], dict[int, layout_selection.LayoutSelection]] = {}
         self._plans: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        self._decoders: dict[tuple[str, str], _native.MonwriteDecoder] = {}
+        self._decoders: dict[tuple[str, str], MonwriteDecoder] = {}
         self._types: dict[str, dict[str, dict[int, int]]] = {}
-        self._full: dict[str, _native.MonwriteDecoder] = {}
+        self._full: dict[str, MonwriteDecoder] = {}
         self._drained: set[str] = set()
         self._all_at_once = False
         self.groups = self._group(files)
@@ -155,7 +155,7 @@ class MonwriteSource:
 
     # -- systems -------------------------------------------------------------------------------------
 
-    def _group(self, files: list[_native.MonwriteFile]) -> list[MonitorSystem]:
+    def _group(self, files: list[MonwriteFile]) -> list[MonitorSystem]:
         groups: dict[str, MonitorSystem] = {}
         parts = [part for file in files for part in self._parts(file)]
         ordered = sorted(parts, key=lambda f: (f.first_tod or 0, f.path))
@@ -209,15 +209,14 @@ class MonwriteSource:
             group.remarks += monwrite_lost.lost_event_problems(group, self._leap)
         return list(groups.values())
 
-    def _span_us(self, file: _native.MonwriteFile) -> tuple[int, int]:
+    def _span_us(self, file: MonwriteFile) -> tuple[int, int]:
         """Return the first and the last time of a file in microseconds since 1970, UTC."""
         first, last = (
-            0 if tod is None else _native.unix_us_from_tod(tod, self._leap)
-            for tod in (file.first_tod, file.last_tod)
+            0 if tod is None else unix_us_from_tod(tod, self._leap) for tod in (file.first_tod, file.last_tod)
         )
         return first, last
 
-    def _parts(self, file: _native.MonwriteFile) -> list[_native.MonwriteFile]:
+    def _parts(self, file: MonwriteFile) -> list[MonwriteFile]:
         """Return the file, or its parts if it contains consecutive recordings of several systems."""
         configurations = [] if file.capture else file.configurations()
         if len(configurations) < 2:
@@ -258,7 +257,7 @@ class MonwriteSource:
             roles.value_of("system_config", role, values) for role in ("system_id", "machine_type", "serial")
         )
 
-    def _identity(self, file: _native.MonwriteFile) -> _Identity:
+    def _identity(self, file: MonwriteFile) -> _Identity:
         """Return the identity of the system from the configuration records of a file."""
         config = self._first(file, "D1R4")
         pack = None
@@ -282,9 +281,7 @@ class MonwriteSource:
             values["lpar"] = name
         return _Identity(name or None, values, call_level, pack is not None)
 
-    def _first(
-        self, file: _native.MonwriteFile, record: str, release: str | None = None
-    ) -> dict[str, Any] | None:
+    def _first(self, file: MonwriteFile, record: str, release: str | None = None) -> dict[str, Any] | None:
         """Decode the first record of a type; None if there is no record or no layout."""
         records = file.records(*layouts.record_key(record), 1)
         if not records:
@@ -369,7 +366,7 @@ class MonwriteSource:
         self._all_at_once = True
         self._drained.update(group.info.system for group in self.groups)
 
-    def decoder(self, group: MonitorSystem, record: str) -> _native.MonwriteDecoder:
+    def decoder(self, group: MonitorSystem, record: str) -> MonwriteDecoder:
         """Return the decoder of a record's tables for one system."""
         if self._all_at_once:
             return self.full_decoder(group)
@@ -386,7 +383,7 @@ class MonwriteSource:
         group: MonitorSystem,
         selected_plans: list[dict[str, Any]],
         resets: list[tuple[int, str, str | None, str]],
-    ) -> _native.MonwriteDecoder:
+    ) -> MonwriteDecoder:
         system = {
             "name": group.info.system,
             "source": NAME,
@@ -397,7 +394,7 @@ class MonwriteSource:
             "resets": resets,
             "repeats": group.repeats,
         }
-        return _native.MonwriteDecoder([system], json.dumps(selected_plans), self._leap)
+        return MonwriteDecoder([system], json.dumps(selected_plans), self._leap)
 
     # -- the source interface ------------------------------------------------------------------------
 
@@ -467,7 +464,7 @@ class MonwriteSource:
                     seen.add(row)
                     yield Problem(system, NAME, file, offset, record, kind, detail, lost)
 
-    def _decoders_of(self, group: MonitorSystem) -> list[_native.MonwriteDecoder]:
+    def _decoders_of(self, group: MonitorSystem) -> list[MonwriteDecoder]:
         name = group.info.system
         decoders = [decoder for (system, _), decoder in self._decoders.items() if system == name]
         return [*decoders, *([self._full[name]] if name in self._full else [])]
@@ -482,7 +479,7 @@ class MonwriteSource:
             for plan in self.plans(group, record)
         ]
 
-    def full_decoder(self, group: MonitorSystem) -> _native.MonwriteDecoder:
+    def full_decoder(self, group: MonitorSystem) -> MonwriteDecoder:
         """Return the decoder of all tables of a system."""
         name = group.info.system
         if name not in self._full:
@@ -506,7 +503,7 @@ class MonwriteSource:
         for group in self.groups:
             self._drain(group)
             for system, tod, table, subject, evidence in self.full_decoder(group).resets():
-                time = _native.unix_us_from_tod(tod, self._leap)
+                time = unix_us_from_tod(tod, self._leap)
                 resets[(system, time, table, subject, evidence)] = None
         return list(resets)
 
@@ -552,11 +549,11 @@ class MonwriteSource:
         return ", ".join(sorted(names)) or None
 
     def _us(self, tod: int | None) -> int | None:
-        return _native.unix_us_from_tod(tod, self._leap) if tod is not None else None
+        return unix_us_from_tod(tod, self._leap) if tod is not None else None
 
     def info(self) -> list[dict[str, Any]]:
         """Return one object per file with the results of the index pass."""
-        parts: dict[str, list[tuple[MonitorSystem, _native.MonwriteFile]]] = {}
+        parts: dict[str, list[tuple[MonitorSystem, MonwriteFile]]] = {}
         for group in self.groups:
             for file in group.files:
                 parts.setdefault(file.path, []).append((group, file))

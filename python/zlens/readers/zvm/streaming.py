@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from zlens import _native
+from zlens._native import MonwriteFile, unix_us_from_tod
 from zlens.catalog import expressions
 from zlens.engine.connection import connect
 from zlens.inputs.options import Options
@@ -31,28 +31,28 @@ class MonitorStreamFormat:
         return b""
 
     def is_wrapped(self, path: str) -> bool:
-        return _native.MonwriteFile.open(path).capture
+        return MonwriteFile.open(path).capture
 
     def unwrap(self, path: str, target_path: str) -> int:
         """Write the first interval of a live capture in MONWRITE format; return the bytes read."""
-        file = _native.MonwriteFile.open(path)
+        file = MonwriteFile.open(path)
         end = next((offset for _, offset in file.split_points() if offset <= file.size), 0)
         if end:
             os.truncate(path, end)
-            _native.MonwriteFile.open(path).write_plain(target_path)
+            MonwriteFile.open(path).write_plain(target_path)
         return end
 
     def write_times(self, path: str) -> list[tuple[int, int]]:
-        file = _native.MonwriteFile.open(path)
+        file = MonwriteFile.open(path)
         newest = 0
         times = []
         for tod, end_offset in sorted(file.split_points(), key=lambda point: point[1]):
-            newest = max(newest, _native.unix_us_from_tod(tod))
+            newest = max(newest, unix_us_from_tod(tod))
             times.append((newest, min(end_offset, file.size)))
         return times
 
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
-        file = _native.MonwriteFile.open(path)
+        file = MonwriteFile.open(path)
         seen = set(known)
         ranges: list[tuple[int, int]] = []
         start = 0
@@ -60,7 +60,7 @@ class MonitorStreamFormat:
         for (tod, samples, _), (_, end_offset) in ends:
             if end_offset > file.size:
                 break
-            us = _native.unix_us_from_tod(tod, options.leap or 0)
+            us = unix_us_from_tod(tod, options.leap or 0)
             if samples and us in seen:
                 ranges.append((start, end_offset))
             elif samples:
@@ -76,11 +76,11 @@ class MonitorStreamFormat:
         The interval that it closes is held until the next one is closed, because its events may be written
         later.
         """
-        file = _native.MonwriteFile.open(path)
+        file = MonwriteFile.open(path)
         ends = zip(file.interval_ends(), file.split_points(), strict=True)
         leap = options.leap or 0
         closed_intervals = [
-            (end_offset, _native.unix_us_from_tod(tod, leap))
+            (end_offset, unix_us_from_tod(tod, leap))
             for (tod, samples, _), (_, end_offset) in ends
             if samples and end_offset <= file.size
         ]

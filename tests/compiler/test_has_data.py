@@ -9,7 +9,7 @@ import pytest
 
 import zlens
 from zlens.catalog import measures
-from zlens.catalog.compile import sql_tree
+from zlens.compiler import sql_tree
 
 
 def needed(sql):

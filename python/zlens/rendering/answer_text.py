@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from zlens.answers.answer import Answer, AnswerEntry, AnswerTable, Value
+from zlens.rendering.answer import Answer, AnswerEntry, AnswerTable, Value
 from zlens.rendering.charts import Chart
 from zlens.rendering.text_lines import WIDTH, line, wrap_hanging
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from zlens.catalog import cpumf_formulas, expressions, measures, roles
-from zlens.catalog.check.records import CatalogIssue
-from zlens.catalog.compile import nodes
 from zlens.catalog.measures import Measure, MeasureColumn
+from zlens.checks.records import CatalogIssue
+from zlens.compiler import nodes
 from zlens.errors import CatalogError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")

@@ -11,6 +11,9 @@ from msgspec.structs import replace
 
 from zlens.rendering.charts import Chart
 
+#: Formats of an answer.
+FORMATS = ("text", "csv", "json", "html")
+
 Value = str | int | float | bool | None
 
 
@@ -119,6 +122,21 @@ class Answer(Struct):
     lead: list[str] = field(default_factory=list)
     entries: list[AnswerEntry] = field(default_factory=list)
     lists: list[AnswerList] = field(default_factory=list)
+
+    def render(self, form: str) -> str:
+        """Return the answer in one of FORMATS."""
+        # Imported on demand: text needs none of the others.
+        if form == "text":
+            from zlens.rendering import answer_text
+
+            return answer_text.render(self)
+        if form == "html":
+            from zlens.rendering import answer_html
+
+            return answer_html.render(self)
+        from zlens.rendering import answer_data
+
+        return answer_data.to_csv(self) if form == "csv" else answer_data.to_json(self)
 
     def table(self, key: str) -> AnswerTable:
         """Return the table with this key."""

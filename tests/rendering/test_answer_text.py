@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from zlens.answers import text_format
-from zlens.answers.answer import Answer, AnswerColumn, AnswerTable
+from zlens.rendering import answer_text
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerTable
 from zlens.rendering.charts import Chart, ChartSeries
 
 
@@ -22,7 +22,7 @@ from zlens.rendering.charts import Chart, ChartSeries
 )
 def test_bars_print_three_digits_of_longest(values: tuple[float, float], printed: tuple[str, str]) -> None:
     chart = Chart("Quiesce", "bars", ("A", "B"), (ChartSeries("gets", values),), "s")
-    lines = text_format.render(Answer("shares", "Bars", [], charts=[chart])).splitlines()
+    lines = answer_text.render(Answer("shares", "Bars", [], charts=[chart])).splitlines()
     assert tuple(text.split()[-1] for text in lines if "gets" in text) == printed
 
 
@@ -33,7 +33,7 @@ def test_texts_are_printed_below_their_row() -> None:
         AnswerColumn("value", "Value", "ms", 1),
     )
     table = AnswerTable("constants", "", columns, [("slice", "how long " * 20, 5.0), ("lag", "short", 2.5)])
-    lines = text_format.render(Answer("shares", "Constants", [table])).splitlines()[2:]
+    lines = answer_text.render(Answer("shares", "Constants", [table])).splitlines()[2:]
     assert lines[:4] == ["Name   Value", "        (ms)", "-----  -----", "slice    5.0"]
     assert lines[4].startswith("    Is: how long how long")
     assert lines[5].startswith("      ")

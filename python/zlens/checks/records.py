@@ -22,9 +22,6 @@ from zlens.catalog import (
     user_roles,
 )
 from zlens.catalog import layouts as catalog
-from zlens.catalog.check import cpumf as check_cpumf
-from zlens.catalog.check import sections as check_sections
-from zlens.catalog.check import smf as check_smf
 from zlens.catalog.layouts import (
     BUILTIN,
     CLASSES,
@@ -43,6 +40,9 @@ from zlens.catalog.layouts import (
     RecordLayout,
 )
 from zlens.catalog.raw_columns import FIXED, field_parts
+from zlens.checks import cpumf as check_cpumf
+from zlens.checks import sections as check_sections
+from zlens.checks import smf as check_smf
 from zlens.errors import CatalogError
 
 _PAGE = re.compile(r"MR[A-Z0-9]{3,8}")

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec import Struct
 
 from zlens.catalog import measures
-from zlens.catalog.compile import formulas, nodes, roles, sql_tree
-from zlens.catalog.compile.nodes import ROLE, NodeCatalog
-from zlens.catalog.compile.sql_tree import Reads, Tree
 from zlens.catalog.formula_policy import FormulaPolicy
 from zlens.catalog.roles import Entity, entity
+from zlens.compiler import formulas, nodes, roles, sql_tree
+from zlens.compiler.nodes import ROLE, NodeCatalog
+from zlens.compiler.sql_tree import Reads, Tree
 
 #: A column of a node: ("role.processor", "user_time").
 Place = tuple[str, str]

@@ -6,8 +6,8 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from zlens.answers.answer import Answer, Value
 from zlens.rendering import rows as out_rows
+from zlens.rendering.answer import Answer, Value
 
 
 def to_json(answer: Answer) -> str:

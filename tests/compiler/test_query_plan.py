@@ -9,10 +9,10 @@ import duckdb
 import pytest
 
 from zlens.catalog import session_columns
-from zlens.catalog.compile.plan import Compiler, CompilerInput
-from zlens.catalog.compile.query_plan import Plan, TableReads, compile_queries
-from zlens.catalog.compile.schema import Schema
 from zlens.catalog.roles import candidate_fields, entity
+from zlens.compiler.plan import Compiler, CompilerInput
+from zlens.compiler.query_plan import Plan, TableReads, compile_queries
+from zlens.compiler.schema import Schema
 
 DATABASE = duckdb.connect()
 SESSION = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from zlens.catalog import layouts, plans
-from zlens.catalog.check import records as check
+from zlens.checks import records as check
 
 NOWHERE = Path(__file__).parent / "no packs here"
 

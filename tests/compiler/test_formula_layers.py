@@ -7,8 +7,8 @@ import re
 import pytest
 
 from zlens.catalog import measures
-from zlens.catalog.compile.formulas import Formulas, LayeredSelect
 from zlens.catalog.formula_policy import VERIFIED_ONLY
+from zlens.compiler.formulas import Formulas, LayeredSelect
 
 
 def _columns(name: str, *, grouped: bool) -> LayeredSelect:

@@ -10,13 +10,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import aggregation, events, expressions, groups, measures
-from zlens.catalog.compile import formulas, missing_tables, nodes, roles, sql_tree
-from zlens.catalog.compile.compile_cache import CompileCache, digest
-from zlens.catalog.compile.nodes import ROLE, UNSUMMED, NodeCatalog
-from zlens.catalog.compile.sql_tree import Tree
 from zlens.catalog.formula_policy import VERIFIED_ONLY, FormulaPolicy, Present
 from zlens.catalog.groups import Groups
 from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
+from zlens.compiler import formulas, missing_tables, nodes, roles, sql_tree
+from zlens.compiler.compile_cache import CompileCache, digest
+from zlens.compiler.nodes import ROLE, UNSUMMED, NodeCatalog
+from zlens.compiler.sql_tree import Tree
 
 Render = Callable[[Tree], str]
 #: Kinds of events; None for all.

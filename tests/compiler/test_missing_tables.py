@@ -12,8 +12,8 @@ import pytest
 import zlens
 from zlens import demo
 from zlens.catalog import measures
-from zlens.catalog.compile import missing_tables, nodes
-from zlens.catalog.compile.sql_tree import Reads, narrow
+from zlens.compiler import missing_tables, nodes
+from zlens.compiler.sql_tree import Reads, narrow
 
 TABLES = {
     "here": {"k": "BIGINT", "a": "DOUBLE"},

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from zlens.catalog import measures
-from zlens.catalog.compile import nodes, roles
-from zlens.catalog.compile.nodes import ROLE
-from zlens.catalog.compile.plan import Compiler
 from zlens.catalog.roles import SQL_TYPES, entities
+from zlens.compiler import nodes, roles
+from zlens.compiler.nodes import ROLE
+from zlens.compiler.plan import Compiler
 
 
 class Schema:

@@ -11,8 +11,8 @@ from itertools import chain
 from msgspec import Struct
 
 from zlens.catalog import measures
-from zlens.catalog.compile.plan import Compiler, Kinds, QueryPlan
-from zlens.catalog.compile.schema import Schema
+from zlens.compiler.plan import Compiler, Kinds, QueryPlan
+from zlens.compiler.schema import Schema
 
 #: A lazy measure is materialized for several queries if all but the largest reader together read at least one
 #: in this many of its columns.

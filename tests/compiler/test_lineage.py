@@ -8,11 +8,11 @@ import pytest
 
 from iterations import quick_subset
 from zlens.catalog import expressions, measures, roles, smf_sections
-from zlens.catalog.compile import nodes
-from zlens.catalog.compile.plan import Compiler, CompilerInput
 from zlens.catalog.formula_policy import FormulaPolicy
 from zlens.catalog.raw_columns import FIXED
 from zlens.catalog.roles import ALL_TIMES_SUFFIX
+from zlens.compiler import nodes
+from zlens.compiler.plan import Compiler, CompilerInput
 from zlens.explain.lineage import column_lineage, raw_lines
 from zlens.explain.names import explain
 
@@ -138,7 +138,7 @@ def test_lineage_follows_helpers_to_roles() -> None:
 def test_formula_table_is_join_not_entity_of_same_name() -> None:
     # The rows of guest are of the helper _guest, and there is an entity guest as well.
     assert ("_guest", "cpu_time") in column_lineage().lineages.referenced_columns("guest", "guest.cpu_time")
-    assert "catalog/helpers/guest.sql, from role.guest, role.guest_end" in explain("guest.cpu_pct")
+    assert "compiler/selects/guest.sql, from role.guest, role.guest_end" in explain("guest.cpu_pct")
 
 
 def test_columns_using_role_through_helpers() -> None:

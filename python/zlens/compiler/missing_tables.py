@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from zlens.catalog.compile.sql_tree import Reads, Tree, walk
 from zlens.catalog.expressions import quote
+from zlens.compiler.sql_tree import Reads, Tree, walk
 
 #: Columns and SQL types of a table (`role.activity`) that is empty in the input; None for others. The type of
 #: an unnamed column is unknown.

@@ -7,7 +7,7 @@ import json
 import duckdb
 import pytest
 
-from zlens.catalog.compile import sql_tree
+from zlens.compiler import sql_tree
 from zlens.errors import CatalogError
 
 COLUMNS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from zlens.answers.answer import Answer, AnswerEntry, AnswerTable
-from zlens.answers.text_format import format_value
 from zlens.rendering import charts
+from zlens.rendering.answer import Answer, AnswerEntry, AnswerTable
+from zlens.rendering.answer_text import format_value
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.rendering.html import page
 

@@ -1,6 +1,6 @@
 """Nodes that statements of the catalog read from: roles, helpers and measures, with their columns.
 
-A helper is a private SELECT over roles, measures and other helpers, in `helpers/<name>.sql`; statements
+A helper is a private SELECT over roles, measures and other helpers, in `selects/<name>.sql`; statements
 call it `_<name>`. Words in braces are placeholders for SQL that the CPU MF catalog generates from its facts
 (cpumf_formulas.PLACES), or for the longest normal interval (interval_flags). A helper whose first line is
 `-- materialized` is computed once per session, with the columns that are needed: several measures read it.
@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from zlens.catalog import measures
-from zlens.catalog.compile import roles, sql_tree
-from zlens.catalog.compile.compile_cache import CompileCache
-from zlens.catalog.compile.sql_tree import ANY, Rows, Tree
 from zlens.catalog.formula_policy import Present
 from zlens.catalog.interval_flags import GAP
 from zlens.catalog.roles import entity, tables_read
+from zlens.compiler import roles, sql_tree
+from zlens.compiler.compile_cache import CompileCache
+from zlens.compiler.sql_tree import ANY, Rows, Tree
 from zlens.errors import CatalogError
 
-ROOT = Path(__file__).parents[1] / "helpers"
+ROOT = Path(__file__).parent / "selects"
 _MATERIALIZED = "-- materialized\n"
 #: A column of a measure's SQL that represents all its columns until they are filled in.
 PLACE = "#columns"

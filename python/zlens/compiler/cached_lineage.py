@@ -9,11 +9,11 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.catalog import expressions, measures, session_columns
-from zlens.catalog.compile import nodes, sql_tree
-from zlens.catalog.compile.compile_cache import CompileCache
-from zlens.catalog.compile.lineage import LineageGraph
-from zlens.catalog.compile.nodes import ROLE, NodeCatalog, Parse
-from zlens.catalog.compile.sql_tree import Tree
+from zlens.compiler import nodes, sql_tree
+from zlens.compiler.compile_cache import CompileCache
+from zlens.compiler.lineage import LineageGraph
+from zlens.compiler.nodes import ROLE, NodeCatalog, Parse
+from zlens.compiler.sql_tree import Tree
 
 Columns = Mapping[str, Collection[str]]
 

@@ -14,12 +14,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from zlens import catalog
 from zlens.catalog import user_roles
 from zlens.schema.cache import Cache
 from zlens.schema.facts import FACTS
 
 #: Files that entries depend on: facts, and the code that compiles them into statements.
-ROOTS = (FACTS, Path(__file__).parents[1])
+ROOTS = (FACTS, Path(catalog.__file__).parent, Path(__file__).parent)
 _ENDINGS = (".py", ".toml", ".sql")
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from zlens.catalog import caveats, measures, roles, rules, session_columns
-from zlens.catalog.check.records import CatalogIssue
 from zlens.catalog.rules import Rule
+from zlens.checks.records import CatalogIssue
 from zlens.errors import CatalogError
 
 #: Columns of tables that are not measures but that rules may need.
