@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from zlens.catalog import session_columns
-from zlens.catalog.roles import candidate_fields, entity
+from zlens.catalog.roles import entity
 from zlens.compiler.plan import Compiler, CompilerInput
 from zlens.compiler.query_plan import Plan, TableReads, compile_queries
 from zlens.compiler.schema import Schema
@@ -35,7 +35,7 @@ def compiled(
     raw = {}
     for origin in (origin for name in ("processor", "guest", "counter") for origin in entity(name).origins):
         if origin.table in ("d0r2", "d4r3", *(counters.table for counters in entity("counter").origins)):
-            names = {field.lower() for how in origin.roles.values() for field in candidate_fields(how)}
+            names = {field.lower() for how in origin.roles.values() for field in how.fields}
             columns = dict.fromkeys([*names, *(f"{name}_d" for name in names)], "int")
             raw[origin.table] = {"system": "text", "source": "text", "interval_end": "time", **columns}
     source = CompilerInput(raw, SESSION, {None: ["A"]}, **options)  # type: ignore[arg-type]
