@@ -42,7 +42,7 @@ class CounterName(FactTable, frozen=True):
     text: Annotated[str, Meta(description="what it counts")]
 
 
-class MetricKeys(SourcedTable, frozen=True):
+class CpumfMetricKeys(SourcedTable, frozen=True):
     """A metric."""
 
     formula: Annotated[str, Meta(description="its formula; empty if counters do not suffice")] = ""
@@ -100,7 +100,7 @@ class GenerationFile(SourcedTable, frozen=True):
     counters: Annotated[dict[int, CounterName], Meta(description="its own counters by number")]
     rni: Weights
     note: Annotated[str, Meta(description="a remark")] = ""
-    metrics: Annotated[dict[str, MetricKeys], Meta(description="its own metrics")] = field(
+    metrics: Annotated[dict[str, CpumfMetricKeys], Meta(description="its own metrics")] = field(
         default_factory=dict
     )
     statuses: Annotated[dict[str, str], Meta(description="statuses of common metrics")] = field(
