@@ -16,7 +16,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import asdict, replace
 
 from zlens.catalog import expressions, generations
-from zlens.catalog.generations import CounterName, MetricKeys
+from zlens.catalog.generations import CounterName, CpumfMetricKeys
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.structs import FactTable, SourcedTable
@@ -41,7 +41,7 @@ class Variant(SourcedTable, frozen=True):
     formula: str
 
 
-class CpumfMetric(MetricKeys, frozen=True, kw_only=True):
+class CpumfMetric(CpumfMetricKeys, frozen=True, kw_only=True):
     """Metric of one machine generation, with its source in full.
 
     variants  other formulas; if none is in use, the first one is for users who allow it
@@ -164,7 +164,7 @@ class Architecture(FactTable, frozen=True):
     names: Annotated[dict[str, FormulaName], Meta(description="names in formulas besides counters")]
     sets: Annotated[dict[str, CounterSetKeys], Meta(description="counter sets")]
     counters: Annotated[dict[int, CounterName], Meta(description="counters by number")]
-    metrics: Annotated[dict[str, MetricKeys], Meta(description="metrics")]
+    metrics: Annotated[dict[str, CpumfMetricKeys], Meta(description="metrics")]
 
 
 @cache
@@ -279,7 +279,7 @@ def _common_on(generation: str) -> dict[str, CpumfMetric]:
     return metrics | {name: replace(metrics[name], status=status) for name, status in statuses.items()}
 
 
-def _metric(name: str, keys: MetricKeys) -> CpumfMetric:
+def _metric(name: str, keys: CpumfMetricKeys) -> CpumfMetric:
     return CpumfMetric(name=name, **asdict(keys) | {"source": _source(keys.source)})
 
 
