@@ -85,7 +85,7 @@ def test_guide_examples_run(page: str, tmp_path: Path, demo_files: list[Path]) -
 
 
 @pytest.mark.usefixtures("unless_unchanged")
-def test_the_minute_of_the_readme(tmp_path: Path) -> None:
+def test_readme_minute(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     minute = text[text.index("From checkout to diagnosis") : text.index("To try it or to work on it")]
     # The first installs the program, the last serves until it is interrupted.

@@ -280,7 +280,7 @@ def test_measures_of_one_file_share_their_columns() -> None:
             "part = {",
         ),
         ('formula = "guest.userid"', 'formulae = "guest.userid"', "formulae", "thing = {"),
-        ("{subject}", "{object}", "has {object}, which part does not define", "part = {"),
+        ("{subject}", "{object}", "has {object}, a word that part does not have", "part = {"),
         ('read_rate.source = "nowhere"\n', "", "each.read_rate.source is missing", "read_rate.text"),
         (
             'name = "whole"',

@@ -120,7 +120,7 @@ def test_wrong_blocks_are_errors(
         ('key = ["name"]', "", " key is missing: roles that identify a row"),
     ],
 )
-def test_wrong_keys_are_told_with_their_line(
+def test_invalid_keys_are_reported_with_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, was: str, now: str, said: str
 ) -> None:
     with pytest.raises(CatalogError) as caught:

@@ -33,7 +33,7 @@ LABEL = '[[run]]\nlabel = "X"\nform = "{}"\ncolumn = {{ name = "{}", type = "tex
         (LABEL.format("words", "x"), r'run\[1\]\.form is "words"'),
         (LABEL.format("int", "x"), r"label 'X': its column is of type int"),
         (LABEL.format("word", "x") * 2, "the column x is defined twice"),
-        (LABEL.format("word", "x"), "operands give no column cntintval, smfintval"),
+        (LABEL.format("word", "x"), "operands define no column cntintval, smfintval"),
     ],
 )
 def test_invalid_labels_are_rejected(labels: str, message: str) -> None:

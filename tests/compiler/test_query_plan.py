@@ -96,7 +96,7 @@ def test_stages_begin_with_the_smallest_records() -> None:
 
 
 @pytest.mark.parametrize("counted", [False, True])
-def test_plan_by_generation_is_incomplete_until_generations_are_known(counted: bool) -> None:
+def test_plan_needs_known_generations(counted: bool) -> None:
     plan = compiled({"cpumf": {"rni"}}, generations=frozenset({"z13"}), counted=counted)
     assert plan.incomplete != counted
     assert bool(plan.steps) == counted

@@ -68,7 +68,7 @@ def test_every_record_can_be_described() -> None:
 
 
 def test_unknown_record_is_error() -> None:
-    with pytest.raises(CatalogError, match="does not know D31R9"):
+    with pytest.raises(CatalogError, match="does not contain D31R9"):
         describe("D31R9", root=NOWHERE)
 
 

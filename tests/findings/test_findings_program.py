@@ -171,7 +171,7 @@ def test_rule_of_user_is_explained(tmp_path: Path) -> None:
 
 def test_note_is_explained_with_its_reason() -> None:
     text = explain("NET-001")
-    assert "note: something to know" in text
+    assert "note: a fact that the data cannot confirm" in text
     assert "no measure shows the layer" in text
 
 

@@ -95,7 +95,7 @@ def test_options_of_received_files(tmp_path: Path, capsys: pytest.CaptureFixture
     for words, says in (
         (["x.data", "--received-keep", "1d"], "need a source forwarder://HOST:PORT"),
         (["forwarder://127.0.0.1:0", "--received-keep", "soon"], "'soon' is not a length of time"),
-        (["forwarder://127.0.0.1:0", "--received-size", "-1"], "--received-size -1 is no size"),
+        (["forwarder://127.0.0.1:0", "--received-size", "-1"], "--received-size -1 is not a size"),
     ):
         assert main(["live", "--no-serve", *words]) == 2
         assert says in capsys.readouterr().err

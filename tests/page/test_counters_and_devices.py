@@ -86,7 +86,8 @@ def a_table_shows_every_column_of_its_measure(page: Page, address: str) -> None:
     assert {"device", *(head.rpartition("_")[0] for head in heads[1:])} >= names
     by_name = {one["name"]: one for one in device["columns"]}
     heading = page.locator(f"{TABLE} th", has_text="Seek cylinders").get_by_role("button").first
-    assert (heading.get_attribute("title") or "").startswith(by_name["seek_cylinders"]["text"])
+    text = by_name["seek_cylinders"]["text"]
+    assert (heading.get_attribute("title") or "").startswith(text[0].upper() + text[1:])
 
 
 def a_device_keeps_its_color_in_another_window(page: Page, address: str) -> None:
@@ -109,7 +110,7 @@ def a_device_keeps_its_color_in_another_window(page: Page, address: str) -> None
 
 
 def an_alias_pool_is_chosen(page: Page) -> None:
-    expect(page.locator('[data-testid="chart-alias-entitlement-paging"]')).to_contain_text("entitlement")
+    expect(page.locator('[data-testid="chart-alias-entitlement-paging"]')).to_contain_text("Entitlement")
     page.locator('[data-testid="table-alias-pools"] tbody tr.opens').last.click()
     ready(page, "io")
     pool = setting(page, "pool")

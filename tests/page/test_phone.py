@@ -42,12 +42,12 @@ def test_view_fits_phone_with_findings_first(phone: Page, address: str):
     header = phone.locator("header").first.bounding_box()
     assert header is not None
     assert header["height"] < 48
-    findings = phone.get_by_label("findings", exact=True).bounding_box()
+    findings = phone.get_by_label("Findings", exact=True).bounding_box()
     tile = phone.get_by_test_id("chart-busy").bounding_box()
     assert findings is not None
     assert tile is not None
     assert findings["y"] < tile["y"]
-    menu = phone.get_by_label("view", exact=True)
+    menu = phone.get_by_label("View", exact=True)
     width = menu.bounding_box()
     assert width is not None
     assert width["width"] > 110, "the name of a view is cut off"

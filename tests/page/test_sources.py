@@ -25,7 +25,7 @@ def test_one_source_is_shown_and_other_selectable(context: BrowserContext, demo_
         page.goto(f"{address}/#/processors?system=ZLZ1")
         # Three processors, not three of each source.
         assert processors(page) == 3
-        choice = page.get_by_label("source", exact=True)
+        choice = page.get_by_label("Source", exact=True)
         expect(choice).to_have_value("smf")
         assert choice.locator("option").all_inner_texts() == ["smf", "rmf-xml"]
         with page.expect_response("**/api/v1/aggregate"):
@@ -39,4 +39,4 @@ def test_one_source_is_shown_and_other_selectable(context: BrowserContext, demo_
     with served(names[0]) as address:
         page.goto(f"{address}/#/processors?system=ZLZ1")
         assert processors(page) == 3
-        expect(page.get_by_label("source", exact=True)).to_have_count(0)
+        expect(page.get_by_label("Source", exact=True)).to_have_count(0)

@@ -272,7 +272,7 @@ def test_unplaced_printed_line_is_reported(tmp_path: Path) -> None:
         ("CPU Activity", "this line has no place 12"),
         ("channelpathactivity", "45 FC_S 1.5 2.5"),
     ]
-    assert any(detail.startswith("line 7: not placed") for detail in problem_details(path))
+    assert any(detail.startswith("line 7: not recognized") for detail in problem_details(path))
     assert any(
         "the report channelpathactivity is not in the catalog" in detail for detail in problem_details(path)
     )

@@ -138,7 +138,7 @@ def test_schema_has_types_ranges_and_help() -> None:
     assert schema["Facts"]["properties"]["sign"]["enum"] == ["", ">", "<="]
 
 
-def test_code_tells_of_a_key_that_only_some_tables_need() -> None:
+def test_missing_error_names_key_of_some_tables() -> None:
     error = missing_error(Part, "note", "parts[2]", DocumentErrors("f.toml", text=GOOD))
     assert str(error) == "f.toml:6: parts[2].note is missing; expected a text; add note"
 

@@ -33,7 +33,7 @@ def test_every_interface_has_wording(code: str) -> None:
 
 
 def test_python_names_exist() -> None:
-    names = {name for texts in CODES.values() for name in re.findall(r"zlens(?:\.\w+)+", texts["python"])}
+    names = {name for texts in CODES.values() for name in re.findall(r"zlens(?:\.\w+)+", texts.python)}
     assert len(names) > 5
     for name in sorted(names):
         pkgutil.resolve_name(name)

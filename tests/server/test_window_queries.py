@@ -123,7 +123,7 @@ def ends(place: Workspace) -> tuple[float, float]:
 
 def rows(place: Workspace, windowed: WindowQueries, sql: str) -> list[tuple[object, ...]]:
     keys = ", ".join(str(one) for one in range(1, 3 + 3))
-    found = place.session.select(f"{sql}\nORDER BY {keys}", {windowed.table: windowed.read})
+    found = place.session.queries.select(f"{sql}\nORDER BY {keys}", {windowed.table: windowed.read})
     return found.rows
 
 

@@ -18,7 +18,7 @@ from zlens.api import Session
 from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options, parse_time_spec, parse_zone
 from zlens.lake.retention import UNMEASURED
-from zlens.session import session as sessions
+from zlens.session.queries import Queries
 from zlens.stores import bucket_sql, rollup_builder
 from zlens.stores.coverage import Lost, coverage
 
@@ -273,14 +273,14 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
         query = kept(name, *arguments)  # type: ignore[arg-type]
         return f"SELECT * FROM ({query}) WHERE false" if name in ("load", "cpu") else query
 
-    select = sessions.CoreSession.select
+    select = Queries.select
 
-    def without_load(session: sessions.CoreSession, query: str, reads: dict[str, list[str]]) -> object:
+    def without_load(queries: Queries, query: str, reads: dict[str, list[str]]) -> object:
         (name, *_) = reads
-        return select(session, f"SELECT * FROM ({query}) WHERE {name not in ('load', 'cpu')}", reads)
+        return select(queries, f"SELECT * FROM ({query}) WHERE {name not in ('load', 'cpu')}", reads)
 
     monkeypatch.setattr(rollup_builder.bucket_sql, "buckets_sql", fewer)
-    monkeypatch.setattr(sessions.CoreSession, "select", without_load)
+    monkeypatch.setattr(Queries, "select", without_load)
     said = r"rows of raw tables are in no measure: ZLZ1, 2010-03-09: 4 intervals of smf70_cpu"
     for _ in range(2):
         with pytest.raises(LakeError, match=said):

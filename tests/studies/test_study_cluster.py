@@ -12,6 +12,7 @@ import zlens
 from zlens.api import Session
 from zlens.catalog import aggregation
 from zlens.inputs.options import Options
+from zlens.session.queries import Queries
 from zlens.studies import cluster
 
 ALWAYS = (None, None)
@@ -104,7 +105,7 @@ def test_unknown_member_makes_sum_null(site: Session, monkeypatch: pytest.Monkey
         rows = (("ZVM1", "zvm", "A", 1.0), ("ZVM2", "zvm", "A", None), ("ZVM1", "zvm", "B", 2.0),
                 ("ZVM1", "zvm", "B", 3.0), ("ZVM1", "rmf", "B", 9.0), ("ZVM1", "zvm", None, 1.0))  # fmt: skip
 
-    monkeypatch.setattr(Session, "select", lambda *_: Rows)
+    monkeypatch.setattr(Queries, "select", lambda *_: Rows)
     assert cluster.shared_subjects(site, cluster.VOLUMES, ["ZVM1", "ZVM2"], ALWAYS) == [
         ("B", 5.0, {"ZVM1": 5.0}),
         ("A", None, {"ZVM1": 1.0, "ZVM2": None}),

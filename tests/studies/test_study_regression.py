@@ -207,7 +207,7 @@ def test_invalid_pairs_are_rejected(pair: dict[str, Any], words: str) -> None:
 
 
 def test_pair_names_are_unique() -> None:
-    with pytest.raises(ScenarioError, match=r'pair\[2\]\.name is "a" again'):
+    with pytest.raises(ScenarioError, match=r'pair\[2\]\.name is a duplicate: "a"'):
         study([{"name": "a", "etrr": 1.0}] * 2)
     with pytest.raises(ScenarioError, match="pair is a list of 0"):
         study([])

@@ -303,7 +303,7 @@ fn store_text(bytes: &mut [u8], field: Field, text: &str) {
 }
 
 /// Stores a number in a field that the layout itself names.
-fn put(layout: &Layout, missing: &mut Vec<String>, bytes: &mut [u8], name: &str, value: u64) {
+fn write_field(layout: &Layout, missing: &mut Vec<String>, bytes: &mut [u8], name: &str, value: u64) {
     match layout.fields.get(name) {
         Some(field) => store(bytes, *field, 0, value),
         None => remember(missing, format!("{}.{name}", layout.record)),
@@ -389,7 +389,7 @@ impl Record<'_> {
             (offset, self.bytes.len() as u64),
             (&join.length, piece.len() as u64),
         ] {
-            put(self.layout, self.missing, &mut self.bytes, field, value);
+            write_field(self.layout, self.missing, &mut self.bytes, field, value);
         }
         self.bytes.extend_from_slice(piece);
         self
@@ -425,7 +425,7 @@ impl Record<'_> {
             for (place, value) in places {
                 if let Some(NumberSource::Field(field)) = place {
                     let value = value as u64;
-                    put(self.layout, self.missing, &mut self.bytes, field, value);
+                    write_field(self.layout, self.missing, &mut self.bytes, field, value);
                 }
             }
         }

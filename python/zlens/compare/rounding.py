@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 from zlens.catalog import expressions, listings, measures
-from zlens.catalog.comparison_metrics import ComparedMetric
 from zlens.catalog.expressions import literal
 from zlens.catalog.reports import definition
 from zlens.compare.series import Key, MetricSeries
@@ -31,7 +30,12 @@ def rounding_bounds(session: CoreSession, compared: Sequence[MetricSeries]) -> d
     """
     if not has_rounded_values(session):
         return {}
-    numbers = (number for series in compared for metric in series.metrics for number in _numbers(metric))
+    numbers = (
+        number
+        for series in compared
+        for metric in series.metrics
+        for number in _numbers(metric.table, metric.column)
+    )
     changed = rounding_changes(session, numbers)
     if not changed:
         return {}
@@ -129,14 +133,14 @@ def _effects(series: MetricSeries, count: int) -> str:
 
 
 @cache
-def _numbers(metric: ComparedMetric) -> tuple[tuple[str, str], ...]:
+def _numbers(table: str, column: str) -> tuple[tuple[str, str], ...]:
     """Return the printed numbers underlying a metric and its weight, as raw table and column."""
-    measured = measures.load_measure(metric.table)
-    declared = measured.column(metric.column)
+    measured = measures.load_measure(table)
+    declared = measured.column(column)
     weights = expressions.names(declared.weight or "1") if declared is not None else ()
     numbers = []
-    for column in (metric.column, *(name for name in weights if measured.column(name))):
-        raw, _ = column_lineage().raw_columns(metric.table, column)
+    for read_column in (column, *(name for name in weights if measured.column(name))):
+        raw, _ = column_lineage().raw_columns(table, read_column)
         numbers += [
             (name, each) for name, columns in raw.items() if name.startswith("rmf_") for each in columns
         ]
