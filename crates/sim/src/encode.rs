@@ -303,7 +303,13 @@ fn store_text(bytes: &mut [u8], field: Field, text: &str) {
 }
 
 /// Stores a number in a field that the layout itself names.
-fn write_field(layout: &Layout, missing: &mut Vec<String>, bytes: &mut [u8], name: &str, value: u64) {
+fn write_field(
+    layout: &Layout,
+    missing: &mut Vec<String>,
+    bytes: &mut [u8],
+    name: &str,
+    value: u64,
+) {
     match layout.fields.get(name) {
         Some(field) => store(bytes, *field, 0, value),
         None => remember(missing, format!("{}.{name}", layout.record)),
