@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -136,66 +135,64 @@ def rows(session, query):
 for name in names():
     load_report(name)
 found = {"wrong": [*check_records.check_catalog(), *map(str, check_measures.check())]}
-if sys.argv[2] == "record type":
-    units = [{"NAM": "A", "USE": 15, "FLG": ["ON"], "NUM": 7}, {"NAM": "B", "USE": 3}]
-    product = {"IST": END_US - 60_000_000, "IET": END_US, "XNM": "PLEX1"}
-    sections = {"product": [product], "unit": units}
-    layout = smf_sections.layout(199)
-    record = smf_writer.encode_record(layout, 1, system="SYSA", local_us=END_US, sections=sections)
-    with dump("units", [record]) as session:
-        found["raw"] = rows(
-            session, "SELECT seconds, smf199nam, smf199use, smf199flg_on, smf199_number FROM smf199_unit"
-        )
-        found["measure"] = rows(session, "SELECT system, subject_id, used_pct FROM unit")
-        found["sysplex"] = [info.sysplex for info in session.systems]
-        found["title"] = rows(session, "SELECT DISTINCT title FROM inventory")
-    found["explained"] = explain("smf199use")
-elif sys.argv[2] == "metric":
-    with opened([row({"B0": 2e9, "B1": 1e9, "P32": 5e8}, generation="z16")]) as session:
-        found["measure"] = rows(session, "SELECT problem_cycles_pct FROM cpumf_type")
-        found["report"] = session.report("cpumflog")
-elif sys.argv[2] == "column":
-    with dump("jobs", [job_record(JOB)]) as session:
-        found["measure"] = rows(session, "SELECT tcb_s, srb_s, srb_pct FROM job")
-        found["report"] = session.report("jobs")
-else:
-    found["charts"] = next(each for each in subjects.entries() if each["table"] == "job")["chart"]
-print(json.dumps(found, default=str))
+units = [{"NAM": "A", "USE": 15, "FLG": ["ON"], "NUM": 7}, {"NAM": "B", "USE": 3}]
+sections = {"product": [{"IST": END_US - 60_000_000, "IET": END_US, "XNM": "PLEX1"}], "unit": units}
+layout = smf_sections.layout(199)
+record = smf_writer.encode_record(layout, 1, system="SYSA", local_us=END_US, sections=sections)
+with dump("units", [record]) as session:
+    columns = "seconds, smf199nam, smf199use, smf199flg_on, smf199_number"
+    found["raw"] = rows(session, f"SELECT {columns} FROM smf199_unit")
+    found["measure"] = rows(session, "SELECT system, subject_id, used_pct FROM unit")
+    found["sysplex"] = [info.sysplex for info in session.systems]
+    found["title"] = rows(session, "SELECT DISTINCT title FROM inventory")
+found["explained"] = explain("smf199use")
+with opened([row({"B0": 2e9, "B1": 1e9, "P32": 5e8}, generation="z16")]) as session:
+    found["metric"] = rows(session, "SELECT problem_cycles_pct FROM cpumf_type")
+    found["cpumflog"] = session.report("cpumflog")
+with dump("jobs", [job_record(JOB)]) as session:
+    found["column"] = rows(session, "SELECT tcb_s, srb_s, srb_pct FROM job")
+    found["jobs"] = session.report("jobs")
+found["charts"] = next(each for each in subjects.entries() if each["table"] == "job")["chart"]
+print(json.dumps(found))
 """
 
 
-def found(folder: Path, files: dict[str, str], subject: str) -> dict[str, Any]:
-    said: dict[str, Any] = answers(folder, files, ASK, str(folder), subject)
-    assert said["wrong"] == []
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a package answers whose facts have all additions."""
+    folder = tmp_path_factory.mktemp("additions")
+    files = RECORD_TYPE | METRIC | METRIC_REPORT | COLUMN | CHART
+    said: dict[str, Any] = answers(folder, files, ASK, str(folder))
     return said
 
 
-def test_record_type_is_three_files(tmp_path: Path) -> None:
+def test_additions_pass_check(found: dict[str, Any]) -> None:
+    assert found["wrong"] == []
+
+
+def test_record_type_is_three_files(found: dict[str, Any]) -> None:
     assert len(RECORD_TYPE) == 3
-    said = found(tmp_path, RECORD_TYPE, "record type")
-    assert said["raw"] == [[60, "A", 15, True, 7], [60, "B", 3, False, 0]]
-    assert said["measure"] == [["SYSA", "A", 25], ["SYSA", "B", 5]]
-    assert said["sysplex"] == ["PLEX1"]
-    assert said["title"] == [["skeleton: what it reports"]]
-    assert "unit.used_time" in said["explained"]
+    assert found["raw"] == [[60, "A", 15, True, 7], [60, "B", 3, False, 0]]
+    assert found["measure"] == [["SYSA", "A", 25], ["SYSA", "B", 5]]
+    assert found["sysplex"] == ["PLEX1"]
+    assert found["title"] == [["skeleton: what it reports"]]
+    assert "unit.used_time" in found["explained"]
 
 
-def test_metric_is_one_file_and_report_row(tmp_path: Path) -> None:
+def test_metric_is_one_file_and_report_row(found: dict[str, Any]) -> None:
     assert len(METRIC) == len(METRIC_REPORT) == 1
-    said = found(tmp_path, METRIC | METRIC_REPORT, "metric")
-    assert said["measure"] == [[25]]
-    assert "PCYC" in said["report"]
+    assert found["metric"] == [[25]]
+    assert "PCYC" in found["cpumflog"]
 
 
-def test_column_is_file_of_measure_and_file_of_report(tmp_path: Path) -> None:
+def test_column_is_file_of_measure_and_file_of_report(found: dict[str, Any]) -> None:
     assert len(COLUMN) == 2
-    said = found(tmp_path, COLUMN, "column")
-    ((tasks, requests, share),) = said["measure"]
+    ((tasks, requests, share),) = found["column"]
     assert share == pytest.approx(100 * requests / tasks)
-    assert "SRB%" in said["report"]
+    assert "SRB%" in found["jobs"]
 
 
-def test_chart_is_one_file(tmp_path: Path) -> None:
+def test_chart_is_one_file(found: dict[str, Any]) -> None:
     assert len(CHART) == 1
-    said = found(tmp_path, CHART, "chart")
-    assert [chart["title"] for chart in said["charts"]][:1] == ["Instructions"]
+    assert found["charts"][0]["title"] == "Instructions"
+    assert found["charts"][0]["unit"] == "MIPS"
