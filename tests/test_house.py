@@ -207,3 +207,65 @@ def test_functions_are_not_named_by_function_words() -> None:
         if isinstance(node, ast.FunctionDef) and node.name in words
     ]
     assert found == []
+
+
+#: Modules with what looks like the number of an SMF record type, and what it is.
+NO_RECORD_NUMBERS = {
+    "python/zlens/cli/catalog.py": "examples of commands",
+    "python/zlens/demo/smf.py": "numbers of counters",
+    "python/zlens/explain/reference/smf.py": "examples of commands",
+    "crates/sim/src/recorder/channels.rs": "names of fields of a z/VM record",
+}
+_NUMBERED_RECORD = re.compile(r"(?i)(?<![a-z])smf[ _]?\d+")
+
+
+def record_numbers(source: str, types: frozenset[int]) -> Iterator[str]:
+    """Numbers of SMF record types in code: in names and texts, and in numbers where a module knows of SMF."""
+    tree = ast.parse(source)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    texts = {
+        node.body[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    knows_smf = re.search(r"import .*\bsmf|smf\w* import", source) is not None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node not in texts:
+            if isinstance(node.value, str):
+                yield from _NUMBERED_RECORD.findall(node.value)
+            elif knows_smf and type(node.value) is int and node.value in types:
+                yield str(node.value)
+        elif isinstance(node, ast.Name | ast.Attribute):
+            yield from _NUMBERED_RECORD.findall(node.id if isinstance(node, ast.Name) else node.attr)
+
+
+def test_smf_record_types_are_known_from_facts_alone() -> None:
+    facts = SOURCES / FACTS / "smf"
+    types = frozenset(int(path.stem) for path in facts.rglob("[0-9]*.toml"))
+    assert types >= {30, 70, 72, 113}
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in SOURCES.rglob("*.py")
+        if [*record_numbers(path.read_text(encoding="utf-8"), types)]
+    }
+    for path in (ROOT / "crates").glob("*/src/**/*.rs"):
+        source = path.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
+        code = re.sub(r"//.*", "", source)
+        compared = re.findall(r"\brecord(?:_type)? *[=!]?[=:] *(\d+)", code)
+        if _NUMBERED_RECORD.search(code) or types & {*map(int, compared)}:
+            found.add(path.relative_to(ROOT).as_posix())
+    assert found == {*NO_RECORD_NUMBERS}
+
+
+@pytest.mark.parametrize(
+    ("source", "numbers"),
+    [
+        ("from zlens.catalog import smf\nlayout = smf.layout(113)", ["113"]),
+        ("from zlens.catalog.smf_sections import layout\nif layout.record == 70: ...", ["70"]),
+        ("from zlens.catalog import codes\nwords = codes.words('smf70_cpu_type')", ["smf70"]),
+        ("decoder = native.Smf113Decoder()", ["Smf113"]),
+        ('"""Type 113, such as smf113."""\nwait(30)', []),
+    ],
+)
+def test_smf_record_number_is_detected(source: str, numbers: list[str]) -> None:
+    assert [*record_numbers(source, frozenset({70, 113}))] == numbers

@@ -167,7 +167,7 @@ class SmfFile:
     def changed(self) -> str | None: ...
 
 @final
-class Smf113Decoder:
+class CountersDecoder:
     """The table of counters of some dumps, decoded by a compiled plan (JSON)."""
 
     def __init__(

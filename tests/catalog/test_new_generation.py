@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import zlens
-
-SOURCES = Path(zlens.__file__).parent
-TESTS = Path(__file__).parents[1]
+from facts_copy import answers as answers_of
+from facts_copy import changed
 
 #: What a newcomer changes in the copy of the z14; one counter is beyond the sets of all other machines.
 CHANGES = {
@@ -59,29 +51,9 @@ print(json.dumps({
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a package answers whose facts have one file more."""
-    folder = tmp_path_factory.mktemp("generation")
-    package = folder / "zlens"
-    package.mkdir()
-    for entry in SOURCES.iterdir():
-        if entry.name != "facts":
-            (package / entry.name).symlink_to(entry)
-    shutil.copytree(SOURCES / "facts", package / "facts")
-    text = (package / "facts" / "machines" / "z14.toml").read_text(encoding="utf-8")
-    for old, new in CHANGES.items():
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    (package / "facts" / "machines" / "z99.toml").write_text(text, encoding="utf-8")
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(folder), str(TESTS)]),
-        "XDG_CACHE_HOME": str(folder / "cache"),
-    }
-    run = subprocess.run(
-        [sys.executable, "-c", ASK], env=environment, capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    said: dict[str, Any] = json.loads(run.stdout)
-    return said
+    files = {"machines/z99.toml": changed("machines/z14.toml", CHANGES)}
+    found: dict[str, Any] = answers_of(tmp_path_factory.mktemp("generation"), files, ASK)
+    return found
 
 
 def test_new_generation_is_recognized(answers: dict[str, Any]) -> None:

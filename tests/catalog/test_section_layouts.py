@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from zlens.catalog import smf_sections
+from zlens.catalog.smf_sections import ThreadFields
 from zlens.checks import sections as check_sections
 from zlens.errors import CatalogError
 from zlens.explain.names import explain
@@ -56,6 +57,24 @@ def test_ambiguous_sections_are_found() -> None:
     found = list(check_sections._layout(twice))
     assert "section product is defined twice" in found
     assert "two sections have the same triplet" in found
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"threads": ThreadFields("control.MOD", "smf70_cpu_type")}, "threads are sections without an owner"),
+        ({"written_at_end": (9,)}, "written_at_end has a subtype"),
+    ],
+)
+def test_invalid_facts_of_system_are_found(change: dict[str, Any], words: str) -> None:
+    found = list(check_sections._layout(replace(LAYOUT, system=replace(LAYOUT.system, **change))))
+    assert [words in one for one in found] == [True]
+
+
+def test_unknown_field_of_system_is_error() -> None:
+    changed = replace(LAYOUT, system=replace(LAYOUT.system, model=("control.HWM", "control.NO")))
+    with pytest.raises(CatalogError, match="no field NO"):
+        list(check_sections._layout(changed))
 
 
 def test_unknown_section_and_field_are_errors() -> None:

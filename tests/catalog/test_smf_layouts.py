@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from zlens.catalog import cpumf, smf, smf_record
+from zlens.catalog import cpumf, smf, smf_record, smf_sections
 from zlens.catalog.smf_record import CounterSetValues
 from zlens.checks import smf as check_smf
 from zlens.errors import CatalogError
@@ -66,10 +66,10 @@ def test_smf_columns_are_unique_and_cover_cpumf() -> None:
 
 
 def test_smf_record_titles() -> None:
-    assert smf.title(30, 4) == "address space work"
-    assert smf.title(2) == "dump header"
-    assert smf.title(250, 1) == ""
-    assert smf.title(113, 9) == "CPU Measurement Facility"
+    assert smf_sections.title(30, 9) == "address space work"
+    assert smf_sections.title(2) == "dump header"
+    assert smf_sections.title(250, 1) == ""
+    assert smf_sections.title(113, 9) == "CPU Measurement Facility"
 
 
 @given(st.data())

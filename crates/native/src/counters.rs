@@ -1,4 +1,4 @@
-//! `Smf113Decoder`: the table of counters of SMF dumps.
+//! `CountersDecoder`: the table of counters of SMF dumps.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::stream::ArrowStream;
 
 /// The table of counters of some dumps, decoded by a compiled plan.
 #[pyclass(frozen, module = "zlens._native")]
-pub struct Smf113Decoder {
+pub struct CountersDecoder {
     inner: Arc<Decoder>,
 }
 
@@ -54,7 +54,7 @@ type ChangeRow = (
 );
 
 #[pymethods]
-impl Smf113Decoder {
+impl CountersDecoder {
     /// `systems` are dictionaries of name, ids (file, type and name of each stream of its records), interval_ends (TOD
     /// values that rise), covered (whether the first subtype reports each) and nominal_s; `files` are in the order of
     /// time.
@@ -138,7 +138,7 @@ impl Smf113Decoder {
     }
 }
 
-impl Smf113Decoder {
+impl CountersDecoder {
     fn select(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<Selection> {
         self.inner
             .select(columns.as_deref())

@@ -125,7 +125,7 @@ class CounterSetKeys(FactTable, frozen=True, kw_only=True):
 
     letter: Annotated[str, Meta(description="the letter by which formulas name its counters")]
     first: Annotated[int, Meta(description="the number of its first counter")]
-    smf: Annotated[int, Meta(description="its type in SMF 113")]
+    smf: Annotated[int, Meta(description="its type in the records of SMF")]
     version: Annotated[Literal["cfvn", "csvn"], Meta(description="the version that determines its size")]
     text: Annotated[str, Meta(description="what it counts")]
     source: Annotated[str, Meta(description="where it is described; names of sources are replaced")]

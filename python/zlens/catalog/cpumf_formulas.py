@@ -347,8 +347,10 @@ def _compile(formula: str) -> str:
 
 
 def summed_names() -> list[str]:
-    """Return the names that helpers add over processors: each counter and each time in formulas."""
-    return ["used", "available", *(f"c{number}" for number in _used_numbers())]
+    """Return the names that helpers add over processors: each counter, and each time in formulas."""
+    sets = cpumf.sets().values()
+    numbers = (n for each in sets for n in range(each.first, each.first + each.max_size))
+    return ["used", "available", *(f"c{number}" for number in numbers)]
 
 
 def counter_sums_sql(requested: Collection[str] | None) -> str:
@@ -358,16 +360,6 @@ def counter_sums_sql(requested: Collection[str] | None) -> str:
         for name in summed_names()
         if requested is not None and name in requested
     )
-
-
-@cache
-def _used_numbers() -> list[int]:
-    all_metrics = [
-        metric for name in generations.names() for metric in cpumf.generation(name).metrics.values()
-    ]
-    formulas = [metric.formula for metric in all_metrics]
-    formulas += [variant.formula for metric in all_metrics for variant in metric.variants]
-    return cpumf.numbers_in(formula for formula in formulas if formula)
 
 
 #: Placeholders in the SQL files of helpers and the SQL that replaces them.

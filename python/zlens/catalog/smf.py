@@ -1,7 +1,7 @@
 """SMF record layouts: contents of decoded records, and the decoder plan.
 
-The facts are the files of `smf/`, one per record type, and `types.toml` with the names of all of them. The
-counter sets of type 113 are in `facts/machines`.
+The facts are the files of `smf/counters` and `smf/sections`, one per record type and named by its number, and
+`types.toml` with the names of all others. The counter sets are in `facts/machines`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class SmfCounterField(FactTable, frozen=True):
     """A field of a part. In a layout, its status and source are filled in."""
 
     section: Annotated[str, Meta(description="its part")]
-    name: Annotated[str, Meta(description="IBM's name without SMF113_ and the subtype")]
+    name: Annotated[str, Meta(description="IBM's name without the record and subtype")]
     offset: Annotated[int, Meta(description="its offset in the part")]
     length: Annotated[int, Meta(description="its length")]
     type: Annotated[str, Meta(description="how to read its bytes")]
@@ -151,14 +151,14 @@ class SmfCounterLayout(FactTable, frozen=True):
             if field.name == name and field.subtype in (None, subtype):
                 return field
         raise CatalogError(
-            f"type {self.record} subtype {subtype} has no field {name}", file=str(path(self.record))
+            f"type {self.record} subtype {subtype} has no field {name}",
+            file=str(path("counters", self.record)),
         )
 
 
 class SmfTypes(SourcedTable, frozen=True):
     """The record types."""
 
-    forms: Annotated[dict[str, tuple[int, ...]], Meta(description="types that are decoded, by format")]
     names: Annotated[dict[int, str], Meta(description="short names")]
 
 
@@ -167,36 +167,32 @@ def root() -> Path:
     return FACTS / "smf"
 
 
-def path(record: int) -> Path:
-    return root() / f"{record}.toml"
+def path(form: str, record: int) -> Path:
+    """Return the file of a record type of one record format: `counters`, or `sections` (see smf_sections)."""
+    return root() / form / f"{record}.toml"
 
 
 @cache
-def _types() -> SmfTypes:
-    return structs.load(root() / "types.toml", SmfTypes)
-
-
 def type_names() -> dict[int, str]:
-    """Return short names of record types."""
-    return _types().names
+    """Return short names of record types that are not tables of sections."""
+    return structs.load(root() / "types.toml", SmfTypes).names
 
 
-def title(record: int, subtype: int | None = None) -> str:
-    """Return a short description of records of a type and subtype; empty if unknown."""
-    name = type_names().get(record, "")
-    if subtype is not None and record in counter_record_types() and subtype in layout(record).subtypes:
-        return f"{name}: {layout(record).subtypes[subtype].text}"
-    return name
-
-
+@cache
 def record_types_by_form(form: str) -> tuple[int, ...]:
-    """Return the record types of one record format: `counters`, or `sections` (see smf_sections)."""
-    return _types().forms[form]
+    """Return the record types of one record format, in increasing order."""
+    return tuple(sorted(int(file.stem) for file in (root() / form).glob("[0-9]*.toml")))
 
 
 def counter_record_types() -> tuple[int, ...]:
     """Return the record types that have a layout as records of counters."""
     return record_types_by_form("counters")
+
+
+def counter_record_type() -> int:
+    """Return the record type that is decoded into the table of counters."""
+    (record,) = counter_record_types()
+    return record
 
 
 def full_source(text: str, sources: Mapping[str, str]) -> str:
@@ -207,7 +203,7 @@ def full_source(text: str, sources: Mapping[str, str]) -> str:
 @cache
 def layout(record: int) -> SmfCounterLayout:
     """Return the layout of a record type; CatalogError if its file is invalid."""
-    facts = structs.load(path(record), SmfCounterLayout)
+    facts = structs.load(path("counters", record), SmfCounterLayout)
     sections = {
         name: replace(section, source=full_source(section.source, facts.sources))
         for name, section in facts.sections.items()

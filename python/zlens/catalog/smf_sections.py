@@ -1,21 +1,21 @@
 """SMF records that are tables of sections: their contents, and the decoder plan.
 
-The facts are the files of `smf/` that `types.toml` lists under `sections`, one per record type. Every section
-is a raw table, such as `smf70_cpu`: one row for each section that its triplet locates, with the fields that
-the length in the triplet covers.
+The facts are the files of `smf/sections`, one per record type; copy `_skeleton.toml` there to add one. A kind
+of section is a raw table, such as `smf70_cpu`: one row for each section that its triplet locates, with the
+fields that the length in the triplet covers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from zlens.catalog import smf
+from zlens.catalog import roles, smf
 from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import structs
@@ -110,6 +110,55 @@ class BrokenRecords(SourcedTable, frozen=True):
     note: Annotated[str, Meta(description="a note")] = ""
 
 
+class RecordTime(FactTable, frozen=True):
+    """The section and fields with the interval of a record."""
+
+    section: Annotated[str, Meta(description="the section")]
+    start: Annotated[str, Meta(description="the field with its start")]
+    end: Annotated[str, Meta(description="the field with its end")]
+    of: Annotated[
+        Literal["system", "job"], Meta(description="whose interval it is; that of a job ends with it")
+    ]
+    layer: Annotated[
+        int, Meta(ge=1, description="intervals of lower layers are finer; they divide those of higher ones")
+    ]
+    length: Annotated[str, Meta(description="the field with its length")] = ""
+    zone: Annotated[str, Meta(description="the field with the offset of local time from UTC")] = ""
+    nominal: Annotated[str, Meta(description="the field with the usual length")] = ""
+
+
+class PartitionFields(FactTable, frozen=True):
+    """Fields with the number and name of a partition, section first."""
+
+    number: str
+    name: str
+
+
+class ThreadFields(FactTable, frozen=True):
+    """Threads: sections that are owned by the section of a core."""
+
+    type: Annotated[str, Meta(description="the field with their processor type, section first")]
+    codes: Annotated[str, Meta(description="the list of its codes")]
+
+
+class WriterFields(FactTable, frozen=True):
+    """Facts of a record about the system that wrote it: fields, section first, such as `product.XNM`."""
+
+    utc_offset: Annotated[str, Meta(description="the offset of local time from UTC")] = ""
+    written_at_end: Annotated[
+        tuple[int, ...],
+        Meta(description="subtypes written at the end of their interval, which tells the offset too"),
+    ] = ()
+    release: Annotated[str, Meta(description="the level of the operating system")] = ""
+    sysplex: Annotated[str, Meta(description="the name of the sysplex")] = ""
+    machine_type: Annotated[str, Meta(description="the machine type")] = ""
+    model: Annotated[tuple[str, ...], Meta(description="the model, first choice first")] = ()
+    serial: Annotated[str, Meta(description="the serial number of the machine")] = ""
+    lpar_number: Annotated[str, Meta(description="the number of the partition")] = ""
+    lpar: Annotated[PartitionFields | None, Meta(description="the names of partitions by number")] = None
+    threads: Annotated[ThreadFields | None, Meta(description="threads per core")] = None
+
+
 class SmfLayout(FactTable, frozen=True):
     """One record type."""
 
@@ -120,7 +169,8 @@ class SmfLayout(FactTable, frozen=True):
     sections: Annotated[tuple[SmfSection, ...], Meta(description="kinds of sections")] = msgspec.field(
         name="section"
     )
-    time: Annotated[dict[str, str], Meta(description="the fields with the interval and the time zone")]
+    time: Annotated[RecordTime, Meta(description="the interval and the time zone")]
+    system: Annotated[WriterFields, Meta(description="what the record tells of its system")] = WriterFields()
     broken: Annotated[BrokenRecords | None, Meta(description="how split records are reassembled")] = None
     identity: Annotated[
         dict[str, str], Meta(description="columns that distinguish streams of records of one system name")
@@ -130,12 +180,20 @@ class SmfLayout(FactTable, frozen=True):
         for section in self.sections:
             if section.name == name:
                 return section
-        raise CatalogError(f"type {self.record} has no section {name}", file=str(smf.path(self.record)))
+        raise CatalogError(
+            f"type {self.record} has no section {name}", file=str(smf.path("sections", self.record))
+        )
 
 
 def records() -> tuple[int, ...]:
     """Return the record types that are read as tables of sections."""
     return smf.record_types_by_form("sections")
+
+
+@cache
+def interval_records() -> tuple[int, ...]:
+    """Return the record types in the order in which their intervals count, finer ones first."""
+    return tuple(sorted(records(), key=lambda record: layout(record).time.layer))
 
 
 def is_decoded(record: int, subtype: int | None) -> bool:
@@ -147,9 +205,12 @@ def is_decoded(record: int, subtype: int | None) -> bool:
 
 def title(record: int, subtype: int | None = None) -> str:
     """Return a short description of records of a type and subtype; empty if unknown."""
-    if record in records() and subtype is not None and subtype in layout(record).subtypes:
-        return f"{smf.title(record)}: {layout(record).subtypes[subtype]}"
-    return smf.title(record, subtype)
+    name = layout(record).title if record in records() else smf.type_names().get(record, "")
+    if subtype is None or not is_decoded(record, subtype):
+        return name
+    counters = record in smf.counter_record_types()
+    text = smf.layout(record).subtypes[subtype].text if counters else layout(record).subtypes[subtype]
+    return f"{name}: {text}"
 
 
 def table_record(table: str) -> int | None:
@@ -159,11 +220,16 @@ def table_record(table: str) -> int | None:
     return int(number) if has_form and int(number) in records() else None
 
 
-@cache
-def interval_tables() -> tuple[str, ...]:
-    """Return the raw tables whose sections contain the intervals of their records."""
-    layouts = map(layout, records())
-    return tuple(sorted(each.section(each.time["section"]).table for each in layouts))
+def entity_records(entity: str) -> tuple[int, ...]:
+    """Return the record types that have the rows of an entity of roles."""
+    found = (table_record(origin.table) for origin in roles.entity(entity).origins)
+    return tuple(dict.fromkeys(record for record in found if record is not None))
+
+
+def interval_tables(types: Iterable[int]) -> list[str]:
+    """Return the raw tables whose sections contain the intervals of these record types."""
+    layouts = map(layout, types)
+    return sorted(each.section(each.time.section).table for each in layouts)
 
 
 def find(table: str) -> tuple[SmfLayout, SmfSection] | None:
@@ -180,7 +246,7 @@ def find(table: str) -> tuple[SmfLayout, SmfSection] | None:
 @cache
 def layout(record: int) -> SmfLayout:
     """Return the layout of a record type; CatalogError if its file is invalid."""
-    record_layout = structs.load(smf.path(record), SmfLayout)
+    record_layout = structs.load(smf.path("sections", record), SmfLayout)
     sections = tuple(_completed(record_layout, section) for section in record_layout.sections)
     return replace(record_layout, sections=sections)
 
@@ -248,11 +314,12 @@ def _bytes(field: SmfField) -> dict[str, int]:
 
 
 def _time(record_layout: SmfLayout, parts: Mapping[str, int]) -> dict[str, Any]:
-    section = record_layout.section(record_layout.time["section"])
+    time = record_layout.time
+    section = record_layout.section(time.section)
     location: dict[str, Any] = {"part": parts[section.name]}
     for role in ("start", "length", "end", "zone", "nominal"):
-        if role in record_layout.time:
-            field = section.field(record_layout.time[role])
+        if name := getattr(time, role):
+            field = section.field(name)
             location[role] = _bytes(field)
             if field.date:
                 location["date"] = _bytes(section.field(field.date))

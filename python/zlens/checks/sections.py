@@ -50,6 +50,21 @@ def _layout(layout: SmfLayout) -> Iterator[str]:
     for section in layout.sections:
         for problem in _section(layout, section):
             yield f"section {section.name}: {problem}"
+    yield from _writer(layout)
+
+
+def _writer(layout: SmfLayout) -> Iterator[str]:
+    facts = layout.system
+    paths = [facts.utc_offset, facts.release, facts.sysplex, facts.machine_type, *facts.model, facts.serial]
+    paths += [facts.lpar_number, *layout.identity.values()]
+    paths += [facts.lpar.number, facts.lpar.name] if facts.lpar is not None else []
+    paths += [facts.threads.type] if facts.threads is not None else []
+    for section, _, field in (path.partition(".") for path in paths if path):
+        layout.section(section).field(field)
+    if facts.threads is not None and layout.section(facts.threads.type.partition(".")[0]).owner is None:
+        yield "threads are sections without an owner"
+    if not set(facts.written_at_end) <= set(layout.subtypes):
+        yield "written_at_end has a subtype that it does not have"
 
 
 def _section(layout: SmfLayout, section: SmfSection) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The demo machine's hour as recorded by its z/OS partition: an SMF dump, mostly records of type 113.
+"""The demo machine's hour as recorded by its z/OS partition: an SMF dump, mostly records of counters.
 
 Cycles follow from the dispatch time of the partition's processors, at the speed of the machine; everything
 else follows from them in the proportions of a z10 with one book under mixed work. All values are sums of
@@ -41,7 +41,7 @@ class DemoDumpWriter:
     def __init__(self, path: str, seed: int) -> None:
         # Separate random numbers, so that the other files stay the same.
         self.random = random.Random(f"smf {seed}")
-        self.layout = smf.layout(113)
+        self.layout = smf.layout(smf.counter_record_type())
         self.writer = SmfWriter(path)
         self.totals: list[Counts] = []
         self.dispatched: list[int] = []

@@ -1,4 +1,4 @@
-"""Records of types 70-1, 72-3 and 30 of the demo machine's z/OS partition, for each quarter of its hour.
+"""Records of processors, workload and jobs of the demo machine's z/OS partition, for each quarter of an hour.
 
 They contain what the hypervisor dispatched, as in the other demo files, and the work performed. Their levels
 are newer than the machine: a z10 counted no instructions of address spaces.
@@ -87,17 +87,17 @@ class QuarterHourWriter:
         }
         local_us = end_us + ZONE_US + _LATE_US
         sections = {"product": [product], **self.processors(before, current)}
-        yield _encode(70, 1, local_us, sections)
+        yield _encode("processor", local_us, sections)
         for class_work in work:
-            yield _encode(72, 3, local_us + 20_000, {"product": [product], **_class(class_work, report="")})
+            sections = {"product": [product], **_class(class_work, report="")}
+            yield _encode("class_period", local_us + 20_000, sections)
             if report := _REPORT_CLASS.get(class_work.service.name):
-                yield _encode(
-                    72, 3, local_us + 20_000, {"product": [product], **_class(class_work, report=report)}
-                )
+                sections = {"product": [product], **_class(class_work, report=report)}
+                yield _encode("class_period", local_us + 20_000, sections)
             for space in class_work.works:
                 yield from self.address_space(class_work, space, end_us)
 
-    # -- type 70 -----------------------------------------------------------------------------------------
+    # -- processors --------------------------------------------------------------------------------------
 
     def processors(self, before: MachineMinute, current: MachineMinute) -> Sections:
         partitions: list[dict[str, Any]] = []
@@ -171,7 +171,7 @@ class QuarterHourWriter:
             "name": names,
         }
 
-    # -- type 30 -----------------------------------------------------------------------------------------
+    # -- jobs --------------------------------------------------------------------------------------------
 
     def address_space(self, class_work: ClassWork, work: SpaceWork, end_us: int) -> Iterator[bytes]:
         """Return the interval of a started task, or the end of a job and its step, which lasted a quarter."""
@@ -231,10 +231,10 @@ class QuarterHourWriter:
             written = {"TYP": subtype, "RVN": "05", "PNM": "SMF", "OSL": "SP7.1.1"}
             system = {"SYN": machine.ZOS_SYSTEM, "SYP": "ZLPLEX"}
             yield _encode(
-                30,
-                subtype,
+                "job",
                 end_us + ZONE_US + 2 * _LATE_US,
                 {"subsystem": [{**written, **system}], **sections},
+                subtype=subtype,
                 header={"WID": space.kind},
             )
 
@@ -257,7 +257,7 @@ def _cpu(address: int, total_us: int) -> dict[str, Any]:
 
 
 def _class(class_work: ClassWork, *, report: str) -> Sections:
-    """Return type 72 of a service class, or of the report class for the same work."""
+    """Return the sections of a service class, or of the report class for the same work."""
     service, goal = class_work.service, class_work.service.goal
     cpu, srb = zos.service_units(class_work.task), zos.service_units(class_work.srb)
     operations = round(class_work.io_using * zos.SAMPLE_MS / 1000 / _OPERATION_S)
@@ -341,11 +341,19 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
 
 
 def _encode(
-    record: int, subtype: int, local_us: int, sections: Sections, header: dict[str, Any] | None = None
+    entity: str,
+    local_us: int,
+    sections: Sections,
+    *,
+    subtype: int | None = None,
+    header: dict[str, Any] | None = None,
 ) -> bytes:
+    """Return a record of the type that has the rows of an entity, of its first subtype if none is given."""
+    (record,) = smf_sections.entity_records(entity)
+    layout = smf_sections.layout(record)
     return smf_writer.encode_record(
-        smf_sections.layout(record),
-        subtype,
+        layout,
+        min(layout.subtypes) if subtype is None else subtype,
         system=machine.ZOS_SYSTEM,
         local_us=local_us,
         sections=sections,

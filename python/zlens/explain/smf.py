@@ -10,6 +10,8 @@ from zlens.catalog.smf_sections import SmfField, SmfLayout, SmfSection
 from zlens.explain.description import Description
 
 _RECORD = re.compile(r"smf ?(\d+)(?:\.(\d+))?")
+#: Names of fields begin with the number of their record or subtype, unless a column has a name of its own.
+_FIELD = re.compile(r"(?:smf|r)\d|.*_")
 
 
 def smf_pages(name: str) -> Iterator[Description]:
@@ -22,7 +24,7 @@ def smf_pages(name: str) -> Iterator[Description]:
     section = smf_sections.find(name)
     if section is not None:
         yield describe_table(*section)
-    if "_" in name or name.startswith(("smf", "r72")):
+    if _FIELD.match(name):
         yield from _fields(name)
 
 

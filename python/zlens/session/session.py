@@ -428,20 +428,16 @@ class CoreSession:
     def _other_intervals(self) -> list[tuple[SystemInfo, Interval]]:
         from zlens.catalog import smf_sections
 
-        return self._record_intervals(smf_sections.interval_tables)
+        return self._record_intervals(lambda: smf_sections.interval_tables(smf_sections.records()))
 
     @cached_property
     def _load_intervals(self) -> list[tuple[SystemInfo, Interval]]:
         """Intervals of `_other_intervals` for which the measure load has rows: those of processors."""
-        from zlens.catalog import roles, smf_sections
+        from zlens.catalog import smf_sections
 
-        def tables() -> list[str]:
-            fed = {smf_sections.table_record(origin.table) for origin in roles.entity("processor").origins}
-            return [
-                table for table in smf_sections.interval_tables() if smf_sections.table_record(table) in fed
-            ]
-
-        return self._record_intervals(tables)
+        return self._record_intervals(
+            lambda: smf_sections.interval_tables(smf_sections.entity_records("processor"))
+        )
 
     def _record_intervals(self, tables: Callable[[], Iterable[str]]) -> list[tuple[SystemInfo, Interval]]:
         own = [source for source in self.sources if source.name == record_intervals.SOURCE]

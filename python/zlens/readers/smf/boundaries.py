@@ -30,7 +30,7 @@ def copied() -> dict[str, list[str]]:
     tables = {}
     for record in smf_sections.records():
         layout = smf_sections.layout(record)
-        # Only records that may be split repeat sections; type 30 does not.
+        # Only records that may be split repeat sections.
         if layout.broken is not None:
             tables[f"SMF {record}.{min(layout.subtypes)}"] = [section.table for section in layout.sections]
     return tables

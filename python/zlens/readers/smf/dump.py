@@ -1,8 +1,9 @@
 """z/OS SMF dumps: streams of records with record descriptor words.
 
-The native index pass finds the records of a file and counts them by system, type and subtype. Type 113 is
-decoded into one raw table, `smf113`; the others are listed in the inventory. A dump may contain several
-systems, and the records of a system may be spread over several dumps.
+The native index pass finds the records of a file and counts them by system, type and subtype. Records of
+counters are decoded into one raw table, those of sections into one for each kind (`sections`); the others are
+listed in the inventory. A dump may contain several systems, and the records of a system may be spread over
+several dumps.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from zlens._native import Smf113Decoder, SmfFile, sniff_smf, unix_us_from_tod
+from zlens._native import CountersDecoder, SmfFile, sniff_smf, unix_us_from_tod
 from zlens.catalog import smf, smf_identity, smf_sections
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.raw_tables import load_tables
@@ -41,8 +42,8 @@ from zlens.readers.smf.systems import RecordedInterval, SmfDump, SmfSystem
 
 NAME = "smf"
 
-#: The record type that is decoded.
-RECORD = 113
+#: The record type that is decoded into the table of counters.
+RECORD = smf.counter_record_type()
 _TABLES = "smf/counter_tables"
 
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -208,7 +209,7 @@ class SmfSource:
     # -- decoding ------------------------------------------------------------------------------------
 
     @cached_property
-    def decoder(self) -> Smf113Decoder:
+    def decoder(self) -> CountersDecoder:
         """The decoder of all files."""
         systems = [
             {
@@ -221,7 +222,7 @@ class SmfSource:
             for name, group in self.groups.items()
         ]
         files = [dump.file for dump in self.dumps]
-        return Smf113Decoder(NAME, systems, files, self._plan, self._leap)
+        return CountersDecoder(NAME, systems, files, self._plan, self._leap)
 
     def _follow(self) -> None:
         """Decode every processor once through all files, to find changes and resets."""

@@ -1,4 +1,4 @@
-"""SMF records that consist of sections: types 70 and 72 of RMF, and type 30. Each kind is a raw table.
+"""SMF records that consist of sections. Each kind of section is a raw table.
 
 Machine, time zone, release and partition of a system come from these records if it has no counter records.
 """
@@ -6,7 +6,6 @@ Machine, time zone, release and partition of a system come from these records if
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -22,20 +21,6 @@ from zlens.inputs.source import ArrowSource, Interval, RawTable
 from zlens.readers.smf.systems import SmfDump, SmfSystem, first_record, offset_s, zos_release
 
 NAME = "smf"
-
-#: RMF types, whose interval is the system's. The first type that a system has determines its usual interval.
-_RMF_TYPES = (70, 72)
-#: Types that define intervals of a system, finer ones first; intervals of jobs may end with the jobs.
-_INTERVAL_TYPES = (*_RMF_TYPES, 30)
-#: Subtypes of type 30 that end an interval.
-_ENDING_INTERVALS = (2, 3, 6)
-#: Processor types with a thread count in the table of systems, by SMF70TYP.
-_KINDS = {
-    int(code): word.lower()
-    for code, word in codes.words("smf70_cpu_type").items()
-    if word in processor_types.modeled_types()
-}
-_ZOS = re.compile(r"ZV(\d\d)(\d\d)\d\d")
 
 
 class SectionTable:
@@ -90,7 +75,7 @@ class SectionTables:
 
     def intervals(self) -> None:
         """Add the intervals of these records to the system's intervals (inputs.record_intervals.union)."""
-        for record in _INTERVAL_TYPES:
+        for record in smf_sections.interval_records():
             if record not in self.records:
                 continue
             intervals: dict[str, list[tuple[int, float | None, bool, int]]] = {}
@@ -114,7 +99,8 @@ def _add_intervals(
     group: SmfSystem, record: int, intervals: list[tuple[int, float | None, bool, int]]
 ) -> None:
     info = group.info
-    of_jobs, layer = record not in _RMF_TYPES, 1 + _INTERVAL_TYPES.index(record)
+    time = smf_sections.layout(record).time
+    of_jobs = time.of == "job"
     usual_s = _usual_s([round(seconds) for _, seconds, _, _ in intervals if seconds])
     if info.nominal_s is None and not of_jobs:
         info.nominal_s = usual_s
@@ -122,7 +108,7 @@ def _add_intervals(
     for end_us, seconds, short, records in intervals:
         is_short = not of_jobs and seconds is not None and usual_s and seconds < SHORT * usual_s
         new_intervals.append(
-            Interval(end_us, seconds, "short" if short or is_short else None, records, layer)
+            Interval(end_us, seconds, "short" if short or is_short else None, records, time.layer)
         )
     if info.intervals or not of_jobs:
         # A job may have started long before, so only the ends of its intervals are times of the system.
@@ -144,8 +130,8 @@ def _usual_s(lengths: list[int]) -> float | None:
 
 def identify(group: SmfSystem) -> None:
     """Set machine, release, partition and time zone of a system from its first records, unless known."""
-    # RMF records the time zone; type 30 only implies it.
-    for record in _INTERVAL_TYPES:
+    # Records with intervals of systems have the time zone; those of jobs only imply it.
+    for record in smf_sections.interval_records():
         layout = smf_sections.layout(record)
         data = first_record(group, record, layout.subtypes)
         if data is not None:
@@ -153,59 +139,68 @@ def identify(group: SmfSystem) -> None:
 
 
 def _identify(group: SmfSystem, layout: smf_sections.SmfLayout, data: bytes) -> None:
-    info = group.info
-    if layout.record == 30:
-        subsystem = next(_sections(layout, "subsystem", data), {})
-        info.release = info.release or zos_release(subsystem.get("OSL"))
-        if info.utc_offset_s is None:
-            info.utc_offset_s = _zone_of_intervals(group, layout)
-        return
-    product = next(_sections(layout, "product", data), {})
-    zone = product.get("LGO")
-    if info.utc_offset_s is None and zone is not None and abs(zone) < 86_400:
-        info.utc_offset_s = round(zone)
-    level = _ZOS.match(product.get("MVS") or "")
-    if info.release is None and level is not None:
-        info.release = f"{int(level[1])}.{int(level[2])}"
-    info.sysplex = info.sysplex or product.get("XNM") or None
-    if layout.record != 70:
-        return
-    control = next(_sections(layout, "control", data), {})
-    info.machine_type = info.machine_type or control.get("MOD") or None
-    info.model = info.model or control.get("HWM") or control.get("MDL") or None
-    info.serial = info.serial or control.get("CSC") or None
-    info.lpar_number = product.get("PTN") if info.lpar_number is None else info.lpar_number
-    for partition in _sections(layout, "partition", data):
-        if info.lpar is None and partition.get("LPN") == info.lpar_number:
-            info.lpar = partition.get("LPM") or None
+    info, facts = group.info, layout.system
+
+    def read(field_path: str) -> Any:
+        return next(_values(layout, field_path, data), None)
+
+    if info.utc_offset_s is None:
+        zone = read(facts.utc_offset)
+        is_zone = zone is not None and abs(zone) < 86_400
+        info.utc_offset_s = round(zone) if is_zone else _zone_of_intervals(group, layout)
+    info.release = info.release or zos_release(read(facts.release))
+    info.sysplex = info.sysplex or read(facts.sysplex) or None
+    info.machine_type = info.machine_type or read(facts.machine_type) or None
+    info.model = info.model or next(filter(None, map(read, facts.model)), None)
+    info.serial = info.serial or read(facts.serial) or None
+    info.lpar_number = read(facts.lpar_number) if info.lpar_number is None else info.lpar_number
+    if info.lpar is None and facts.lpar is not None:
+        numbers, names = (_values(layout, path, data) for path in (facts.lpar.number, facts.lpar.name))
+        own = (
+            name for number, name in zip(numbers, names, strict=True) if number == info.lpar_number and name
+        )
+        info.lpar = next(own, None)
     for kind, count in _threads(layout, data).items():
         info.threads.setdefault(kind, count)
 
 
 def _threads(layout: smf_sections.SmfLayout, data: bytes) -> dict[str, int]:
     """Return threads per core by type if z/OS runs in core mode: the maximum that is online on a core."""
-    cpus = list(_sections(layout, "cpu", data))
+    facts = layout.system.threads
+    if facts is None:
+        return {}
+    types = list(_values(layout, facts.type, data))
+    words = codes.words(facts.codes)
+    owner = layout.section(facts.type.partition(".")[0]).owner
+    assert owner is not None
     threads: dict[str, int] = {}
-    for core in _sections(layout, "core", data):
-        first, count = core.get("CPU_SKIP"), core.get("CPU_NUM")
-        if first is None or not count or first >= len(cpus):
+    for core in _sections(layout, owner.section, data):
+        first, count = core.get(owner.first), core.get(owner.number)
+        if first is None or not count or first >= len(types):
             continue
-        kind = _KINDS.get(cpus[first].get("TYP"))
-        if kind is not None:
-            threads[kind] = max(count, threads.get(kind, 0))
+        kind = words.get(str(types[first]))
+        if kind in processor_types.modeled_types():
+            threads[kind.lower()] = max(count, threads.get(kind.lower(), 0))
     return threads
 
 
 def _zone_of_intervals(group: SmfSystem, layout: smf_sections.SmfLayout) -> int | None:
     """Return the offset of local time from UTC in seconds, from an interval end recorded in both."""
-    for subtype in _ENDING_INTERVALS:
+    for subtype in layout.system.written_at_end:
         data = first_record(group, layout.record, [subtype])
         if data is not None:
-            end_tod = next(_sections(layout, "id", data), {}).get("IET")
+            end_tod = next(_values(layout, f"{layout.time.section}.{layout.time.end}", data), None)
             written = smf_record.local_us(data)
             if end_tod and written is not None:
                 return offset_s(written, unix_us_from_tod(end_tod, group.info.leap_s))
     return None
+
+
+def _values(layout: smf_sections.SmfLayout, field_path: str, data: bytes) -> Iterator[Any]:
+    """Yield the values of a field, section first, in the sections of a record; nothing for an empty path."""
+    section, _, field = field_path.partition(".")
+    if section:
+        yield from (values.get(field) for values in _sections(layout, section, data))
 
 
 def _sections(layout: smf_sections.SmfLayout, name: str, data: bytes) -> Iterator[dict[str, Any]]:

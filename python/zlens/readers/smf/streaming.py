@@ -83,7 +83,7 @@ class SmfStreamFormat:
         options: Options,
         retain_from_us: int,
     ) -> RetainedTail:
-        """Write the last record of each processor and subtype of type 113, whose counters are cumulative."""
+        """Write the last record of each processor and subtype of the counters, which are cumulative."""
         source = open_files([path], options)
         layout = smf.layout(RECORD)
         offsets: list[int] = []

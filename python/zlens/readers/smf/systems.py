@@ -24,7 +24,9 @@ _QUARTER_S = 900
 #: Maximum delay from writing a record to the timestamp in its header, set when it is buffered.
 _SLACK_S = 120
 
+#: SP7.2.5 or ZV020500; SP7.1.3 is version 1, whose releases have two digits.
 _RELEASE = re.compile(r"SP(\d)[ .]?(\d)[ .]?(\d)")
+_LEVEL = re.compile(r"ZV(\d\d)(\d\d)\d\d")
 
 
 class RecordedInterval(Struct):
@@ -97,16 +99,15 @@ def first_record(group: SmfSystem, record: int, subtypes: Iterable[int]) -> byte
 
 
 def _first(group: SmfSystem) -> tuple[dict[str, Any], bytes] | None:
-    for record in smf.counter_record_types():
-        layout = smf.layout(record)
-        data = first_record(group, record, layout.order)
-        if data is not None:
-            return smf_record.decode(layout, data), data
-    return None
+    layout = smf.layout(smf.counter_record_type())
+    data = first_record(group, layout.record, layout.order)
+    return None if data is None else (smf_record.decode(layout, data), data)
 
 
 def zos_release(level: str | None) -> str | None:
-    """Return the z/OS release: 2.5 from 'SP7.2.5', 1.13 from 'SP7.1.3'; other formats are unchanged."""
+    """Return the z/OS release, such as 2.5 from 'SP7.2.5' or 'ZV020500'; other formats are unchanged."""
+    if match := _LEVEL.match(level or ""):
+        return f"{int(match[1])}.{int(match[2])}"
     match = _RELEASE.match(level or "")
     if match is None:
         return level or None
@@ -126,7 +127,7 @@ def offset_s(local_us: int, utc_us: int) -> int | None:
 def set_intervals(group: SmfSystem, leap: int) -> None:
     """Set the intervals of a system across all its files, and their usual length."""
     info = group.info
-    first_subtype = smf.layout(smf.counter_record_types()[0]).order[0]
+    first_subtype = smf.layout(smf.counter_record_type()).order[0]
     clusters = _clusters(group.seen)
     group.ends = [cluster[-1].end for cluster in clusters]
     group.covered = [any(interval.subtype == first_subtype for interval in cluster) for cluster in clusters]
