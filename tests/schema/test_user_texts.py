@@ -11,6 +11,7 @@ from zlens.schema.validators import DocumentErrors, Number
 
 DEEP = "nested more than 50 levels"
 LARGE = "more than 64 bits"
+CONTROL = r"control character U\+"
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,9 @@ LARGE = "more than 64 bits"
         ("a = 9223372036854775808", LARGE),
         ("a = 0x" + "f" * 1_000_000, LARGE),
         ("a = [[{b = 0o" + "7" * 30 + "}]]", LARGE),
+        ('a = "\\u001b[31m"', CONTROL),
+        ('a = [{b = "\\u009b31m"}]', CONTROL),
+        ('"\\u0007" = 1', CONTROL),
     ],
 )
 def test_invalid_user_toml_is_rejected(text: str, told: str) -> None:
@@ -33,7 +37,9 @@ def test_invalid_user_toml_is_rejected(text: str, told: str) -> None:
         toml.parse(text)
 
 
-@pytest.mark.parametrize("text", ["a = " + "[" * 40 + "]" * 40, "a = -9223372036854775808", "a = 1e999"])
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 40 + "]" * 40, "a = -9223372036854775808", "a = 1e999", 'a = "\\n\\t\\r"']
+)
 def test_valid_toml_is_parsed(text: str) -> None:
     assert "a" in toml.parse(text)
 

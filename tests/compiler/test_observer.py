@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 _DAY = dt.datetime(2026, 1, 5, tzinfo=dt.UTC)
-_SQL = resources.files("zlens.catalog").joinpath("helpers", "observer.sql").read_text()
+_SQL = resources.files("zlens.compiler").joinpath("selects", "observer.sql").read_text()
 #: Begin and end of an interval in minutes.
 _INTERVAL = st.tuples(st.integers(0, 30), st.integers(1, 12)).map(lambda at: (at[0], at[0] + at[1]))
 
