@@ -16,9 +16,6 @@ from zlens.schema import toml, user_files
 from zlens.server import json_values, scenario_numbers
 from zlens.server.workspace import Workspace
 
-#: Name of the scenario of a request in messages.
-SENT = "scenario"
-
 
 def solve(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     if request["check"]:
