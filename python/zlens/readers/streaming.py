@@ -76,7 +76,7 @@ class StreamFormat(Protocol):
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
         """Return the byte ranges of intervals whose end is in `known` or occurs twice in the stream.
 
-        None, if duplicates are detected when they are decoded.
+        Empty if decoding detects duplicates.
         """
         return []
 
