@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iterations import iterations
-from zlens.catalog.expressions import compile_columns, compile_sql, literal, names, parse, quote
+from zlens.catalog.expressions import compile_sql, literal, names, parse, quote
 from zlens.errors import CatalogError
 
 
@@ -167,21 +167,6 @@ def test_typed_results(database: duckdb.DuckDBPyConnection) -> None:
     assert value(database, "x = 1", {"x": 3}, "bool") is False
     with pytest.raises(CatalogError, match="there is no column type 'blob'"):
         compile_sql("x", quote, "blob")
-
-
-def test_columns_name_earlier_columns(database: duckdb.DuckDBPyConnection) -> None:
-    sql = compile_columns(
-        [
-            ("cpu_id", "", "int"),
-            ("busy_pct", "100 * p.busy / seconds", "float"),
-            ("idle_pct", "100 - busy_pct", "float"),
-            ("twice_pct", "busy_pct + idle_pct + cpu_id", "float"),
-        ],
-        lambda name: {"p.busy": "busy", "seconds": "60", "cpu_id": "7"}[name],
-    )
-    assert list(sql) == ["busy_pct", "idle_pct", "twice_pct"]
-    heads = ", ".join(sql.values())
-    assert database.execute(f"SELECT {heads} FROM (SELECT 15 AS busy)").fetchone() == (25.0, 75.0, 107.0)
 
 
 def test_quoting(database: duckdb.DuckDBPyConnection) -> None:

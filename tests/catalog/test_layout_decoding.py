@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import section_decoder
 from random_records import some_record
 
 from iterations import draws
@@ -124,7 +125,7 @@ def test_native_and_plain_reading_agree(seed: int, release: str | None, tmp_path
             if section is not None and section.join is None:
                 wanted += [
                     plain({**own, **entry}.items(), types)
-                    for entry in plans.decode_entries(layout, section, data)
+                    for entry in section_decoder.decode_entries(layout, section, data)
                 ]
         got = rows(native.stream(plan["table"]))
         assert len(got) == len(wanted), plan["table"]

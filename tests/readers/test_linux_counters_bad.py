@@ -26,6 +26,7 @@ from readers.test_linux_lshwc import JSON_SEQ, PAIRS
 from zlens.cli import main
 from zlens.errors import InputError
 from zlens.inputs.options import Options
+from zlens.readers import files as reader_files
 from zlens.readers.linux import counters as linux_counters
 from zlens.readers.linux.counters import form_of, open_files
 
@@ -153,7 +154,7 @@ def test_linux_counters_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with opened(tmp_path, {"counts.csv": PERF_CSV + "x" * 1000 + "\n"}) as session:
         assert len(counted(session)) == 4
         assert "more values than zlens stores" in kinds(session)["length"]
-    monkeypatch.setattr(linux_counters, "MAX_NOTES", 3)
+    monkeypatch.setattr(reader_files, "MAX_NOTES", 3)
     monkeypatch.setattr(linux_counters, "MAX_VALUES", 1000)
     with opened(tmp_path, {"counts.csv": PERF_CSV + "nothing\n" * 10}) as session:
         assert len([p for p in session.problems if p.kind == "header"]) == 4

@@ -17,6 +17,7 @@ from zlens.cli import main
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
+from zlens.readers import files as reader_files
 from zlens.readers.zos import his as zos_his
 from zlens.readers.zos import log_lines as zos_lines
 from zlens.readers.zos import processors as zos_processors
@@ -186,7 +187,7 @@ def test_zos_counters_and_cores_are_bounded(tmp_path: Path, monkeypatch: pytest.
     with opened(tmp_path / "many", {"a.txt": displays}) as session:
         assert session.sql("SELECT count(*) FROM his_run").rows == [(2,)]
         assert "more messages than zlens stores" in kinds(session)["length"]
-    monkeypatch.setattr(zos_text, "MAX_NOTES", 3)
+    monkeypatch.setattr(reader_files, "MAX_NOTES", 3)
     with opened(tmp_path / "notes", {"a.txt": made.DISPLAY_CPUS + "?\n" * 10}) as session:
         assert [problem.detail for problem in session.problems][-1] == "7 more like these"
 

@@ -182,7 +182,6 @@ def difference_columns(table: Measure) -> list[str]:
 def total_sql(
     table: Measure,
     column: MeasureColumn,
-    alias: str = "",
     *,
     among: str | None = None,
     of: Of = _conditional_aggregate,
@@ -194,7 +193,7 @@ def total_sql(
     """
     if "total" not in available_statistics(column):
         return "NULL"
-    value, among = _qualified(column.name, alias), among or has_differences_sql(table, alias)
+    value, among = quote(column.name), among or has_differences_sql(table)
     complete = f"{of('count', value)} = {of('count', '1', among)}"
     return f"CASE WHEN {complete} THEN {of('sum', value)} END"
 

@@ -19,7 +19,7 @@ SQL would ignore it and so invent a value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 from msgspec import Struct
@@ -453,22 +453,3 @@ def compile_node(node: FormulaNode, resolve: Resolve) -> str:
 def finite_sql(number: str) -> str:
     """Return SQL of a floating-point number, NULL if it is not finite. The number occurs twice in it."""
     return f"CASE WHEN isfinite({number}) THEN {number} END"
-
-
-def compile_columns(columns: Iterable[tuple[str, str, str]], resolve: Resolve) -> dict[str, str]:
-    """Return SQL of the columns of one table, from (name, formula, type) in their order.
-
-    A formula may name an earlier column of the same table, whose formula is inlined; `resolve` handles every
-    other name, and columns without a formula.
-    """
-    plain: dict[str, str] = {}
-    compiled: dict[str, str] = {}
-
-    def lookup(name: str) -> str:
-        return plain[name] if name in plain else resolve(name)
-
-    for name, formula, type in columns:
-        if formula:
-            compiled[name] = compile_sql(formula, lookup, type)
-            plain[name] = compile_sql(formula, lookup)
-    return compiled

@@ -207,7 +207,7 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
     )
     selected, keys = [], ['"#group"', '"#row"']
     for column in table.columns:
-        expression, key = _column(table, grouping, column, keyed, groups.mean)
+        expression, key = _column(grouping, column, keyed, groups.mean)
         if key:
             keys.append(key)
         selected.append(f"CAST({expression} AS {SQL_TYPES[column.type]}) AS {expressions.quote(column.name)}")
@@ -230,7 +230,7 @@ def _match_sql(column: str, pattern: str, kind: str) -> str:
 
 
 def _column(
-    table: measures.Measure, grouping: Grouping, column: measures.MeasureColumn, keyed: str, mean: bool
+    grouping: Grouping, column: measures.MeasureColumn, keyed: str, mean: bool
 ) -> tuple[str, str | None]:
     """Return SQL of a column of the grouped rows, and the expression to group by for it."""
     name = expressions.quote(column.name)

@@ -16,7 +16,7 @@ from msgspec import Meta
 from zlens.catalog import section_locations
 from zlens.catalog.layouts import ENCODINGS, MonitorField, MonitorSection, RecordLayout
 from zlens.catalog.raw_columns import FieldElement, RawColumn, field_parts
-from zlens.catalog.record_bytes import decode, decode_entries, encode
+from zlens.catalog.record_bytes import decode, encode
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
@@ -24,7 +24,6 @@ from zlens.schema.structs import FactTable
 
 __all__ = [
     "decode",
-    "decode_entries",
     "encode",
     "plan_columns",
     "record_plans",

@@ -87,12 +87,12 @@ _RESET = (
 def always() -> dict[str, tuple[RawColumn, ...]]:
     """Return the columns of the tables that every session has."""
     return {
-        "system": _columns("system"),
-        "interval": _columns("interval"),
-        "problem": _columns("problem"),
+        "system": measure_columns("system"),
+        "interval": measure_columns("interval"),
+        "problem": measure_columns("problem"),
         "inventory": INVENTORY,
         # Problems found while reading.
-        "_noted": _columns("problem"),
+        "_noted": measure_columns("problem"),
         "_interval": _INTERVAL,
         "_asked": _ASKED,
         "_machines": _MACHINES,
@@ -101,7 +101,8 @@ def always() -> dict[str, tuple[RawColumn, ...]]:
     }
 
 
-def _columns(table: str) -> tuple[RawColumn, ...]:
+def measure_columns(table: str) -> tuple[RawColumn, ...]:
+    """Return the columns of a measure as columns of a table."""
     return tuple(
         RawColumn(column.name, column.type, column.unit, column.text)
         for column in measures.load_measure(table).columns

@@ -177,18 +177,12 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
 
 
 def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
-    import zlens
     from zlens.catalog import layout_selection
     from zlens.catalog.layouts import SIM
     from zlens.explain import missing_data
-    from zlens.progress import Progress
     from zlens.readers.zvm.monwrite import MonwriteSource
 
-    with (
-        inputs.input_files(arguments.inputs) as files,
-        Progress() as progress,
-        zlens.open(files, progress=progress) as session,
-    ):
+    with inputs.open_session(arguments.inputs) as (session, progress):
         progress.close()
         sources: list[object] = list(session.sources)
         groups = [

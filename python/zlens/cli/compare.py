@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from zlens.cli import inputs
+from zlens.cli import inputs, output
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -74,14 +74,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="compare everything even if the machines are of different generations",
     )
     comparison.add_argument("--seed", type=int, metavar="N", help="seed of the random draws of the tests (1)")
-    parser.add_argument("--format", choices=("text", "csv", "json", "html"), help="output format (text)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    output.add_options(parser, default=None)
     inputs.add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from zlens import compare
-    from zlens.cli import output
     from zlens.progress import Progress
 
     parts: list[argparse.Namespace] = arguments.parts

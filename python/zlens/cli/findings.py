@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from zlens.cli import inputs
+from zlens.cli import inputs, output
 
 if TYPE_CHECKING:
     from zlens.inputs.options import Options
@@ -44,28 +44,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     rules.add_argument("--rules", action="append", default=[], metavar="DIR", help="folder with more rules")
     rules.add_argument("--baseline", metavar="INPUT", help="compare the input with this baseline")
-    parser.add_argument(
-        "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
-    )
     parser.add_argument("--missing", action="store_true", help="list the rules without data in this input")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    output.add_options(parser)
     inputs.add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     import zlens
     from zlens import findings
-    from zlens.cli import output
     from zlens.findings.evaluate import find
-    from zlens.progress import Progress
 
     options = inputs.parse_options(arguments)
-    with (
-        inputs.input_files(arguments.inputs) as files,
-        Progress() as progress,
-        zlens.open(files, options=options, progress=progress) as session,
-        ExitStack() as stack,
-    ):
+    with inputs.open_session(arguments.inputs, options) as (session, progress), ExitStack() as stack:
         baseline = None
         if arguments.baseline:
             opened = zlens.open(arguments.baseline, options=_baseline_options(options), progress=progress)

@@ -54,17 +54,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    import zlens
     from zlens.cli import output
-    from zlens.progress import Progress
     from zlens.rendering import rows
 
     options = inputs.parse_options(arguments)
-    with (
-        inputs.input_files(arguments.inputs) as files,
-        Progress() as progress,
-        zlens.open(files, options=options, progress=progress) as session,
-    ):
+    with inputs.open_session(arguments.inputs, options) as (session, progress):
         # Before problems, because selecting layouts can add problems.
         inventory = [source.inventory() for source in session.sources]
         problems = session.all_problems() if arguments.check else session.problems

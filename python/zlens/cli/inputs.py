@@ -27,6 +27,7 @@ from zlens.inputs.options import (
 from zlens.inputs.problems import Problem
 
 if TYPE_CHECKING:
+    from zlens.progress import Progress
     from zlens.session.session import CoreSession
 
 #: Maximum bytes of standard input, which is copied to a file because reading needs several passes.
@@ -186,6 +187,22 @@ def input_files(inputs: Iterable[str]) -> Iterator[list[str]]:
         raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def open_session(
+    names: Iterable[str], options: Options | None = None
+) -> Iterator[tuple[CoreSession, Progress]]:
+    """Open inputs and yield their session with its progress, to close before anything is printed."""
+    import zlens
+    from zlens.progress import Progress
+
+    with (
+        input_files(names) as files,
+        Progress() as progress,
+        zlens.open(files, options=options, progress=progress) as session,
+    ):
+        yield session, progress
 
 
 def spool(stream: BinaryIO, path: str, limit: int = SPOOL_LIMIT, share: float = SPOOL_SHARE) -> None:

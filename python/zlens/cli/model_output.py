@@ -1,39 +1,67 @@
-"""Arguments and output shared by `solve` and `study`, which read a TOML file and print an answer."""
+"""Arguments and output of `solve`, `study` and `simulate`, which read a TOML file and print an answer."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from zlens.cli import output
+from zlens.cli.parser import CommandParser
 from zlens.errors import QueryError, ScenarioError, Wording
 
 if TYPE_CHECKING:
+    from zlens.models.scenario import ScenarioValues
     from zlens.rendering.answer import Answer
 
 
-def configure(parser: argparse.ArgumentParser, plural: str, file: str, setting: str) -> None:
-    """Add the options of both; `plural`, `file` and `setting` (an example of --set) fill the help."""
+def configure(parser: argparse.ArgumentParser, kind: str, file: str, setting: str) -> None:
+    """Add the options of `solve` (kind "model") and `study`, and the help on the model or study they name.
+
+    `file` and `setting`, an example of --set, are parts of the help.
+    """
+    plural = "models" if kind == "model" else "studies"
     parser.add_argument("--list", action="store_true", help=f"list all {plural}")
     parser.add_argument("--example", action="store_true", help=f"print an example of {file}")
     parser.add_argument("--keys", action="store_true", help=f"list the keys of {file}")
+    add_setting(parser, setting)
+    if isinstance(parser, CommandParser):
+        parser.help_about = lambda arguments: _describe(parser.prog, kind, getattr(arguments, kind))
+
+
+def add_setting(parser: argparse.ArgumentParser, example: str) -> None:
+    """Add --set, which changes a value of the file."""
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help=f"set a key to another value: {setting}; may be repeated",
+        help=f"set a key to another value: {example}; may be repeated",
     )
 
 
-def describe(command: str, name: str, find: Callable[[str], Any], solve: Callable[..., Answer]) -> str:
+def _package(kind: str) -> tuple[Any, Sequence[str]]:
+    """Return the package of models or studies and their names."""
+    if kind == "model":
+        from zlens import models
+
+        return models, models.MODELS
+    from zlens import studies
+
+    return studies, studies.STUDIES
+
+
+def _describe(command: str, kind: str, name: str | None) -> str | None:
     """Return help on a model or study: purpose, keys and example of its file, and fields of the answer."""
     from zlens.models import scenario
     from zlens.schema import toml
 
-    model = find(name)
-    answer = solve(name, toml.parse(model.EXAMPLE))
-    usage = f"usage: zlens {command} {name} FILE.toml [options]; zlens {command} --help lists the options"
+    if name is None:
+        return None
+    package, _ = _package(kind)
+    model = package.find(name)
+    answer: Answer = package.solve(name, toml.parse(model.EXAMPLE))
+    usage = f"usage: {command} {name} FILE.toml [options]; {command} --help lists the options"
     lines = [usage, "", f"{name}: {model.SUMMARY}", "", "Keys:"]
     lines += [f"  {line}" for line in "".join(scenario.describe_keys(model.SPEC)).splitlines()]
     lines += ["", "Example:"]
@@ -55,56 +83,44 @@ def _fields(title: str, fields: Iterable[tuple[str, str, str]]) -> list[str]:
     ]
 
 
-def configure_output(parser: argparse.ArgumentParser) -> None:
-    """Add --format and --output."""
-    parser.add_argument(
-        "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
-
-
-def run(
-    arguments: argparse.Namespace,
-    name: str | None,
-    names: Iterable[str],
-    find: Callable[[str], Any],
-    answer: Callable[[], Answer],
-) -> int:
-    """Print --list, --example or --keys of a model or study, or its answer; `find` returns it by name."""
-    from zlens.cli import output
+def run(arguments: argparse.Namespace, kind: str, answer: Callable[[], Answer]) -> int:
+    """Print --list, --example or --keys of a model or study, or its answer."""
     from zlens.models import scenario
 
+    package, names = _package(kind)
+    name = getattr(arguments, kind)
     if arguments.list:
         width = max(map(len, names))
-        text = "".join(f"{entry:<{width}}  {find(entry).SUMMARY}\n" for entry in names)
+        text = "".join(f"{entry:<{width}}  {package.find(entry).SUMMARY}\n" for entry in names)
     elif name is None:
-        kind = "model" if arguments.command == "solve" else "study"
         raise QueryError(f"which {kind}?", cure=f"zlens {arguments.command} --list lists them")
     elif arguments.example:
-        text = find(name).EXAMPLE
+        text = package.find(name).EXAMPLE
     elif arguments.keys:
-        text = "".join(scenario.describe_keys(find(name).SPEC))
+        text = "".join(scenario.describe_keys(package.find(name).SPEC))
     else:
-        find(name)
+        package.find(name)
         text = render(answer(), arguments.format)
     with output.open_output(arguments.output) as out:
         out.write(text)
     return 0
 
 
-def values(arguments: argparse.Namespace, name: str, file: str | None, missing: str) -> dict[str, Any]:
-    """Return the values of the file with the changes of --set; `missing` is the error without a file."""
+def values(
+    command: str, file: str | None, settings: Iterable[str], content: str = "scenario"
+) -> ScenarioValues:
+    """Return the values of a file with the changes of --set; `command` prints an example of its content."""
     from zlens.models import scenario
 
-    example = f"zlens {arguments.command} {name} --example prints"
+    example = f"zlens {command} --example prints"
     if file is None:
-        raise QueryError(missing, cure=f"{example} one to start from")
+        raise QueryError(f"no {content}", cure=f"{example} one to start from")
     try:
         scenario_values = scenario.read("/dev/stdin" if file == "-" else file)
     except ScenarioError as error:
         error.cure = f"follow the example that {example}"
         raise
-    for setting in arguments.set:
+    for setting in settings:
         scenario_values = scenario.apply_setting(scenario_values, setting)
     return scenario_values
 

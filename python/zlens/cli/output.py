@@ -19,6 +19,14 @@ from zlens.rendering.atomic_file import atomic_write, is_special_file
 _LONGEST_PATH = 4096
 
 
+def add_options(parser: argparse.ArgumentParser, *, default: str | None = "text") -> None:
+    """Add --format and --output of a command that prints a report or an answer."""
+    parser.add_argument(
+        "--format", choices=("text", "csv", "json", "html"), default=default, help="output format (text)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+
+
 def refuse_overwrite(arguments: argparse.Namespace) -> None:
     """Reject an output that would replace an input or a file of a lake. Raises InputError."""
     values = [vars(part) for part in getattr(arguments, "parts", [arguments])]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from zlens.cli import inputs, output
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -46,14 +47,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--at", metavar="TIME", help="a time in the interval: '2026-03-02 09:15'")
     parser.add_argument("--system", metavar="NAME", help="the system, if the input has several")
-    parser.add_argument(
-        "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    output.add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from zlens.cli import output
     from zlens.cli.model_output import render
 
     text = render(_answer(arguments), arguments.format)
@@ -63,10 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _answer(arguments: argparse.Namespace) -> Answer:
-    import zlens
-    from zlens.cli import inputs
     from zlens.plan import planning
-    from zlens.progress import Progress
 
     if arguments.list and arguments.set:
         raise QueryError("--list and --set exclude each other", cure="leave one of them out")
@@ -76,11 +70,7 @@ def _answer(arguments: argparse.Namespace) -> Answer:
         return planning.list_settings()
     # Reject settings that no input supports before reading this one.
     planning.parse_question(arguments.set)
-    with (
-        inputs.input_files(arguments.inputs) as files,
-        Progress() as progress,
-        zlens.open(files, progress=progress) as session,
-    ):
+    with inputs.open_session(arguments.inputs) as (session, progress):
         progress.close()
         if not arguments.set:
             return planning.list_settings(session, system=arguments.system, at=arguments.at)

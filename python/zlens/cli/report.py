@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from zlens.cli import inputs
+from zlens.cli import inputs, output
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser, required=False)
     parser.add_argument("--list", action="store_true", help="list all reports; with INPUT, those with data")
     parser.add_argument(
-        "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
-    )
-    parser.add_argument(
         "--only",
         action="append",
         default=[],
@@ -39,13 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="only this subject of the report: a device, a processor, a user; * and ? match any characters; "
         "may be repeated",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    output.add_options(parser)
     inputs.add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from zlens.catalog.reports import definition, menus
-    from zlens.cli import output
 
     menu = menus.find(arguments.name or "")
     if menu is not None:
@@ -58,16 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
         # Report an unknown name before a missing input.
         definition.resolve_name(arguments.name)
         raise QueryError("no input", cure=f"zlens report {arguments.name} INPUT")
-    import zlens
     from zlens import reports
-    from zlens.progress import Progress
 
-    options = inputs.parse_options(arguments)
-    with (
-        inputs.input_files(arguments.inputs) as files,
-        Progress() as progress,
-        zlens.open(files, options=options, progress=progress) as session,
-    ):
+    with inputs.open_session(arguments.inputs, inputs.parse_options(arguments)) as (session, progress):
         chunks = reports.chunks(
             arguments.name, session, arguments.format, width=_width(arguments), only=arguments.only
         )
@@ -91,20 +80,11 @@ def _width(arguments: argparse.Namespace) -> int | None:
 def _list(arguments: argparse.Namespace, names: list[str], menu: Menu | None = None) -> int:
     """Print all reports or the reports of a menu; with an input, also their columns with values."""
     from zlens import reports
-    from zlens.cli import output
 
     if not names:
         entries = reports.list_reports(menu=menu)
     else:
-        import zlens
-        from zlens.progress import Progress
-
-        options = inputs.parse_options(arguments)
-        with (
-            inputs.input_files(names) as files,
-            Progress() as progress,
-            zlens.open(files, options=options, progress=progress) as session,
-        ):
+        with inputs.open_session(names, inputs.parse_options(arguments)) as (session, _):
             entries = reports.list_reports(session, menu=menu)
     with output.open_output(None) as out:
         out.write(reports.format_report_list(entries))

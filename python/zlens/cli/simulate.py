@@ -6,10 +6,10 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from zlens.errors import InputError, QueryError, ScenarioError
+from zlens.cli import INTERRUPTED, model_output, output
+from zlens.errors import InputError, QueryError
 
 if TYPE_CHECKING:
-    from zlens.models.scenario import ScenarioValues
     from zlens.simulation.run import PreparedScenario
 
 DESCRIPTION = """\
@@ -45,13 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="simulate with N seeds, one more each, on all processors, into FILE-001 and so on",
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="set a key to another value: user.LINUX1.demand=50; may be repeated",
-    )
+    model_output.add_setting(parser, "user.LINUX1.demand=50")
     parser.add_argument("--explain", action="store_true", help="list the constants that the scenario uses")
     parser.add_argument("--example", action="store_true", help="print an example of a scenario")
     parser.add_argument("--keys", action="store_true", help="list the keys of a scenario")
@@ -64,7 +58,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from zlens.cli import INTERRUPTED, model_output, output
     from zlens.models import scenario
     from zlens.models.system.spec import EXAMPLE, SPEC
 
@@ -76,7 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.simulation import run as simulation
     from zlens.simulation import tables
 
-    prepared = _ready(arguments)
+    values = model_output.values("simulate", arguments.scenario, arguments.set)
+    prepared = simulation.prepare_seeds(
+        values, arguments.runs, file=arguments.scenario, seed=arguments.seed, hours=arguments.hours
+    )
     if arguments.explain:
         answer, complete = tables.constants(prepared[0]), True
     else:
@@ -90,34 +86,6 @@ def run(arguments: argparse.Namespace) -> int:
     with output.open_output(None) as out:
         out.write(model_output.render(answer, arguments.format))
     return 0 if complete else INTERRUPTED
-
-
-def _ready(arguments: argparse.Namespace) -> list[PreparedScenario]:
-    """Prepare the scenario with each seed."""
-    from zlens.simulation import run as simulation
-
-    return simulation.prepare_seeds(
-        _values(arguments),
-        arguments.runs,
-        file=arguments.scenario,
-        seed=arguments.seed,
-        hours=arguments.hours,
-    )
-
-
-def _values(arguments: argparse.Namespace) -> ScenarioValues:
-    from zlens.models import scenario
-
-    if arguments.scenario is None:
-        raise QueryError("no scenario", cure="zlens simulate --example prints one to start from")
-    try:
-        values = scenario.read("/dev/stdin" if arguments.scenario == "-" else arguments.scenario)
-    except ScenarioError as error:
-        error.cure = "follow the example that zlens simulate --example prints"
-        raise
-    for setting in arguments.set:
-        values = scenario.apply_setting(values, setting)
-    return values
 
 
 def _protect(arguments: argparse.Namespace, prepared: list[PreparedScenario]) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from zlens.cli import model_output
-from zlens.cli.parser import CommandParser
+from zlens.cli import inputs, model_output, output
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "scenario", metavar="SCENARIO.toml", nargs="?", help="the scenario; - for standard input"
     )
-    model_output.configure(parser, "models", "a scenario of the model", "user.LINUX1.demand=50")
+    model_output.configure(parser, "model", "a scenario of the model", "user.LINUX1.demand=50")
     parser.add_argument(
         "--sweep",
         metavar="KEY=START:STOP[:STEP]",
@@ -50,36 +49,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--at", metavar="TIME", help="a time in that interval: '2026-03-02 09:15'")
     parser.add_argument("--system", metavar="NAME", help="the system, if the input has several")
-    model_output.configure_output(parser)
-    if isinstance(parser, CommandParser):
-        parser.help_about = _about
-
-
-def _about(arguments: argparse.Namespace) -> str | None:
-    """Return help on the model named before --help."""
-    from zlens import models
-
-    return (
-        model_output.describe("solve", arguments.model, models.find, models.solve)
-        if arguments.model
-        else None
-    )
+    output.add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from zlens import models
-
-    def answer() -> Answer:
-        return _expected(arguments) if arguments.measured else _answer(arguments)
-
-    return model_output.run(arguments, arguments.model, models.MODELS, models.find, answer)
+    solve = _expected if arguments.measured else _answer
+    return model_output.run(arguments, "model", lambda: solve(arguments))
 
 
 def _answer(arguments: argparse.Namespace) -> Answer:
     from zlens import models
     from zlens.models import sweeps
 
-    values = model_output.values(arguments, arguments.model, arguments.scenario, "no scenario")
+    values = model_output.values(f"solve {arguments.model}", arguments.scenario, arguments.set)
     if arguments.sweep:
         return sweeps.solve(arguments.model, values, arguments.sweep, file=arguments.scenario)
     return models.solve(arguments.model, values, file=arguments.scenario)
@@ -87,21 +69,14 @@ def _answer(arguments: argparse.Namespace) -> Answer:
 
 def _expected(arguments: argparse.Namespace) -> Answer:
     """Solve the model for a measured interval and compare it with the measurement."""
-    import zlens
     from zlens import models
-    from zlens.cli import inputs
     from zlens.inputs.options import parse_time_spec
     from zlens.models import interval_choice
-    from zlens.progress import Progress
 
     measured = models.measured(arguments.model)
     if arguments.scenario is not None or arguments.sweep:
         raise QueryError("--from replaces the scenario and allows no sweep", cure="leave one of them out")
-    with (
-        inputs.input_files(arguments.measured) as files,
-        Progress() as progress,
-        zlens.open(files, progress=progress) as session,
-    ):
+    with inputs.open_session(arguments.measured) as (session, progress):
         progress.close()
         system = interval_choice.choose_system(session, measured.TABLE, arguments.system)
         time = parse_time_spec(arguments.at) if arguments.at else None

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from zlens.cli import inputs
+from zlens.cli import inputs, output
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -47,9 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    import zlens
-    from zlens.cli import output
-    from zlens.progress import Progress
     from zlens.rendering.atomic_file import atomic_write, is_special_file
 
     if arguments.format == "parquet" and not arguments.output:
@@ -59,12 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             "Parquet needs a file", cure=f"{arguments.output} is not a file; name one with -o FILE"
         )
     query = _query(arguments.query)
-    options = inputs.parse_options(arguments)
-    with (
-        inputs.input_files(arguments.inputs) as files,
-        Progress() as progress,
-        zlens.open(files, options=options, progress=progress) as session,
-    ):
+    with inputs.open_session(arguments.inputs, inputs.parse_options(arguments)) as (session, progress):
         if arguments.format == "parquet":
             with atomic_write(arguments.output) as temporary:
                 session.queries.write_parquet(query, temporary)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from zlens.cli import model_output
-from zlens.cli.parser import CommandParser
+from zlens.cli import model_output, output
 
 if TYPE_CHECKING:
     from zlens.rendering.answer import Answer
@@ -31,35 +30,22 @@ Examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", nargs="?", help="scaling, regression or trend")
     parser.add_argument("runs", metavar="RUNS.toml", nargs="?", help="the runs; - for standard input")
-    model_output.configure(parser, "studies", "a file of runs", "run.A1.busy=95.4")
+    model_output.configure(parser, "study", "a file of runs", "run.A1.busy=95.4")
     parser.add_argument(
         "--as-published",
         action="store_true",
         help="compute ITR from busy rounded to 0.1 %%, as published tables do",
     )
-    model_output.configure_output(parser)
-    if isinstance(parser, CommandParser):
-        parser.help_about = _about
-
-
-def _about(arguments: argparse.Namespace) -> str | None:
-    """Return help on the study named before --help."""
-    from zlens import studies
-
-    return (
-        model_output.describe("study", arguments.study, studies.find, studies.solve)
-        if arguments.study
-        else None
-    )
+    output.add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from zlens import studies
 
     def answer() -> Answer:
-        values = model_output.values(arguments, arguments.study, arguments.runs, "no runs")
+        values = model_output.values(f"study {arguments.study}", arguments.runs, arguments.set, "runs")
         return studies.solve(
             arguments.study, values, file=arguments.runs, as_published=arguments.as_published
         )
 
-    return model_output.run(arguments, arguments.study, studies.STUDIES, studies.find, answer)
+    return model_output.run(arguments, "study", answer)

@@ -108,7 +108,7 @@ def _panel(panel: _Panel, number: int, grid_position: Mapping[str, int]) -> dict
         unit = "s"
     else:
         shown = [_find_metric(name) for name in panel.columns]
-        units = {_unit(group, family) for group, family in shown}
+        units = {_unit(family) for _, family in shown}
         unit = units.pop() if len(units) == 1 else "none"
         several = len(shown) > 1
         targets = [
@@ -149,7 +149,7 @@ def _heading(family: MetricFamily) -> str:
     return family.column.rpartition("_")[0] if family.column.endswith(("_pct", "_s")) else family.column
 
 
-def _unit(group: MetricGroup, family: MetricFamily) -> str:
+def _unit(family: MetricFamily) -> str:
     if family.kind == "counter":
         return _RATES.get(family.unit, "ops")
     return _UNITS.get(family.unit, "none")

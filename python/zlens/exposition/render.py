@@ -164,7 +164,7 @@ def _rows(group: MetricGroup, newest: Sequence[_Newest]) -> tuple[str, dict[str,
         f'own AS (SELECT m.system, {_system_labels(group)}n.rank AS "#rank"{selected} '
         f"FROM {rows} AS m JOIN newest AS n ON {on}"
         f"{' WHERE m.flag IS NULL' if flagged else ''} "
-        f"QUALIFY row_number() OVER (PARTITION BY {_qualified(keys, group)} ORDER BY n.rank) = 1) "
+        f"QUALIFY row_number() OVER (PARTITION BY {_qualified(group)} ORDER BY n.rank) = 1) "
         f"SELECT *, row_number() OVER "
         f'(PARTITION BY system ORDER BY {ranked} DESC NULLS LAST, {keys}) AS "#place", '
         f'count(*) OVER (PARTITION BY system) AS "#count" FROM own ORDER BY {keys}'
@@ -172,7 +172,7 @@ def _rows(group: MetricGroup, newest: Sequence[_Newest]) -> tuple[str, dict[str,
     return query, {group.measure: list(reads)}
 
 
-def _qualified(keys: str, group: MetricGroup) -> str:
+def _qualified(group: MetricGroup) -> str:
     return ", ".join(["m.system", *(f"m.{quote(column)}" for column in group.labels)])
 
 

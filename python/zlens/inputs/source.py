@@ -258,14 +258,20 @@ class Source(Protocol):
         ...
 
 
-class FilelessSource:
-    """Defaults of a Source for tables computed from other data."""
+class CounterlessSource:
+    """Defaults of a Source without counters, whose problems are known once it is open."""
+
+    _problems: Sequence[Problem] = ()
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        return []
+        return list(self._problems)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
         return []
+
+
+class FilelessSource(CounterlessSource):
+    """Defaults of a Source for tables computed from other data."""
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         return []

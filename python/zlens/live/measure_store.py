@@ -18,6 +18,7 @@ from zlens._native import ArrowTable
 from zlens.catalog import expressions, measures
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import SQL_TYPES
+from zlens.catalog.session_columns import measure_columns
 from zlens.engine.connection import Connection, connect
 from zlens.engine.results import ResultStream
 
@@ -278,14 +279,6 @@ def _columns(name: str, columns: list[str]) -> list[RawColumn]:
     return [RawColumn(column, by_name[column].type, "", "") for column in columns]
 
 
-def columns_of(name: str) -> tuple[RawColumn, ...]:
-    """Return the columns of a measure as columns of a table."""
-    return tuple(
-        RawColumn(column.name, column.type, column.unit, column.text)
-        for column in measures.load_measure(name).columns
-    )
-
-
 class RetainedMeasure:
     """A measure as a table of a session; only required columns are read."""
 
@@ -298,7 +291,7 @@ class RetainedMeasure:
         since_us: int | None = None,
     ) -> None:
         self.name = name
-        self.columns = columns_of(name)
+        self.columns = measure_columns(name)
         self._measures, self._step, self._ends, self._since_us = measures, step, ends, since_us
 
     def since(self, us: int) -> RetainedMeasure:

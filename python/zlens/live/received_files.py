@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from zlens.errors import ReceiverError
+from zlens.live import durable_file
 from zlens.live.protocol import END_OF_SET, Frame, FrameKind
 
 STATE = "state.json"
@@ -217,13 +218,7 @@ class ReceivedFiles:
         if self._file is not None:
             self._file.flush()
             os.fsync(self._file.fileno())
-        temporary = self.folder / f".{STATE}"
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(asdict(self._now), file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, self.folder / STATE)
-        _sync(self.folder)
+        durable_file.replace_document(self.folder / STATE, asdict(self._now))
         self.durable = _copy(self._now)
 
     def roll_back(self) -> None:
@@ -313,16 +308,7 @@ class ReceivedFiles:
     def _make_folder(self) -> None:
         if not self.folder.is_dir():
             self.folder.mkdir(parents=True, exist_ok=True)
-            _sync(self.folder.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Flush the names in a folder to disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+            durable_file.flush(self.folder.parent)
 
 
 def _copy(state: DurableState) -> DurableState:

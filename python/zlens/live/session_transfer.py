@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from zlens.catalog.expressions import quote
 from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.session_columns import measure_columns
 from zlens.engine.connection import write_parquet
 from zlens.inputs.source import ArrowSource, PrecomputedTable, RawTable
 from zlens.lake.parquet_streams import ParquetStream, read_parquet_sql
-from zlens.live.measure_store import columns_of
 from zlens.live.retained_source import NoFiles, Parts, RetainedSource
 from zlens.session.session import CoreSession
 
@@ -98,7 +98,7 @@ class Fetched:
 
     def __init__(self, name: str, fetch: Fetch, since_us: int | None = None) -> None:
         self.name = name
-        self.columns = columns_of(name)
+        self.columns = measure_columns(name)
         self._fetch, self._since_us = fetch, since_us
 
     def since(self, us: int) -> Fetched:

@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from zlens.errors import LakeError
+from zlens.live import durable_file
 
 _BLOCK = 1024**2
 _VERSION = 1
@@ -203,7 +204,7 @@ class Spool:
         old_base, old_tail = self.base, self.tail
         new_base, new_tail = (self.folder / f"{name}-{state.step + 1}" for name in ("base", "tail"))
         last(os.fspath(new_base))
-        _sync(new_base)
+        durable_file.flush(new_base)
         if not self.part.exists() or not state.bytes:
             self._begin(old_base if state.step else None, begins)
         with open(self.part, "r+b") as part:
@@ -264,25 +265,11 @@ class Spool:
                 base.unlink()
 
     def _save(self) -> None:
-        path = self.folder / "state.json"
-        staged = path.with_suffix(".new")
-        with open(staged, "w", encoding="utf-8") as file:
-            json.dump({"zlens_live": _VERSION, **asdict(self.state)}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(staged, path)
-        _sync(self.folder)
+        document = {"zlens_live": _VERSION, **asdict(self.state)}
+        durable_file.replace_document(self.folder / "state.json", document)
 
 
 def _copy(source: Any, target: Any, size: int) -> None:
     while size and (block := source.read(min(size, _BLOCK))):
         target.write(block)
         size -= len(block)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

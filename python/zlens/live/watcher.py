@@ -242,7 +242,7 @@ class Watcher:
         except ZlensError as error:
             # The records are retained and imported into the lake.
             step.errors.append(f"{stream.name}: an interval could not be computed: {error}")
-        self._close(stream, segment, step)
+        self._close(stream, segment)
 
     def _compute(
         self, stream: LiveStream, session: CoreSession, begin: int, cut: CutPoint | None
@@ -377,7 +377,7 @@ class Watcher:
         self.problems.append(problem)
         self._new_problems.append(problem)
 
-    def _close(self, stream: LiveStream, segment: ClosedSegment, step: WatchStep) -> None:
+    def _close(self, stream: LiveStream, segment: ClosedSegment) -> None:
         oldest_us = segment.cut.now_us - round(self.limits.measures * _SECOND_US)
         late = stream.close(segment, oldest_us)
         if late:

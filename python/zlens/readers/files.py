@@ -1,10 +1,13 @@
-"""Opening of the files of an input: total progress, and problems instead of errors for single files."""
+"""Files of an input: total progress, problems instead of errors for single files, problems while reading."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections import Counter as Tally
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
@@ -18,6 +21,36 @@ NO_END = (
 
 #: Callback with the processed bytes and the size of the file.
 Step = Callable[[int, int], None]
+
+
+#: Notes of one kind listed for a file.
+MAX_NOTES = 50
+
+
+class NotedFile(Struct):
+    """A file with the problems noted while it is read."""
+
+    path: str
+    size: int = 0
+    tally: Tally[str] = field(default_factory=Tally)
+    notes: list[tuple[str, str, int | None]] = field(default_factory=list)
+
+    def note(self, kind: str, detail: str, offset: int | None) -> None:
+        self.tally[kind] += 1
+        if self.tally[kind] <= MAX_NOTES:
+            self.notes.append((kind, detail, offset))
+
+    def problems(
+        self, system: str | None, source: str, record: str | None, unknown: frozenset[str]
+    ) -> Iterator[Problem]:
+        """Yield the problems. unknown: kinds that lose an unknown number of bytes; the others lose none."""
+        for kind, detail, offset in self.notes:
+            lost = None if kind in unknown else 0
+            yield Problem(system, source, self.path, offset, record, kind, detail, lost)
+        for kind, count in self.tally.items():
+            if count > MAX_NOTES:
+                detail = f"{count - MAX_NOTES:,} more like these"
+                yield Problem(system, source, self.path, None, record, kind, detail, None)
 
 
 class SizedFile(Protocol):

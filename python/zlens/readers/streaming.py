@@ -48,34 +48,37 @@ class RetainedTail(Struct, frozen=True):
 
 
 class StreamFormat(Protocol):
-    """A format whose streams can be followed."""
+    """A format whose streams can be followed, by default one with self-contained records and no headers."""
 
     #: Whether all tables have rows of the same intervals.
     shares_intervals: bool
 
     def has_intervals(self, first_bytes: bytes) -> bool:
         """Return whether a stream with these first bytes has intervals."""
-        ...
+        return True
 
     def missing_header(self, path: str, start: int, name: str, options: Options) -> bytes:
         """Return the header for the first received bytes, which are at offset `start`: system, time."""
-        ...
+        return b""
 
     def is_wrapped(self, path: str) -> bool:
         """Return whether a stream has another format than the one that is split."""
-        ...
+        return False
 
     def unwrap(self, path: str, target_path: str) -> int:
         """Write the first interval of a wrapped stream in the format that is split; return the bytes read."""
-        ...
+        return 0
 
     def write_times(self, path: str) -> list[tuple[int, int]]:
         """Return the write times of a recording: nondecreasing microseconds, each with the file size."""
         ...
 
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
-        """Return the byte ranges of intervals whose end is in `known` or occurs twice in the stream."""
-        ...
+        """Return the byte ranges of intervals whose end is in `known` or occurs twice in the stream.
+
+        Empty if decoding detects duplicates.
+        """
+        return []
 
     def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
@@ -103,15 +106,16 @@ class StreamFormat(Protocol):
         start           earlier bytes are the tail that was retained last time
         decoded_until   earlier bytes were already decoded
         """
-        ...
+        open(target_path, "wb").close()
+        return RetainedTail(0, 0)
 
     def write_part_header(self, path: str, target_path: str, options: Options) -> None:
         """Write the records that make a part readable on its own; `path` contains the records before it."""
-        ...
+        open(target_path, "wb").close()
 
     def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
         """Return system, source and end (UTC) of the intervals of retained records."""
-        ...
+        return set()
 
 
 def stream_format(reader: str) -> StreamFormat | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,18 @@ def text(file: RecordFile) -> str:
     """Return the text of a record file."""
     head = file.head
     lines = [f"# {head.record} {_plain(f'{head.dsect}: {head.title}')}"]
-    lines += _head(head)
-    if file.subject:
-        lines.append(f"subject = {_strings(file.subject)}")
-    if file.subject_kind:
-        lines.append(f"subject_kind = {_quote(file.subject_kind)}")
-    if file.reset_on:
-        lines.append(f"reset_on = {_strings(file.reset_on)}")
+    lines += _pairs(
+        record=head.record,
+        dsect=head.dsect,
+        title=head.title,
+        kind=head.kind,
+        lengths={_value(release): length for release, length in head.lengths.items()} or None,
+        variable=head.variable or None,
+        note=head.note or None,
+        subject=file.subject or None,
+        subject_kind=file.subject_kind or None,
+        reset_on=file.reset_on or None,
+    )
     for layout in file.layouts:
         lines += ["", "[[layout]]", *_layout(layout)]
         for section in layout.sections:
@@ -63,90 +68,60 @@ def record_file(head: RecordInfo, layouts: tuple[RecordLayout, ...]) -> RecordFi
     )
 
 
-def _head(head: RecordInfo) -> list[str]:
-    lines = [
-        f"record = {_quote(head.record)}",
-        f"dsect = {_quote(head.dsect)}",
-        f"title = {_quote(head.title)}",
-        f"kind = {_quote(head.kind)}",
-    ]
-    if head.lengths:
-        pairs = ", ".join(f"{_quote(release)} = {length}" for release, length in head.lengths.items())
-        lines.append(f"lengths = {{ {pairs} }}")
-    if head.variable:
-        lines.append("variable = true")
-    if head.note:
-        lines.append(f"note = {_quote(head.note)}")
-    return lines
-
-
 def _layout(layout: RecordLayout) -> list[str]:
-    lines = [f"release = {_quote(layout.release)}", f"length = {layout.length}"]
-    if layout.variable:
-        lines.append("variable = true")
-    lines.append(f"complete = {_bool(layout.complete)}")
-    if layout.stable_to is not None:
-        lines.append(f"stable_to = {layout.stable_to}")
-    if layout.callevel:
-        lines.append(f"callevel = [{', '.join(map(str, layout.callevel))}]")
-    lines += [f"source = {_quote(layout.source)}", f"status = {_quote(layout.status)}"]
-    if layout.note:
-        lines.append(f"note = {_quote(layout.note)}")
+    lines = _pairs(
+        release=layout.release,
+        length=layout.length,
+        variable=layout.variable or None,
+        complete=layout.complete,
+        stable_to=layout.stable_to,
+        callevel=layout.callevel or None,
+        source=layout.source,
+        status=layout.status,
+        note=layout.note or None,
+    )
     return lines + _fields(layout.fields)
 
 
 def _section(section: MonitorSection) -> list[str]:
-    lines = [f"name = {_quote(section.name)}", f"title = {_quote(section.title)}"]
-    if section.arrays:
-        pairs = ", ".join(f"{name} = {_quote(array)}" for name, array in section.arrays)
-        lines.append(f"arrays = {{ {pairs} }}")
-    else:
-        lines += [
-            f"length = {section.length}",
-            f"offset = {_place(section.offset)}",
-            f"stride = {_place(section.stride)}",
-        ]
-        if section.count is not None:
-            lines.append(f"count = {_place(section.count)}")
-    if section.within:
-        lines.append(f"within = {_quote(section.within)}")
-    if section.match:
-        lines.append(f"match = {{ field = {_quote(section.match[0])}, hex = {_quote(section.match[1])} }}")
-    if section.subject:
-        lines.append(f"subject = {_strings(section.subject)}")
-    if section.subject_kind:
-        lines.append(f"subject_kind = {_quote(section.subject_kind)}")
-    lines += [f"source = {_quote(section.source)}", f"status = {_quote(section.status)}"]
-    if section.note:
-        lines.append(f"note = {_quote(section.note)}")
-    for key in ("bound", "ordinal"):
-        if getattr(section, key):
-            lines.append(f"{key} = {_quote(getattr(section, key))}")
-    for key in ("inner", "equal", "texts"):
-        if getattr(section, key):
-            lines.append(f"{key} = {_strings(getattr(section, key))}")
-    if section.texts:
-        lines.append(f"texts_at = {section.texts_at}")
-    if section.join:
-        lines.append(_join(section.join))
-    if section.arrays:
+    in_array = bool(section.arrays)
+    lines = _pairs(
+        name=section.name,
+        title=section.title,
+        arrays=dict(section.arrays) or None,
+        length=None if in_array else section.length,
+        offset=None if in_array else section.offset,
+        stride=None if in_array else section.stride,
+        count=None if in_array else section.count,
+        within=section.within or None,
+        match={"field": section.match[0], "hex": section.match[1]} if section.match else None,
+        subject=section.subject or None,
+        subject_kind=section.subject_kind or None,
+        source=section.source,
+        status=section.status,
+        note=section.note or None,
+        bound=section.bound or None,
+        ordinal=section.ordinal or None,
+        inner=section.inner or None,
+        equal=section.equal or None,
+        texts=section.texts or None,
+        texts_at=section.texts_at if section.texts else None,
+        join=_join(section.join) if section.join else None,
+    )
+    if in_array:
         return lines
     lines += _fields(section.fields)
     return [*lines, *_fields(section.tail, "tail")] if section.tail else lines
 
 
-def _join(join: RecordJoin) -> str:
-    def pairs(record: Any, names: Iterable[str]) -> list[str]:
-        values = [(name, getattr(record, name)) for name in names]
-        return [f"{name} = {_place(value)}" for name, value in values if value is not None]
+def _join(join: RecordJoin) -> dict[str, Any]:
+    def known(record: Any, *names: str) -> dict[str, Any]:
+        return {name: value for name in names if (value := getattr(record, name)) is not None}
 
-    sets = ", ".join(
-        "{ " + ", ".join(pairs(counters, ("name", "bit", "offset", "length"))) + " }"
-        for counters in join.sets
-    )
-    parts = pairs(join, ("more", "more_bit", "within_us", "length", "active", "cfvn", "csvn"))
-    parts += [f"same = {_strings(join.same)}", f"sets = [{sets}]"]
-    return f"join = {{ {', '.join(parts)} }}"
+    return {
+        **known(join, "more", "more_bit", "within_us", "length", "active", "cfvn", "csvn", "same"),
+        "sets": tuple(known(counters, "name", "bit", "offset", "length") for counters in join.sets),
+    }
 
 
 def _fields(fields: tuple[MonitorField, ...], key: str = "fields") -> list[str]:
@@ -155,8 +130,7 @@ def _fields(fields: tuple[MonitorField, ...], key: str = "fields") -> list[str]:
     return [f"{key} = [", *(f"    {_field(field)}," for field in fields), "]"]
 
 
-#: Members of a field in write order, with the value that is omitted.
-_MEMBERS = [(m.name, m.default) for m in members(MonitorField)]
+#: Members of a field in write order.
 _ORDER = (
     "name",
     "offset",
@@ -172,37 +146,37 @@ _ORDER = (
     "text",
     "note",
 )
-_DEFAULTS = dict(_MEMBERS)
+#: The value of each member that is omitted.
+_DEFAULTS = {member.name: member.default for member in members(MonitorField)}
 
 
 def _field(field: MonitorField) -> str:
-    parts = []
+    written = {}
     for name in _ORDER:
         value = getattr(field, name)
         # The type is omitted only for reserved areas, whose bytes have no meaning.
         if value == ("character" if name == "type" and field.reserved else _DEFAULTS[name]):
             continue
-        shown = (
-            _quote(value)
-            if isinstance(value, str)
-            else _bool(value)
-            if isinstance(value, bool)
-            else str(value)
-        )
-        parts.append(f"{_SHORT.get(name, name)} = {shown}")
-    return "{ " + ", ".join(parts) + " }"
+        written[_SHORT.get(name, name)] = value
+    return _value(written)
 
 
-def _place(value: str | int) -> str:
-    return _quote(value) if isinstance(value, str) else str(value)
+def _pairs(**values: Any) -> list[str]:
+    """Return a line for each key with a value."""
+    return [f"{key} = {_value(value)}" for key, value in values.items() if value is not None]
 
 
-def _bool(value: bool) -> str:
-    return "true" if value else "false"
-
-
-def _strings(values: tuple[str, ...]) -> str:
-    return "[" + ", ".join(_quote(value) for value in values) + "]"
+def _value(value: Any) -> str:
+    """Return a value in TOML."""
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_value(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return str(value)
 
 
 def _plain(value: str) -> str:

@@ -51,6 +51,11 @@ class AnswerTable(Struct, frozen=True):
         index = [column.key for column in self.columns].index(key)
         return [row[index] for row in self.rows]
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries by column."""
+        names = [column.key for column in self.columns]
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
+
     def is_text(self, index: int) -> bool:
         """Return whether a column contains words, which are left-aligned."""
         column = self.columns[index]
@@ -163,5 +168,4 @@ class Answer(Struct):
 
 def by_name(table: AnswerTable) -> dict[Value, dict[str, Value]]:
     """Return the rows of a table as dictionaries, by the value of the first column."""
-    names = [column.key for column in table.columns]
-    return {row[0]: dict(zip(names, row, strict=True)) for row in table.rows}
+    return {row[0]: record for row, record in zip(table.rows, table.records(), strict=True)}

@@ -6,6 +6,8 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import asdict
+
 from zlens.rendering import rows as out_rows
 from zlens.rendering.answer import Answer, Value
 
@@ -33,24 +35,11 @@ def document(answer: Answer) -> dict[str, Any]:
                     column.key: {"heading": column.heading, "unit": column.unit, "text": column.text}
                     for column in table.columns
                 },
-                "rows": [
-                    dict(zip((column.key for column in table.columns), row, strict=True))
-                    for row in table.rows
-                ],
+                "rows": table.records(),
             }
             for table in answer.tables
         },
-        "assumptions": [
-            {
-                "name": assumption.name,
-                "value": assumption.value,
-                "unit": assumption.unit,
-                "text": assumption.text,
-                "status": assumption.status,
-                "source": assumption.source,
-            }
-            for assumption in answer.assumptions
-        ],
+        "assumptions": [asdict(assumption) for assumption in answer.assumptions],
         "notes": list(answer.notes),
     }
 
@@ -60,9 +49,7 @@ def rows(answer: Answer) -> Iterator[dict[str, Value]]:
     for figure in answer.figures:
         yield {"table": "figures", "name": figure.key, "value": figure.value, "unit": figure.unit}
     for table in answer.tables:
-        names = [column.key for column in table.columns]
-        for row in table.rows:
-            yield {"table": table.key, **dict(zip(names, row, strict=True))}
+        yield from ({"table": table.key, **record} for record in table.records())
     for assumption in answer.assumptions:
         facts = {
             "name": assumption.name,

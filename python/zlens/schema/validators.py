@@ -110,7 +110,14 @@ class DocumentErrors(Struct):
         return self.file if line is None else f"{self.file}:{line}"
 
 
-class Text(Struct, frozen=True):
+class _Unparsed(Struct, frozen=True):
+    """A kind that leaves the text of an option to `check`."""
+
+    def parse(self, text: str) -> Any:
+        return text
+
+
+class Text(_Unparsed, frozen=True):
     """Any text, possibly of several lines; `form` is the pattern that it must match, `what` its name."""
 
     longest: int = 100_000
@@ -124,9 +131,6 @@ class Text(Struct, frozen=True):
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "minLength": self.least, "maxLength": self.longest}
 
-    def parse(self, text: str) -> Any:
-        return text
-
     def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         if not isinstance(value, str) or not self.least <= len(value) <= self.longest or not _is_text(value):
             raise problem.value(where, value, self.describe())
@@ -135,7 +139,7 @@ class Text(Struct, frozen=True):
         return value
 
 
-class Prose(Struct, frozen=True):
+class Prose(_Unparsed, frozen=True):
     """Text, possibly of several lines; surrounding spaces are removed."""
 
     def describe(self) -> str:
@@ -144,16 +148,13 @@ class Prose(Struct, frozen=True):
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "minLength": 1}
 
-    def parse(self, text: str) -> Any:
-        return text
-
     def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         if not isinstance(value, str) or not value.strip() or not _is_text(value):
             raise problem.value(where, value, self.describe())
         return value.strip()
 
 
-class SingleLine(Struct, frozen=True):
+class SingleLine(_Unparsed, frozen=True):
     """A printable word or line."""
 
     longest: int = 1000
@@ -164,9 +165,6 @@ class SingleLine(Struct, frozen=True):
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "minLength": self.least, "maxLength": self.longest}
-
-    def parse(self, text: str) -> Any:
-        return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         if not isinstance(value, str) or not self.least <= len(value) <= self.longest:
@@ -182,7 +180,7 @@ class EntryName(SingleLine, frozen=True, kw_only=True):
     table: str
 
 
-class Choice(Struct, frozen=True):
+class Choice(_Unparsed, frozen=True):
     """One of some words."""
 
     of: tuple[str, ...]
@@ -192,9 +190,6 @@ class Choice(Struct, frozen=True):
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "enum": [*self.of]}
-
-    def parse(self, text: str) -> Any:
-        return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         # TOML reads 7.4 without quotes as a number.
@@ -317,7 +312,7 @@ class Boolean(Struct, frozen=True):
         return value
 
 
-class Scalar(Struct, frozen=True):
+class Scalar(_Unparsed, frozen=True):
     """A value of a column: text, number, true, false or null."""
 
     def describe(self) -> str:
@@ -333,9 +328,6 @@ class Scalar(Struct, frozen=True):
             ]
         }
 
-    def parse(self, text: str) -> Any:
-        return text
-
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         if value is None or isinstance(value, bool):
             return value
@@ -346,7 +338,7 @@ class Scalar(Struct, frozen=True):
         raise problem.value(where, value, self.describe())
 
 
-class Unchecked(Struct, frozen=True):
+class Unchecked(_Unparsed, frozen=True):
     """Any JSON or TOML value; the reader checks it."""
 
     def describe(self) -> str:
@@ -354,9 +346,6 @@ class Unchecked(Struct, frozen=True):
 
     def schema(self) -> dict[str, Any]:
         return {}
-
-    def parse(self, text: str) -> Any:
-        return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         return value
@@ -421,7 +410,7 @@ class ListOf(Struct, frozen=True):
         return self.into(entries)
 
 
-class FixedTuple(Struct, frozen=True):
+class FixedTuple(_Unparsed, frozen=True):
     """A list with a validator for each index."""
 
     of: tuple[Validator, ...]
@@ -433,9 +422,6 @@ class FixedTuple(Struct, frozen=True):
 
     def schema(self) -> dict[str, Any]:
         return {"type": "array", "prefixItems": [kind.schema() for kind in self.of], "items": False}
-
-    def parse(self, text: str) -> Any:
-        return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         if not isinstance(value, list) or len(value) != len(self.of):
@@ -469,7 +455,7 @@ class Nullable(Struct, frozen=True):
         return None if value is None else self.of.check(value, where, problem)
 
 
-class MapOf(Struct, frozen=True):
+class MapOf(_Unparsed, frozen=True):
     """A table with user-defined names as keys and values of the same kind.
 
     names   pattern that names must match
@@ -486,9 +472,6 @@ class MapOf(Struct, frozen=True):
 
     def schema(self) -> dict[str, Any]:
         return {"type": "object", "additionalProperties": self.of.schema(), "maxProperties": self.most}
-
-    def parse(self, text: str) -> Any:
-        return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> dict[str, Any]:
         if not isinstance(value, dict) or not self.least <= len(value) <= self.most:
@@ -547,7 +530,7 @@ class Key(Struct, frozen=True):
         return isinstance(self.default, _RequiredMarker) and self.constant is None
 
 
-class Spec(Struct, frozen=True, dict=True):
+class Spec(_Unparsed, frozen=True, dict=True):
     """A table or JSON object with known keys.
 
     into   function that converts its values, by name
@@ -581,9 +564,6 @@ class Spec(Struct, frozen=True, dict=True):
             properties[key.name] = {"description": key.text, **schema}
         schema = {"type": "object", "properties": properties, "additionalProperties": False}
         return schema | ({"required": needed} if needed else {})
-
-    def parse(self, text: str) -> Any:
-        return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         if not isinstance(value, Mapping):

@@ -51,12 +51,11 @@ def create_app(
     workspace: Workspace | ServedWorkspace,
     guard: Guard | None = None,
     running: RunningRequests | None = None,
-    bodies: BodySender | None = None,
     exported: exposition.ExportLimits | None = None,
     log: RequestLog | None = None,
 ) -> ASGIApp:
     """Create the application for a workspace; `exported` limits its metrics."""
-    guard, running, bodies = guard or Guard(), running or RunningRequests(), bodies or BodySender()
+    guard, running, bodies = guard or Guard(), running or RunningRequests(), BodySender()
     served = workspace if isinstance(workspace, ServedWorkspace) else ServedWorkspace(workspace)
     pages = metrics.MetricsPages(exported or exposition.ExportLimits())
     routes = [Route(path, _methods(path, served, running, bodies, guard), methods=None) for path in _paths()]

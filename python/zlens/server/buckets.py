@@ -29,12 +29,15 @@ def of_columns(request: dict[str, Any], types: Mapping[str, str]) -> dict[str, s
     return by_column
 
 
+def span(request: dict[str, Any]) -> tuple[dt.datetime | None, dt.datetime | None]:
+    """Return the requested start and end."""
+    start, end = (None if request[name] is None else parse_instant(request[name]) for name in ("from", "to"))
+    return start, end
+
+
 def window(request: dict[str, Any]) -> TimeWindow:
     """Return the requested time window."""
-    start, end = (
-        None if request[name] is None else parse_instant(request[name]).timestamp() for name in ("from", "to")
-    )
-    return TimeWindow(start, end)
+    return TimeWindow(*(None if time is None else time.timestamp() for time in span(request)))
 
 
 def conditions(request: dict[str, Any], types: Mapping[str, str]) -> list[str]:

@@ -12,7 +12,7 @@ from zlens.catalog import measures
 from zlens.errors import QueryError
 from zlens.inputs.options import parse_instant
 from zlens.models.constants import constant
-from zlens.server import json_values
+from zlens.server import buckets, json_values
 from zlens.server.laboratory import as_data
 from zlens.server.workspace import Workspace
 from zlens.studies import cluster, fleet, trend
@@ -36,7 +36,7 @@ def members(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     if not systems:
         known = ", ".join(sorted({*fleet.clusters(workspace.session).values()})) or "none"
         raise QueryError(f"there is no cluster {name}", expected=f"a cluster of this input: {known}")
-    span = _span(request)
+    span = buckets.span(request)
 
     def kind(measure: cluster.SharedMeasure) -> dict[str, Any]:
         rows = cluster.shared_subjects(workspace.session, measure, systems, span)
@@ -62,7 +62,7 @@ def machine(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         raise QueryError(f"there is no machine {name}", expected=f"a machine of this input: {listed}")
 
     def work() -> dict[str, Any]:
-        partitions = fleet.partitions(workspace.session, name, _span(request))
+        partitions = fleet.partitions(workspace.session, name, buckets.span(request))
         axis = sorted({end for partition in partitions for end, _ in partition.hours})
 
         def row(partition: fleet.Partition) -> dict[str, Any]:
@@ -106,11 +106,6 @@ def trends(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         return {"answer": as_data(answer)}
 
     return _cached(workspace, ("trend", *shifts.items()), work)
-
-
-def _span(request: dict[str, Any]) -> fleet.Span:
-    start, end = (None if request[name] is None else parse_instant(request[name]) for name in ("from", "to"))
-    return start, end
 
 
 def _series(hours: list[tuple[dt.datetime, float]], axis: list[dt.datetime]) -> list[Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import asdict
+
 from zlens import models
 from zlens.engine.memory_limits import memory_text
 from zlens.errors import InputError, QueryError, ScenarioError, Wording
@@ -15,9 +17,6 @@ from zlens.rendering.answer import Answer
 from zlens.schema import toml, user_files
 from zlens.server import json_values, scenario_numbers
 from zlens.server.workspace import Workspace
-
-#: Name of the scenario of a request in messages.
-SENT = "scenario"
 
 
 def solve(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
@@ -54,7 +53,7 @@ def _checked(request: dict[str, Any]) -> dict[str, Any]:
         return {"answer": None, "assumptions": [], "numbers": [], "wrong": problem}
     return {
         "answer": None,
-        "assumptions": [_assumption(assumption) for assumption in checked.assumptions],
+        "assumptions": [json_values.json_value(asdict(assumption)) for assumption in checked.assumptions],
         "numbers": numbers,
         "wrong": None,
     }
@@ -113,16 +112,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
     return {
         "model": answer.model,
         "title": answer.title,
-        "figures": [
-            {
-                "key": figure.key,
-                "value": json_values.json_value(figure.value),
-                "unit": figure.unit,
-                "text": figure.text,
-                "decimals": figure.decimals,
-            }
-            for figure in answer.figures
-        ],
+        "figures": [json_values.json_value(asdict(figure)) for figure in answer.figures],
         "tables": [
             {
                 "key": table.key,
@@ -144,7 +134,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
         ],
         "charts": [json_values.json_value(charts.as_data(chart)) for chart in answer.charts],
         "notes": list(answer.notes),
-        "assumptions": [_assumption(assumption) for assumption in answer.assumptions],
+        "assumptions": [json_values.json_value(asdict(assumption)) for assumption in answer.assumptions],
     }
 
 
@@ -152,14 +142,3 @@ def _whole(cells: list[Any]) -> bool:
     """Return whether all values are integers, shown without decimals: JSON does not distinguish 3.0 and 3."""
     numbers = [value for value in cells if value is not None]
     return bool(numbers) and all(isinstance(value, int) and not isinstance(value, bool) for value in numbers)
-
-
-def _assumption(assumption: Any) -> dict[str, Any]:
-    return {
-        "name": assumption.name,
-        "value": json_values.json_value(assumption.value),
-        "unit": assumption.unit,
-        "text": assumption.text,
-        "status": assumption.status,
-        "source": assumption.source,
-    }

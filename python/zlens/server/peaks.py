@@ -24,7 +24,6 @@ from zlens.compare import measure_run
 from zlens.compare.comparison import REGRESSION_CRITERION
 from zlens.compare.correlation import correlated_metrics as moved_with
 from zlens.compare.noise import FEWEST_INTERVALS
-from zlens.inputs.options import parse_instant
 from zlens.models import interval_choice
 from zlens.models.interval_choice import BusyInterval
 from zlens.server import aggregate, buckets, endpoints, json_values
@@ -96,7 +95,7 @@ def correlated_metrics(workspace: Workspace, request: dict[str, Any]) -> dict[st
 
     run = workspace.compute_once(("run", complete_input), work).systems.get(request["system"])
     settings = facts.load_peak_facts()
-    first, last = _window(request)
+    first, last = buckets.span(request)
     results = (
         []
         if run is None
@@ -127,16 +126,11 @@ def correlated_metrics(workspace: Workspace, request: dict[str, Any]) -> dict[st
     }
 
 
-def _window(request: dict[str, Any]) -> tuple[dt.datetime | None, dt.datetime | None]:
-    first, last = (None if request[name] is None else parse_instant(request[name]) for name in ("from", "to"))
-    return first, last
-
-
 def _peak(workspace: Workspace, request: dict[str, Any]) -> Peak | None:
     """Return the peak; None without a complete interval that has a value."""
     if not workspace.session.has_data("load"):
         return None
-    first, last = _window(request)
+    first, last = buckets.span(request)
 
     def inside(row: BusyInterval) -> bool:
         return (first is None or row.end > first) and (last is None or row.end <= last)

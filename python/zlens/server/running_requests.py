@@ -61,13 +61,13 @@ class RunningRequests:
         with self._guard:
             return [task.row() for task in self._tasks.values() if task.user == user]
 
-    def cancel(self, id: str, why: str = "the request was canceled") -> int:
+    def cancel(self, id: str) -> int:
         """Cancel the user's requests with this id and return their number."""
         user = USER.get()
         with self._guard:
             tasks = [task for task in self._tasks.values() if task.id == id and task.user == user]
         for task in tasks:
-            task.cancel.cancel(why)
+            task.cancel.cancel("the request was canceled")
         return len(tasks)
 
     def cancel_all(self, patience_s: float = 10.0) -> None:

@@ -20,7 +20,7 @@ from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import interval_sql, local_time
 from zlens.models.partitions.model import TYPES
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value, by_name
 from zlens.schema.plain_text import format_list
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
     pairs = display_names(values)
     indexes = {pair: index for index, pair in enumerate(pairs.values())}
     rows, errors = [], []
-    for row in _dicts(solved.table("partitions")):
+    for row in solved.table("partitions").records():
         pair = pairs[str(row["name"])]
         used, expected = measurement.observed.get(pair), row["allocation"]
         error = None if used is None else used - float(str(expected))
@@ -289,7 +289,7 @@ def attainable_share(values: dict[str, Any], index: int, name: str) -> tuple[Val
     partitions = list(values["partition"])
     partitions[index] = {key: value for key, value in partitions[index].items() if key != "demand"}
     solved = models.solve("partitions", {**values, "partition": partitions})
-    row = {row["name"]: row for row in _dicts(solved.table("partitions"))}[name]
+    row = by_name(solved.table("partitions"))[name]
     return row["allocation"], row["bound_by"]
 
 
@@ -297,8 +297,8 @@ def _polarity(
     solved: Answer, pairs: dict[str, Pair], measurement: MeasuredPartitions
 ) -> Iterator[tuple[Value, ...]]:
     """Yield rows of vertical partitions: expected and measured polarity."""
-    cores = {row["name"]: row["cores"] for row in _dicts(solved.table("partitions"))}
-    for row in _dicts(solved.table("polarization")):
+    cores = {row["name"]: row["cores"] for row in solved.table("partitions").records()}
+    for row in solved.table("polarization").records():
         if row["polarization"] != "vertical":
             continue
         expected = (row["high"], row["medium"], row["low"])
@@ -307,8 +307,3 @@ def _polarity(
         entitled = float(str(row["entitlement_pct"])) / 100
         subject = (row["name"], row["type"], cores[row["name"]], entitled)
         yield (*subject, *expected, *(measured or (None, None, None)), same)
-
-
-def _dicts(table: AnswerTable) -> list[dict[str, Value]]:
-    names = [column.key for column in table.columns]
-    return [dict(zip(names, row, strict=True)) for row in table.rows]

@@ -258,9 +258,7 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
 
 def by_user(solved: Answer) -> dict[User, dict[str, Value]]:
     """Return the rows of solved users by user and type."""
-    users = solved.table("users")
-    names = [column.key for column in users.columns]
-    return {(str(row[0]), str(row[1])): dict(zip(names, row, strict=True)) for row in users.rows}
+    return {(str(row["name"]), str(row["type"])): row for row in solved.table("users").records()}
 
 
 def _rms(errors: Sequence[float]) -> float | None:

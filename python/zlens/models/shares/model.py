@@ -318,7 +318,7 @@ def solve(scenario: Scenario) -> Answer:
         processors = scenario["processors"][kind] - dedicated
         limits = {pool["name"]: _pool_limit(pool, processors) for pool in pools if pool["type"] == kind}
         sharing = [user for user in of_kind if user["dedicated"] < user["virtual_cpus"]]
-        sharing_users = [_user(user, processors) for user in sharing]
+        sharing_users = [_user(user) for user in sharing]
         shares = allocate(
             processors, sharing_users, limits, absolute_at_most=scenario["absolute_shares_at_most"]
         )
@@ -421,7 +421,7 @@ def _pool_limit(pool: dict[str, Any], processors: float) -> float:
     return math.inf if pool["limithard"] == 100 else float(pool["limithard"]) * processors
 
 
-def _user(user: dict[str, Any], processors: float) -> ShareUser:
+def _user(user: dict[str, Any]) -> ShareUser:
     sharing = user["virtual_cpus"] - user["dedicated"]
     # Without a demand it wants all it can get, at most one processor for each virtual CPU.
     demand = 100.0 if user["demand"] is None else user["demand"] / sharing

@@ -17,6 +17,7 @@ from zlens import models
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import interval_sql, local_time
+from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt.model import TYPES
 from zlens.models.smt.switch import switch_bounds
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
@@ -212,10 +213,10 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
             )
     solved = models.solve("smt", values)
     entries = {core["name"]: core for core in values["core"]}
-    rows = [_row(measurement, entries[str(row["name"])], row) for row in _dicts(solved.table("cores"))]
+    rows = [_row(measurement, entries[str(row["name"])], row) for row in solved.table("cores").records()]
     types = [
         type_row
-        for row in _dicts(solved.table("types"))
+        for row in solved.table("types").records()
         for type_row in _type_rows(measurement, row, entries)
     ]
     tables = [
@@ -341,7 +342,7 @@ def _type_rows(
 
 def _times(session: CoreSession, where: str, solved: Answer) -> tuple[list[tuple[Value, ...]], list[str]]:
     """Return rows of guest times by density and capacity factor of their type, and notes."""
-    types = {str(row["type"]): row for row in _dicts(solved.table("types"))}
+    types = {str(row["type"]): row for row in solved.table("types").records()}
     rows = session.sql(
         "SELECT userid, cpu_type, sum(cpu_s), "
         "CASE WHEN count(mt1_s) = count(*) THEN sum(mt1_s) END, "
@@ -356,7 +357,11 @@ def _times(session: CoreSession, where: str, solved: Answer) -> tuple[list[tuple
         type_rows = [row for row in rows if row[1] == kind or (row[1] is None and len(types) == 1)]
         if density is None or not type_rows:
             continue
-        total = ("all guests", kind, *(_sum([row[index] for row in type_rows]) for index in (2, 3, 4)))
+        total = (
+            "all guests",
+            kind,
+            *(smt_metrics.total([row[index] for row in type_rows]) for index in (2, 3, 4)),
+        )
         for name, _, raw, mt1, prorated in (total, *type_rows[:_MOST_GUESTS]):
             share = None if raw is None else raw / density
             mt1_solved = None if share is None or factor is None else share * factor / 100.0
@@ -418,19 +423,9 @@ def _worst(key: str, rows: Sequence[tuple[Value, ...]], index: int, unit: str, t
     return AnswerFigure(key, max(errors, default=None), unit, text, 3)
 
 
-def _dicts(table: AnswerTable) -> list[dict[str, Any]]:
-    names = [column.key for column in table.columns]
-    return [dict(zip(names, row, strict=True)) for row in table.rows]
-
-
 def _difference(recorded: float | None, solved: float | None) -> float | None:
     return None if recorded is None or solved is None else recorded - solved
 
 
 def _relative_error(recorded: float | None, solved: float | None) -> float | None:
     return None if recorded is None or not solved else 100.0 * (recorded / solved - 1.0)
-
-
-def _sum(values: Sequence[float | None]) -> float | None:
-    present = [value for value in values if value is not None]
-    return sum(present) if len(present) == len(values) else None

@@ -185,8 +185,8 @@ def combined_metrics(
     Densities are weighted by busy time, as in RMF's multithreading analysis; available = shares - used.
     """
     all_metrics = [metrics for metrics, _ in cores]
-    busy = _sum([metrics.busy for metrics in all_metrics])
-    used = _sum([metrics.utilization for metrics in all_metrics])
+    busy = total([metrics.busy for metrics in all_metrics])
+    used = total([metrics.utilization for metrics in all_metrics])
     running = [metrics for metrics in all_metrics if metrics.busy != 0]
     density = _weighted(running, "density")
     maxima = {metrics.maximum for metrics in running}
@@ -208,14 +208,15 @@ def combined_metrics(
 def _weighted(cores: Sequence[CoreMetrics], name: str) -> float | None:
     """Return the mean of a metric weighted by core-busy time; None if any value is unknown."""
     values = [getattr(core, name) for core in cores]
-    busy = _sum([core.busy for core in cores])
+    busy = total([core.busy for core in cores])
     if not busy or None in values:
         return None
     parts = [value * (core.busy or 0.0) for value, core in zip(values, cores, strict=True)]
     return math.fsum(parts) / busy
 
 
-def _sum(values: Sequence[float | None]) -> float | None:
+def total(values: Sequence[float | None]) -> float | None:
+    """Return the sum of values; None if any value is unknown."""
     present = [value for value in values if value is not None]
     return sum(present) if len(present) == len(values) else None
 

@@ -25,7 +25,7 @@ def solve(scenario: Scenario) -> Answer:
     """Solve partitions by the demand of their users, then users by the allocation of their partition."""
     parts = system_parts.system_partitions(scenario)
     notes: list[str] = []
-    entries = [_with_user_demand(scenario, part, entry, notes) for part in parts for entry in part.cores]
+    entries = [_with_user_demand(part, entry, notes) for part in parts for entry in part.cores]
     machine_answer = partitions.solve(system_parts.partitions_scenario(scenario, entries))
     table = machine_answer.table("partitions")
     in_order = [entry for kind in partitions.TYPES for entry in entries if entry["type"] == kind]
@@ -80,7 +80,7 @@ def _unique(figures: list[AnswerFigure]) -> list[AnswerFigure]:
     return list(by_key.values())
 
 
-def _with_user_demand(scenario: Scenario, part: SystemPartition, entry: Entry, notes: list[str]) -> Entry:
+def _with_user_demand(part: SystemPartition, entry: Entry, notes: list[str]) -> Entry:
     """Return a partition's entry with the demand of its users, unless it has one."""
     type_users = [user for user in part.users if user["type"] == entry["type"] and user["logged_on"]]
     for user in type_users:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import field
 from msgspec.structs import astuple
 
 from zlens.catalog import cpumf, generations, linux_events
@@ -25,7 +25,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import NO_END, read_error, total_size
+from zlens.readers.files import NO_END, NotedFile, read_error, total_size
 from zlens.readers.linux import lshwc, perf
 from zlens.readers.linux.clock import LAST_US, ReadingClock
 from zlens.readers.linux.counter_store import NAME, CounterSample, CounterStore, ToolRun
@@ -40,7 +40,6 @@ MAX_VALUES = 3_000_000
 MAX_READINGS = 200_000
 MAX_NAMES = 20_000
 #: Maximum number of problems of one kind that are listed per file.
-MAX_NOTES = 50
 #: Number of unrecognized lines after which a file is abandoned.
 MAX_STRANGE = 100_000
 #: Maximum bytes of an lscpumf list, with the descriptions of all counters.
@@ -60,6 +59,7 @@ _SECOND = 1_000_000
 _OF_MACHINE = ("machine_type", "model", "serial", "lpar")
 _EXPECTED = "the output of perf stat (text, -x or -j), lshwc (CSV, JSON or pairs) or lscpumf on a Linux on Z"
 _INT_MAX = 2**63 - 1
+_LOSING = frozenset({"truncated", "resync", "length"})
 
 _TITLES = {
     "perf-text": "perf stat",
@@ -110,13 +110,11 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     return source
 
 
-class _CounterFile(Struct):
+class _CounterFile(NotedFile, kw_only=True):
     """One file and the results of reading it."""
 
-    path: str
     info: SystemInfo
     run: ToolRun
-    size: int = 0
     form: str = ""
     facility: Facility = field(default_factory=Facility)
     events: dict[str, LinuxEvent] = field(default_factory=dict)
@@ -124,14 +122,7 @@ class _CounterFile(Struct):
     readings: Tally[str | None] = field(default_factory=Tally)
     parts: set[str] = field(default_factory=set)
     cpus: set[int] = field(default_factory=set)
-    tally: Tally[str] = field(default_factory=Tally)
-    notes: list[tuple[str, str, int | None]] = field(default_factory=list)
     machine: PossibleGenerations | None = None
-
-    def note(self, kind: str, detail: str, offset: int | None) -> None:
-        self.tally[kind] += 1
-        if self.tally[kind] <= MAX_NOTES:
-            self.notes.append((kind, detail, offset))
 
 
 class LinuxCounterSource:
@@ -158,7 +149,7 @@ class LinuxCounterSource:
         error: InputError | None = None
         for path in paths:
             info = SystemInfo(self._name(path), NAME)
-            file = _CounterFile(path, info, ToolRun(path, info))
+            file = _CounterFile(path, info=info, run=ToolRun(path, info))
             try:
                 self._read_file(file, progress, previous_bytes, total)
             except OSError as failure:
@@ -553,19 +544,11 @@ class LinuxCounterSource:
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
         """Return the problems of reading, which are complete once the files are read."""
-        problems = []
-        for file in self._files:
-            title = _TITLES.get(file.form)
-            for kind, detail, offset in file.notes:
-                lost = None if kind in ("truncated", "resync", "length") else 0
-                problems.append(Problem(file.info.system, NAME, file.path, offset, title, kind, detail, lost))
-            for kind, count in file.tally.items():
-                if count > MAX_NOTES:
-                    detail = f"{count - MAX_NOTES:,} more like these"
-                    problems.append(
-                        Problem(file.info.system, NAME, file.path, None, title, kind, detail, None)
-                    )
-        return problems
+        return [
+            problem
+            for file in self._files
+            for problem in file.problems(file.info.system, NAME, _TITLES.get(file.form), _LOSING)
+        ]
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
         """Return counter resets: system, microseconds UTC, table, subject, evidence."""

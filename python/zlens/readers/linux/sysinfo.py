@@ -21,7 +21,7 @@ from zlens.catalog.sysinfo import facts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.inputs.source import CounterlessSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import read_error
 from zlens.readers.linux import sysinfo_text as texts
 from zlens.readers.linux import sysinfo_tree
@@ -103,7 +103,7 @@ class SysinfoSnapshot(Struct):
         return (machine.get("machine_type"), machine.get("serial"), machine.get("lpar_number"))
 
 
-class SysinfoSource:
+class SysinfoSource(CounterlessSource):
     """All Linux systems of an input."""
 
     name = NAME
@@ -231,14 +231,6 @@ class SysinfoSource:
             self._problems.append(Problem(snapshot.system, NAME, file, offset, None, kind, detail, lost))
 
     # -- the source interface ------------------------------------------------------------------------
-
-    def problems(self, *, complete: bool = False) -> list[Problem]:
-        """Return the problems of reading, which are complete once the texts are read."""
-        return list(self._problems)
-
-    def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Return an empty list: there are no counters."""
-        return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """Return one row per system and kind of text."""

@@ -18,7 +18,15 @@ from zlens.catalog.reports import definition
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import ArrowSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.inputs.source import (
+    ArrowSource,
+    CounterlessSource,
+    Interval,
+    InventoryRow,
+    Progress,
+    RawTable,
+    SystemInfo,
+)
 from zlens.readers import text_lines
 from zlens.readers.files import read_error, total_size
 from zlens.readers.listing import headings
@@ -102,7 +110,7 @@ class ListingTable:
         return self._rows.table(columns)
 
 
-class ListingSource:
+class ListingSource(CounterlessSource):
     """All listings of an input."""
 
     name = NAME
@@ -300,14 +308,6 @@ class ListingSource:
             expected="a report of Performance Toolkit, SMTMET, HPALIAS or zlens, with its headings",
             cure="use the complete listing, from its header on",
         )
-
-    def problems(self, *, complete: bool = False) -> list[Problem]:
-        """Return the problems of reading, which are complete once the texts are read."""
-        return list(self._problems)
-
-    def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Return an empty list: there are no counters."""
-        return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """Return one row per file, system and table."""

@@ -22,7 +22,7 @@ from zlens.errors import InputError
 from zlens.inputs.identity import IdentityRange
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.inputs.source import CounterlessSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import NO_END, read_error
 from zlens.readers.openmetrics.text import LONGEST_S, Descriptions, labels, number, sample
 from zlens.readers.row_tables import Row, RowTable
@@ -80,7 +80,7 @@ def open_files(
     return source
 
 
-class ScrapeSource:
+class ScrapeSource(CounterlessSource):
     """All scrapes of an input."""
 
     def __init__(self, program: Exporter, options: Options) -> None:
@@ -365,14 +365,6 @@ class ScrapeSource:
             )
 
     # -- the source interface ------------------------------------------------------------------------
-
-    def problems(self, *, complete: bool = False) -> list[Problem]:
-        """Return the problems of reading, which are complete once the texts are read."""
-        return list(self._problems)
-
-    def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Return an empty list: counter values are stored as read."""
-        return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """Return one row per file, system and metric."""

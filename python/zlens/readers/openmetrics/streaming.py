@@ -13,7 +13,7 @@ from contextlib import suppress
 from zlens.catalog.openmetrics import EXPORTERS, load_exporter
 from zlens.inputs.options import Options
 from zlens.readers.openmetrics.text import LONGEST_S, number, sample
-from zlens.readers.streaming import CutPoint, RetainedTail
+from zlens.readers.streaming import CutPoint, StreamFormat
 
 
 def add_timestamps(text: bytes, ms: int) -> bytes:
@@ -56,7 +56,7 @@ def _prefixes() -> tuple[bytes, ...]:
     return tuple(load_exporter(name).prefix.encode() for name in EXPORTERS)
 
 
-class ScrapeStreamFormat:
+class ScrapeStreamFormat(StreamFormat):
     """Consecutive scrapes of one of EXPORTERS, with timestamps."""
 
     #: All samples of a system with the same time are one interval.
@@ -64,18 +64,6 @@ class ScrapeStreamFormat:
 
     def __init__(self, name: str) -> None:
         self._name = name
-
-    def has_intervals(self, first_bytes: bytes) -> bool:
-        return True
-
-    def missing_header(self, path: str, start: int, name: str, options: Options) -> bytes:
-        return b""
-
-    def is_wrapped(self, path: str) -> bool:
-        return False
-
-    def unwrap(self, path: str, target_path: str) -> int:
-        return 0
 
     def write_times(self, path: str) -> list[tuple[int, int]]:
         newest, times = 0, []
@@ -108,28 +96,6 @@ class ScrapeStreamFormat:
             return None
         newest, end = max(us for us, _ in samples), samples[-1][1]
         return CutPoint(end, end, newest, None, newest)
-
-    def keep_tail(
-        self,
-        path: str,
-        start: int,
-        decoded_until: int,
-        end: int,
-        target_path: str,
-        options: Options,
-        retain_from_us: int,
-    ) -> RetainedTail:
-        """Write nothing: no value is compared with an earlier one."""
-        open(target_path, "wb").close()
-        return RetainedTail(0, 0)
-
-    def write_part_header(self, path: str, target_path: str, options: Options) -> None:
-        """Write nothing: every scrape is self-contained."""
-        open(target_path, "wb").close()
-
-    def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
-        # Nothing was retained.
-        return set()
 
     def _samples(self, path: str) -> Iterator[tuple[int, int]]:
         """Yield time in microseconds and line end offset of each sample with a timestamp."""

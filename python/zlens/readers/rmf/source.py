@@ -18,7 +18,15 @@ from zlens.catalog.rmf_reports import RmfSection, RmfTable, report
 from zlens.errors import InputError
 from zlens.inputs.identity import KnownSystem
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo, machine_name
+from zlens.inputs.source import (
+    CounterlessSource,
+    Interval,
+    InventoryRow,
+    Progress,
+    RawTable,
+    SystemInfo,
+    machine_name,
+)
 from zlens.readers.column_store import StoredTable, Texts
 from zlens.readers.files import read_error, total_size
 from zlens.readers.rmf import values
@@ -82,7 +90,7 @@ class IntervalTimes(Struct, frozen=True):
     printed: str
 
 
-class RmfSource(ABC):
+class RmfSource(CounterlessSource, ABC):
     """All RMF XML files of an input with one kind of report."""
 
     name: str
@@ -492,10 +500,6 @@ class RmfSource(ABC):
             detail = f"{dropped:,} texts beyond the limit for one input; they are NULL"
             problems.append(Problem(None, self.name, self._files[0].path, None, None, "length", detail, None))
         return problems + self._gaps
-
-    def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Return an empty list: reports contain interval values, not counters."""
-        return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """Return one row per section, system and file."""

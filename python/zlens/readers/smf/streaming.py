@@ -10,7 +10,7 @@ from zlens.engine.connection import connect
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.readers.smf.dump import RECORD, open_files
-from zlens.readers.streaming import CutPoint, RetainedTail
+from zlens.readers.streaming import CutPoint, RetainedTail, StreamFormat
 
 #: Bytes of a record descriptor word, and of the shortest header after it.
 _RDW, _HEADER = 4, 14
@@ -18,22 +18,10 @@ _RDW, _HEADER = 4, 14
 _HELD_US = 1_800_000_000
 
 
-class SmfStreamFormat:
+class SmfStreamFormat(StreamFormat):
     """SMF records with record descriptor words, not in blocks."""
 
     shares_intervals = False
-
-    def has_intervals(self, first_bytes: bytes) -> bool:
-        return True
-
-    def missing_header(self, path: str, start: int, name: str, options: Options) -> bytes:
-        return b""
-
-    def is_wrapped(self, path: str) -> bool:
-        return False
-
-    def unwrap(self, path: str, target_path: str) -> int:
-        return 0
 
     def write_times(self, path: str) -> list[tuple[int, int]]:
         newest = 0
@@ -42,10 +30,6 @@ class SmfStreamFormat:
             newest = max(newest, us or 0)
             times.append((newest, end))
         return times
-
-    def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
-        # Duplicate records are detected when they are decoded.
-        return []
 
     def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
@@ -113,10 +97,6 @@ class SmfStreamFormat:
             for info in source.systems
             for interval in info.intervals
         }
-
-    def write_part_header(self, path: str, target_path: str, options: Options) -> None:
-        """Write nothing: every record is self-contained."""
-        open(target_path, "wb").close()
 
 
 def _records(path: str) -> Iterator[tuple[int | None, int]]:

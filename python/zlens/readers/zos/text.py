@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,8 @@ from zlens.catalog.zos_messages import facts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import read_error, total_size
+from zlens.inputs.source import CounterlessSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.files import NotedFile, read_error, total_size
 from zlens.readers.row_tables import Row, RowTable
 from zlens.readers.smf import systems as smf_systems
 from zlens.readers.zos import log_lines as texts
@@ -37,13 +36,13 @@ NAME = "zos-text"
 #: Limits on the messages and values stored from one input, in case a file has another format.
 MAX_MESSAGES, MAX_VALUES = 10_000, 3_000_000
 #: Maximum number of problems of one kind that are listed per file.
-MAX_NOTES = 50
 
 _EXPECTED = (
     "the response to DISPLAY M=CORE (IEE174I) or DISPLAY HIS (HIS015I), a .CNT file (HIS019I), or lines of a "
     f"log with {', '.join(sorted(texts.NOTICES))}"
 )
 _SECOND = 1_000_000
+_LOSING = frozenset({"truncated", "length", "changed"})
 _EPOCH = dt.datetime(1970, 1, 1)
 #: Maximum time: the year 2200.
 _LAST_US = 7_258_118_400 * _SECOND
@@ -63,23 +62,14 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     return source
 
 
-class _MessageFile(Struct):
+class _MessageFile(NotedFile):
     """One file and its messages. others: number of lines outside these messages."""
 
-    path: str
-    size: int = 0
     time_us: int = 0
     others: int = 0
     paging: int = 0
     code: str | None = None
     statements: list[_LocatedMessage] = field(default_factory=list)
-    tally: Tally[str] = field(default_factory=Tally)
-    notes: list[tuple[str, str, int | None]] = field(default_factory=list)
-
-    def note(self, kind: str, detail: str, offset: int | None) -> None:
-        self.tally[kind] += 1
-        if self.tally[kind] <= MAX_NOTES:
-            self.notes.append((kind, detail, offset))
 
 
 class _LocatedMessage(Struct, eq=False):
@@ -99,7 +89,7 @@ class _LocatedMessage(Struct, eq=False):
         return ".".join(str(name).rpartition("/")[2].split(".")[:2]) or None
 
 
-class ZosTextSource:
+class ZosTextSource(CounterlessSource):
     """All z/OS text files of an input."""
 
     name = NAME
@@ -426,18 +416,8 @@ class ZosTextSource:
         for file in self._files:
             systems = {statement.info.system for statement in file.statements}
             system = systems.pop() if len(systems) == 1 else None
-            for kind, detail, offset in file.notes:
-                lost = None if kind in ("truncated", "length", "changed") else 0
-                problems.append(Problem(system, NAME, file.path, offset, None, kind, detail, lost))
-            for kind, count in file.tally.items():
-                if count > MAX_NOTES:
-                    detail = f"{count - MAX_NOTES:,} more like these"
-                    problems.append(Problem(system, NAME, file.path, None, None, kind, detail, None))
+            problems += file.problems(system, NAME, None, _LOSING)
         return problems
-
-    def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Return an empty list: a .CNT file contains differences."""
-        return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """Return one row per file, system and message type."""

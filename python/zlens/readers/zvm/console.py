@@ -18,7 +18,7 @@ from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.inputs.source import CounterlessSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import read_error
 from zlens.readers.row_tables import Row, RowTable
 
@@ -88,7 +88,7 @@ class _Block(Struct):
     above: dict[str, str] = field(default_factory=dict)
 
 
-class ConsoleSource:
+class ConsoleSource(CounterlessSource):
     """All files of an input with CP responses."""
 
     name = NAME
@@ -257,14 +257,6 @@ class ConsoleSource:
             self.tables[RESPONSES] = [RowTable(RESPONSES, _TABLES.columns(RESPONSES), self.others)]
 
     # -- the source interface ------------------------------------------------------------------------
-
-    def problems(self, *, complete: bool = False) -> list[Problem]:
-        """Return the problems of reading, which are complete once the files are read."""
-        return list(self._problems)
-
-    def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Return an empty list: there are no counters."""
-        return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """Return one row per file, system and command."""

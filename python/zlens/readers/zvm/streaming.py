@@ -8,7 +8,7 @@ from zlens._native import MonwriteFile, unix_us_from_tod
 from zlens.catalog import expressions
 from zlens.engine.connection import connect
 from zlens.inputs.options import Options
-from zlens.readers.streaming import CutPoint, RetainedTail
+from zlens.readers.streaming import CutPoint, RetainedTail, StreamFormat
 from zlens.readers.zvm.boundaries import MonwriteBoundaryReader
 from zlens.readers.zvm.intervals import MonitorSystem
 from zlens.readers.zvm.monwrite import MonwriteSource, open_files
@@ -19,16 +19,10 @@ _INTERVAL_END, _END_OF_FRAME = 11, 13
 _ALL = 2**31
 
 
-class MonitorStreamFormat:
+class MonitorStreamFormat(StreamFormat):
     """z/VM monitor data as written by MONWRITE, or as read from the live stream."""
 
     shares_intervals = True
-
-    def has_intervals(self, first_bytes: bytes) -> bool:
-        return True
-
-    def missing_header(self, path: str, start: int, name: str, options: Options) -> bytes:
-        return b""
 
     def is_wrapped(self, path: str) -> bool:
         return MonwriteFile.open(path).capture
