@@ -123,15 +123,15 @@ def test_interrupted_run(
 ) -> None:
     import signal
 
-    from zlens import _native
+    from zlens.simulation import run as simulation_run
 
-    real = _native.simulate
+    real = simulation_run.native_simulate
 
     def interrupted(scenario: str, outputs: dict[str, tuple[str, str]], progress: object) -> str:
         signal.raise_signal(signal.SIGINT)
         return real(scenario, outputs, progress)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(_native, "simulate", interrupted)
+    monkeypatch.setattr(simulation_run, "native_simulate", interrupted)
     output = str(tmp_path / "shares.data")
     status, out, _ = run(capsys, scenario, "-o", output)
     assert status == 130
