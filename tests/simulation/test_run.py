@@ -88,7 +88,7 @@ class Fake:
         self.begun = 0
         self.told: list[bool] = []
         self.before = lambda: None
-        monkeypatch.setattr(_native, "simulate", self.simulate)
+        monkeypatch.setattr(run, "native_simulate", self.simulate)
 
     def simulate(self, scenario: str, outputs: dict[str, tuple[str, str]], progress: Any) -> str:
         self.begun += 1
