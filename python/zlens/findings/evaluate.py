@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
@@ -332,9 +333,10 @@ class RuleChecker:
         tables = dict.fromkeys(name.rpartition(".")[0] for name in needed if name not in self._with_values)
         queries = [_count(table, self._needed[table]) for table in tables]
         for table, rows in zip(tables, self._session.queries.select_together(queries), strict=True):
+            counted = [(system, json.loads(counts)) for system, counts in rows]
             for index, name in enumerate(self._needed[table]):
                 self._with_values[f"{table}.{name}"] = frozenset(
-                    str(system) for system, counts in rows if counts[index]
+                    str(system) for system, counts in counted if counts[index]
                 )
 
     def _systems_of(self, column: str) -> frozenset[str]:
@@ -377,7 +379,7 @@ def _wrong_query(rule: Rule, baseline: bool, message: str, cure: str | None) -> 
 
 def _count(table: str, columns: Iterable[str]) -> str:
     counts = ", ".join(f"count({expressions.quote(column)})" for column in columns)
-    return f"SELECT system, [{counts}] FROM {table} GROUP BY system"
+    return f"SELECT system, CAST([{counts}] AS VARCHAR) FROM {table} GROUP BY system"
 
 
 def _tests_of_each(rows: str) -> str:
