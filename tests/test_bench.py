@@ -60,7 +60,7 @@ def test_bench_page_has_last_table(tmp_path: Path) -> None:
         "",
         "| what | on | cost | to reach |",
         "|---|---|--:|--:|",
-        "| SELECT 1 \\| 2 | a.monwrite | 3.10 B | 2 B |",
+        "| SELECT 1 \\| 2 | a.monwrite | 3.10 B, **missed** | 2 B |",
         "| report --list | folder | 9.00 B |  |",
         "| 2 reports, median; failed: report user | folder | 2.00 B | 4 B |",
         "| 2 reports, median; missed: user 3.50 B | the file that fills it best | 2.25 B | 3 B |",

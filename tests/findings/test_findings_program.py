@@ -333,3 +333,12 @@ def test_processor_time_above_interval_is_found() -> None:
         (found,) = session.findings(only=["BAL-003"]).rows
     assert found.subject == "CPU 00"
     assert found.value == pytest.approx(100 * (0.5 + 0.05 + 0.4 + 0.5))
+
+
+def test_rule_is_missing_if_its_column_has_no_value(demo_folder: Path) -> None:
+    with zlens.open(demo_folder / "zldemo.monwrite") as session:
+        [(rows, values)] = session.sql("SELECT count(*) > 0, count(mt1_s) FROM guest").rows
+        assert (rows, values) == (True, 0)
+        found = session.findings(only=["CHG-001"])
+    assert [(rule.id, names) for rule, names in found.missing] == [("CHG-001", ("guest.mt1_s",))]
+    assert not found.asked

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -27,7 +28,7 @@ from zlens.engine.conditions import condition_on
 from zlens.engine.connection import Connection, Error, open_database, write_parquet
 from zlens.engine.error_translation import query_error
 from zlens.engine.isolated import IsolatedTables
-from zlens.engine.prepared_query import PreparedQuery
+from zlens.engine.prepared_query import PreparedQuery, select_from
 from zlens.engine.results import (
     Form,
     QueryResult,
@@ -174,25 +175,18 @@ class Engine:
         depends = reader.schema_dependencies(statement)
         shape = reader.cache.read(*depends) if depends is not None else None
         working = Connections(cursor)
-        all_columns = reader.columns_named(statement) is None
-        selects = {}
-        for name, wanted in sorted(reads.columns.items()):
-            check_canceled()
-            typed = reader.schema.columns(name) if all_columns else None
-            table = _TableRows(name, {*wanted}, typed, rows.get(name))
-            if self._isolated is None:
-                select = self._rows_of(cursor, table)
-            else:
-                select = self._isolated_rows_of(
-                    self._isolated, cursor, table, reader.schema, statement, working
-                )
-            if select is not None:
-                selects[name] = select
+        if self._isolated is None:
+            selects = self._selects(statement, reader, reads, rows, partial(self._rows_of, cursor))
+        else:
+            isolated_rows = partial(
+                self._isolated_rows_of, self._isolated, cursor, reader.schema, statement, working
+            )
+            selects = self._selects(statement, reader, reads, rows, isolated_rows)
         if self._isolated is not None:
             for name in statement.survey.tables - named:
                 if self.store.is_derived(name):
                     self._isolated.copy_whole(name)
-        text = self._text(statement, named, reader)
+        text = self._text(statement, reader)
         if shape is not None:
             cursor.execute(_ALONE)
             names, types = shape
@@ -206,14 +200,33 @@ class Engine:
             reader.cache.write([prepared.names, prepared.types], *depends)
         return prepared
 
-    def _text(self, statement: Statement, named: set[str], reader: StatementReader) -> str:
+    @staticmethod
+    def _selects(
+        statement: Statement,
+        reader: StatementReader,
+        reads: TableReads,
+        rows: Mapping[str, QueryPlan],
+        rows_of: Callable[[_TableRows], str | None],
+    ) -> dict[str, str]:
+        """Return SQL of the rows of the tables of a statement that are not materialized."""
+        all_columns = reader.columns_named(statement) is None
+        selects = {}
+        for name, wanted in sorted(reads.columns.items()):
+            check_canceled()
+            typed = reader.schema.columns(name) if all_columns else None
+            select = rows_of(_TableRows(name, {*wanted}, typed, rows.get(name)))
+            if select is not None:
+                selects[name] = select
+        return selects
+
+    def _text(self, statement: Statement, reader: StatementReader) -> str:
         """Return a statement's text as it runs: roles are tables of this query, in no schema."""
-        renamed = {name: name for name in named if name.startswith("role.")}
+        renamed = {name: name for name in reader.named_tables(statement) if name.startswith("role.")}
         if not renamed:
             return statement.text
         text = reader.cache.read("renamed", statement.question)
         if not isinstance(text, str):
-            tree = json.loads(json.dumps(statement.tree))
+            tree = json.loads(json.dumps(reader.parse(statement.text).tree))
             rename(tree, renamed)
             text = self.parser.render(tree)
             reader.cache.write(text, "renamed", statement.question)
@@ -261,10 +274,37 @@ class Engine:
         cursor = self.store.cursor()
         try:
             self._attach_tables(cursor, reads, rows)
-            # Results with many columns take longer to bind than to compute, and a relation is bound twice.
-            create = f'CREATE TEMP TABLE "answer#" AS {query}'
-            interruptible(cursor, lambda: cursor.execute(create))
-            return self.answer(PreparedQuery.bind(cursor, 'FROM temp."answer#"'))
+            return self._computed(cursor, query)
+        except Error as error:
+            raise query_error(error) from None
+
+    def _computed(self, cursor: Connection, query: str) -> QueryResult:
+        # Results with many columns take longer to bind than to compute, and a relation is bound twice.
+        create = f'CREATE TEMP TABLE "answer#" AS {query}'
+        interruptible(cursor, lambda: cursor.execute(create))
+        return self.answer(PreparedQuery.bind(cursor, 'FROM temp."answer#"'))
+
+    def run_together(
+        self,
+        statements: Sequence[Statement],
+        reader: StatementReader,
+        reads: Sequence[TableReads],
+        rows: Sequence[Mapping[str, QueryPlan]],
+        over: Callable[[str], str],
+    ) -> QueryResult:
+        """Run several of zlens' own SELECTs as one: the rows of all, with their number as column `#`.
+
+        `over` converts SQL of these rows to the query to run.
+        """
+        cursor = self.store.cursor()
+        rows_of = partial(self._rows_of, cursor)
+        try:
+            numbered = []
+            for number, statement in enumerate(statements):
+                selects = self._selects(statement, reader, reads[number], rows[number], rows_of)
+                selected = [f'{number} AS "#"', "*"]
+                numbered.append(f"({select_from(self._text(statement, reader), selected, selects)})")
+            return self._computed(cursor, over("\nUNION ALL\n".join(numbered)))
         except Error as error:
             raise query_error(error) from None
 
@@ -328,10 +368,10 @@ class Engine:
         self,
         isolated: IsolatedTables,
         cursor: Connection,
-        table: _TableRows,
         schema: Schema,
         statement: Statement,
         working: Connections,
+        table: _TableRows,
     ) -> str | None:
         """Return SQL of a table's rows for a cursor of the isolated database; None if the table is copied."""
         name, wanted, typed = table.name, table.wanted, table.typed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zlens.catalog import expressions
@@ -64,10 +64,7 @@ class PreparedQuery:
     def _projection(self, forms: list[str]) -> str:
         if not forms and not self._rows:
             return self._text
-        # Not as views, because a view is bound when it is created and again when it is read.
-        tables = ", ".join(f"{expressions.quote(name)} AS ({sql})" for name, sql in self._rows.items())
-        start = f"WITH {tables} " if tables else ""
-        return f"{start}SELECT {', '.join(forms) or '*'} FROM ({self._text}\n)"
+        return select_from(self._text, forms or ["*"], self._rows)
 
     def _column_sql(self, form: Form) -> list[str]:
         """Return the SQL of every column; empty if all stay unchanged."""
@@ -76,3 +73,11 @@ class PreparedQuery:
         if all(sql == f"#{number}" for number, sql in enumerate(columns, 1)):
             return []
         return [f"{sql} AS {expressions.quote(name)}" for sql, name in zip(columns, self.names, strict=True)]
+
+
+def select_from(text: str, selected: Sequence[str], rows: Mapping[str, str]) -> str:
+    """Return SQL of columns of a statement; `rows` is SQL of tables that it reads and that do not exist."""
+    # Not as views, because a view is bound when it is created and again when it is read.
+    tables = ", ".join(f"{expressions.quote(name)} AS ({sql})" for name, sql in rows.items())
+    start = f"WITH {tables} " if tables else ""
+    return f"{start}SELECT {', '.join(selected)} FROM ({text}\n)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
@@ -287,7 +288,7 @@ class RuleChecker:
         tables = dict.fromkeys(name.rpartition(".")[0] for name in self._counted_needs(rule))
         questions = [_count(table, self._needed[table]) for table in tables]
         if rule.query and all(map(self._has_values, rule.needs)):
-            questions.append(rule_sql(rule) if _is_large(rule) else rule_rows_sql(rule))
+            questions.append(rule_rows_sql(rule))
             if rule.baseline_query:
                 questions.append(rule_sql(rule, baseline=True))
         return questions
@@ -318,7 +319,9 @@ class RuleChecker:
         rows = self._session.queries.select_together(
             [rule_rows_sql(rule) for rule in small], over=_tests_of_each
         )
-        rows += self._session.queries.select_together([rule_sql(rule) for rule in large])
+        rows += self._session.queries.select_together(
+            [rule_rows_sql(rule) for rule in large], over=_large_tests_of_each
+        )
         self._answers |= {
             rule_sql(rule): sorted(rule_rows, key=_in_order)
             for rule, rule_rows in zip([*small, *large], rows, strict=True)
@@ -330,9 +333,10 @@ class RuleChecker:
         tables = dict.fromkeys(name.rpartition(".")[0] for name in needed if name not in self._with_values)
         queries = [_count(table, self._needed[table]) for table in tables]
         for table, rows in zip(tables, self._session.queries.select_together(queries), strict=True):
+            counted = [(system, json.loads(counts)) for system, counts in rows]
             for index, name in enumerate(self._needed[table]):
                 self._with_values[f"{table}.{name}"] = frozenset(
-                    str(system) for system, counts in rows if counts[index]
+                    str(system) for system, counts in counted if counts[index]
                 )
 
     def _systems_of(self, column: str) -> frozenset[str]:
@@ -375,12 +379,17 @@ def _wrong_query(rule: Rule, baseline: bool, message: str, cure: str | None) -> 
 
 def _count(table: str, columns: Iterable[str]) -> str:
     counts = ", ".join(f"count({expressions.quote(column)})" for column in columns)
-    return f"SELECT system, [{counts}] FROM {table} GROUP BY system"
+    return f"SELECT system, CAST([{counts}] AS VARCHAR) FROM {table} GROUP BY system"
 
 
 def _tests_of_each(rows: str) -> str:
     """Return the statement over the rows of several rules."""
     return summary_sql(f"({rows})", by='"#", ')
+
+
+def _large_tests_of_each(rows: str) -> str:
+    """Return the statement over the rows of several rules about measures with many rows."""
+    return large_summary_sql(rows, by='"#"')
 
 
 def _in_order(row: tuple[Any, ...]) -> list[tuple[bool, str]]:
@@ -409,18 +418,18 @@ def condition_sql(rule: Rule) -> str:
 
 def rule_rows_sql(rule: Rule, *, baseline: bool = False) -> str:
     """Return SQL of the rows that a rule tests, by system, subject and interval, with equal columns."""
-    detail = "CAST(detail AS VARCHAR)" if "detail" in rule.gives else "CAST(NULL AS VARCHAR)"
+    detail = "CAST(detail AS VARCHAR)" if "detail" in rule.gives else "NULL::VARCHAR"
     # Building the text of every tested row costs more than the test, and only a baseline needs it.
-    every_detail = detail if rule.baseline else "CAST(NULL AS VARCHAR)"
-    limit = "CAST(threshold AS DOUBLE)" if "threshold" in rule.gives else "CAST(NULL AS DOUBLE)"
+    every_detail = detail if rule.baseline else "NULL::VARCHAR"
+    limit = "CAST(threshold AS DOUBLE)" if "threshold" in rule.gives else "NULL::DOUBLE"
     # Of occurrences without a value, such as events, the first is shown.
     exists = rule.compare == "exists"
-    sign = "-1.0" if rule.compare in _SMALL else "1.0"
+    sign = "-1e0" if rule.compare in _SMALL else "1e0"
     rank = "coalesce(-epoch(interval_end), 0)" if exists else f"{sign} * CAST(value AS DOUBLE)"
     return f"""
 SELECT system, source, CAST(subject AS VARCHAR) AS subject, interval_end,
     interval_end - to_seconds(coalesce(CAST(seconds AS DOUBLE), 0)) AS began,
-    CAST(value AS DOUBLE) AS value, CAST({rank} AS DOUBLE) AS rank, CAST({sign} AS DOUBLE) AS sign,
+    CAST(value AS DOUBLE) AS value, {rank} AS rank, {sign} AS sign,
     {limit} AS threshold, {detail} AS detail, {every_detail} AS every_detail,
     coalesce({condition_sql(rule)}, false) AS held
 FROM (
@@ -449,26 +458,32 @@ ORDER BY {by}system, source, subject
 def rule_sql(rule: Rule, *, baseline: bool = False) -> str:
     """Return the SQL of a rule: one row per system and subject that its query tests."""
     rows = rule_rows_sql(rule, baseline=baseline)
-    if not ("detail" in rule.gives and _is_large(rule)):
-        return summary_sql(f"({rows})")
-    # Of many rows only the texts of the worst ones are built.
-    names = [f"c{index}" for index in range(len(_TESTED))]
+    return large_summary_sql(rows) if "detail" in rule.gives and _is_large(rule) else summary_sql(f"({rows})")
+
+
+def large_summary_sql(rows: str, *, by: str = "") -> str:
+    """Return SQL like `summary_sql`: of many rows only the texts of the worst ones are built."""
+    names = [*([by] if by else []), *(f"c{index}" for index in range(len(_TESTED)))]
     system, source, subject, text, worst_end = (
-        names[_TESTED.index(name)] for name in ("system", "data", "subject", "detail", "worst")
+        f"c{_TESTED.index(name)}" for name in ("system", "data", "subject", "detail", "worst")
     )
+    keys = [*([by] if by else []), system, source, subject]
     shown = (f"coalesce(texts.{name}, '')" if name == text else f"found.{name}" for name in names)
+    group = f"{by}, " if by else ""
+    same = f"asked.{by} = found.{by} AND " if by else ""
     return f"""
 WITH asked AS NOT MATERIALIZED ({rows}),
-found({", ".join(names)}) AS MATERIALIZED ({summary_sql("asked", detail=False)}),
-texts({system}, {source}, {subject}, {text}) AS (
-    SELECT system, source, coalesce(subject, ''), coalesce(arg_max(detail, rank) FILTER (WHERE held), '')
+found({", ".join(names)}) AS MATERIALIZED ({summary_sql("asked", by=group, detail=False)}),
+texts({", ".join([*keys, text])}) AS (
+    SELECT {group}system, source, coalesce(subject, ''),
+        coalesce(arg_max(detail, rank) FILTER (WHERE held), '')
     FROM asked SEMI JOIN found
-    ON system = {system} AND source = {source} AND coalesce(subject, '') = {subject}
+    ON {same}system = {system} AND source = {source} AND coalesce(subject, '') = {subject}
         AND interval_end = {worst_end}
-    GROUP BY system, source, subject
+    GROUP BY {group}system, source, subject
 )
-SELECT {", ".join(shown)} FROM found LEFT JOIN texts USING ({system}, {source}, {subject})
-ORDER BY {system}, {source}, {subject}
+SELECT {", ".join(shown)} FROM found LEFT JOIN texts USING ({", ".join(keys)})
+ORDER BY {", ".join(keys)}
 """
 
 

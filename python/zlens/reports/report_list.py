@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -125,10 +126,10 @@ def value_counts(definitions: Iterable[ReportDefinition], session: CoreSession) 
         if session.queries.query_has_data(table.query)
     }
     distinct = [*dict.fromkeys(queries.values())]
-    counts = {
-        query: [int(str(count)) for count in result.rows[0]]
-        for query, result in zip(distinct, session.answers(distinct), strict=True)
-    }
+    for _ in session.queries.stages(distinct):
+        pass
+    rows = session.queries.select_together(distinct)
+    counts = {query: json.loads(row[0]) for query, [row] in zip(distinct, rows, strict=True)}
     return {query: counts[counted] for query, counted in queries.items()}
 
 
@@ -158,4 +159,4 @@ def _counts(table: ReportTable) -> str:
         f"count(DISTINCT {column[name]}) FILTER (WHERE {column[value]} IS NOT NULL)"
         for name, value in (table.lines or {}).items()
     ]
-    return f"SELECT {', '.join(counts)} FROM ({table.query}) AS base"
+    return f"SELECT [{', '.join(counts)}] FROM ({table.query}) AS base"

@@ -9,7 +9,7 @@ from zlens.catalog import aggregation, expressions
 from zlens.catalog.roles import entity
 from zlens.compiler.compile_cache import CompileCache
 from zlens.compiler.plan import Compiler, CompilerInput, Kinds
-from zlens.compiler.query_plan import Plan, TableReads, TableStep, all_kinds, compile_queries
+from zlens.compiler.query_plan import Plan, TableReads, TableStep, compile_queries
 from zlens.compiler.schema import Schema
 from zlens.engine.admission import shows_tables
 from zlens.engine.cancellation import check_canceled
@@ -22,6 +22,9 @@ from zlens.engine.statement import Statement
 from zlens.engine.statement_reads import StatementReader
 from zlens.engine.table_store import StaleStepError
 from zlens.errors import QueryError
+
+#: SELECTs in one statement: longer statements take more time per SELECT.
+_TOGETHER = 25
 
 
 class Queries:
@@ -151,35 +154,24 @@ class Queries:
     ) -> list[list[tuple[Any, ...]]]:
         """Return the rows of each of zlens' own SELECTs with equal columns.
 
-        One statement runs all except queries of roles and queries whose columns only a plan determines.
-        `over` converts SQL of all their rows, with the query's number as column `#`, to SQL of other rows,
-        which begin with this number.
+        Each statement runs many of them. `over` converts SQL of all their rows, with the query's number as
+        column `#`, to SQL of other rows, which begin with this number.
         """
-        reads: dict[str, set[str]] = {}
-        kinds: list[Kinds] = []
-        joined: dict[int, str] = {}
-        statements = self._reader.parse_internal(queries)
-        for number, query in enumerate(queries):
-            statement = statements[query] or self._reader.parse(query)
-            query_reads = self._reader.reads(statement)
-            if self._reader.columns_named(statement) is None or any(
-                name.startswith("role.") for name in query_reads.columns
-            ):
-                continue
-            joined[number] = _numbered(number, query)
-            for name, columns in query_reads.columns.items():
-                reads.setdefault(name, set()).update(columns)
-            if "event" in query_reads.columns:
-                kinds.append(query_reads.kinds)
         rows_by_query: list[list[tuple[Any, ...]]] = [[] for _ in queries]
-        if joined:
-            union = over("\nUNION ALL\n".join(joined.values()))
-            for number, *row in self.select(union, reads, all_kinds(kinds)).rows:
-                rows_by_query[number].append(tuple(row))
-        for number, query in enumerate(queries):
-            if number not in joined:
-                rows = self.answer(over(_numbered(number, query))).rows
-                rows_by_query[number] = [tuple(row) for _, *row in rows]
+        parsed = self._reader.parse_internal(queries)
+        statements = [parsed[query] or self._reader.parse(query) for query in queries]
+        reads = [self._reader.reads(statement) for statement in statements]
+        try:
+            plan = self._execute(reads)
+        except Error as error:
+            raise query_error(error) from None
+        for begin in range(0, len(queries), _TOGETHER):
+            part = slice(begin, begin + _TOGETHER)
+            result = self.engine.run_together(
+                statements[part], self._reader, reads[part], plan.rows[part], over
+            )
+            for number, *row in result.rows:
+                rows_by_query[begin + number].append(tuple(row))
         return rows_by_query
 
     def materialize_query(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
@@ -274,8 +266,3 @@ def _with_intervals(query: str, reads: Mapping[str, Collection[str]]) -> Mapping
     if aggregation.OF_INTERVAL not in query:
         return reads
     return {**reads, "interval": {*aggregation.INTERVAL_READS, *reads.get("interval", ())}}
-
-
-def _numbered(number: int, query: str) -> str:
-    """Return SQL of a query's rows with its number."""
-    return f'SELECT {number} AS "#", * FROM (\n{query}\n)'
