@@ -14,9 +14,9 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
 from zlens.readers.boundaries import IntervalMark, ResetEvidence
-from zlens.readers.zvm import resets as monwrite_resets
 from zlens.readers.zvm.intervals import NAME, MonitorSystem, interval_begins
 from zlens.readers.zvm.monwrite import MonwriteSource
+from zlens.readers.zvm.resets import Reset
 from zlens.schema.wording import phrase
 
 _LENGTH, _DOMAIN, _RECORD, _TOD = slice(0, 2), 4, slice(6, 8), slice(8, 16)
@@ -68,9 +68,7 @@ class MonwriteBoundaryReader:
         ]
 
     def evidence(self) -> Iterable[ResetEvidence]:
-        for tod, table, subject, kind in monwrite_resets.resets(
-            self._source, self._group, self._plans.values()
-        ):
+        for tod, table, subject, kind in self._source.reset_evidence(self._group, [*self._plans.values()]):
             yield ResetEvidence(tod, self._us(tod), table, subject, kind)
 
     def offsets(self) -> list[int]:
@@ -187,7 +185,7 @@ class StitchedMonitorRecords:
             if record in catalog
             for plan in self._source.plans(self._group, record)
         }
-        resets: list[monwrite_resets.Reset] = [(e.moment, e.table, e.subject, e.kind) for e in evidence]
+        resets: list[Reset] = [(e.moment, e.table, e.subject, e.kind) for e in evidence]
         self._decoder = self._source.decode(self._group, list(self._plans.values()), resets)
         self.original_offsets = self._map_offsets(last, offsets, self._plans.values())
 
