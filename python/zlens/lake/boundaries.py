@@ -35,10 +35,7 @@ class BoundaryUpdater:
         engine: ParquetEngine,
         moves: dict[str, str],
     ) -> None:
-        self.lake = lake
         self.manifest = manifest
-        self.staged = staged
-        self.moves = moves
         self.files = BoundaryFiles(lake, staged, engine, moves)
         self.retired: list[str] = []
 
@@ -65,20 +62,20 @@ class BoundaryUpdater:
     def _set_seam(self, pair: Pair, key: str | None, boundary: BoundaryDocument | None) -> None:
         """Set the boundary of a part and retire the files of the previous one."""
         imported, part = pair
-        previous = self.lake.seam(imported, part)
+        previous = self.files.lake.seam(imported, part)
         self._move_replaced(pair, previous, boundary)
         if previous is not None:
-            self.retired.append(self.lake.seam_name(imported, part))
+            self.retired.append(self.files.lake.seam_name(imported, part))
             self.retired += [file.name(imported.sha256, part.system) for file in previous.files if file.rows]
         if key is None or boundary is None:
             part.seam = None
             return
         data = boundary.dump()
         part.seam = BoundaryRef(key, hashlib.sha256(data).hexdigest())
-        name = self.lake.seam_name(imported, part)
+        name = self.files.lake.seam_name(imported, part)
         staged = f"seams/{key}.json"
-        self.staged.write(staged, data)
-        self.moves[name] = os.fspath(self.staged.path / staged)
+        self.files.staged.write(staged, data)
+        self.files.moves[name] = os.fspath(self.files.staged.path / staged)
 
     def _move_replaced(
         self, pair: Pair, previous: BoundaryDocument | None, current: BoundaryDocument | None
@@ -90,18 +87,18 @@ class BoundaryUpdater:
             )
             if old == new:
                 continue
-            if old in self.moves:
-                self.moves[new] = self.moves.pop(old)
+            if old in self.files.moves:
+                self.files.moves[new] = self.files.moves.pop(old)
                 continue
             # A link or a copy, because readers of the previous manifest still need the old name.
-            area = self.staged.path / "aside"
+            area = self.files.staged.path / "aside"
             area.mkdir(exist_ok=True)
             path = area / f"{pair[0].sha256[:16]}.{pair[1].place}.{number}"
             try:
                 os.link(self.files.path(old), path)
             except OSError:
                 shutil.copyfile(self.files.path(old), path)
-            self.moves[new] = os.fspath(path)
+            self.files.moves[new] = os.fspath(path)
             self.retired.append(old)
 
 

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
-from zlens.inputs.unix_time import from_unix_us
 from zlens.lake.boundary_inputs import sql_list
 from zlens.lake.documents import LakeFile
 from zlens.lake.file_names import UNKNOWN
 from zlens.lake.parquet_streams import read_parquet_sql
 from zlens.lake.part_boundary import PartBoundary
 from zlens.lake.table_writer import subject_sql
-from zlens.readers.boundaries import IntervalMark, RepeatedRange, StitchedRecords, append_repeat
+from zlens.readers.boundaries import IntervalMark, RepeatedRange, StitchedRecords, find_repeats
 
 #: A time before any record, in microseconds since 1970.
 _BEFORE_ALL_US = -(10**16)
@@ -78,21 +77,16 @@ def _find_repeats(boundary: PartBoundary) -> list[RepeatedRange]:
         for mark in boundary.files.intervals(boundary.parts[other_index]).marks:
             if mark.samples:
                 known.setdefault(mark.end_us, mark)
-    repeats: list[RepeatedRange] = []
-    if not known:
-        return repeats
-    next_offset, first = 0, True
-    for mark in boundary.files.intervals(boundary.pair).marks:
-        first = first or mark.begin > next_offset
-        if mark.samples and mark.end_us in known:
-            agrees = mark.digest.repeats(known[mark.end_us].digest, first=first)
-            append_repeat(
-                repeats, RepeatedRange(mark.begin, mark.offset + 1, mark.end_us, mark.end_us, agrees)
-            )
-        next_offset, first = mark.offset + 1, first and not mark.samples
+
+    def compare(mark: IntervalMark, first: bool) -> bool | None:
+        earlier = known.get(mark.end_us)
+        return None if earlier is None else mark.digest.repeats(earlier.digest, first=first)
+
+    marks = boundary.files.intervals(boundary.pair).marks if known else []
+    repeats = find_repeats(marks, compare)
     for repeat in repeats:
-        detail = repeat.detail(lambda us: f"{from_unix_us(us):%Y-%m-%d %H:%M:%S}")
-        boundary.add_problem(repeat.kind, detail, offset=repeat.begin, size=repeat.end - repeat.begin)
+        lost = repeat.end - repeat.begin
+        boundary.add_problem(repeat.kind, repeat.detail, offset=repeat.begin, size=lost)
     return repeats
 
 

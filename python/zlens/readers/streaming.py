@@ -6,8 +6,9 @@ them, with which they are compared, so the usual rules of decoding apply.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from importlib import import_module
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -47,36 +48,48 @@ class RetainedTail(Struct, frozen=True):
     late: int
 
 
-class StreamFormat(Protocol):
-    """A format whose streams can be followed."""
+class StreamFormat(ABC):
+    """A format whose streams can be followed; by default, all it needs is in the records of an interval."""
 
     #: Whether all tables have rows of the same intervals.
-    shares_intervals: bool
+    shares_intervals = True
 
     def has_intervals(self, first_bytes: bytes) -> bool:
         """Return whether a stream with these first bytes has intervals."""
-        ...
+        return True
 
     def missing_header(self, path: str, start: int, name: str, options: Options) -> bytes:
         """Return the header for the first received bytes, which are at offset `start`: system, time."""
-        ...
+        return b""
 
     def is_wrapped(self, path: str) -> bool:
         """Return whether a stream has another format than the one that is split."""
-        ...
+        return False
 
     def unwrap(self, path: str, target_path: str) -> int:
         """Write the first interval of a wrapped stream in the format that is split; return the bytes read."""
-        ...
+        return 0
+
+    @abstractmethod
+    def records(self, path: str) -> Iterator[tuple[int | None, int]]:
+        """Yield what is written at once: its time in microseconds, None without one, and its end offset."""
 
     def write_times(self, path: str) -> list[tuple[int, int]]:
         """Return the write times of a recording: nondecreasing microseconds, each with the file size."""
-        ...
+        newest, times = 0, []
+        for us, end in self.records(path):
+            newest = max(newest, us or 0)
+            times.append((newest, end))
+        return times
 
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
-        """Return the byte ranges of intervals whose end is in `known` or occurs twice in the stream."""
-        ...
+        """Return the byte ranges of intervals that are already closed, unless the reader detects them.
 
+        known   the ends of closed intervals
+        """
+        return []
+
+    @abstractmethod
     def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> CutPoint | None:
@@ -86,7 +99,6 @@ class StreamFormat(Protocol):
         grace_s     grace period for records after the end of their interval, in seconds
         silent      no data was received for the grace period; `ended`: no more data is expected
         """
-        ...
 
     def keep_tail(
         self,
@@ -103,15 +115,16 @@ class StreamFormat(Protocol):
         start           earlier bytes are the tail that was retained last time
         decoded_until   earlier bytes were already decoded
         """
-        ...
+        open(target_path, "wb").close()
+        return RetainedTail(0, 0)
 
     def write_part_header(self, path: str, target_path: str, options: Options) -> None:
         """Write the records that make a part readable on its own; `path` contains the records before it."""
-        ...
+        open(target_path, "wb").close()
 
     def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
         """Return system, source and end (UTC) of the intervals of retained records."""
-        ...
+        return set()
 
 
 def stream_format(reader: str) -> StreamFormat | None:

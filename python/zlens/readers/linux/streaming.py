@@ -18,7 +18,7 @@ from typing import NamedTuple
 from zlens.inputs.options import Options
 from zlens.readers.linux import perf
 from zlens.readers.linux.counters import form_of
-from zlens.readers.streaming import CutPoint, RetainedTail
+from zlens.readers.streaming import CutPoint, RetainedTail, StreamFormat
 
 _HEAD = 64 * 1024
 _SECOND = 1_000_000
@@ -41,11 +41,8 @@ class _Interval(NamedTuple):
         return start // dt.timedelta(microseconds=1) + round(self.since_s * _SECOND)
 
 
-class PerfStreamFormat:
+class PerfStreamFormat(StreamFormat):
     """Output of perf stat -I as text, separated values or JSON."""
-
-    #: All counts with one time are one interval.
-    shares_intervals = True
 
     def has_intervals(self, first_bytes: bytes) -> bool:
         text = first_bytes.decode("utf-8", "replace")
@@ -75,22 +72,9 @@ class PerfStreamFormat:
             started = now.replace(tzinfo=None)
         return perf.heading(host, started).encode()
 
-    def is_wrapped(self, path: str) -> bool:
-        return False
-
-    def unwrap(self, path: str, target_path: str) -> int:
-        return 0
-
-    def write_times(self, path: str) -> list[tuple[int, int]]:
-        newest, times = 0, []
+    def records(self, path: str) -> Iterator[tuple[int, int]]:
         for interval in _intervals(path):
-            newest = max(newest, interval.us)
-            times.append((newest, interval.end))
-        return times
-
-    def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
-        # The reader reports duplicate readings.
-        return []
+            yield interval.us, interval.end
 
     def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
@@ -125,10 +109,6 @@ class PerfStreamFormat:
         """Write the comments of the retained tail."""
         with open(path, "rb") as source, open(target_path, "wb") as file:
             file.write(source.read())
-
-    def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
-        # No interval was retained.
-        return set()
 
 
 def _form(first_bytes: bytes) -> tuple[str, str]:

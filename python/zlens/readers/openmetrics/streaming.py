@@ -6,6 +6,7 @@ read like any saved one.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,7 +14,7 @@ from contextlib import suppress
 from zlens.catalog.openmetrics import EXPORTERS, load_exporter
 from zlens.inputs.options import Options
 from zlens.readers.openmetrics.text import LONGEST_S, number, sample
-from zlens.readers.streaming import CutPoint, RetainedTail
+from zlens.readers.streaming import CutPoint, StreamFormat
 
 
 def add_timestamps(text: bytes, ms: int) -> bytes:
@@ -56,42 +57,22 @@ def _prefixes() -> tuple[bytes, ...]:
     return tuple(load_exporter(name).prefix.encode() for name in EXPORTERS)
 
 
-class ScrapeStreamFormat:
-    """Consecutive scrapes of one of EXPORTERS, with timestamps."""
-
-    #: All samples of a system with the same time are one interval.
-    shares_intervals = True
+class ScrapeStreamFormat(StreamFormat):
+    """Consecutive scrapes of one of EXPORTERS, with timestamps; each is self-contained."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def has_intervals(self, first_bytes: bytes) -> bool:
-        return True
-
-    def missing_header(self, path: str, start: int, name: str, options: Options) -> bytes:
-        return b""
-
-    def is_wrapped(self, path: str) -> bool:
-        return False
-
-    def unwrap(self, path: str, target_path: str) -> int:
-        return 0
-
-    def write_times(self, path: str) -> list[tuple[int, int]]:
-        newest, times = 0, []
-        for us, end in self._samples(path):
-            if us > newest:
-                newest = us
-                times.append((us, end))
-            elif times:
-                times[-1] = (newest, end)
-        return times
+    def records(self, path: str) -> Iterator[tuple[int, int]]:
+        """Yield consecutive samples of one time together."""
+        for us, samples in itertools.groupby(self._samples(path), key=lambda sample: sample[0]):
+            yield us, max(end for _, end in samples)
 
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
         """Return the byte ranges of samples whose interval is closed. The reader reports other duplicates."""
         ranges: list[tuple[int, int]] = []
         start = 0
-        for us, end in self._samples(path):
+        for us, end in self.records(path):
             if us in known:
                 if ranges and ranges[-1][1] == start:
                     start = ranges.pop()[0]
@@ -103,33 +84,11 @@ class ScrapeStreamFormat:
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> CutPoint | None:
         """Return a cut point after all complete lines, because a source provides complete scrapes."""
-        samples = [*self._samples(path)]
-        if not samples:
+        scrapes = [*self.records(path)]
+        if not scrapes:
             return None
-        newest, end = max(us for us, _ in samples), samples[-1][1]
+        newest, end = max(us for us, _ in scrapes), scrapes[-1][1]
         return CutPoint(end, end, newest, None, newest)
-
-    def keep_tail(
-        self,
-        path: str,
-        start: int,
-        decoded_until: int,
-        end: int,
-        target_path: str,
-        options: Options,
-        retain_from_us: int,
-    ) -> RetainedTail:
-        """Write nothing: no value is compared with an earlier one."""
-        open(target_path, "wb").close()
-        return RetainedTail(0, 0)
-
-    def write_part_header(self, path: str, target_path: str, options: Options) -> None:
-        """Write nothing: every scrape is self-contained."""
-        open(target_path, "wb").close()
-
-    def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
-        # Nothing was retained.
-        return set()
 
     def _samples(self, path: str) -> Iterator[tuple[int, int]]:
         """Yield time in microseconds and line end offset of each sample with a timestamp."""

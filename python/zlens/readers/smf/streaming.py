@@ -10,7 +10,7 @@ from zlens.engine.connection import connect
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.readers.smf.dump import RECORD, open_files
-from zlens.readers.streaming import CutPoint, RetainedTail
+from zlens.readers.streaming import CutPoint, RetainedTail, StreamFormat
 
 #: Bytes of a record descriptor word, and of the shortest header after it.
 _RDW, _HEADER = 4, 14
@@ -18,34 +18,32 @@ _RDW, _HEADER = 4, 14
 _HELD_US = 1_800_000_000
 
 
-class SmfStreamFormat:
-    """SMF records with record descriptor words, not in blocks."""
+class SmfStreamFormat(StreamFormat):
+    """SMF records with record descriptor words, not in blocks. The decoder detects duplicate records."""
 
     shares_intervals = False
 
-    def has_intervals(self, first_bytes: bytes) -> bool:
-        return True
-
-    def missing_header(self, path: str, start: int, name: str, options: Options) -> bytes:
-        return b""
-
-    def is_wrapped(self, path: str) -> bool:
-        return False
-
-    def unwrap(self, path: str, target_path: str) -> int:
-        return 0
-
-    def write_times(self, path: str) -> list[tuple[int, int]]:
-        newest = 0
-        times = []
-        for us, end in _records(path):
-            newest = max(newest, us or 0)
-            times.append((newest, end))
-        return times
-
-    def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
-        # Duplicate records are detected when they are decoded.
-        return []
+    def records(self, path: str) -> Iterator[tuple[int | None, int]]:
+        """Yield the complete records; their times are local."""
+        size = os.stat(path).st_size
+        with open(path, "rb") as file:
+            offset = 0
+            while offset + _RDW <= size:
+                file.seek(offset)
+                header = file.read(_RDW + _HEADER)
+                length = int.from_bytes(header[:2])
+                if length < _RDW + _HEADER or header[2:4] not in (b"\0\0",):
+                    raise InputError(
+                        "this is not an SMF record with a record descriptor word",
+                        file=path,
+                        offset=offset,
+                        expected="complete records, neither in blocks nor in segments",
+                        cure="import dumps in other formats as files",
+                    )
+                if offset + length > size:
+                    return
+                offset += length
+                yield smf_record.local_us(header[: _RDW + _HEADER]), offset
 
     def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
@@ -55,7 +53,7 @@ class SmfStreamFormat:
         Records are held for half an hour, the usual interval of RMF, because its records add to shorter
         intervals.
         """
-        records = [(us, end) for us, end in _records(path) if us is not None]
+        records = [(us, end) for us, end in self.records(path) if us is not None]
         if not records:
             return None
         window, newest = records[-1][1], max(us for us, _ in records)
@@ -98,10 +96,7 @@ class SmfStreamFormat:
             finally:
                 connection.close()
         (dump,) = source.dumps
-        if offsets:
-            dump.file.extract(RECORD, layout.order, None, offsets, target_path)
-        else:
-            open(target_path, "wb").close()
+        dump.file.extract(RECORD, layout.order, None, offsets, target_path)
         return RetainedTail(len(offsets), 0)
 
     def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
@@ -113,33 +108,6 @@ class SmfStreamFormat:
             for info in source.systems
             for interval in info.intervals
         }
-
-    def write_part_header(self, path: str, target_path: str, options: Options) -> None:
-        """Write nothing: every record is self-contained."""
-        open(target_path, "wb").close()
-
-
-def _records(path: str) -> Iterator[tuple[int | None, int]]:
-    """Yield the local time of each complete record, None without one, and its end offset."""
-    size = os.stat(path).st_size
-    with open(path, "rb") as file:
-        offset = 0
-        while offset + _RDW <= size:
-            file.seek(offset)
-            header = file.read(_RDW + _HEADER)
-            length = int.from_bytes(header[:2])
-            if length < _RDW + _HEADER or header[2:4] not in (b"\0\0",):
-                raise InputError(
-                    "this is not an SMF record with a record descriptor word",
-                    file=path,
-                    offset=offset,
-                    expected="complete records, neither in blocks nor in segments",
-                    cure="import dumps in other formats as files",
-                )
-            if offset + length > size:
-                return
-            offset += length
-            yield smf_record.local_us(header[: _RDW + _HEADER]), offset
 
 
 FORM = SmfStreamFormat()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from zlens._native import MonwriteFile, unix_us_from_tod
 from zlens.catalog import expressions
 from zlens.engine.connection import connect
 from zlens.inputs.options import Options
-from zlens.readers.streaming import CutPoint, RetainedTail
+from zlens.readers.streaming import CutPoint, RetainedTail, StreamFormat
 from zlens.readers.zvm.boundaries import MonwriteBoundaryReader
 from zlens.readers.zvm.intervals import MonitorSystem
 from zlens.readers.zvm.monwrite import MonwriteSource, open_files
@@ -19,16 +20,8 @@ _INTERVAL_END, _END_OF_FRAME = 11, 13
 _ALL = 2**31
 
 
-class MonitorStreamFormat:
+class MonitorStreamFormat(StreamFormat):
     """z/VM monitor data as written by MONWRITE, or as read from the live stream."""
-
-    shares_intervals = True
-
-    def has_intervals(self, first_bytes: bytes) -> bool:
-        return True
-
-    def missing_header(self, path: str, start: int, name: str, options: Options) -> bytes:
-        return b""
 
     def is_wrapped(self, path: str) -> bool:
         return MonwriteFile.open(path).capture
@@ -42,14 +35,10 @@ class MonitorStreamFormat:
             MonwriteFile.open(path).write_plain(target_path)
         return end
 
-    def write_times(self, path: str) -> list[tuple[int, int]]:
+    def records(self, path: str) -> Iterator[tuple[int, int]]:
         file = MonwriteFile.open(path)
-        newest = 0
-        times = []
         for tod, end_offset in sorted(file.split_points(), key=lambda point: point[1]):
-            newest = max(newest, unix_us_from_tod(tod))
-            times.append((newest, min(end_offset, file.size)))
-        return times
+            yield unix_us_from_tod(tod), min(end_offset, file.size)
 
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
         file = MonwriteFile.open(path)
