@@ -75,10 +75,10 @@ def boundary_inputs(
     joined = [index for index, (_, part) in enumerate(parts) if part.joined]
     for index, inputs in enumerate(inputs_by_part):
         if source in COMPLETE_IN_ONE_INPUT:
-            inputs.beside = concurrent_parts(parts, index)
+            inputs.beside = _concurrent_parts(parts, index)
         elif parts[index][1].joined:
-            inputs.after = closing_parts(parts, index)
-            inputs.beside = concurrent_parts(parts, index)
+            inputs.after = _closing_parts(parts, index)
+            inputs.beside = _concurrent_parts(parts, index)
         inputs.repeated = [
             other for other in range(index) if shared_span(parts[other][1], parts[index][1]) is not None
         ]
@@ -144,7 +144,7 @@ def _evidence(engine: ParquetEngine, paths: list[str], inputs_by_part: list[Boun
         inputs_by_part[index].evidence = digest
 
 
-def closing_parts(parts: list[Pair], index: int) -> list[int]:
+def _closing_parts(parts: list[Pair], index: int) -> list[int]:
     """Return the parts whose interval ends may close rows that a part leaves open."""
     open_us = parts[index][1].open_us
     if open_us is None:
@@ -160,18 +160,17 @@ def closing_parts(parts: list[Pair], index: int) -> list[int]:
     return within + beyond
 
 
-def concurrent_parts(parts: list[Pair], index: int) -> list[int]:
+def _concurrent_parts(parts: list[Pair], index: int) -> list[int]:
     """Return earlier parts that cover the same times as a part; for some sources also later parts."""
     imported, part = parts[index]
     tolerance_us = END_TOLERANCE_US.get(imported.source)
-    last = index if tolerance_us is None else len(parts)
     # Only parts with differences have the fragments for decoding an entire part again.
-    return [
-        other_index
-        for other_index in range(last)
-        if other_index != index and (tolerance_us is None or parts[other_index][1].joined)
-        if _overlap(parts[other_index][1], part, tolerance_us or 0)
+    others = [
+        (other_index, other)
+        for other_index, (_, other) in enumerate(parts)
+        if (other_index < index if tolerance_us is None else other_index != index and other.joined)
     ]
+    return [other_index for other_index, other in others if _overlap(other, part, tolerance_us or 0)]
 
 
 def _overlap(part: InputPart, other: InputPart, tolerance_us: int) -> bool:

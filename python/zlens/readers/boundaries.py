@@ -1,8 +1,10 @@
-"""Reader interface for rows that depend on other files: differences across file boundaries.
+"""Previous samples: what a reader provides for rows that depend on records of other files.
 
 The first sample of a subject in a file has no difference, because the previous sample is in another file. A
-boundary reader extracts records of a system into a fragment, a small file of the same format. Fragments of
-several files are decoded in sequence, so the usual rules of resets, wraps and gaps apply.
+boundary reader names the subjects of a table, the evidence of resets, and the intervals with digests that
+tell which of them are repeated. It extracts records of a system into a fragment, a small file of the same
+format. Fragments of several files are decoded in sequence, so the usual rules of resets, wraps and gaps
+apply. A lake stores fragments of its inputs; a stream retains one at every cut point.
 """
 
 from __future__ import annotations

@@ -41,11 +41,18 @@ class CutPoint(Struct, frozen=True):
     held_us: int
 
 
-class RetainedTail(Struct, frozen=True):
-    """The number of retained records, and the number of late records for closed intervals."""
+class DecodedWindow(Struct, frozen=True):
+    """A file with the records retained at the last cut point and the bytes that are decoded after them.
 
-    records: int
-    late: int
+    start           offset of the first byte after the retained records
+    decoded_until   earlier bytes were decoded before
+    end             cut point: bytes before it are no longer needed, except for their last records
+    """
+
+    path: str
+    start: int
+    decoded_until: int
+    end: int
 
 
 class StreamFormat(ABC):
@@ -101,22 +108,14 @@ class StreamFormat(ABC):
         """
 
     def keep_tail(
-        self,
-        path: str,
-        start: int,
-        decoded_until: int,
-        end: int,
-        target_path: str,
-        options: Options,
-        retain_from_us: int,
-    ) -> RetainedTail:
-        """Write the last records before `end` that are not older than `retain_from_us`.
+        self, window: DecodedWindow, target_path: str, options: Options, retain_from_us: int
+    ) -> int:
+        """Write the last records before the cut point that are not older than `retain_from_us`.
 
-        start           earlier bytes are the tail that was retained last time
-        decoded_until   earlier bytes were already decoded
+        Returns the number of records that arrived after their interval was closed.
         """
         open(target_path, "wb").close()
-        return RetainedTail(0, 0)
+        return 0
 
     def write_part_header(self, path: str, target_path: str, options: Options) -> None:
         """Write the records that make a part readable on its own; `path` contains the records before it."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from zlens.inputs.options import Options
 from zlens.readers.linux import perf
 from zlens.readers.linux.counters import form_of
-from zlens.readers.streaming import CutPoint, RetainedTail, StreamFormat
+from zlens.readers.streaming import CutPoint, DecodedWindow, StreamFormat
 
 _HEAD = 64 * 1024
 _SECOND = 1_000_000
@@ -91,19 +91,12 @@ class PerfStreamFormat(StreamFormat):
         return CutPoint(end, end, time.time_ns() // 1_000, None, _NEVER)
 
     def keep_tail(
-        self,
-        path: str,
-        start: int,
-        decoded_until: int,
-        end: int,
-        target_path: str,
-        options: Options,
-        retain_from_us: int,
-    ) -> RetainedTail:
+        self, window: DecodedWindow, target_path: str, options: Options, retain_from_us: int
+    ) -> int:
         """Write only comments: the system, the start, the columns, and the end of the last interval."""
         with open(target_path, "wb") as file:
-            file.write(_comments(path, end))
-        return RetainedTail(0, 0)
+            file.write(_comments(window.path, window.end))
+        return 0
 
     def write_part_header(self, path: str, target_path: str, options: Options) -> None:
         """Write the comments of the retained tail."""

@@ -10,7 +10,7 @@ from zlens.engine.connection import connect
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.readers.smf.dump import RECORD, open_files
-from zlens.readers.streaming import CutPoint, RetainedTail, StreamFormat
+from zlens.readers.streaming import CutPoint, DecodedWindow, StreamFormat
 
 #: Bytes of a record descriptor word, and of the shortest header after it.
 _RDW, _HEADER = 4, 14
@@ -72,17 +72,10 @@ class SmfStreamFormat(StreamFormat):
         return CutPoint(window, end, newest, newest if silent else newest - grace_us, held_us)
 
     def keep_tail(
-        self,
-        path: str,
-        start: int,
-        decoded_until: int,
-        end: int,
-        target_path: str,
-        options: Options,
-        retain_from_us: int,
-    ) -> RetainedTail:
+        self, window: DecodedWindow, target_path: str, options: Options, retain_from_us: int
+    ) -> int:
         """Write the last record of each processor and subtype of type 113, whose counters are cumulative."""
-        source = open_files([path], options)
+        source = open_files([window.path], options)
         layout = smf.layout(RECORD)
         offsets: list[int] = []
         if layout.table in source.tables:
@@ -92,12 +85,12 @@ class SmfStreamFormat(StreamFormat):
                 connection.register("raw", table.stream(["system", "subtype", "cpu_id", "offset"]))
                 by = "GROUP BY system, subtype, cpu_id ORDER BY 1"
                 query = f'SELECT max("offset") FROM raw WHERE "offset" < ? {by}'
-                offsets = [offset for (offset,) in connection.execute(query, [end]).fetchall()]
+                offsets = [offset for (offset,) in connection.execute(query, [window.end]).fetchall()]
             finally:
                 connection.close()
         (dump,) = source.dumps
         dump.file.extract(RECORD, layout.order, None, offsets, target_path)
-        return RetainedTail(len(offsets), 0)
+        return 0
 
     def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
         if not os.path.getsize(path):

@@ -212,21 +212,9 @@ def _compared_offsets(file: MonwriteFile, selected_plans: Iterable[dict[str, Any
         for others in _continued(file, plan).values()
         for offset in others
     }
-    return sorted(
-        offset
-        for row in file.inventory()
-        if (row["domain"], row["record"]) != _FRAMING and (row["sample"] or not _twice(file, row))
-        for offset, _ in file.records(row["domain"], row["record"], _ALL)
-        if offset not in joined
-    )
-
-
-def _twice(file: MonwriteFile, row: dict[str, int]) -> bool:
-    """Return whether a file has a type both as samples and as events, which are read together."""
-    return any(
-        other["sample"] and (other["domain"], other["record"]) == (row["domain"], row["record"])
-        for other in file.inventory()
-    )
+    # A type may occur both as samples and as events, which are read together.
+    types = {(row["domain"], row["record"]) for row in file.inventory()} - {_FRAMING}
+    return sorted(offset for key in types for offset, _ in file.records(*key, _ALL) if offset not in joined)
 
 
 STITCHED = StitchedMonitorRecords

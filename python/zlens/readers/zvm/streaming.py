@@ -9,7 +9,7 @@ from zlens._native import MonwriteFile, unix_us_from_tod
 from zlens.catalog import expressions
 from zlens.engine.connection import connect
 from zlens.inputs.options import Options
-from zlens.readers.streaming import CutPoint, RetainedTail, StreamFormat
+from zlens.readers.streaming import CutPoint, DecodedWindow, StreamFormat
 from zlens.readers.zvm.boundaries import MonwriteBoundaryReader
 from zlens.readers.zvm.intervals import MonitorSystem
 from zlens.readers.zvm.monwrite import MonwriteSource, open_files
@@ -82,20 +82,13 @@ class MonitorStreamFormat(StreamFormat):
         return CutPoint(window, end, now_us, None, held_us)
 
     def keep_tail(
-        self,
-        path: str,
-        start: int,
-        decoded_until: int,
-        end: int,
-        target_path: str,
-        options: Options,
-        retain_from_us: int,
-    ) -> RetainedTail:
-        source = open_files([path], options, None)
+        self, window: DecodedWindow, target_path: str, options: Options, retain_from_us: int
+    ) -> int:
+        source = open_files([window.path], options, None)
         group = _current(source)
         boundary_reader = MonwriteBoundaryReader(source, group)
         closed_us = max(
-            (mark.end_us for mark in boundary_reader.marks() if mark.samples and mark.offset < start),
+            (mark.end_us for mark in boundary_reader.marks() if mark.samples and mark.offset < window.start),
             default=-1,
         )
         retained: set[int] = set()
@@ -117,7 +110,7 @@ class MonitorStreamFormat(StreamFormat):
                     'count(*) FILTER ("offset" >= ? AND epoch_us(tod) <= ?) '
                     f"FROM raw {f'GROUP BY {by}' if by else ''}"
                 )
-                rows = connection.execute(query, [end, decoded_until, closed_us]).fetchall()
+                rows = connection.execute(query, [window.end, window.decoded_until, closed_us]).fetchall()
                 late_count += sum(count for _, _, count in rows if not monitor)
                 retained |= {
                     offset
@@ -128,9 +121,9 @@ class MonitorStreamFormat(StreamFormat):
             connection.close()
         # Retained even if its layout is unknown.
         ends = [offset for file in group.files for _, samples, offset in file.interval_ends() if samples]
-        retained.add(max(offset for offset in ends if offset < end))
+        retained.add(max(offset for offset in ends if offset < window.end))
         boundary_reader.extract_records(sorted(retained), target_path)
-        return RetainedTail(len(retained), late_count)
+        return late_count
 
     def write_part_header(self, path: str, target_path: str, options: Options) -> None:
         """Write the configuration records as of the last interval end, as at the start of a recording."""
