@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
@@ -44,25 +45,22 @@ class BoundaryFiles:
 
     def side_file(self, pair: Pair, name: str) -> str:
         """Return the current path of a file next to a part's document."""
-        imported, part = pair
-        return self.path(f"{file_names.document_folder(imported.sha256, part.document)}/{part.place}.{name}")
+        return self.path(_document_file(pair, f"{pair[1].place}.{name}"))
 
     def document(self, pair: Pair) -> PartDocument:
-        imported, part = pair
-        path = self.path(f"{file_names.document_folder(imported.sha256, part.document)}/{documents.NAME}")
-        with open(path, "rb") as file:
-            stored = documents.load(file.read(), path)
-        return lake_folder.find_part_document(stored, part, self.lake)
+        stored = documents.load(*self._content(_document_file(pair, documents.NAME)))
+        return lake_folder.find_part_document(stored, pair[1], self.lake)
 
     def intervals(self, pair: Pair) -> PartIntervals:
-        path = self.side_file(pair, "intervals.json")
-        with open(path, "rb") as file:
-            return documents.load_intervals(file.read(), path)
+        name = documents.intervals_file_name(pair[1].place, 0)
+        return documents.load_intervals(*self._content(_document_file(pair, name)))
 
     def schema(self, document: PartDocument, table: str) -> tuple[RawColumn, ...]:
-        path = self.path(file_names.schema(document.schemas[table]))
-        with open(path, "rb") as file:
-            return documents.load_schema(file.read(), path)
+        return documents.load_schema(*self._content(file_names.schema(document.schemas[table])))
+
+    def _content(self, name: str) -> tuple[bytes, str]:
+        path = self.path(name)
+        return Path(path).read_bytes(), path
 
     def read(self, pair: Pair, files: list[LakeFile]) -> str:
         """Return the FROM item of some files as imported."""
@@ -84,6 +82,11 @@ class BoundaryFiles:
                 lake_folder.verify(path, file, self.lake.name)
                 self._verified.add(path)
         return paths
+
+
+def _document_file(pair: Pair, name: str) -> str:
+    imported, part = pair
+    return f"{file_names.document_folder(imported.sha256, part.document)}/{name}"
 
 
 class PartBoundary:
