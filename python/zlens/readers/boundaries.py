@@ -34,9 +34,10 @@ COMPLETE_IN_ONE_FILE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc",
 #: Sources that record an interval of a table, in a listing of a subject, completely in one file; other tables
 #: of the interval may be in other files.
 COMPLETE_BY_TABLE = frozenset({"rmf-text", "listing", "listing-means"})
+#: Sources whose rows depend on other inputs only because these may have the same intervals.
 COMPLETE_IN_ONE_INPUT = COMPLETE_IN_ONE_FILE | COMPLETE_BY_TABLE
 
-
+#: IntervalBounds or IntervalMark.
 Bounds = TypeVar("Bounds", bound="IntervalBounds")
 
 
