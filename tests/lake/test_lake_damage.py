@@ -17,7 +17,7 @@ from lake_builder import piece, write
 from zlens import lake
 from zlens.errors import InputError
 from zlens.lake import documents, file_names, manifest
-from zlens.lake.file_names import is_lake
+from zlens.lake.location import is_lake
 
 
 @pytest.fixture(scope="module")

@@ -345,7 +345,7 @@ def test_removal_on_full_disk(
             assert len(forgotten.gone) == 1
             assert forgotten.waiting >= 0
         else:
-            with pytest.raises(LakeError, match="the lake is unchanged; free space") as caught:
+            with pytest.raises(LakeError, match="the lake is unchanged; free space on the disk") as caught:
                 lake.forget(made, options)
             assert "elsewhere" not in str(caught.value)
     assert calls > after

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from zlens.errors import InputError
-from zlens.lake.file_names import is_lake
+from zlens.lake.location import is_lake
 from zlens.rendering.atomic_file import atomic_write, is_special_file
 
 #: Maximum length of a path.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from itertools import pairwise
 
 from msgspec import Struct, field
 
@@ -12,11 +13,13 @@ from zlens.catalog import expressions
 from zlens.lake.manifest import InputPart, LakeInput
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.parquet_streams import read_parquet_sql
-from zlens.readers.boundaries import END_TOLERANCE_US
+from zlens.readers.boundaries import COMPLETE_IN_ONE_INPUT, END_TOLERANCE_US
 
 #: Part of every key: a new version computes all boundaries again.
 _VERSION = 1
 
+#: First and last interval end, both inclusive.
+Span = tuple[int, int]
 #: One system of one input.
 Pair = tuple[LakeInput, InputPart]
 
@@ -53,24 +56,53 @@ class BoundaryInputs(Struct):
         facts = [_VERSION, _name(pair), self.evidence, *names]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
+    def ignore_removed_parts(self, source: str, parts: list[Pair]) -> None:
+        """Ignore parts without raw tables: they have fragments, but no rows to compare with."""
+        self.repeated = [index for index in self.repeated if parts[index][1].raw]
+        if source in COMPLETE_IN_ONE_INPUT:
+            self.beside = [index for index in self.beside if parts[index][1].raw]
+
 
 def _name(pair: Pair) -> str:
     return f"{pair[0].sha256}/{pair[1].document}/{pair[1].system}"
 
 
 def boundary_inputs(
-    engine: ParquetEngine, parts: list[Pair], side: Callable[[Pair, str], str]
+    engine: ParquetEngine, source: str, parts: list[Pair], side: Callable[[Pair, str], str]
 ) -> list[BoundaryInputs]:
-    """Return the dependencies of every part's boundary. `side` locates a file next to a part's document.
+    """Return the dependencies of every part's boundary. `side` locates a file next to a part's document."""
+    inputs_by_part = [BoundaryInputs() for _ in parts]
+    joined = [index for index, (_, part) in enumerate(parts) if part.joined]
+    for index, inputs in enumerate(inputs_by_part):
+        if source in COMPLETE_IN_ONE_INPUT:
+            inputs.beside = _concurrent_parts(parts, index)
+        elif parts[index][1].joined:
+            inputs.after = _closing_parts(parts, index)
+            inputs.beside = _concurrent_parts(parts, index)
+        inputs.repeated = [
+            other for other in range(index) if shared_span(parts[other][1], parts[index][1]) is not None
+        ]
+    if joined:
+        _find_previous(engine, parts, joined, side, inputs_by_part)
+    if source in END_TOLERANCE_US:
+        # Any earlier interval determines an interval's length.
+        for previous, index in pairwise(joined):
+            inputs_by_part[index].before = inputs_by_part[index].before or [previous]
+    return inputs_by_part
+
+
+def _find_previous(
+    engine: ParquetEngine,
+    parts: list[Pair],
+    joined: list[int],
+    side: Callable[[Pair, str], str],
+    inputs_by_part: list[BoundaryInputs],
+) -> None:
+    """Find the parts with the sample before the first one of each subject, and evidence of resets in between.
 
     Creates the tables `seen` (first and last records of subjects), `pairs` (the same with the previous part)
     and `held` (evidence between the two).
     """
-    inputs_by_part = [BoundaryInputs() for _ in parts]
-    joined = [index for index, (_, part) in enumerate(parts) if part.joined]
-    for index in joined:
-        inputs_by_part[index].after = closing_parts(parts, index)
-        inputs_by_part[index].beside = concurrent_parts(parts, index)
     paths = [side(parts[index], "subjects.parquet") for index in joined]
     part_numbers = f"[{', '.join(map(str, joined))}][list_position({sql_list(paths)}, filename)]"
     engine.rows(
@@ -88,7 +120,6 @@ def boundary_inputs(
     ):
         inputs_by_part[index].before = previous
     _evidence(engine, [side(parts[index], "evidence.parquet") for index in joined], inputs_by_part)
-    return inputs_by_part
 
 
 def _evidence(engine: ParquetEngine, paths: list[str], inputs_by_part: list[BoundaryInputs]) -> None:
@@ -113,7 +144,7 @@ def _evidence(engine: ParquetEngine, paths: list[str], inputs_by_part: list[Boun
         inputs_by_part[index].evidence = digest
 
 
-def closing_parts(parts: list[Pair], index: int) -> list[int]:
+def _closing_parts(parts: list[Pair], index: int) -> list[int]:
     """Return the parts whose interval ends may close rows that a part leaves open."""
     open_us = parts[index][1].open_us
     if open_us is None:
@@ -129,18 +160,17 @@ def closing_parts(parts: list[Pair], index: int) -> list[int]:
     return within + beyond
 
 
-def concurrent_parts(parts: list[Pair], index: int) -> list[int]:
+def _concurrent_parts(parts: list[Pair], index: int) -> list[int]:
     """Return earlier parts that cover the same times as a part; for some sources also later parts."""
     imported, part = parts[index]
     tolerance_us = END_TOLERANCE_US.get(imported.source)
-    last = index if tolerance_us is None else len(parts)
     # Only parts with differences have the fragments for decoding an entire part again.
-    return [
-        other_index
-        for other_index in range(last)
-        if other_index != index and (tolerance_us is None or parts[other_index][1].joined)
-        if _overlap(parts[other_index][1], part, tolerance_us or 0)
+    others = [
+        (other_index, other)
+        for other_index, (_, other) in enumerate(parts)
+        if (other_index < index if tolerance_us is None else other_index != index and other.joined)
     ]
+    return [other_index for other_index, other in others if _overlap(other, part, tolerance_us or 0)]
 
 
 def _overlap(part: InputPart, other: InputPart, tolerance_us: int) -> bool:
@@ -150,6 +180,16 @@ def _overlap(part: InputPart, other: InputPart, tolerance_us: int) -> bool:
         part.first_end_us <= (other.last_end_us or 0) + tolerance_us
         and other.first_end_us <= (part.last_end_us or 0) + tolerance_us
     )
+
+
+def shared_span(part: InputPart, earlier: InputPart) -> Span | None:
+    """Return the times for which the records of two parts are compared."""
+    if part.records_us is None or earlier.records_us is None:
+        return None
+    first = max(part.records_us[0], earlier.records_us[0])
+    last = min(part.records_us[1], earlier.records_us[1])
+    # Inputs that only meet may share the records of the interval that ended at that time.
+    return (first, last) if first <= last else None
 
 
 def sql_list(texts: list[str]) -> str:

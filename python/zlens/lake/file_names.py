@@ -40,14 +40,10 @@ def is_url(path: str | os.PathLike[str]) -> bool:
     return URL.match(os.fspath(path)) is not None
 
 
-def is_lake(path: str | os.PathLike[str]) -> bool:
-    """Return whether a folder or URL contains a zlens manifest, valid or not."""
-    if is_url(path):
-        from zlens.lake import object_store
-
-        return object_store.is_lake(os.fspath(path))
+def has_manifest(folder: str | os.PathLike[str]) -> bool:
+    """Return whether a folder contains a zlens manifest, valid or not."""
     try:
-        with open(os.path.join(path, MANIFEST), "rb") as file:
+        with open(os.path.join(folder, MANIFEST), "rb") as file:
             return file.read(len(MARK)) == MARK
     except OSError:
         return False

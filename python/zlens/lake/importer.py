@@ -19,8 +19,9 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress, Source, SystemInfo
 from zlens.lake import lake_folder
 from zlens.lake.boundaries import BoundaryUpdater
-from zlens.lake.file_names import is_lake, is_url
+from zlens.lake.file_names import is_url
 from zlens.lake.lake_folder import LakeFolder, Staging
+from zlens.lake.location import is_lake, open_folder
 from zlens.lake.manifest import LakeInput, Manifest, known_systems
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.table_writer import InputDraft, InputWriter
@@ -63,7 +64,7 @@ def add(
     `report` is called for every file that becomes part of the lake. Returns the result of each file, and the
     problems of unreadable files. Raises InputError if no file can be read, LakeError if writing fails.
     """
-    folder = lake_folder.open_folder(lake)
+    folder = open_folder(lake)
 
     def add_one(module: Any, path: str) -> ImportResult:
         with lake_folder.translate_os_errors(folder):

@@ -11,6 +11,7 @@ from zlens.errors import InputError
 from zlens.inputs.source import Progress
 from zlens.lake import file_names, lake_folder
 from zlens.lake.lake_folder import LakeFolder, Listed
+from zlens.lake.location import is_lake, open_folder
 from zlens.lake.manifest import Manifest
 from zlens.schema.wording import phrase
 
@@ -39,9 +40,9 @@ class IntegrityReport(Struct, frozen=True):
 def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> IntegrityReport:
     """Verify every file of a lake against its checksum. Raises InputError if `lake` is not a lake."""
     path = os.fspath(lake)
-    if not file_names.is_lake(path):
+    if not is_lake(path):
         raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    folder = lake_folder.open_folder(path)
+    folder = open_folder(path)
     with folder.reading():
         manifest = folder.load()
         faults: list[FileFault] = []

@@ -79,14 +79,14 @@ class LakeFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             existing = set(os.listdir(self.path))
-            if file_names.is_lake(self.path) or existing <= _BEGUN:
+            if file_names.has_manifest(self.path) or existing <= _BEGUN:
                 # Readers may have no permission to create it.
                 Path(self.absolute(file_names.READERS)).touch()
         except OSError as error:
             raise LakeError(
                 f"cannot become a lake: {error.strerror or error}", file=str(self.path), cure="name a folder"
             ) from None
-        if not file_names.is_lake(self.path) and not existing <= _BEGUN:
+        if not file_names.has_manifest(self.path) and not existing <= _BEGUN:
             raise LakeError(
                 "the folder contains other files and is not a lake",
                 file=str(self.path),
@@ -338,7 +338,7 @@ class LakeFolder:
         new_names: list[str] = []
         try:
             staged.plan(moves)
-            if not file_names.is_lake(self.path):
+            if not file_names.has_manifest(self.path):
                 # Before the first file, so that another import recognizes the folder as a lake.
                 self._replace(Manifest(), staged.path)
             folders: set[str] = set()
@@ -503,15 +503,6 @@ def fsync_files(paths: Iterable[str]) -> None:
 
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(sync_one, paths))
-
-
-def open_folder(path: str | os.PathLike[str]) -> LakeFolder:
-    """Open the lake in a folder or at a URL."""
-    if not file_names.is_url(path):
-        return LakeFolder(path)
-    from zlens.lake import object_store
-
-    return object_store.open_remote(os.fspath(path))
 
 
 @contextmanager

@@ -64,11 +64,6 @@ class ConflictError(Exception):
     """Another writer has replaced the manifest."""
 
 
-def is_lake(url: str) -> bool:
-    """Return whether there is a lake at a URL. Raises InputError if the store cannot be accessed."""
-    return open_remote(url).refresh_manifest()
-
-
 @cache
 def open_remote(url: str) -> Remote:
     """Return the lake at a URL, one object per process."""

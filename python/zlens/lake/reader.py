@@ -25,7 +25,7 @@ from zlens.inputs.options import Options, TimeSpec
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable, SystemInfo, moves
 from zlens.inputs.unix_time import to_unix_us
-from zlens.lake import documents, file_names, lake_folder
+from zlens.lake import documents, file_names
 from zlens.lake.documents import (
     BoundaryDocument,
     InputDocument,
@@ -35,6 +35,7 @@ from zlens.lake.documents import (
     SourceTimeRange,
 )
 from zlens.lake.lake_folder import LakeFolder, ReadLock, find_part_document
+from zlens.lake.location import open_folder
 from zlens.lake.manifest import InputPart, LakeInput
 from zlens.lake.parquet_streams import ParquetStream, raise_file_limit, read_parquet_sql
 from zlens.lake.rollup_reader import MeasuresSource
@@ -46,7 +47,7 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
     """Open the sources of a lake, one for each kind of input. Raises InputError if it is empty or damaged."""
     if printable(path) != path:
         raise InputError("the name of the lake is not UTF-8 text", file=path, cure="rename it, or move it")
-    lake = lake_folder.open_folder(path)
+    lake = open_folder(path)
     # The lock precedes the manifest, so that its files stay while the sources are open.
     lock = lake.reading()
     manifest = lake.load()

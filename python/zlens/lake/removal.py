@@ -19,9 +19,10 @@ from zlens.errors import InputError, LakeError, QueryError
 from zlens.inputs.options import Options, TimeSpec
 from zlens.inputs.source import Progress, SystemInfo
 from zlens.inputs.unix_time import to_unix_us
-from zlens.lake import file_names, lake_folder, retention, rollups
+from zlens.lake import lake_folder, retention, rollups
 from zlens.lake.boundaries import BoundaryUpdater
 from zlens.lake.lake_folder import LakeFolder, find_part_document
+from zlens.lake.location import is_lake, open_folder
 from zlens.lake.manifest import InputPart, LakeInput, Manifest
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.schema.wording import phrase
@@ -45,7 +46,7 @@ class RemovalResult(Struct):
 def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = False) -> RemovalResult:
     """Remove data within the systems and times of the options. Raises QueryError if these are not set."""
     path = os.fspath(lake)
-    if not file_names.is_lake(path):
+    if not is_lake(path):
         raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
     if not options.systems and options.start is None and options.end is None:
         raise QueryError("nothing to remove was named", cure=phrase("lake_forget_what"))
@@ -54,7 +55,7 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
             raise QueryError(
                 "a time of day is not a range", expected="a date: 2026-03-02 or '2026-03-02 12:00'"
             )
-    folder = lake_folder.open_folder(path)
+    folder = open_folder(path)
     full_disk_fix = "free space on the disk for a new manifest and what replaces the neighbors' rows"
     with lake_folder.translate_os_errors(folder, full_disk_fix):
         return folder.retry_on_conflict(lambda: _forget(folder, options, dry_run))
@@ -110,9 +111,9 @@ def forget_raw(
     removed, and the proof shows what would be lost.
     """
     path = os.fspath(lake)
-    if not file_names.is_lake(path):
+    if not is_lake(path):
         raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    folder = lake_folder.open_folder(path)
+    folder = open_folder(path)
     before_us = (time.time_ns() // 1000 if now_us is None else now_us) - older_than_s * 1_000_000
     system_names, accepted = set(systems), frozenset(even_if_lost)
     with lake_folder.translate_os_errors(folder, "free space on the disk for a new manifest"):

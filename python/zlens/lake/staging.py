@@ -30,6 +30,7 @@ from zlens.lake import documents as document
 from zlens.lake import file_names, importer, lake_folder, validators
 from zlens.lake.importer import DecodingOptions, ImportResult
 from zlens.lake.lake_folder import LakeFolder, Staging
+from zlens.lake.location import is_lake, open_folder
 from zlens.lake.manifest import INPUT, LakeInput, Manifest, input_facts, input_of
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.table_writer import InputDraft
@@ -73,7 +74,7 @@ def stage(
     Several processes may stage into one area, even the same input. Results and errors are as in `lake.add`.
     """
     base = Path(area)
-    if file_names.is_lake(base):
+    if is_lake(base):
         raise LakeError("this is a lake", file=str(base), cure="name another folder to stage in")
 
     def stage_one(module: Any, path: str) -> ImportResult:
@@ -181,7 +182,7 @@ def commit(
     for result in results:
         if report is not None:
             report(result)
-    folder = lake_folder.open_folder(lake)
+    folder = open_folder(lake)
     folder.create()
     for start in range(0, len(staged), BATCH):
         batch = staged[start : start + BATCH]

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from zlens.errors import InputError
-from zlens.lake import lake_folder
-from zlens.lake.file_names import is_lake
 from zlens.lake.lake_folder import find_part_document
+from zlens.lake.location import is_lake, open_folder
 from zlens.schema.wording import phrase
 
 
@@ -72,7 +71,7 @@ def contents(lake: str | os.PathLike[str]) -> LakeContents:
     path = os.fspath(lake)
     if not is_lake(path):
         raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    opened = lake_folder.open_folder(path)
+    opened = open_folder(path)
     lock = opened.reading()
     manifest = opened.load()
     systems: dict[tuple[str, str], SystemContents] = {}

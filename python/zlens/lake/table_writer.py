@@ -64,7 +64,7 @@ class InputWriter:
         #: All systems of the source; rows of systems that are not requested are dropped.
         self.infos = source.systems
         self.wanted = systems
-        self.joints: dict[str, BoundaryReader | None] = {
+        self.boundary_readers: dict[str, BoundaryReader | None] = {
             name: boundary_reader(source, name) for name in systems
         }
         #: Facts of each requested system, one for each of its sources.
@@ -201,8 +201,7 @@ class InputWriter:
     def _kind(self, column_names: set[str]) -> str:
         """Return the SQL of a row's kind: `edge` without a previous row or an interval end in this input."""
         joined = any(
-            part_joints is not None and not part_joints.needs_all_records
-            for part_joints in self.joints.values()
+            reader is not None and not reader.needs_all_records for reader in self.boundary_readers.values()
         )
         if not joined or not {"offset", "tod", "seconds", "interval_end"} <= column_names:
             return "'main'"
@@ -226,11 +225,11 @@ class InputWriter:
 
     def _subjects(self, system: str, table: str, files: list[WrittenFile]) -> None:
         """Record the first and the last record of every subject of a table."""
-        part_joints = self.joints[system]
-        columns = part_joints.subject(table) if part_joints else None
-        if part_joints is None or columns is None:
+        reader = self.boundary_readers[system]
+        columns = reader.subject(table) if reader else None
+        if reader is None or columns is None:
             return
-        if not part_joints.needs_all_records and not any(file.key.endswith("edge") for file in files):
+        if not reader.needs_all_records and not any(file.key.endswith("edge") for file in files):
             return
         subject = subject_sql(columns)
         rows = (
@@ -269,17 +268,17 @@ class InputWriter:
 
         systems = list(self.parts)
         for place, system in enumerate(systems):
-            part_joints = self.joints[system]
+            reader = self.boundary_readers[system]
             info = self.parts[system].info
-            marks = part_joints.marks() if part_joints else []
+            marks = reader.marks() if reader else []
             stored = [PartIntervals(list(facts.intervals)) for facts in self.sources[system]]
             if marks:
                 stored = [PartIntervals([], marks)]
             for number, intervals in enumerate(stored):
                 add(documents.intervals_file_name(place, number), intervals.dump())
             self._part(place, info, stored)
-            if part_joints is not None and system in self.subjects:
-                for name in self._pieces(place, system, part_joints):
+            if reader is not None and system in self.subjects:
+                for name in self._pieces(place, system, reader):
                     add_existing(name)
         add(documents.INVENTORY, documents.dump({"rows": [_inventory_row(row) for row in self.inventory]}))
         problems = [
@@ -320,9 +319,9 @@ class InputWriter:
         sources = [facts.source for facts in self.sources[info.system]]
         part.sources = sources if sources != [self.source.name] else []
         part.joined = info.system in self.subjects
-        part_joints = self.joints[info.system]
+        reader = self.boundary_readers[info.system]
         ends = [end for intervals in stored for end in intervals.ends()]
-        span = part_joints.span() if part_joints else (min(ends), max(ends)) if ends else None
+        span = reader.span() if reader else (min(ends), max(ends)) if ends else None
         if span is not None:
             part.first_end_us, part.last_end_us = span
         part.open_us = self._open(info.system, part.last_end_us)
@@ -331,8 +330,8 @@ class InputWriter:
 
     def _open(self, system: str, last_end_us: int | None) -> tuple[int, int] | None:
         """Return the first and last time of rows after the last interval end of this input."""
-        part_joints = self.joints[system]
-        if part_joints is None or part_joints.needs_all_records:
+        reader = self.boundary_readers[system]
+        if reader is None or reader.needs_all_records:
             return None
         files = [file for file in self.parts[system].files if file.kind == "edge" and file.open]
         paths = [self.draft.moves[file.name(self.draft.input.sha256, system)] for file in files]
@@ -345,13 +344,13 @@ class InputWriter:
         )
         return None if first is None else (first, last)
 
-    def _pieces(self, place: int, system: str, part_joints: BoundaryReader) -> Iterator[str]:
+    def _pieces(self, place: int, system: str, reader: BoundaryReader) -> Iterator[str]:
         """Write subjects, evidence, and the fragments for boundaries; yields their names."""
         folder = self.staged.path / "side"
         table = self.subjects[system]
-        for fragment in ("last", "whole") if part_joints.needs_all_records else ("last", "first"):
+        for fragment in ("last", "whole") if reader.needs_all_records else ("last", "first"):
             if fragment == "whole":
-                offsets = part_joints.offsets()
+                offsets = reader.offsets()
                 self.engine.register(
                     "offsets", ArrowTable([("whole_offset", "int")], [(offset,) for offset in offsets])
                 )
@@ -361,14 +360,14 @@ class InputWriter:
                 rows = self.engine.rows(f"SELECT DISTINCT {fragment}_offset FROM {table} ORDER BY 1")
                 offsets = [offset for (offset,) in rows]
             plain_path = folder / f"{place}.{fragment}"
-            part_joints.extract_records(offsets, os.fspath(plain_path))
+            reader.extract_records(offsets, os.fspath(plain_path))
             name = f"{place}.{fragment}.gz"
             _pack(plain_path, folder / name)
             yield name
         subjects = folder / f"{place}.subjects.parquet"
         self.engine.copy(f'SELECT * FROM {table} ORDER BY "table", subject', os.fspath(subjects))
         yield subjects.name
-        self.engine.register("evidence", ArrowTable(EVIDENCE, _group_evidence(part_joints)))
+        self.engine.register("evidence", ArrowTable(EVIDENCE, _group_evidence(reader)))
         evidence = folder / f"{place}.evidence.parquet"
         self.engine.copy("SELECT * FROM evidence", os.fspath(evidence))
         yield evidence.name
@@ -386,10 +385,10 @@ def subject_sql(columns: list[str]) -> str:
     return " || '/' || ".join(texts) or "''"
 
 
-def _group_evidence(part_joints: BoundaryReader) -> list[tuple[str, int, str, str | None, str]]:
+def _group_evidence(reader: BoundaryReader) -> list[tuple[str, int, str, str | None, str]]:
     """Return the evidence with all its tables in one row."""
     tables: dict[tuple[int, int, str | None, str], list[str]] = {}
-    for evidence in part_joints.evidence():
+    for evidence in reader.evidence():
         tables.setdefault((evidence.moment, evidence.us, evidence.subject, evidence.kind), []).append(
             evidence.table
         )

@@ -16,7 +16,7 @@ from zlens.live.feeds import Feed, Position, ReleasableFeed
 from zlens.live.measure_store import End
 from zlens.live.spool import Spool
 from zlens.readers import recognition, streaming
-from zlens.readers.streaming import CutPoint, StreamFormat
+from zlens.readers.streaming import CutPoint, DecodedWindow, StreamFormat
 
 #: Bytes required to recognize a format, unless no more arrive.
 _HEAD = 8192
@@ -226,12 +226,11 @@ class LiveStream(Struct):
 
         def last(path: str) -> None:
             nonlocal late
-            end = segment.begin + segment.cut.end
-            decoded_until = segment.begin + self._decoded
-            result = self.form().keep_tail(
-                os.fspath(segment.path), segment.begin, decoded_until, end, path, self.options, retain_from_us
+            begin = segment.begin
+            window = DecodedWindow(
+                os.fspath(segment.path), begin, begin + self._decoded, begin + segment.cut.end
             )
-            late = result.late
+            late = self.form().keep_tail(window, path, self.options, retain_from_us)
 
         end = segment.cut.end
         position = _position_at(self._positions, end)

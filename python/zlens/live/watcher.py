@@ -24,7 +24,8 @@ from zlens.inputs.identity import KnownSystem, merge_ranges
 from zlens.inputs.options import ALL, Options, TimeSpec
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, Source, SystemInfo, identity_ranges
-from zlens.lake.file_names import LIVE, is_lake
+from zlens.lake.file_names import LIVE
+from zlens.lake.location import is_lake
 from zlens.live.alerts import FindingAlert, FindingAlerts
 from zlens.live.feeds import Feed, FeedGroup
 from zlens.live.measure_store import End, MeasureStore

@@ -1,22 +1,28 @@
-"""Reader interface for rows that depend on other files: differences across file boundaries.
+"""Previous samples: what a reader provides for rows that depend on records of other files.
 
 The first sample of a subject in a file has no difference, because the previous sample is in another file. A
-boundary reader extracts records of a system into a fragment, a small file of the same format. Fragments of
-several files are decoded in sequence, so the usual rules of resets, wraps and gaps apply.
+boundary reader names the subjects of a table, the evidence of resets, and the intervals with digests that
+tell which of them are repeated. It extracts records of a system into a fragment, a small file of the same
+format. Fragments of several files are decoded in sequence, so the usual rules of resets, wraps and gaps
+apply. A lake stores fragments of its inputs; a stream retains one at every cut point.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
+from zlens.inputs.unix_time import from_unix_us
+from zlens.schema.wording import phrase
 
-#: Modules with `joints` and `rejoin`, by the name of their source.
+#: Modules with `open_boundary`, `STITCHED` and, for END_TOLERANCE_US, `deduplicated_tables`; by source.
 BOUNDARY_MODULES = {"zvm-monitor": "zvm.boundaries", "smf": "smf.boundaries"}
 #: Sources whose records of one interval may be in several files, and the maximum difference of their ends in
 #: microseconds. All of their records are decoded again.
@@ -28,6 +34,11 @@ COMPLETE_IN_ONE_FILE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc",
 #: Sources that record an interval of a table, in a listing of a subject, completely in one file; other tables
 #: of the interval may be in other files.
 COMPLETE_BY_TABLE = frozenset({"rmf-text", "listing", "listing-means"})
+#: Sources whose rows depend on other inputs only because these may have the same intervals.
+COMPLETE_IN_ONE_INPUT = COMPLETE_IN_ONE_FILE | COMPLETE_BY_TABLE
+
+#: IntervalBounds or IntervalMark.
+Bounds = TypeVar("Bounds", bound="IntervalBounds")
 
 
 class ResetEvidence(Struct, frozen=True):
@@ -62,7 +73,7 @@ class IntervalDigest(Struct, frozen=True):
         return fewer or (self.events, self.event_sum) == (known.events, known.event_sum)
 
 
-class IntervalMark(Struct, frozen=True):
+class IntervalBounds(Struct, frozen=True):
     """An interval end: microseconds since 1970, UTC, the number of samples, and the offset of its record.
 
     begin   offset of the first record of the interval
@@ -72,6 +83,11 @@ class IntervalMark(Struct, frozen=True):
     samples: int
     offset: int
     begin: int
+
+
+class IntervalMark(IntervalBounds, frozen=True):
+    """An interval end with the digest of its records."""
+
     digest: IntervalDigest
 
 
@@ -85,8 +101,10 @@ class RepeatedRange(Struct):
     is_duplicate: bool
     count: int = 1
 
-    def detail(self, clock: Callable[[int], str]) -> str:
-        span = " to ".join(clock(end_us) for end_us in dict.fromkeys((self.first, self.last)))
+    @property
+    def detail(self) -> str:
+        ends = dict.fromkeys((self.first, self.last))
+        span = " to ".join(f"{from_unix_us(end_us):%Y-%m-%d %H:%M:%S}" for end_us in ends)
         if self.is_duplicate:
             return f"the samples of {self.count:,} intervals were already read ({span} UTC); read once"
         return (
@@ -99,83 +117,115 @@ class RepeatedRange(Struct):
         return "duplicate" if self.is_duplicate else "conflict"
 
 
-def append_repeat(repeats: list[RepeatedRange], new: RepeatedRange) -> None:
-    """Append a range of repeated intervals, merged with the previous one if they are adjacent."""
-    if repeats and repeats[-1].end == new.begin and repeats[-1].is_duplicate == new.is_duplicate:
-        repeats[-1].end, repeats[-1].last = new.end, new.last
-        repeats[-1].count += new.count
-    else:
-        repeats.append(new)
+def find_repeats(
+    marks: Iterable[Bounds], compare: Callable[[Bounds, bool], bool | None]
+) -> list[RepeatedRange]:
+    """Return the ranges of consecutive intervals that were already read.
+
+    compare   returns whether an interval repeats the one that was read with its end, None if there is none,
+              given the interval and whether a recording starts within it
+    """
+    repeats: list[RepeatedRange] = []
+    next_offset, first = 0, True
+    for mark in marks:
+        # The end of the configuration records at the start of a recording closes no samples.
+        first = first or mark.begin > next_offset
+        next_offset = mark.offset + 1
+        if not mark.samples:
+            continue
+        is_duplicate, first = compare(mark, first), False
+        if is_duplicate is None:
+            continue
+        if repeats and repeats[-1].end == mark.begin and repeats[-1].is_duplicate == is_duplicate:
+            repeats[-1].end, repeats[-1].last = next_offset, mark.end_us
+            repeats[-1].count += 1
+        else:
+            repeats.append(RepeatedRange(mark.begin, next_offset, mark.end_us, mark.end_us, is_duplicate))
+    return repeats
 
 
-class BoundaryReader(Protocol):
-    """One system of an opened file."""
+class BoundaryReader(ABC):
+    """One system of an opened file. By default, rows depend on the previous record of their subject only."""
 
     #: Whether boundaries need all records instead of the first and last samples.
-    needs_all_records: bool
+    needs_all_records = False
 
+    @abstractmethod
     def subject(self, table: str) -> list[str] | None:
         """Return the columns that identify the subject of a row; None if rows do not depend on other rows."""
-        ...
 
+    @abstractmethod
     def span(self) -> tuple[int, int] | None:
         """Return the first and the last interval end, shown or not, in microseconds since 1970, UTC."""
-        ...
 
     def marks(self) -> list[IntervalMark]:
         """Return the interval ends in file order, including those that close no samples.
 
         The records between two ends are an interval. An interval with the same end as one of another file
-        repeats it.
+        repeats it. Sources without marks have records of an interval in several files.
         """
-        ...
+        return []
 
     def evidence(self) -> Iterable[ResetEvidence]:
-        """Return the evidence of counter resets in the file."""
-        ...
+        """Return the evidence of counter resets in the file that is not in the compared records."""
+        return ()
 
     def offsets(self) -> list[int]:
         """Return the offsets of the decoded records, for sources that need all of them."""
-        ...
+        return []
 
+    @abstractmethod
     def extract_records(self, offsets: Sequence[int], path: str) -> None:
         """Write the records at these offsets into a separate file, in their order."""
-        ...
 
 
-class StitchedRecords(Protocol):
-    """Fragments of several files, one of which provides the rows."""
+class StitchedRecords(ABC):
+    """Fragments of several files, one of which provides the rows.
 
-    #: Offset of each record in the original file, by its offset in the fragment.
-    original_offsets: dict[int, int]
-    #: Path of this fragment, as in the column `file`.
-    file: str
+    file               path of this fragment, as in the column `file`
+    original_offsets   offset of each record in the original file, by its offset in the fragment
+    """
+
+    def __init__(self, file: str, offsets: Sequence[int], original_offsets: Sequence[int]) -> None:
+        if len(offsets) != len(original_offsets):
+            raise InputError(
+                "a fragment of an input does not contain the records it was extracted from",
+                file=file,
+                cure=phrase("lake_check", lake="LAKE"),
+            )
+        self.file = file
+        self.original_offsets = dict(zip(offsets, sorted(original_offsets), strict=True))
 
     @property
+    @abstractmethod
     def tables(self) -> list[str]: ...
+
+    @abstractmethod
     def stream(self, table: str, columns: list[str]) -> ArrowSource:
         """Return the rows of all fragments; `seconds`, `flag` and differences need a previous sample."""
-        ...
 
     def intervals(self) -> list[Interval] | None:
         """Return the intervals that the fragment describes; None if they follow from marks."""
-        ...
+        return None
 
+    @abstractmethod
     def resets(self) -> list[tuple[int, str, str, str]]:
         """Return resets in any fragment, after reading: microseconds UTC, table, subject and evidence."""
-        ...
 
+    @abstractmethod
     def problems(self) -> list[Problem]:
         """Return the problems of the fragment, after reading, with offsets in the original file."""
-        ...
+
+
+def _module(source: str) -> Any:
+    return import_module(f"zlens.readers.{BOUNDARY_MODULES[source]}")
 
 
 def boundary_reader(source: Source, system: str) -> BoundaryReader | None:
     """Return the boundary reader of a system in a source with one file; None if no row needs other files."""
-    name = BOUNDARY_MODULES.get(source.name)
-    if name is None:
+    if source.name not in BOUNDARY_MODULES:
         return None
-    reader: BoundaryReader = import_module(f"zlens.readers.{name}").joints(source, system)
+    reader: BoundaryReader | None = _module(source.name).open_boundary(source, system)
     return reader
 
 
@@ -183,7 +233,7 @@ def deduplicated_tables(source: str) -> dict[str, list[str]]:
     """Return the record types that are read once when several files repeat them, with their tables."""
     if source not in END_TOLERANCE_US:
         return {}
-    tables: dict[str, list[str]] = import_module(f"zlens.readers.{BOUNDARY_MODULES[source]}").copied()
+    tables: dict[str, list[str]] = _module(source).deduplicated_tables()
     return tables
 
 
@@ -198,8 +248,7 @@ def stitch(
     evidence: Iterable[ResetEvidence],
 ) -> StitchedRecords:
     """Decode fragments written by `extract_records`, in order of time; `offsets` are for the indexed one."""
-    module: Any = import_module(f"zlens.readers.{BOUNDARY_MODULES[source]}")
-    records: StitchedRecords = module.rejoin(
+    records: StitchedRecords = _module(source).STITCHED(
         fragments, fragment_index, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence
     )
     return records

@@ -6,8 +6,9 @@ them, with which they are compared, so the usual rules of decoding apply.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from importlib import import_module
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -40,18 +41,25 @@ class CutPoint(Struct, frozen=True):
     held_us: int
 
 
-class RetainedTail(Struct, frozen=True):
-    """The number of retained records, and the number of late records for closed intervals."""
+class DecodedWindow(Struct, frozen=True):
+    """A file with the records retained at the last cut point and the bytes that are decoded after them.
 
-    records: int
-    late: int
+    start           offset of the first byte after the retained records
+    decoded_until   earlier bytes were decoded before
+    end             cut point: bytes before it are no longer needed, except for their last records
+    """
+
+    path: str
+    start: int
+    decoded_until: int
+    end: int
 
 
-class StreamFormat(Protocol):
-    """A format whose streams can be followed, by default one with self-contained records and no headers."""
+class StreamFormat(ABC):
+    """A format whose streams can be followed; by default, all it needs is in the records of an interval."""
 
     #: Whether all tables have rows of the same intervals.
-    shares_intervals: bool
+    shares_intervals = True
 
     def has_intervals(self, first_bytes: bytes) -> bool:
         """Return whether a stream with these first bytes has intervals."""
@@ -69,17 +77,26 @@ class StreamFormat(Protocol):
         """Write the first interval of a wrapped stream in the format that is split; return the bytes read."""
         return 0
 
+    @abstractmethod
+    def records(self, path: str) -> Iterator[tuple[int | None, int]]:
+        """Yield what is written at once: its time in microseconds, None without one, and its end offset."""
+
     def write_times(self, path: str) -> list[tuple[int, int]]:
         """Return the write times of a recording: nondecreasing microseconds, each with the file size."""
-        ...
+        newest, times = 0, []
+        for us, end in self.records(path):
+            newest = max(newest, us or 0)
+            times.append((newest, end))
+        return times
 
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
-        """Return the byte ranges of intervals whose end is in `known` or occurs twice in the stream.
+        """Return the byte ranges of intervals that are already closed, unless the reader detects them.
 
-        Empty if decoding detects duplicates.
+        known   the ends of closed intervals
         """
         return []
 
+    @abstractmethod
     def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> CutPoint | None:
@@ -89,25 +106,16 @@ class StreamFormat(Protocol):
         grace_s     grace period for records after the end of their interval, in seconds
         silent      no data was received for the grace period; `ended`: no more data is expected
         """
-        ...
 
     def keep_tail(
-        self,
-        path: str,
-        start: int,
-        decoded_until: int,
-        end: int,
-        target_path: str,
-        options: Options,
-        retain_from_us: int,
-    ) -> RetainedTail:
-        """Write the last records before `end` that are not older than `retain_from_us`.
+        self, window: DecodedWindow, target_path: str, options: Options, retain_from_us: int
+    ) -> int:
+        """Write the last records before the cut point that are not older than `retain_from_us`.
 
-        start           earlier bytes are the tail that was retained last time
-        decoded_until   earlier bytes were already decoded
+        Returns the number of records that arrived after their interval was closed.
         """
         open(target_path, "wb").close()
-        return RetainedTail(0, 0)
+        return 0
 
     def write_part_header(self, path: str, target_path: str, options: Options) -> None:
         """Write the records that make a part readable on its own; `path` contains the records before it."""

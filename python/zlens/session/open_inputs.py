@@ -11,7 +11,8 @@ from zlens.errors import InputError
 from zlens.inputs.options import ALL, Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import CompanionSource, Progress, Source, SystemInfo, shared_us
-from zlens.lake.file_names import is_lake, is_url
+from zlens.lake.file_names import is_url
+from zlens.lake.location import is_lake
 from zlens.readers import trailing_data
 from zlens.readers.recognition import READERS, InputFiles, digest, problem, reader_module, recognize
 from zlens.schema.wording import phrase

@@ -200,7 +200,7 @@ class CoreSession:
         """Measures for which each system's own inputs have data, by system and source."""
         from zlens.session import source_choice
 
-        return source_choice.measures_by_source(self, self.tables_by_source)
+        return source_choice.measures_by_source(self.queries.has_data, self.tables_by_source)
 
     @cached_property
     def sources_by_system(self) -> dict[str, list[SystemInfo]]:

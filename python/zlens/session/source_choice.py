@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
 from zlens.catalog import measures
 from zlens.catalog.expressions import literal, quote
 from zlens.compiler.plan import ROWS
 from zlens.inputs.source import Source, SystemInfo, table_prefix
-
-if TYPE_CHECKING:
-    from zlens.session.session import CoreSession
 
 #: Suffixes of the names of rollup tables.
 _LEVELS = ("_hour", "_day")
@@ -43,16 +39,14 @@ def tables_by_source(sources: Iterable[Source]) -> dict[SystemSource, frozenset[
 
 
 def measures_by_source(
-    session: CoreSession, own: Mapping[SystemSource, frozenset[str]]
+    has_data: Callable[[str, frozenset[str]], bool], own: Mapping[SystemSource, frozenset[str]]
 ) -> dict[SystemSource, list[str]]:
     """Return the measures for which each system's own inputs have data."""
     filled: dict[frozenset[str], list[str]] = {}
     by_source = {}
     for key, tables in own.items():
         if tables not in filled:
-            filled[tables] = [
-                name for name in measures.measure_names() if session.queries.has_data(name, tables)
-            ]
+            filled[tables] = [name for name in measures.measure_names() if has_data(name, tables)]
         by_source[key] = filled[tables]
     return by_source
 

@@ -19,8 +19,8 @@ from msgspec import Struct, field
 from zlens.errors import InputError, LakeError, QueryError
 from zlens.inputs.source import Progress
 from zlens.lake import lake_folder, rollups
-from zlens.lake.file_names import is_lake
 from zlens.lake.lake_folder import LakeFolder
+from zlens.lake.location import is_lake, open_folder
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.rollups import LakeMachine
 from zlens.schema.wording import phrase
@@ -71,7 +71,7 @@ def export(
     path = os.fspath(lake)
     if not is_lake(path):
         raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    folder, base = lake_folder.open_folder(path), Path(destination)
+    folder, base = open_folder(path), Path(destination)
     with folder.reading():
         manifest = folder.load()
         machines = rollups.machines(folder, manifest)

@@ -18,9 +18,9 @@ from zlens.inputs.source import Progress
 from zlens.inputs.unix_time import from_unix_us
 from zlens.lake import documents, file_names, lake_folder, rollups
 from zlens.lake.documents import MeasuresDocument, MeasuresFile
-from zlens.lake.file_names import is_lake
 from zlens.lake.importer import ImportResult
 from zlens.lake.lake_folder import LakeFolder, Staging
+from zlens.lake.location import is_lake, open_folder
 from zlens.lake.manifest import RULES, DayRollup, Manifest
 from zlens.lake.parquet_engine import ParquetEngine, WrittenFile
 from zlens.lake.reader import LakeSource
@@ -71,7 +71,7 @@ def rollup(
     path = os.fspath(lake)
     if not is_lake(path):
         raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    into, selected = lake_folder.open_folder(path), set(systems)
+    into, selected = open_folder(path), set(systems)
     with into.reading():
         manifest = into.load()
         system_names = {part.system for _, part in manifest.parts()}

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from zlens.inputs.options import Options
 from zlens.readers.linux import perf
 from zlens.readers.linux.counters import form_of
-from zlens.readers.streaming import CutPoint, RetainedTail, StreamFormat
+from zlens.readers.streaming import CutPoint, DecodedWindow, StreamFormat
 
 _HEAD = 64 * 1024
 _SECOND = 1_000_000
@@ -43,9 +43,6 @@ class _Interval(NamedTuple):
 
 class PerfStreamFormat(StreamFormat):
     """Output of perf stat -I as text, separated values or JSON."""
-
-    #: All counts with one time are one interval.
-    shares_intervals = True
 
     def has_intervals(self, first_bytes: bytes) -> bool:
         text = first_bytes.decode("utf-8", "replace")
@@ -75,12 +72,9 @@ class PerfStreamFormat(StreamFormat):
             started = now.replace(tzinfo=None)
         return perf.heading(host, started).encode()
 
-    def write_times(self, path: str) -> list[tuple[int, int]]:
-        newest, times = 0, []
+    def records(self, path: str) -> Iterator[tuple[int, int]]:
         for interval in _intervals(path):
-            newest = max(newest, interval.us)
-            times.append((newest, interval.end))
-        return times
+            yield interval.us, interval.end
 
     def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
@@ -97,19 +91,12 @@ class PerfStreamFormat(StreamFormat):
         return CutPoint(end, end, time.time_ns() // 1_000, None, _NEVER)
 
     def keep_tail(
-        self,
-        path: str,
-        start: int,
-        decoded_until: int,
-        end: int,
-        target_path: str,
-        options: Options,
-        retain_from_us: int,
-    ) -> RetainedTail:
+        self, window: DecodedWindow, target_path: str, options: Options, retain_from_us: int
+    ) -> int:
         """Write only comments: the system, the start, the columns, and the end of the last interval."""
         with open(target_path, "wb") as file:
-            file.write(_comments(path, end))
-        return RetainedTail(0, 0)
+            file.write(_comments(window.path, window.end))
+        return 0
 
     def write_part_header(self, path: str, target_path: str, options: Options) -> None:
         """Write the comments of the retained tail."""

@@ -6,6 +6,7 @@ read like any saved one.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -57,29 +58,21 @@ def _prefixes() -> tuple[bytes, ...]:
 
 
 class ScrapeStreamFormat(StreamFormat):
-    """Consecutive scrapes of one of EXPORTERS, with timestamps."""
-
-    #: All samples of a system with the same time are one interval.
-    shares_intervals = True
+    """Consecutive scrapes of one of EXPORTERS, with timestamps; each is self-contained."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def write_times(self, path: str) -> list[tuple[int, int]]:
-        newest, times = 0, []
-        for us, end in self._samples(path):
-            if us > newest:
-                newest = us
-                times.append((us, end))
-            elif times:
-                times[-1] = (newest, end)
-        return times
+    def records(self, path: str) -> Iterator[tuple[int, int]]:
+        """Yield consecutive samples of one time together."""
+        for us, samples in itertools.groupby(self._samples(path), key=lambda sample: sample[0]):
+            yield us, max(end for _, end in samples)
 
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
         """Return the byte ranges of samples whose interval is closed. The reader reports other duplicates."""
         ranges: list[tuple[int, int]] = []
         start = 0
-        for us, end in self._samples(path):
+        for us, end in self.records(path):
             if us in known:
                 if ranges and ranges[-1][1] == start:
                     start = ranges.pop()[0]
@@ -91,10 +84,10 @@ class ScrapeStreamFormat(StreamFormat):
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> CutPoint | None:
         """Return a cut point after all complete lines, because a source provides complete scrapes."""
-        samples = [*self._samples(path)]
-        if not samples:
+        scrapes = [*self.records(path)]
+        if not scrapes:
             return None
-        newest, end = max(us for us, _ in samples), samples[-1][1]
+        newest, end = max(us for us, _ in scrapes), scrapes[-1][1]
         return CutPoint(end, end, newest, None, newest)
 
     def _samples(self, path: str) -> Iterator[tuple[int, int]]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from zlens._native import SmfFile, unix_us_from_tod
 from zlens.catalog import smf, smf_sections
-from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
-from zlens.readers.boundaries import IntervalMark, ResetEvidence
+from zlens.readers.boundaries import BoundaryReader, ResetEvidence, StitchedRecords
 from zlens.readers.smf.dump import NAME, RECORD, SmfSource, open_files
 from zlens.readers.smf.systems import SmfSystem
-from zlens.schema.wording import phrase
 
 
-def joints(source: Source, system: str) -> SmfBoundaryReader | None:
+def open_boundary(source: Source, system: str) -> SmfBoundaryReader | None:
     """Return the boundary reader of a system in a source with one file; None if nothing of it is decoded."""
     if not isinstance(source, SmfSource):
         raise TypeError(type(source).__name__)
@@ -25,7 +25,7 @@ def joints(source: Source, system: str) -> SmfBoundaryReader | None:
     return SmfBoundaryReader(group) if group.ends else None
 
 
-def copied() -> dict[str, list[str]]:
+def deduplicated_tables() -> dict[str, list[str]]:
     """Return the record types whose repeated sections the decoder reads once, with their tables."""
     tables = {}
     for record in smf_sections.records():
@@ -36,7 +36,7 @@ def copied() -> dict[str, list[str]]:
     return tables
 
 
-class SmfBoundaryReader:
+class SmfBoundaryReader(BoundaryReader):
     """One system of a source with one file."""
 
     needs_all_records = True
@@ -55,12 +55,6 @@ class SmfBoundaryReader:
         leap = self._group.info.leap_s
         return unix_us_from_tod(first, leap), unix_us_from_tod(last, leap)
 
-    def marks(self) -> list[IntervalMark]:
-        return []
-
-    def evidence(self) -> Iterable[ResetEvidence]:
-        return ()
-
     def offsets(self) -> list[int]:
         ids = [id for _, record, id in self._group.ids if record == RECORD]
         return sorted(offset for id in ids for offset in _offsets(self._file, id))
@@ -74,24 +68,24 @@ def _offsets(file: SmfFile, stream: bytes | None) -> list[int]:
     return file.offsets(RECORD, smf.layout(RECORD).order, stream)
 
 
-class StitchedSmfRecords:
-    """Fragments of dumps of one system, decoded together."""
+class StitchedSmfRecords(StitchedRecords):
+    """Fragments of dumps of one system. The records contain the usual interval and the resets."""
 
     def __init__(
-        self, fragments: Sequence[str], fragment_index: int, offsets: Sequence[int], *, leap: int
+        self,
+        fragments: Sequence[str],
+        fragment_index: int,
+        offsets: Sequence[int],
+        *,
+        leap: int,
+        nominal_s: float | None,
+        evidence: Iterable[ResetEvidence],
     ) -> None:
         self._source = open_files(list(fragments), Options(leap=leap))
         (self._group,) = self._source.groups.values()
-        self.file = fragments[fragment_index]
-        (self._dump,) = [dump for dump in self._group.dumps if dump.file.path == self.file]
-        new_offsets = _offsets(self._dump.file, None)
-        if len(new_offsets) != len(offsets):
-            raise InputError(
-                "a fragment of an input does not contain the records it was extracted from",
-                file=self.file,
-                cure=phrase("lake_check", lake="LAKE"),
-            )
-        self.original_offsets = dict(zip(new_offsets, sorted(offsets), strict=True))
+        file = fragments[fragment_index]
+        (self._dump,) = [dump for dump in self._group.dumps if dump.file.path == file]
+        super().__init__(file, _offsets(self._dump.file, None), offsets)
 
     @property
     def tables(self) -> list[str]:
@@ -115,28 +109,14 @@ class StitchedSmfRecords:
         return [(us, table, subject, evidence) for _, us, table, subject, evidence in self._source.resets()]
 
     def problems(self) -> list[Problem]:
-        problems = self._source.problems(complete=True)
-        own_problems = [
-            problem for problem in problems if problem.file == self.file and problem.source == NAME
-        ]
         return [
-            Problem(
-                p.system, p.source, p.file,
-                None if p.offset is None else self.original_offsets.get(p.offset),
-                p.record, p.kind, p.detail, p.bytes,
+            replace(
+                problem,
+                offset=None if problem.offset is None else self.original_offsets.get(problem.offset),
             )
-            for p in own_problems
-        ]  # fmt: skip
+            for problem in self._source.problems(complete=True)
+            if problem.file == self.file and problem.source == NAME
+        ]
 
 
-def rejoin(
-    fragments: Sequence[str],
-    fragment_index: int,
-    offsets: Sequence[int],
-    *,
-    leap: int,
-    nominal_s: float | None,
-    evidence: Iterable[ResetEvidence],
-) -> StitchedSmfRecords:
-    """Decode fragments as one system. The records themselves contain the usual interval and the resets."""
-    return StitchedSmfRecords(fragments, fragment_index, offsets, leap=leap)
+STITCHED = StitchedSmfRecords

@@ -10,7 +10,7 @@ from zlens.engine.connection import connect
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.readers.smf.dump import RECORD, open_files
-from zlens.readers.streaming import CutPoint, RetainedTail, StreamFormat
+from zlens.readers.streaming import CutPoint, DecodedWindow, StreamFormat
 
 #: Bytes of a record descriptor word, and of the shortest header after it.
 _RDW, _HEADER = 4, 14
@@ -19,17 +19,31 @@ _HELD_US = 1_800_000_000
 
 
 class SmfStreamFormat(StreamFormat):
-    """SMF records with record descriptor words, not in blocks."""
+    """SMF records with record descriptor words, not in blocks. The decoder detects duplicate records."""
 
     shares_intervals = False
 
-    def write_times(self, path: str) -> list[tuple[int, int]]:
-        newest = 0
-        times = []
-        for us, end in _records(path):
-            newest = max(newest, us or 0)
-            times.append((newest, end))
-        return times
+    def records(self, path: str) -> Iterator[tuple[int | None, int]]:
+        """Yield the complete records; their times are local."""
+        size = os.stat(path).st_size
+        with open(path, "rb") as file:
+            offset = 0
+            while offset + _RDW <= size:
+                file.seek(offset)
+                header = file.read(_RDW + _HEADER)
+                length = int.from_bytes(header[:2])
+                if length < _RDW + _HEADER or header[2:4] not in (b"\0\0",):
+                    raise InputError(
+                        "this is not an SMF record with a record descriptor word",
+                        file=path,
+                        offset=offset,
+                        expected="complete records, neither in blocks nor in segments",
+                        cure="import dumps in other formats as files",
+                    )
+                if offset + length > size:
+                    return
+                offset += length
+                yield smf_record.local_us(header[: _RDW + _HEADER]), offset
 
     def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
@@ -39,7 +53,7 @@ class SmfStreamFormat(StreamFormat):
         Records are held for half an hour, the usual interval of RMF, because its records add to shorter
         intervals.
         """
-        records = [(us, end) for us, end in _records(path) if us is not None]
+        records = [(us, end) for us, end in self.records(path) if us is not None]
         if not records:
             return None
         window, newest = records[-1][1], max(us for us, _ in records)
@@ -58,17 +72,10 @@ class SmfStreamFormat(StreamFormat):
         return CutPoint(window, end, newest, newest if silent else newest - grace_us, held_us)
 
     def keep_tail(
-        self,
-        path: str,
-        start: int,
-        decoded_until: int,
-        end: int,
-        target_path: str,
-        options: Options,
-        retain_from_us: int,
-    ) -> RetainedTail:
-        """Write the last record of each processor and subtype of the counters, which are cumulative."""
-        source = open_files([path], options)
+        self, window: DecodedWindow, target_path: str, options: Options, retain_from_us: int
+    ) -> int:
+        """Write the last record of each processor and subtype of type 113, whose counters are cumulative."""
+        source = open_files([window.path], options)
         layout = smf.layout(RECORD)
         offsets: list[int] = []
         if layout.table in source.tables:
@@ -78,15 +85,12 @@ class SmfStreamFormat(StreamFormat):
                 connection.register("raw", table.stream(["system", "subtype", "cpu_id", "offset"]))
                 by = "GROUP BY system, subtype, cpu_id ORDER BY 1"
                 query = f'SELECT max("offset") FROM raw WHERE "offset" < ? {by}'
-                offsets = [offset for (offset,) in connection.execute(query, [end]).fetchall()]
+                offsets = [offset for (offset,) in connection.execute(query, [window.end]).fetchall()]
             finally:
                 connection.close()
         (dump,) = source.dumps
-        if offsets:
-            dump.file.extract(RECORD, layout.order, None, offsets, target_path)
-        else:
-            open(target_path, "wb").close()
-        return RetainedTail(len(offsets), 0)
+        dump.file.extract(RECORD, layout.order, None, offsets, target_path)
+        return 0
 
     def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
         if not os.path.getsize(path):
@@ -97,29 +101,6 @@ class SmfStreamFormat(StreamFormat):
             for info in source.systems
             for interval in info.intervals
         }
-
-
-def _records(path: str) -> Iterator[tuple[int | None, int]]:
-    """Yield the local time of each complete record, None without one, and its end offset."""
-    size = os.stat(path).st_size
-    with open(path, "rb") as file:
-        offset = 0
-        while offset + _RDW <= size:
-            file.seek(offset)
-            header = file.read(_RDW + _HEADER)
-            length = int.from_bytes(header[:2])
-            if length < _RDW + _HEADER or header[2:4] not in (b"\0\0",):
-                raise InputError(
-                    "this is not an SMF record with a record descriptor word",
-                    file=path,
-                    offset=offset,
-                    expected="complete records, neither in blocks nor in segments",
-                    cure="import dumps in other formats as files",
-                )
-            if offset + length > size:
-                return
-            offset += length
-            yield smf_record.local_us(header[: _RDW + _HEADER]), offset
 
 
 FORM = SmfStreamFormat()

@@ -12,12 +12,11 @@ from zlens.catalog import layouts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import ArrowSource, Interval, Source
-from zlens.readers.boundaries import IntervalMark, ResetEvidence
-from zlens.readers.zvm import resets as monwrite_resets
+from zlens.inputs.source import ArrowSource, Source
+from zlens.readers.boundaries import BoundaryReader, IntervalMark, ResetEvidence, StitchedRecords
 from zlens.readers.zvm.intervals import NAME, MonitorSystem, interval_begins
 from zlens.readers.zvm.monwrite import MonwriteSource
-from zlens.schema.wording import phrase
+from zlens.readers.zvm.resets import Reset
 
 _LENGTH, _DOMAIN, _RECORD, _TOD = slice(0, 2), 4, slice(6, 8), slice(8, 16)
 #: Problems of comparing samples; all others were reported when the file was decoded.
@@ -27,7 +26,7 @@ _END_OF_FRAME, _FRAMING = "d1r13", (1, 13)
 _ALL = 2**31
 
 
-def joints(source: Source, system: str) -> MonwriteBoundaryReader:
+def open_boundary(source: Source, system: str) -> MonwriteBoundaryReader:
     """Return the boundary reader of the one system of a source; the caller reads all of its tables."""
     if not isinstance(source, MonwriteSource):
         raise TypeError(type(source).__name__)
@@ -36,10 +35,8 @@ def joints(source: Source, system: str) -> MonwriteBoundaryReader:
     return MonwriteBoundaryReader(source, group)
 
 
-class MonwriteBoundaryReader:
+class MonwriteBoundaryReader(BoundaryReader):
     """One system of a source with one file."""
-
-    needs_all_records = False
 
     def __init__(self, source: MonwriteSource, group: MonitorSystem) -> None:
         self._source = source
@@ -60,21 +57,14 @@ class MonwriteBoundaryReader:
 
     def marks(self) -> list[IntervalMark]:
         return [
-            IntervalMark(self._us(tod), samples, offset, start, digest)
+            IntervalMark(self._us(tod), samples, offset, begin, self._group.digests(file)[offset])
             for file in self._group.files
-            for (tod, samples, offset), start, digest in zip(
-                file.interval_ends(), interval_begins(file), self._group.digests(file), strict=True
-            )
+            for (tod, samples, offset), begin in zip(file.interval_ends(), interval_begins(file), strict=True)
         ]
 
     def evidence(self) -> Iterable[ResetEvidence]:
-        for tod, table, subject, kind in monwrite_resets.resets(
-            self._source, self._group, self._plans.values()
-        ):
+        for tod, table, subject, kind in self._source.reset_evidence(self._group, [*self._plans.values()]):
             yield ResetEvidence(tod, self._us(tod), table, subject, kind)
-
-    def offsets(self) -> list[int]:
-        return []
 
     def extract_records(self, offsets: Sequence[int], path: str, stamp: int | None = None) -> None:
         """Write records into a file; `stamp` replaces their timestamps (TOD)."""
@@ -157,12 +147,13 @@ def _masks(domains: Iterable[int]) -> tuple[int, int]:
     return bits >> 8, bits & 0xFF
 
 
-class StitchedMonitorRecords:
+class StitchedMonitorRecords(StitchedRecords):
     """Fragments of files of one system, decoded in sequence."""
 
     def __init__(
         self,
         fragments: Sequence[str],
+        fragment_index: int,
         offsets: Sequence[int],
         *,
         leap: int,
@@ -170,26 +161,25 @@ class StitchedMonitorRecords:
         evidence: Iterable[ResetEvidence],
     ) -> None:
         files = [MonwriteFile.open(fragment) for fragment in fragments]
-        last = files[-1]
-        self.file = last.path
-        # The last fragment determines the layouts; earlier ones are only compared with it.
-        self._source = MonwriteSource([last], Options(leap=leap), [])
+        file = files[fragment_index]
+        # It determines the layouts; the others are only compared with it.
+        self._source = MonwriteSource([file], Options(leap=leap), [])
         (self._group,) = self._source.groups
         self._group.files = files
         self._group.ends = []
         self._group.repeats = [[] for _ in files]
         self._group.info.nominal_s = nominal_s
         catalog = set(layouts.records())
-        types = {layouts.record_id(row["domain"], row["record"]): None for row in last.inventory()}
+        types = {layouts.record_id(row["domain"], row["record"]): None for row in file.inventory()}
         self._plans = {
             plan["table"]: plan
             for record in types
             if record in catalog
             for plan in self._source.plans(self._group, record)
         }
-        resets: list[monwrite_resets.Reset] = [(e.moment, e.table, e.subject, e.kind) for e in evidence]
+        resets: list[Reset] = [(e.moment, e.table, e.subject, e.kind) for e in evidence]
         self._decoder = self._source.decode(self._group, list(self._plans.values()), resets)
-        self.original_offsets = self._map_offsets(last, offsets, self._plans.values())
+        super().__init__(file.path, _compared_offsets(file, self._plans.values()), offsets)
 
     @property
     def tables(self) -> list[str]:
@@ -197,9 +187,6 @@ class StitchedMonitorRecords:
 
     def stream(self, table: str, columns: list[str]) -> ArrowSource:
         return self._decoder.stream(table, columns)
-
-    def intervals(self) -> list[Interval] | None:
-        return None
 
     def resets(self) -> list[tuple[int, str, str, str]]:
         leap = self._group.info.leap_s
@@ -215,51 +202,19 @@ class StitchedMonitorRecords:
             if file == self.file and kind in _COMPARING
         ]
 
-    @staticmethod
-    def _map_offsets(
-        last: MonwriteFile, offsets: Sequence[int], selected_plans: Iterable[dict[str, Any]]
-    ) -> dict[int, int]:
-        joined = {
-            offset
-            for plan in selected_plans
-            if plan["join"]
-            for others in _continued(last, plan).values()
-            for offset in others
-        }
-        now = sorted(
-            offset
-            for row in last.inventory()
-            if (row["domain"], row["record"]) != _FRAMING and (row["sample"] or not _twice(last, row))
-            for offset, _ in last.records(row["domain"], row["record"], _ALL)
-            if offset not in joined
-        )
-        if len(now) != len(offsets):
-            raise InputError(
-                "a fragment of an input does not contain the records it was extracted from",
-                file=last.path,
-                cure=phrase("lake_check", lake="LAKE"),
-            )
-        return dict(zip(now, sorted(offsets), strict=True))
+
+def _compared_offsets(file: MonwriteFile, selected_plans: Iterable[dict[str, Any]]) -> list[int]:
+    """Return the offsets of the records of a fragment, without frame ends and continuations."""
+    joined = {
+        offset
+        for plan in selected_plans
+        if plan["join"]
+        for others in _continued(file, plan).values()
+        for offset in others
+    }
+    # A type may occur both as samples and as events, which are read together.
+    types = {(row["domain"], row["record"]) for row in file.inventory()} - {_FRAMING}
+    return sorted(offset for key in types for offset, _ in file.records(*key, _ALL) if offset not in joined)
 
 
-def _twice(file: MonwriteFile, row: dict[str, int]) -> bool:
-    """Return whether a file has a type both as samples and as events, which are read together."""
-    return any(
-        other["sample"] and (other["domain"], other["record"]) == (row["domain"], row["record"])
-        for other in file.inventory()
-    )
-
-
-def rejoin(
-    fragments: Sequence[str],
-    fragment_index: int,
-    offsets: Sequence[int],
-    *,
-    leap: int,
-    nominal_s: float | None,
-    evidence: Iterable[ResetEvidence],
-) -> StitchedMonitorRecords:
-    """Decode fragments of one system, in order of time, for the rows of the last one."""
-    if fragment_index != len(fragments) - 1:
-        raise ValueError(fragment_index)
-    return StitchedMonitorRecords(fragments, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence)
+STITCHED = StitchedMonitorRecords

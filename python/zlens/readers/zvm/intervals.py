@@ -15,7 +15,7 @@ from zlens.catalog.interval_flags import GAP, flag
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, SystemInfo
 from zlens.inputs.unix_time import from_unix_us
-from zlens.readers.boundaries import IntervalDigest, RepeatedRange, append_repeat
+from zlens.readers.boundaries import IntervalBounds, IntervalDigest, find_repeats
 
 NAME = "zvm-monitor"
 
@@ -34,11 +34,11 @@ MAX_REMARKS = 1000
 
 
 class _KnownInterval(Struct, frozen=True):
-    """An interval that was read: its samples, its file, and the index of its end in the file."""
+    """An interval that was read: its samples, its file, and the offset of its end."""
 
     samples: int
     file: MonwriteFile
-    place: int
+    offset: int
 
 
 class MonitorSystem(Struct):
@@ -56,12 +56,14 @@ class MonitorSystem(Struct):
     repeats: list[list[tuple[int, int]]] = field(default_factory=list)
     #: Problems with its intervals.
     remarks: list[Problem] = field(default_factory=list)
-    _digests: dict[int, list[IntervalDigest]] = field(default_factory=dict)
+    _digests: dict[int, dict[int, IntervalDigest]] = field(default_factory=dict)
 
-    def digests(self, file: MonwriteFile) -> list[IntervalDigest]:
-        """Return the digests of a file's intervals, computed on first use."""
+    def digests(self, file: MonwriteFile) -> dict[int, IntervalDigest]:
+        """Return the digests of a file's intervals by the offset of their end; the file is read once more."""
         if id(file) not in self._digests:
-            self._digests[id(file)] = interval_digests(file)
+            offsets = [offset for _, _, offset in file.interval_ends()]
+            digests = [IntervalDigest(*values) for values in file.digests()]
+            self._digests[id(file)] = dict(zip(offsets, digests, strict=True))
         return self._digests[id(file)]
 
 
@@ -212,39 +214,33 @@ def interval_begins(file: MonwriteFile) -> list[int]:
     return starts
 
 
-def interval_digests(file: MonwriteFile) -> list[IntervalDigest]:
-    """Return a digest of each interval of a file, which is read once more."""
-    return [IntervalDigest(*values) for values in file.digests()]
-
-
 def _repeats(group: MonitorSystem, file: MonwriteFile, ends: dict[int, _KnownInterval], leap: int) -> None:
     """Add the interval ends of a file; an interval with a known end was already read.
 
     Overlapping recordings contain the same records, as does a file appended to itself. An interval that is
     merely out of order is read as is. Digests are compared only where ends agree.
     """
-    repeats: list[RepeatedRange] = []
-    starts = interval_begins(file)
-    controls = {0, *(control for control, _ in file.configurations())}
-    first = True
-    for index, (tod, samples, offset) in enumerate(file.interval_ends()):
-        # The end of the configuration records at the start of a recording closes no samples.
-        first = first or starts[index] in controls
-        if not samples or offset in group.strays[file.path]:
-            continue
-        starts_recording, first = first, False
-        known = ends.setdefault(tod, _KnownInterval(samples, file, index))
-        if known.file is file and known.place == index:
-            continue
-        digest = group.digests(file)[index]
-        is_duplicate = digest.repeats(group.digests(known.file)[known.place], first=starts_recording)
-        append_repeat(repeats, RepeatedRange(starts[index], offset + 1, tod, tod, is_duplicate))
+    strays = group.strays[file.path]
+    tods = {offset: tod for tod, _, offset in file.interval_ends()}
+    marks = (
+        IntervalBounds(unix_us_from_tod(tod, leap), 0 if offset in strays else samples, offset, begin)
+        for (tod, samples, offset), begin in zip(file.interval_ends(), interval_begins(file), strict=True)
+    )
+
+    def compare(mark: IntervalBounds, first: bool) -> bool | None:
+        own = _KnownInterval(mark.samples, file, mark.offset)
+        known = ends.setdefault(tods[mark.offset], own)
+        if known is own:
+            return None
+        digest = group.digests(file)[mark.offset]
+        return digest.repeats(group.digests(known.file)[known.offset], first=first)
+
+    repeats = find_repeats(marks, compare)
     group.repeats.append([(repeat.begin, repeat.end) for repeat in repeats])
     for repeat in repeats[:MAX_REMARKS]:
-        detail = repeat.detail(lambda tod: f"{_time(tod, leap):{_CLOCK}}")
         lost = repeat.end - repeat.begin
         group.remarks.append(
-            Problem(group.info.system, NAME, file.path, repeat.begin, None, repeat.kind, detail, lost)
+            Problem(group.info.system, NAME, file.path, repeat.begin, None, repeat.kind, repeat.detail, lost)
         )
 
 

@@ -11,7 +11,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ from zlens.readers.zvm import intervals as monwrite_times
 from zlens.readers.zvm import lost_events as monwrite_lost
 from zlens.readers.zvm import resets as monwrite_resets
 from zlens.readers.zvm.intervals import NAME, MonitorSystem
+from zlens.readers.zvm.resets import Reset
 
 
 def detect(first_bytes: bytes, size: int) -> bool:
@@ -372,18 +373,24 @@ class MonwriteSource:
             return self.full_decoder(group)
         key = (group.info.system, record)
         if key not in self._decoders:
-            selected_plans = self.plans(group, record)
-            self._decoders[key] = self.decode(
-                group, selected_plans, monwrite_resets.resets(self, group, selected_plans)
-            )
+            self._decoders[key] = self.decode(group, self.plans(group, record))
         return self._decoders[key]
+
+    def reset_evidence(self, group: MonitorSystem, selected_plans: list[dict[str, Any]]) -> list[Reset]:
+        """Return when counters of the planned tables were reset."""
+        return monwrite_resets.resets(
+            group.files, self.types(group), partial(self.choices, group), selected_plans
+        )
 
     def decode(
         self,
         group: MonitorSystem,
         selected_plans: list[dict[str, Any]],
-        resets: list[tuple[int, str, str | None, str]],
+        resets: list[Reset] | None = None,
     ) -> MonwriteDecoder:
+        """Return a decoder; without `resets`, the system's own records are the evidence of resets."""
+        if resets is None:
+            resets = self.reset_evidence(group, selected_plans)
         system = {
             "name": group.info.system,
             "source": NAME,
@@ -483,10 +490,7 @@ class MonwriteSource:
         """Return the decoder of all tables of a system."""
         name = group.info.system
         if name not in self._full:
-            selected_plans = self.all_plans(group)
-            self._full[name] = self.decode(
-                group, selected_plans, monwrite_resets.resets(self, group, selected_plans)
-            )
+            self._full[name] = self.decode(group, self.all_plans(group))
         return self._full[name]
 
     def _drain(self, group: MonitorSystem) -> None:

@@ -6,15 +6,16 @@ into times for the decoder.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
 
+from zlens._native import MonwriteFile
 from zlens.catalog import layouts, plans
+from zlens.catalog.layout_selection import LayoutSelection
 from zlens.catalog.resets import ALL, ResetRule, evidence
 
-if TYPE_CHECKING:
-    from zlens.readers.zvm.intervals import MonitorSystem
-    from zlens.readers.zvm.monwrite import MonwriteSource
+#: The layout of each length of a record.
+Choices = Callable[[str], Mapping[int, LayoutSelection]]
 
 #: Time (TOD), table, subject (None: the entire table), description of the evidence.
 Reset = tuple[int, str, str | None, str]
@@ -26,16 +27,19 @@ _HEADER_TOD = slice(8, 16)
 
 
 def resets(
-    source: MonwriteSource, group: MonitorSystem, selected_plans: Iterable[dict[str, Any]]
+    files: Iterable[MonwriteFile],
+    records: Collection[str],
+    choices: Choices,
+    selected_plans: Iterable[dict[str, Any]],
 ) -> list[Reset]:
-    """Return when counters of the planned tables were reset, from the records of the system."""
+    """Return when counters of the planned tables were reset, from the `records` that the files have."""
     tables: dict[str | None, list[str]] = {}
     for plan in selected_plans:
         if any(column["difference"] for column in plan["columns"]):
             tables.setdefault(plan["subject_kind"], []).append(plan["table"])
     result: list[Reset] = []
     for event in evidence():
-        if event.record not in source.types(group):
+        if event.record not in records:
             continue
         concerned = [
             table
@@ -44,18 +48,17 @@ def resets(
             for table in table_names
         ]
         if concerned:
-            for tod, subject in _distinct_resets(source, group, event):
+            for tod, subject in _distinct_resets(files, choices(event.record), event):
                 result += [(tod, table, subject, event.kind) for table in concerned]
     return result
 
 
 def _distinct_resets(
-    source: MonwriteSource, group: MonitorSystem, event: ResetRule
+    files: Iterable[MonwriteFile], choices: Mapping[int, LayoutSelection], event: ResetRule
 ) -> list[tuple[int, str | None]]:
     """Return the distinct times (TOD) and subjects of one kind of evidence."""
     times_and_subjects: dict[tuple[int, str | None], None] = {}
-    choices = source.choices(group, event.record)
-    for file in group.files:
+    for file in files:
         for _, data in file.records(*layouts.record_key(event.record), MAX_RECORDS):
             choice = choices.get(len(data))
             values = plans.decode(choice.layout, data) if choice and choice.layout else {}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from zlens._native import MonwriteFile, unix_us_from_tod
 from zlens.catalog import expressions
 from zlens.engine.connection import connect
 from zlens.inputs.options import Options
-from zlens.readers.streaming import CutPoint, RetainedTail, StreamFormat
+from zlens.readers.streaming import CutPoint, DecodedWindow, StreamFormat
 from zlens.readers.zvm.boundaries import MonwriteBoundaryReader
 from zlens.readers.zvm.intervals import MonitorSystem
 from zlens.readers.zvm.monwrite import MonwriteSource, open_files
@@ -22,8 +23,6 @@ _ALL = 2**31
 class MonitorStreamFormat(StreamFormat):
     """z/VM monitor data as written by MONWRITE, or as read from the live stream."""
 
-    shares_intervals = True
-
     def is_wrapped(self, path: str) -> bool:
         return MonwriteFile.open(path).capture
 
@@ -36,14 +35,10 @@ class MonitorStreamFormat(StreamFormat):
             MonwriteFile.open(path).write_plain(target_path)
         return end
 
-    def write_times(self, path: str) -> list[tuple[int, int]]:
+    def records(self, path: str) -> Iterator[tuple[int, int]]:
         file = MonwriteFile.open(path)
-        newest = 0
-        times = []
         for tod, end_offset in sorted(file.split_points(), key=lambda point: point[1]):
-            newest = max(newest, unix_us_from_tod(tod))
-            times.append((newest, min(end_offset, file.size)))
-        return times
+            yield unix_us_from_tod(tod), min(end_offset, file.size)
 
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
         file = MonwriteFile.open(path)
@@ -87,20 +82,13 @@ class MonitorStreamFormat(StreamFormat):
         return CutPoint(window, end, now_us, None, held_us)
 
     def keep_tail(
-        self,
-        path: str,
-        start: int,
-        decoded_until: int,
-        end: int,
-        target_path: str,
-        options: Options,
-        retain_from_us: int,
-    ) -> RetainedTail:
-        source = open_files([path], options, None)
+        self, window: DecodedWindow, target_path: str, options: Options, retain_from_us: int
+    ) -> int:
+        source = open_files([window.path], options, None)
         group = _current(source)
         boundary_reader = MonwriteBoundaryReader(source, group)
         closed_us = max(
-            (mark.end_us for mark in boundary_reader.marks() if mark.samples and mark.offset < start),
+            (mark.end_us for mark in boundary_reader.marks() if mark.samples and mark.offset < window.start),
             default=-1,
         )
         retained: set[int] = set()
@@ -122,7 +110,7 @@ class MonitorStreamFormat(StreamFormat):
                     'count(*) FILTER ("offset" >= ? AND epoch_us(tod) <= ?) '
                     f"FROM raw {f'GROUP BY {by}' if by else ''}"
                 )
-                rows = connection.execute(query, [end, decoded_until, closed_us]).fetchall()
+                rows = connection.execute(query, [window.end, window.decoded_until, closed_us]).fetchall()
                 late_count += sum(count for _, _, count in rows if not monitor)
                 retained |= {
                     offset
@@ -133,9 +121,9 @@ class MonitorStreamFormat(StreamFormat):
             connection.close()
         # Retained even if its layout is unknown.
         ends = [offset for file in group.files for _, samples, offset in file.interval_ends() if samples]
-        retained.add(max(offset for offset in ends if offset < end))
+        retained.add(max(offset for offset in ends if offset < window.end))
         boundary_reader.extract_records(sorted(retained), target_path)
-        return RetainedTail(len(retained), late_count)
+        return late_count
 
     def write_part_header(self, path: str, target_path: str, options: Options) -> None:
         """Write the configuration records as of the last interval end, as at the start of a recording."""
