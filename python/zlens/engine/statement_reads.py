@@ -70,16 +70,16 @@ class StatementReader:
         a statement may run is never cached.
         """
         texts = [*dict.fromkeys(queries)]
-        known = {query: self._statements[query] for query in texts if query in self._statements}
-        if len(known) < len(texts):
-            # The key is all of the texts: those parsed before depend on what the cache had.
-            surveys = self.cache.read("surveys", texts)
-            if surveys is None:
-                surveys = [self._facts(self._parse_or_none(query)) for query in texts]
-                self.cache.write(surveys, "surveys", texts)
-            for query, facts in zip(texts, surveys, strict=True):
-                if facts is not None:
-                    known.setdefault(query, Statement(query, query, {}, StatementNames.from_facts(facts)))
+        # Also if all were parsed before: another process has then not parsed them.
+        surveys = self.cache.read("surveys", texts)
+        if surveys is None:
+            surveys = [self._facts(self._parse_or_none(query)) for query in texts]
+            self.cache.write(surveys, "surveys", texts)
+        known = {
+            query: Statement(query, query, {}, StatementNames.from_facts(facts))
+            for query, facts in zip(texts, surveys, strict=True)
+            if facts is not None
+        }
         return {query: known.get(query) or self._parse_or_none(query) for query in texts}
 
     @staticmethod
