@@ -17,6 +17,7 @@ from zlens.catalog import layouts, user_roles
 from zlens.catalog.raw_columns import RawColumn
 from zlens.compiler import compile_cache
 from zlens.compiler.plan import Compiler
+from zlens.engine import statement_reads
 from zlens.engine.planner import Planner
 from zlens.engine.prepared_query import PreparedQuery
 from zlens.errors import QueryError
@@ -79,6 +80,26 @@ def test_second_process_uses_cache(
     monkeypatch.setattr(compile_cache.CompileCache, "write", refused)
     assert answers(files) == first
     assert {*compiled} <= {"event"}
+
+
+def test_names_are_cached_whatever_was_parsed_before(
+    files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question, other = QUESTIONS[0], QUESTIONS[2]
+    with zlens.open(files[:1]) as opened:
+        opened.sql(question)
+        first = [answer.rows for answer in opened.answers([question, other])]
+    parsed: list[str] = []
+    real = statement_reads.parse
+    monkeypatch.setattr(
+        statement_reads,
+        "parse",
+        lambda cursor, query, *others: parsed.append(query) or real(cursor, query, *others),
+    )
+    with zlens.open(files[:1]) as opened:
+        [*opened.queries.stages([question, other])]
+        assert not parsed
+        assert [answer.rows for answer in opened.answers([question, other])] == first
 
 
 @pytest.mark.long

@@ -254,11 +254,12 @@ LEADING = (
     ),
 )
 LEADING_NAMES = tuple(column.name for column in LEADING)
+_FOLDER = FACTS / "measures"
 
 
 def measures_folder() -> Path:
     """Return the folder of the measures' files."""
-    return FACTS / "measures"
+    return _FOLDER
 
 
 def measure_names() -> list[str]:

@@ -143,14 +143,17 @@ def rename(parsed: Tree, names: Mapping[str, str]) -> None:
 
 def _named(parsed: Mapping[str, Any]) -> Iterator[tuple[Tree, str]]:
     """Yield the tables that a statement names, each with its node."""
-    query_names = {
-        entry["key"].lower() for node in walk(parsed) for entry in (node.get("cte_map") or {}).get("map", [])
-    }
+    query_names: set[str] = set()
+    table_nodes = []
     for node in walk(parsed):
+        if common_tables := node.get("cte_map"):
+            query_names.update(entry["key"].lower() for entry in common_tables["map"])
         if node.get("type") == "BASE_TABLE":
-            schema, table = str(node.get("schema_name") or "").lower(), str(node["table_name"]).lower()
-            if schema or table not in query_names:
-                yield node, f"{schema}.{table}" if schema else table
+            table_nodes.append(node)
+    for node in table_nodes:
+        schema, table = str(node.get("schema_name") or "").lower(), str(node["table_name"]).lower()
+        if schema or table not in query_names:
+            yield node, f"{schema}.{table}" if schema else table
 
 
 class _SelectQuery(Struct):

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from html import escape
 from itertools import pairwise
-from xml.sax.saxutils import escape
 
 from zlens.demo import machine
 from zlens.demo.machine import PHYSICAL, MachineMinute
 
+_escape = partial(escape, quote=False)
 #: Minutes of one report.
 INTERVAL = 15
 
@@ -238,17 +240,17 @@ def _pct(part: int, total: int) -> str:
 def _variables(number: int, values: dict[str, str]) -> Iterator[str]:
     yield f'<var-list id="{number}">'
     for name, value in values.items():
-        yield f"<var><name>{escape(name)}</name><value>{escape(value)}</value></var>"
+        yield f"<var><name>{_escape(name)}</name><value>{_escape(value)}</value></var>"
     yield "</var-list>"
 
 
 def _table(number: int, headings: Iterable[tuple[str, str]], rows: list[tuple[str, ...]]) -> Iterator[str]:
     yield f'<table id="{number}"><column-headers>'
     for kind, heading in headings:
-        yield f'<col type="{kind}">{escape(heading)}</col>'
+        yield f'<col type="{kind}">{_escape(heading)}</col>'
     yield "</column-headers>"
     for count, row in enumerate(rows, 1):
         sum_row = ' type="SUM"' if row[0].upper().startswith("TOTAL") else ""
-        cells = "".join(f"<col>{escape(cell)}</col>" if cell else "<col/>" for cell in row)
+        cells = "".join(f"<col>{_escape(cell)}</col>" if cell else "<col/>" for cell in row)
         yield f'<row refno="{count}"{sum_row}>{cells}</row>'
     yield "</table>"

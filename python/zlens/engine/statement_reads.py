@@ -69,17 +69,18 @@ class StatementReader:
         SELECTs that name all their columns have no tree: the names of all come from one cache entry. Whether
         a statement may run is never cached.
         """
-        unknown = [query for query in dict.fromkeys(queries) if query not in self._statements]
-        surveys = self.cache.read("surveys", unknown) if unknown else []
+        texts = [*dict.fromkeys(queries)]
+        # Also if all were parsed before: another process has then not parsed them.
+        surveys = self.cache.read("surveys", texts)
         if surveys is None:
-            surveys = [self._facts(self._parse_or_none(query)) for query in unknown]
-            self.cache.write(surveys, "surveys", unknown)
+            surveys = [self._facts(self._parse_or_none(query)) for query in texts]
+            self.cache.write(surveys, "surveys", texts)
         known = {
             query: Statement(query, query, {}, StatementNames.from_facts(facts))
-            for query, facts in zip(unknown, surveys, strict=True)
+            for query, facts in zip(texts, surveys, strict=True)
             if facts is not None
         }
-        return {query: known.get(query) or self._parse_or_none(query) for query in queries}
+        return {query: known.get(query) or self._parse_or_none(query) for query in texts}
 
     @staticmethod
     def _facts(statement: Statement | None) -> list[Any] | None:

@@ -28,7 +28,8 @@ class ScenarioErrors(validators.DocumentErrors):
 
     def constant(self, name: str) -> Any:
         assumption = constant(name)
-        self.assumed.setdefault(name, assumption.assumed())
+        if name not in self.assumed:
+            self.assumed[name] = assumption.assumed()
         return assumption.default
 
 

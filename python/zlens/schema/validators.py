@@ -530,8 +530,8 @@ class Key(Struct, frozen=True):
         return isinstance(self.default, _RequiredMarker) and self.constant is None
 
 
-class Spec(_Unparsed, frozen=True, dict=True):
-    """A table or JSON object with known keys.
+class Spec(_Unparsed, frozen=True, dict=True, eq=False):
+    """A table or JSON object with known keys; equal only to itself, so that caches have it as a key.
 
     into   function that converts its values, by name
     """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
@@ -58,6 +59,8 @@ _SUFFIXES = {
     "MiB": "_mib",
     "MiB/s": "_mib",
 }
+#: Kinds whose values `_lower_value` converts.
+_CONVERTED = (EntryName, NumberOr, FixedTuple, ListOf, Spec)
 #: Indices of entries by name, for each table.
 _Indices = Mapping[str, Mapping[str, int]]
 
@@ -97,27 +100,43 @@ def lower_table(
 
     within   the structure of the fields, if those of the table are in several
     """
-    fields: Entry = {}
-    for key in spec.keys:
-        for target in key_targets(key):
-            path = target.removeprefix(within)
-            if target.startswith("/") or not target.startswith(within):
-                continue
-            if path not in computed and path.partition(".")[0] not in computed:
-                _put(fields, path, _lower_value(key.kind, values[key.name], indices or {}))
+    same, converted = _lowered_keys(spec, within, tuple(computed))
+    fields: Entry = {name: values[key] for name, key in same}
+    for path, key, kind in converted:
+        _put(fields, path, _lower_value(kind, values[key], indices or {}))
     for path, value in computed.items():
         _put(fields, path, value)
     return fields
 
 
+@cache
+def _lowered_keys(
+    spec: Spec, within: str, computed: tuple[str, ...]
+) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str, Validator], ...]]:
+    """Return fields with the keys that set them: those that have the key's value, and the others."""
+    same, converted = [], []
+    for key in spec.keys:
+        for target in key_targets(key):
+            path = target.removeprefix(within)
+            if target.startswith("/") or not target.startswith(within):
+                continue
+            if path in computed or path.partition(".")[0] in computed:
+                continue
+            if isinstance(key.kind, _CONVERTED) or not path.isidentifier():
+                converted.append((path, key.name, key.kind))
+            else:
+                same.append((path, key.name))
+    return tuple(same), tuple(converted)
+
+
 def _put(fields: Entry, path: str, value: Any) -> None:
-    *tables, name = path.split(".")
-    for table_name in tables:
+    while "." in path:
+        table_name, _, path = path.partition(".")
         fields = fields.setdefault(table_name, {})
-    if name.endswith("[]"):
-        fields.setdefault(name[:-2], []).append(value)
+    if path.endswith("[]"):
+        fields.setdefault(path[:-2], []).append(value)
     else:
-        fields[name] = value
+        fields[path] = value
 
 
 def _lower_value(kind: Validator, value: Any, indices: _Indices) -> Any:
@@ -203,6 +222,8 @@ class _MachineLowering:
     ) -> None:
         self.scenario, self.parts, self.kinds, self.start_s = scenario, found, kinds, start_s
         self.kind = {name: at for at, name in enumerate(kinds)}
+        #: Tables that the scenario omits, with their defaults.
+        self.omitted: dict[Spec, Entry] = {}
         self.group = {(one["name"], one["type"]): at for at, one in enumerate(scenario["group"])}
         self.entitled: dict[tuple[str, str], float] = {}
         for kind in kinds:
@@ -214,7 +235,11 @@ class _MachineLowering:
                 self.entitled[entry["name"], kind] = amount
 
     def table(self, spec: SimulationSpec, values: Entry | None, where: str) -> Entry:
-        return table(self.scenario, spec, values, where)
+        if values is not None:
+            return values
+        if spec not in self.omitted:
+            self.omitted[spec] = table(self.scenario, spec, None, where)
+        return self.omitted[spec]
 
     def assumed(self, name: str) -> Any:
         """Return the value of a constant without a key of its own."""
