@@ -1,4 +1,4 @@
-"""Aliases and waiting for disks against published rows, an exact chain of states and what must hold."""
+"""Tests of aliases and waits for disks with published rows, an exact Markov chain and invariants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zlens.models.aliases import dasd
 from zlens.models.aliases import model as aliases
 from zlens.rendering.answer import Answer, by_name
 
-#: FCX108 DEVICE as printed: rate, pend, disc, conn, serv, resp, queued, busy (None where it is not printed).
+#: FCX108 DEVICE as printed: rate, pend, disc, conn, serv, resp, queued, busy (None if not printed).
 FCX108: dict[str, tuple[Any, ...]] = {
     "Eighty Logical Processors, AP1Z604G": (180, 0.147, 0.479, 0.229, 0.855, 1.50, 0.12, 15),
     "Eighty Logical Processors, AP2Z604G": (89.4, 0.156, 2.77, 0.271, 3.19, 6.46, 0.29, 29),
@@ -26,8 +26,8 @@ FCX108: dict[str, tuple[Any, ...]] = {
     "z/VM 6.4 Performance Update, BE0E": (2149, 0.229, 0.003, 0.193, 0.426, 6.57, 13.2, None),
     "z/VM 6.4 Performance Update, BE0F": (2142, 0.230, 0.003, 0.194, 0.427, 7.04, 14.2, None),
 }
-#: HPALIAS in "z/VM 6.4 Performance Update": aliases in use and requests queued of minidisks (share 20), and
-#: of paging (share 140).
+#: HPALIAS in "z/VM 6.4 Performance Update": aliases in use and requests queued, of minidisks (share 20),
+#: then of paging (share 140).
 HPALIAS = {
     "22:02:18": (2.37, 27.18, 13.63, 5.19),
     "22:03:18": (2.29, 27.26, 13.71, 6.18),
@@ -60,7 +60,7 @@ def test_entitlement(count: int, shares: tuple[int, int], expected: list[float])
 
 
 def test_alias_excess_is_given_on_demand() -> None:
-    """z/VM 6.4 Performance Update: excess is distributed as with weights and relative shares."""
+    """z/VM 6.4 Performance Update: excess is distributed like with weights and relative shares."""
     assert pool(15, (100, 3), (200, None)) == pytest.approx([3, 12], abs=1e-9)
 
 
@@ -76,14 +76,14 @@ def test_hpalias_samples(time: str) -> None:
     rows = by_name(answer.table("uses"))
     assert [rows[name]["gets"] for name in ("MDISK", "PAGING")] == pytest.approx([2, 14])
     assert rows["MDISK"]["observed"] == mdisk
-    # Both queued: in use within 0.4 of the entitlement, but for the last sample, when paging queued less.
+    # Both queued: use is within 0.4 of the entitlement, except in the last sample: paging queued less.
     assert (abs(rows["MDISK"]["error"]) <= 0.4) == (time != "22:05:18")  # type: ignore[arg-type]
     uses[1]["queued"] = 0.0
     assert solved(16, uses).table("uses").column("gets") == pytest.approx([mdisk, paging])
 
 
 def test_allocation_against_brute_force() -> None:
-    """Handing out one small part after another, each to whoever has least for its share."""
+    """Small steps, each to the use with the least per share, result in the same."""
     chance = draws(5)
     for _ in range(100):
         count = chance.randint(1, 16)
@@ -110,10 +110,10 @@ def test_fcx108(row: str) -> None:
     assert found["measured_queued"] == pytest.approx(queued, abs=0.03 if queued < 1 else 0.06)
     if busy is not None:
         assert found["busy"] == pytest.approx(busy, abs=0.9)
-    # With the aliases it had the model gives back what was measured.
+    # With the measured number of aliases the model returns the measured values.
     assert found["response"] == pytest.approx(resp)
     assert found["queued"] == pytest.approx(found["measured_queued"])
-    # One alias would have taken most of the wait away.
+    # One alias would remove most of the wait.
     more = by_name(solved(1, [], [device]).table("devices"))["D"]
     assert serv * 0.99 < more["response"] < serv + 0.35 * (resp - serv)
 
@@ -185,7 +185,7 @@ def test_measured_response_includes_its_aliases() -> None:
     device = {"name": "D", "rate": 1500, "serv": 1.0, "resp": 3.0, "aliases_then": 1}
     answer = solved(1, [], [device])
     assert answer.table("devices").column("response") == pytest.approx([3.0])
-    # Two exposures, 0.75 busy: 1.2857 ms of waiting by chance (Erlang), and 2 ms measured.
+    # Two exposures, 0.75 busy: a wait of 1.2857 ms with random arrivals (Erlang), 2 ms measured.
     assert answer.table("devices").column("burst") == pytest.approx([2 / (9 / 7)])
     assert solved(2, [], [device]).table("devices").column("response")[0] < 1.5  # type: ignore[operator]
     assert {one.name for one in answer.assumptions} == {"burst_carried"}
@@ -201,7 +201,7 @@ def test_alias_steps_end_with_few_waits() -> None:
 
 
 def test_erlang_with_five_exposures() -> None:
-    """Textbook: M/M/5 at four requests in service waits 0.554113 of a service time."""
+    """Textbook: the wait of M/M/5 with four requests in service is 0.554113 of a service time."""
     found = dasd.alias_queue(4000, 1.0, 4, 1.0)
     assert found is not None
     assert found.wait == pytest.approx(0.554113, abs=1e-6)
@@ -221,9 +221,9 @@ def test_overloaded_aliases() -> None:
 
 
 def exact(loads: tuple[float, float], count: int, most: int = 40) -> list[float]:
-    """Mean number of requests at two volumes with a base each and aliases in common, service time 1.
+    """Return the mean requests at two volumes with a base each and common aliases, service time 1.
 
-    A chain of states solved as linear equations; aliases serve the volumes' queues in proportion.
+    Solves a Markov chain as linear equations; aliases serve the volumes' queues in proportion.
     """
     size = most + 1
     flow = np.zeros((size * size, size * size))
@@ -250,7 +250,7 @@ def exact(loads: tuple[float, float], count: int, most: int = 40) -> list[float]
     ("loads", "count"), [((0.8, 0.8), 2), ((0.7, 0.3), 1), ((1.4, 0.5), 2), ((1.5, 1.5), 4)]
 )
 def test_volumes_sharing_aliases(loads: tuple[float, float], count: int) -> None:
-    """No volume does better than alone with all aliases; all together do no worse than with aliases split."""
+    """No volume is faster than alone with all aliases; in total they are not slower than with split ones."""
     inside = exact(loads, count, 26)
     devices = [{"name": f"D{at}", "rate": 1000 * load, "serv": 1.0} for at, load in enumerate(loads)]
     answer = solved(count, [], devices)
@@ -267,7 +267,7 @@ def test_markov_chain_of_one_volume_is_erlang() -> None:
     found = dasd.alias_queue(800, 1.0, 1, 1.0)
     assert found is not None
     assert exact((0.8, 0.0), 1)[0] / 0.8 == pytest.approx(found.response, rel=1e-6)
-    # With aliases for all, what the base does not carry is what aliases have in use.
+    # With an alias for every request, the requests beyond the base are the aliases in use.
     base = sum(max(0.0, held) for held in exact((0.8, 0.0), 39)) - dasd.alias_use(800, 1.0)
     assert base == pytest.approx(0.8 / 1.8, rel=1e-6)
 
@@ -298,7 +298,7 @@ def test_volumes_use_aliases_of_their_use() -> None:
     answer = solved(16, uses, devices)
     rows = by_name(answer.table("uses"))
     assert rows["MDISK"]["wants"] == pytest.approx(3 - 3 / 4)
-    # Paging wants more than there are: minidisks are left their two, which are just not enough.
+    # Paging wants more aliases than exist: minidisks have their two, slightly too few.
     assert rows["MDISK"]["gets"] == pytest.approx(2)
     volumes = by_name(answer.table("devices"))
     assert volumes["M"]["aliases"] == 2
@@ -307,7 +307,7 @@ def test_volumes_use_aliases_of_their_use() -> None:
     answer = solved(16, uses, devices)
     assert by_name(answer.table("uses"))["MDISK"]["could_get"] == pytest.approx(16 - (9 - 9 / 10))
     assert by_name(answer.table("devices"))["M"]["aliases"] == 7
-    # Minidisks want more than their two: paging can count on its own part only.
+    # Minidisks want more than their two: paging is sure of its own part only.
     assert by_name(answer.table("devices"))["P"]["aliases"] == 14
 
 
@@ -339,7 +339,7 @@ def test_more_aliases_never_increase_response() -> None:
         assert one is not None
         assert other is not None
         assert serv <= other.response <= one.response
-        # Little's law and the burst that was put in come out again.
+        # The result obeys Little's law and has the burst factor of the input.
         assert dasd.mean_queue_length(rate, one.response, serv) == pytest.approx(one.queued)
         assert dasd.burst_of(rate, serv, one.response, fewest) == pytest.approx(burst, rel=1e-6)
 
@@ -347,7 +347,7 @@ def test_more_aliases_never_increase_response() -> None:
 def test_aliases_example_is_valid() -> None:
     answer = models.solve("aliases", tomllib.loads(aliases.EXAMPLE))
     assert answer.table("uses").column("entitled") == [2, 14]
-    # The published volume, with no alias, is given back.
+    # The published volume without an alias.
     steps = [row for row in answer.table("by_aliases").rows if row[:2] == ("LNX001", 0)]
     assert steps[0][5] == pytest.approx(6.57, abs=0.01)
 

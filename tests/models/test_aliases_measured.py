@@ -1,4 +1,4 @@
-"""Aliases of a measured interval: the pool, the scenario made of it, and expected beside observed.
+"""Tests of aliases of a measured interval: pool, scenario, and expected compared with observed use.
 
 Publication: z/VM 6.4 Performance Update (IBM, 2016-2018), output of the HPALIAS package.
 """
@@ -27,12 +27,12 @@ HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds"
 def use(
     io_type: str, share: float | None, in_use: float | None, queued: float | None, **more: Any
 ) -> dict[str, Any]:
-    """One use of a pool of 16 aliases."""
+    """Return one use of a pool of 16 aliases."""
     own = {"ssid": "0600", "pool": 0, "aliases": 16}
     return {**HEAD, **own, "io_type": io_type, "share": share, "in_use": in_use, "queued": queued} | more
 
 
-#: The first interval that is published, with a pool beside it that was busier a minute later.
+#: The first published interval, with a second pool that was busier a minute later.
 PUBLISHED = [use("ALL", None, None, None), use("MDISK", 20, 2.37, 27.18), use("PAGING", 140, 13.63, 5.19)]
 OTHER = {"ssid": "0700", "pool": 1, "aliases": 12}
 BESIDE = [use("MDISK", 100, 0.5, 0, **OTHER), use("PAGING", 100, 1.5, 0, **OTHER)]
@@ -50,7 +50,7 @@ def session(*rows: dict[str, Any]) -> FakeSession:
 
 
 def test_published_interval() -> None:
-    """Both uses had requests that waited: each should have its entitlement, 2 and 14 of 16."""
+    """Requests of both uses waited: each is expected to get its entitlement, 2 and 14 of 16."""
     answer = aliases.compare(session(*PUBLISHED, *BESIDE), "VM1", END)
     rows = by_name(answer.table("uses"))
     assert [rows[name]["gets"] for name in ("MDISK", "PAGING")] == pytest.approx([2, 14])
@@ -63,7 +63,7 @@ def test_published_interval() -> None:
 
 @pytest.mark.parametrize("pool", ["1", "0700"])
 def test_pool_by_number_and_by_control_unit(pool: str) -> None:
-    """Nobody waited there: each wants what it had."""
+    """No request waited in this pool: demand equals use."""
     answer = aliases.compare(session(*PUBLISHED, *BESIDE), "VM1", END, [f"pool={pool}"])
     rows = by_name(answer.table("uses"))
     assert [rows[name]["gets"] for name in ("MDISK", "PAGING")] == pytest.approx([0.5, 1.5])
@@ -101,7 +101,7 @@ def test_setting_changes_aliases_measured_scenario() -> None:
 
 
 def test_missing_shares_name_record_page() -> None:
-    """A record page of before z/VM 6.4: the pool as a whole only."""
+    """A record page from before z/VM 6.4 has only the entire pool."""
     answer = aliases.compare(session(use("ALL", None, None, None)), "VM1", END)
     assert answer.tables == []
     assert "no share of any use" in answer.notes[-1]
@@ -118,7 +118,7 @@ def test_data_without_number_of_aliases() -> None:
 
 
 def test_waits_with_free_aliases_are_noted() -> None:
-    """PAGING had 0.05 requests that waited though 13 of 16 aliases were free on average."""
+    """0.05 requests of PAGING waited, although 13 of 16 aliases were free on average."""
     rows = [use("MDISK", 20, 1.0, 0), use("PAGING", 140, 2.0, 0.05)]
     answer = aliases.compare(session(*rows), "VM1", END)
     assert by_name(answer.table("uses"))["PAGING"]["gets"] == pytest.approx(15)

@@ -1,4 +1,4 @@
-"""Weighted max-min allocation, held against linear programming and against its definition."""
+"""Tests of weighted max-min allocation with linear programming and with its definition."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def test_water_fill_raises_claims_to_caps(capacity: float, claims: list[tuple[fl
     level = max((x / w for x, w in zip(found, weights, strict=True)), default=0.0)
     for amount, weight, cap in zip(found, weights, caps, strict=True):
         assert 0 <= amount <= cap
-        # Who has less than its cap is as high as anybody.
+        # A claim below its cap has the highest level.
         assert amount == pytest.approx(cap, rel=1e-9) or amount / weight == pytest.approx(level, rel=1e-6)
 
 
 def lexicographic(
     capacity: float, weights: list[float], caps: list[float], groups: list[tuple[list[int], float]]
 ) -> list[float]:
-    """The same by linear programming: the lowest level as high as can be, hold who cannot rise, again."""
+    """Return the allocation by linear programming: maximize the lowest level, fix its claims, repeat."""
     count = len(weights)
     fixed: dict[int, float] = {}
     while len(fixed) < count:
@@ -63,7 +63,7 @@ def lexicographic(
 def highest(
     at: int, rows: list[list[float]], most: list[float], bounds: list[tuple[float, float]], floor: float
 ) -> float:
-    """How high one variable can be; the last of them is the level of all that rise."""
+    """Return the maximum of one variable; the last variable is the level of all rising claims."""
     objective = [0.0] * (len(bounds) + 1)
     objective[at] = -1.0
     answer = linprog(objective, A_ub=rows, b_ub=most, bounds=[*bounds, (floor, None)], method="highs")
@@ -91,7 +91,7 @@ def test_groups_agree_with_linear_programming() -> None:
 
 
 def test_groups_within_groups_by_brute_force() -> None:
-    """Two users of a pool, one of them with a limit of its own: raised together in small steps."""
+    """Claims raised in small steps, with a limit within the limit of a pool, result in the same."""
     chance = draws(7)
     for _ in range(40):
         weights = [chance.choice([1.0, 2.0, 3.0]) for _ in range(4)]

@@ -1,4 +1,4 @@
-"""zlens solve capacity: whose curve, what it says of sizes and deployments, and of runs.
+"""Tests of zlens solve capacity: choice of the curve, sizes, deployments and runs.
 
 Publication: IBM, "z/VM for eighty logical processors" (tables 2 to 4).
 """
@@ -63,7 +63,7 @@ def runs(*of: tuple[int, float]) -> list[dict[str, Any]]:
     return [{"processors": n, "itr": itr} for n, itr in of]
 
 
-# What it answers ----------------------------------------------------------------------------------
+# Answers ------------------------------------------------------------------------------------------
 
 
 def test_capacity_example_as_published() -> None:
@@ -189,7 +189,7 @@ def test_capacity_sweep_has_row_per_number() -> None:
     assert split[11] == pytest.approx(12 * curve[6])
 
 
-# Whose curve --------------------------------------------------------------------------------------
+# Choice of the curve ------------------------------------------------------------------------------
 
 
 def test_explicit_factors_and_adjustments() -> None:
@@ -228,7 +228,7 @@ def test_last_sysinfo_of_input_is_used(tmp_path: Path) -> None:
 
 
 def test_sysinfo_without_factors(tmp_path: Path) -> None:
-    """A Linux that reads no factors still tells its machine type and capability, as monitor data do."""
+    """Without factors, machine type and capability select the curve, as with monitor data."""
     path = tmp_path / "sysinfo"
     text = "".join(line for line in SYSINFO.splitlines(keepends=True) if "Adjustment" not in line)
     path.write_text(text.replace("2964", "3906"), encoding="utf-8")
@@ -242,7 +242,7 @@ def test_sysinfo_without_factors(tmp_path: Path) -> None:
 
 
 def monitored(path: Path, machine_type: str, told: dict[str, Any], kinds: dict[str, Any]) -> str:
-    """A monitor file of a machine that tells its capability, with one processor of a kind."""
+    """Write a monitor file with the capability of a machine and one processor of a kind."""
     config = {**SIM_CONFIG, "MTRSYS_SYSMTYPE": machine_type}
     groups = [configuration(START_US - 1_000_000, config)]
     for minute in range(3):
@@ -261,7 +261,7 @@ def monitored(path: Path, machine_type: str, told: dict[str, Any], kinds: dict[s
     ],
 )
 def test_curve_of_monitor_data(tmp_path: Path, told: dict[str, Any], kind: int, machine: str) -> None:
-    """Of a slow CP model the CPs have the curve of the primary capability, the IFLs that of the secondary."""
+    """CPs of a subcapacity model have the curve of the primary capability, IFLs of the secondary one."""
     path = monitored(tmp_path / "x", "2964", told, {"SYTPRP_PFXCPUTY": kind})
     answer = solve(data=path, sizes=[2, 4])
     curve = dict(capacity_curves.capacity_curves()[machine].curve)
@@ -342,7 +342,7 @@ def test_solve_capacity_prints_text_and_html(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_any_capacity_scenario_is_solved_or_rejected() -> None:
-    """Random scenarios, extremes among them: an answer that can be shown, or a sentence."""
+    """Random scenarios, also extreme ones, have an answer that can be rendered or a ScenarioError."""
     rng = draws(7)
 
     def size() -> int:

@@ -1,4 +1,4 @@
-"""Capability of the processors of a measured interval."""
+"""Tests of the capability of the processors of a measured interval."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from zlens.rendering.answer import by_name
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
-#: A curve that a Linux states: two processors bring 0.9 each, three 0.8.
+#: A curve from /proc/sysinfo: factors of 0.9 for two processors, 0.8 for three.
 STATED = {2: 58982.4, 3: 52428.8}
 
 
 class Session(FakeSession):
-    """Roles that are filled are said to be."""
+    """A session that has data for roles with rows."""
 
     def has_data(self, view: str) -> bool:
         return bool(self.sql(f"SELECT count(*) FROM {view}").rows[0][0])
 
 
 def session(linux_machine: str | None = None, cores: int = 0, **cpu: Any) -> Session:
-    """Three processors, one half busy. linux_machine: a Linux beside it that states its curve."""
+    """Three processors, each half busy; linux_machine adds a Linux system with a curve."""
     systems: list[dict[str, Any]] = [{"system": "VM1", "machine": "1234-A", "machine_type": "1234"}]
     if linux_machine:
         systems.append({"system": "LNX", "machine": linux_machine, "machine_type": "1234"})
@@ -67,7 +67,7 @@ def test_sysinfo_of_other_machine_is_ignored() -> None:
 
 
 def test_machine_is_selected_by_name() -> None:
-    """The z14: three of its processors bring what the catalog says."""
+    """Three processors of a z14 have the factor of the catalog."""
     from zlens.catalog import capacity_curves
     from zlens.models.capacity import scaling
 
@@ -78,7 +78,7 @@ def test_machine_is_selected_by_name() -> None:
 
 
 def test_capacity_counts_cores_with_threads() -> None:
-    """Three threads of two cores: the factor is that of two."""
+    """Three threads of two cores have the factor of two cores."""
     answer = capacity.compare(session("1234-A", cores=2), "VM1", END)
     row = by_name(answer.table("measured"))["IFL"]
     assert (row["online"], row["used"]) == pytest.approx((2, 1.6))
@@ -98,7 +98,7 @@ def test_setting_changes_measured_scenario() -> None:
 
 
 def test_parked_processors_and_smaller_number() -> None:
-    """One of three was parked: what was measured stays, the figures are of the number that is asked for."""
+    """One of three was parked: the setting changes the figures, not the measured values."""
     answer = capacity.compare(session("1234-A", parked_pct=33.0), "VM1", END)
     assert any("processors=2" in note for note in answer.notes)
     smaller = capacity.compare(session("1234-A", parked_pct=33.0), "VM1", END, ["processors=2"])
@@ -115,7 +115,7 @@ def test_no_processor() -> None:
 
 
 def test_solve_capacity_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The demo's machine has no curve that is known: it is said, and one can be named."""
+    """The demo's machine has no known curve: the error suggests to name one."""
     assert main(["solve", "capacity", "--from", str(sim_file)]) == 2
     assert "--set machine=NAME" in capsys.readouterr().err
     arguments = [

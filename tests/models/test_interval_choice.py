@@ -1,4 +1,4 @@
-"""The busiest interval: one rule for models, plans and the overview."""
+"""Tests of the busiest interval: one rule for models, plans and the overview."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ISFC links: published configurations, the rule of the write path, measured rates."""
+"""Tests of ISFC links: published configurations, the write path, measured rates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UPDATE = "z/VM Performance Update 6.2 and 6.3"
     ids=lambda value: f"{UPDATE}, {value}" if isinstance(value, list) else None,
 )
 def test_capacity_factor(speeds: list[float], factor: float, ctcs: int) -> None:
-    """ISFC capacity test: four CTC devices on each chpid."""
+    """ISFC capacity test: each chpid has four CTC devices."""
     assert isfc.capacity_factor(speeds) == factor
     assert len(speeds) * 4 == ctcs <= isfc.max_devices()
 
@@ -33,18 +33,18 @@ def test_capacity_factor(speeds: list[float], factor: float, ctcs: int) -> None:
     [(0, 0), (1, 1), (2, 1), (3, 2), (4, 3), (8, 7), (9, 7), (12, 10), (16, 14)],
 )
 def test_usable_devices(devices: int, each_side: int) -> None:
-    """Avoidance of write collisions, IBM's Linux documentation: 2 to 8 are one less, 9 to 16 two less."""
+    """Avoidance of write collisions, IBM's Linux documentation: one less of 2 to 8, two less of 9 to 16."""
     assert isfc.usable_device_count(devices) == each_side
 
 
 @pytest.mark.parametrize(("chpids", "devices"), [(1, 4), (2, 4), (3, 4), (4, 3), (7, 2), (14, 1), (15, 0)])
 def test_recommended_devices(chpids: int, devices: int) -> None:
-    """Recommendations, IBM's Linux documentation: four, or as many less as make 14 in all."""
+    """Recommendations, IBM's Linux documentation: four, or fewer for at most 14 in total."""
     assert isfc.recommended_devices(chpids) == devices
 
 
 def test_write_path_of_documentation() -> None:
-    """D000 to D00F: LPAR1 writes on D000 to D00D, and D00E and D00F are LPAR2's alone."""
+    """D000 to D00F: LPAR1 writes on D000 to D00D; only LPAR2 writes on D00E and D00F."""
     devices = [Device(number, 0) for number in range(0xD000, 0xD010)]
     assert [one.number for one in isfc.writes_on(devices, "LPAR1", "LPAR2")] == list(range(0xD000, 0xD00E))
     assert [one.number for one in isfc.writes_on(devices, "LPAR2", "LPAR1")] == list(

@@ -1,4 +1,4 @@
-"""Paging space, STORBUF and paging I/O.
+"""Tests of paging space, STORBUF and paging I/O.
 
 Publications: IBM, z/VM 6.3 Performance Report, Performance Considerations (630con); IBM, z/VM 6.2 and 6.3
 (2013); IBM, "z/VM for eighty logical processors", table 8 and its FCX108 rows.
@@ -21,7 +21,7 @@ from zlens.rendering.answer import Answer, by_name
 
 GB = 2**30
 
-#: Page rate, I/O per second and volume, service time in ms, busy in percent as printed: 224 paging volumes.
+#: 224 paging volumes: page rate, I/O per second and volume, service time in ms, busy in percent as printed.
 FCX108 = [
     (211000, 180.0, 0.855, 15),
     (182000, 89.4, 3.19, 29),
@@ -51,7 +51,7 @@ def figures(answer: Answer) -> dict[str, float | None]:
 
 
 def test_630con_space() -> None:
-    """Three guests, data spaces, virtual disks, a segment and the pages of the directory."""
+    """Three guests, data spaces, virtual disks, a segment and directory pages."""
     found = page_space.space_needed(160 * GB, 8 * GB, 4 * GB, 1 * GB, 2621)
     assert found / GB == pytest.approx(174.74, abs=0.005)
     answer = solve(

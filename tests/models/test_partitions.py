@@ -1,4 +1,4 @@
-"""Scenarios of partitions: published machines, what holds whom, and what is said beside the numbers."""
+"""Tests of partition scenarios: published machines, limits of partitions, and notes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_weights_of_planning_guide() -> None:
     horizontal = [{**one, "polarization": "horizontal"} for one in entries]
     answer = solved(6, horizontal)
     assert column(answer, "share_pct") == pytest.approx([23.1, 7.7, 69.2], abs=0.06)
-    # Of all six cores there, of one core here.
+    # The guide prints percent of six cores, zlens of one.
     each = [value / 6 for value in column(answer, "each_pct", "polarization")]
     assert each == pytest.approx([23.1, 1.3, 34.6], abs=0.06)
     assert column(answer, "allocation") == pytest.approx([1, 3, 2])
@@ -102,7 +102,7 @@ def test_parked_vertical_lows_do_not_crowd() -> None:
     assert answer.figure("crowding_ifl") == pytest.approx(5 / 4)
     assert column(answer, "parked", "polarization") == [5, 4, 4, 8, 8]
     assert column(answer, "allocation") == pytest.approx([6.88, 19.78, 19.78, 19.78, 19.78])
-    # High cores are parked last, and one that is parked holds no physical core.
+    # High cores are parked last; a parked one uses no physical core.
     scenario["partition"][1]["unparked"] = 15
     answer = models.solve("partitions", scenario)
     assert (answer.figure("high_ifl"), answer.figure("not_high_ifl")) == (78, 4)
@@ -117,7 +117,7 @@ def test_missing_cores_are_noted() -> None:
 
 
 def test_sample_study_of_lpardesign_tool() -> None:
-    """A z16 of 18 CPs, two of them dedicated: high, medium, share of each medium, low."""
+    """A z16 of 18 CPs, two dedicated, with high, medium, share of each medium, and low cores."""
     published = {
         "W013": (142, 2, 0, 2, 71, 0),
         "W014": (250, 3, 2, 1, 50, 0),
@@ -189,7 +189,7 @@ def test_initial_cap_limits_share_and_leaves_excess() -> None:
 
 
 def test_lowest_limit_applies() -> None:
-    """RMF, Group Capacity Report: whichever of the five limits is least."""
+    """RMF, Group Capacity Report: the lowest of the five limits applies."""
     one = {"weight": 600, "cores": 10, "capped": True, "absolute_cap": 5.5, "defined_capacity": 500.0,
            "group": "H", "capacity_group": "Z"}  # fmt: skip
     other = {"weight": 400, "cores": 10}
@@ -215,7 +215,7 @@ def test_shares_of_capacity_group() -> None:
     )
     assert column(answer, "share", "capacity_groups") == pytest.approx([16.7, 8.3, 25], abs=0.04)
     assert column(answer, "gets", "capacity_groups") == pytest.approx([16.7, 8.3, 25], abs=0.04)
-    # What one leaves of its share the others have.
+    # The others get the unused share of one.
     entries[2]["demand"] = 0.2
     answer = solved(
         8, [*entries, {"weight": 300, "cores": 8}], group=[{"name": "G", "capacity": 50}], msu_per_core=25
@@ -234,7 +234,7 @@ def test_overlapping_capacity_groups() -> None:
     answer = solved(10, entries, group=groups, msu_per_core=100)
     assert column(answer, "allocation") == pytest.approx([2.5, 0.5, 0.5, 6.5])
     assert column(answer, "bound_by") == ["group H", "group Z", "group Z", "weight"]
-    # Who is held by which goes by how high each has risen for its weight.
+    # Allocation relative to weight determines the limiting group.
     entries[1]["weight"] = 300
     groups[1]["capacity"] = 200
     answer = solved(10, entries, group=groups, msu_per_core=100)
@@ -242,8 +242,8 @@ def test_overlapping_capacity_groups() -> None:
     assert column(answer, "bound_by") == ["group H", "group Z", "group Z", "weight"]
 
 
-#: PR/SM Planning Guide, processing weight management: weights and cores, and the columns of its tables. In
-#: example 1 it prints 165.3 where its own 49.7 % need 165.8.
+#: PR/SM Planning Guide, processing weight management: weights, cores and columns of its tables. Example 1
+#: prints 165.3, but its 49.7 % require 165.8.
 BANDS: dict[str, tuple[list[tuple[int, int]], bool, dict[str, list[float]], list[str]]] = {
     "example 1, with capping": (
         [(500, 6), (480, 3), (20, 3)],
@@ -341,7 +341,7 @@ def test_physlog_includes_prsm_time() -> None:
     assert column(answer, "total", "physlog") == pytest.approx([5290.4], abs=0.06)
     assert column(answer, "t_l", "physlog") == pytest.approx([1.632], abs=0.0006)
     assert answer.figure("used_ifl") == pytest.approx(86 - 18.048)
-    # What weights entitle to is of all physical cores all the same.
+    # The entitlement from weights is of all physical cores.
     assert column(answer, "entitlement")[0] == pytest.approx(6.88)
 
 
@@ -397,12 +397,12 @@ def test_nearly_equal_weights() -> None:
 
 
 def test_matching_partitions_have_no_notes() -> None:
-    """Just as many cores as there are, as the weight gives, and as the cap lets through."""
+    """Logical cores equal the physical cores, the entitlement and the cap."""
     assert solved(4, [{"weight": 500}]).notes == []
     assert solved(4, [{"weight": 500, "demand": 1, "unparked": 4}]).notes == []
     assert solved(8, [{"weight": 500, "absolute_cap": 4}, {"weight": 500, "demand": 4}]).notes == []
     assert solved(1, [{"weight": 1, "cores": 1}]).notes == []
-    # Many logical cores, and none of them vertical-high.
+    # Many logical cores, none vertical-high.
     flat = [{"weight": 100 + at * 50, "cores": 2, "polarization": "horizontal"} for at in range(10)]
     assert solved(2, flat).notes == []
     one = {"name": "V", "type": "IFL", "cores": 4, "weight": 1, "zvm": "7.4", "mode": "Linux-only"}
@@ -431,7 +431,7 @@ def test_physical_cores() -> None:
     row = dict(zip([one.key for one in table.columns], table.rows[0], strict=True))
     assert (row["physical"], row["dedicated"], row["shared"], row["logical"]) == (12, 2, 10, 15)
     assert row["over"] == pytest.approx(1.5)
-    # 2.5 of 10 cores are two high ones and a medium one of half a core: 20 of a weight of 40 for each core.
+    # 2.5 of 10 cores: two high, one medium of half a core, which has 20 of the weight of 40 per core.
     assert by_name(answer.table("bands"))["P0"]["weight_each"] == pytest.approx(20)
 
 

@@ -1,4 +1,4 @@
-"""Partitions of a measured interval: the scenario made of it, and expected beside used."""
+"""Tests of partitions of a measured interval: scenario, and expected compared with observed use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds"
 def partition(
     name: str, weight: float | None, cores: float, used: float | None, **more: Any
 ) -> dict[str, Any]:
-    """A partition that used so many cores."""
+    """Return a partition that used this many cores."""
     own = {"partition": name, "cpu_type": "IFL", "weight": weight, "logical_cpus": cores, "dedicated": False}
     return {**HEAD, **own, "capped": False, "total_s": None if used is None else 60 * used} | more
 
@@ -43,7 +43,7 @@ TWO = [partition("A", 750, 8, 8.0), partition("B", 250, 6, 1.5)]
 
 
 def test_entitlement_use_and_attainable_share() -> None:
-    """Weights 3 to 1 on ten cores: 7.5 and 2.5; B leaves 1, A has 8 logical cores and uses all of them."""
+    """Weights 3 to 1 on ten cores: 7.5 and 2.5; B leaves 1, A uses all its 8 logical cores."""
     answer = partitions.compare(session(TWO), "VM1", END)
     rows = by_name(answer.table("compared"))
     assert [rows[name]["entitlement"] for name in "AB"] == pytest.approx([7.5, 2.5])
@@ -57,7 +57,7 @@ def test_entitlement_use_and_attainable_share() -> None:
 
 
 def test_use_above_model_shows_as_error() -> None:
-    """Initial capping holds A to its 7.5 cores; it used 8."""
+    """Initial capping limits A to its 7.5 cores; it used 8."""
     answer = partitions.compare(session([{**TWO[0], "capped": True}, TWO[1]]), "VM1", END)
     row = by_name(answer.table("compared"))["A"]
     assert row["expected"] == pytest.approx(7.5)
@@ -67,7 +67,7 @@ def test_use_above_model_shows_as_error() -> None:
 
 
 def test_demand_equal_to_use_is_noted() -> None:
-    """Demand is use: no error confirms nothing. Where demand is told, or use not known, nothing is said."""
+    """A zero error confirms nothing if demand equals use; given demand or unknown use has no note."""
     answer = partitions.compare(session(TWO), "VM1", END)
     (note,) = [note for note in answer.notes if "no demand beyond their use" in note]
     assert note.startswith("2 of 2 partitions")
@@ -83,7 +83,7 @@ def test_demand_equal_to_use_is_noted() -> None:
 
 
 def test_solved_and_measured_polarity() -> None:
-    """7.5 cores are 7 high and 1 medium; 2.5 are 2 and 1."""
+    """7.5 cores are 7 high and 1 medium; 2.5 cores are 2 high and 1 medium."""
     rows = [{**TWO[0], "vh": 7, "vm": 1, "vl": 0}, {**TWO[1], "vh": 1, "vm": 2, "vl": 3}]
     answer = partitions.compare(session(rows), "VM1", END)
     found = by_name(answer.table("polarity"))
@@ -112,7 +112,7 @@ def test_horizontal_and_unknown_polarity() -> None:
 
 
 def test_prsm_time_is_subtracted() -> None:
-    """Half a core of ten: who wants all can get what is left of 9.5."""
+    """PR/SM uses half a core of ten: partitions can get at most 9.5."""
     answer = partitions.compare(session(TWO, machine(lpmgt_pct=50.0)), "VM1", END)
     assert by_name(answer.table("compared"))["B"]["could_get"] == pytest.approx(0.25 * 9.5)
     silent = partitions.compare(session(TWO, machine(lpmgt_pct=None)), "VM1", END)
@@ -121,7 +121,7 @@ def test_prsm_time_is_subtracted() -> None:
 
 
 def test_measured_dedicated_cores() -> None:
-    """They are taken off first: 2 of 10, and weights share the others. RMF tells them without a weight."""
+    """2 of 10 cores are dedicated, weights share the others. RMF reports no weight for them."""
     own = partition("D", None, 2, 0.5, dedicated=True)
     answer = partitions.compare(session([*TWO, own], machine(dedicated=2.0)), "VM1", END)
     rows = by_name(answer.table("compared"))
@@ -187,7 +187,7 @@ def test_absolute_cap_of_input_is_used() -> None:
 
 
 def test_used_from_percentages() -> None:
-    """RMF Monitor III tells percent of the logical cores only."""
+    """RMF Monitor III only reports percent of the logical cores."""
     rows = [partition("A", 750, 8, None, total_pct=50.0), partition("B", 250, 6, None, effective_pct=25.0)]
     found = by_name(partitions.compare(session(rows), "VM1", END).table("compared"))
     assert [found[name]["observed"] for name in "AB"] == pytest.approx([4, 1.5])
@@ -216,7 +216,7 @@ def test_setting_changes_partitions_measured_scenario() -> None:
 
 
 def test_busiest_interval_of_machine() -> None:
-    """Without a row of `load`: what all partitions used together says which."""
+    """Without `load`, the total use of the partitions selects the interval."""
     later = END + timedelta(seconds=60)
     rows = [{**row, "interval_end": later, "total_s": 300.0} for row in TWO]
     gap = [{**row, "interval_end": later + timedelta(seconds=60), "flag": "gap"} for row in TWO]
@@ -226,7 +226,7 @@ def test_busiest_interval_of_machine() -> None:
 
 @needs(SAMPLE)
 def test_measured_real_machine(capsys: pytest.CaptureFixture[str]) -> None:
-    """A z15 with RMF Monitor III, which fills no `load`: four tell their polarity, all as expected."""
+    """A z15 with RMF Monitor III, without `load`: four partitions report the expected polarity."""
     assert main(["solve", "partitions", "--from", str(SAMPLE), "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["tables"]["polarity"]["rows"]
     told = {row["name"]: row["same"] for row in rows if row["same"] is not None}

@@ -1,4 +1,4 @@
-"""Passes of a relocation against closed forms, pages one by one, and a clock that goes in small steps."""
+"""Tests of relocation passes with closed forms, single writes and a clock of small steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def live(one: RelocationOutcome) -> list[float]:
 
 
 def test_geometric_series() -> None:
-    """V(i) = M (D/B)^i, pre-copy as in Clark et al., Live Migration of Virtual Machines: 8, then half."""
+    """V(i) = M (D/B)^i, pre-copy in Clark et al., Live Migration of Virtual Machines: 8, then half."""
     (one,) = precopy.relocate(
         [RelocatingGuest("A", 8.0, dirtying.SequentialWrites(99, 0.5))], ALL_PASSES, 1.0
     )
@@ -31,7 +31,7 @@ def test_geometric_series() -> None:
 
 
 def test_pages_changing_faster_than_sent() -> None:
-    """The working set again and again, until there were as many passes as may be."""
+    """Every pass sends the working set again, up to the maximum number of passes."""
     rules = StopRules(stop_pages=0.3, live_least=1, passes_most=8, quiesce_passes=2)
     (one,) = precopy.relocate([RelocatingGuest("A", 8.0, dirtying.SequentialWrites(4, 2.0))], rules, 1.0)
     assert [each.pages for each in one.passes] == pytest.approx([8, 4, 4, 4, 4, 4, 4, 0], abs=1e-9)
@@ -40,7 +40,7 @@ def test_pages_changing_faster_than_sent() -> None:
 
 
 def test_immediate() -> None:
-    """One pass, then all that has changed since while the guest stands still."""
+    """One pass, then all pages changed since, with the guest quiesced."""
     rules = StopRules(stop_pages=0.3, live_least=2, passes_most=8, quiesce_passes=2)
     (one,) = precopy.relocate(
         [RelocatingGuest("A", 8.0, dirtying.SequentialWrites(4, 2.0), immediate=True)], rules, 1.0
@@ -97,7 +97,7 @@ def test_stop_threshold_holds_after_minimum_passes() -> None:
     ],
 )
 def test_limits(limit: dict[str, float], code: int, seconds: float, quiesce: float, moved: float) -> None:
-    """What ends just in time is completed; what is cut short has sent what it has sent."""
+    """A relocation that ends at its limit completes; a canceled one has sent some pages."""
     rules = StopRules(stop_pages=0.3, live_least=2, passes_most=8, quiesce_passes=2)
     guest = RelocatingGuest("A", 8.0, dirtying.SequentialWrites(4, 2.0), immediate=True, fixed=0.5, **limit)
     (one,) = precopy.relocate([guest], rules, 1.0)
@@ -110,7 +110,7 @@ def test_limits(limit: dict[str, float], code: int, seconds: float, quiesce: flo
 
 
 def test_limits_met_exactly() -> None:
-    """A limit of exactly what a relocation takes never cancels it, whatever sums of floats come to."""
+    """A limit equal to the time of a relocation never cancels it, despite rounding of floats."""
     chance = draws(11)
     for _ in range(300):
         writes = dirtying.uniform(chance.uniform(1, 900), chance.uniform(0.1, 50))
@@ -136,7 +136,7 @@ def test_limits_met_exactly() -> None:
 def pages_one_by_one(
     pages: int, weights: list[float], rate: float, sends: float, passes: int, seed: int
 ) -> list[int]:
-    """Every write by itself: which page it goes to is drawn, and a page is sent again once it was written."""
+    """Simulate single writes to random pages; each written page is sent again in the next pass."""
     chance = draws(seed)
     places = range(len(weights))
     sent = [pages]
@@ -161,7 +161,7 @@ PATTERNS: dict[str, tuple[dirtying.WriteModel, list[float]]] = {
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_pages_one_by_one(pattern: str) -> None:
-    """Means of 12 runs, write by write; pages of the model may be off by four standard errors."""
+    """Pages of the model are within four standard errors of the mean of 12 simulated runs."""
     pages, sends = 4000, 2500.0
     writes, weights = PATTERNS[pattern]
     (one,) = precopy.relocate([RelocatingGuest("A", pages, writes)], StopRules(0.0, 1, 6, 1), sends)
@@ -174,7 +174,7 @@ def test_pages_one_by_one(pattern: str) -> None:
 
 
 def walked(pages: int, rate: float, sends: float, passes: int, seed: int) -> int:
-    """Pages sent by a walk that sends what is marked when it comes there, and takes the mark away then."""
+    """Return the pages sent by a walk that sends each marked page and clears its mark then."""
     chance = draws(seed)
     marked = [True] * pages
     moved, now, written_at = 0, 0.0, chance.expovariate(rate)
@@ -191,7 +191,7 @@ def walked(pages: int, rate: float, sends: float, passes: int, seed: int) -> int
 
 
 def test_changes_since_start_are_upper_bound() -> None:
-    """Against the other way to keep them, where a page counts from its own turn on."""
+    """A walk that counts changes of a page from the time it was sent moves fewer pages."""
     for share in (0.2, 0.5, 1.5):
         rules = StopRules(0.0, 1, 6, 1)
         (one,) = precopy.relocate(
@@ -204,7 +204,7 @@ def test_changes_since_start_are_upper_bound() -> None:
 def in_small_steps(
     guests: list[RelocatingGuest], rules: StopRules, rate: float, at_once: int, step: float
 ) -> list[tuple[float, float]]:
-    """Relocation and quiesce time by a clock that goes on in equal steps, without limits."""
+    """Return relocation and quiesce times by a clock with equal steps, without limits."""
     waiting = list(range(len(guests)))
     running: list[int] = []
     state: dict[int, list[float]] = {}
@@ -214,7 +214,7 @@ def in_small_steps(
         while waiting and len(running) < at_once:
             at = waiting.pop(0)
             running.append(at)
-            # begun, of the pass: begun, left, sent before; passes, stopped at
+            # start, start of the pass, pages left, pages sent before, passes, quiesce start
             state[at] = [now, now, guests[at].pages, guests[at].pages, 1, -1.0]
         each = rate / len(running)
         now += step
@@ -258,7 +258,7 @@ def test_several_at_once_against_small_steps() -> None:
 
 
 def test_equal_guests_share_link_equally() -> None:
-    """Four at once: each has a quarter of the link all the time, as if it were alone on a quarter."""
+    """Each of four concurrent relocations takes as long as one alone on a quarter of the link."""
     rules = StopRules(5.0, 2, 8, 2)
     guests = [RelocatingGuest(f"G{at}", 1000.0, dirtying.uniform(300, 20.0), fixed=0.1) for at in range(4)]
     (alone,) = precopy.relocate(guests[:1], rules, 25.0)
@@ -305,7 +305,7 @@ def test_next_relocation_starts_after_cancel() -> None:
 
 
 def test_link_is_never_idle_while_sending() -> None:
-    """While anybody sends the link is never idle, whoever comes, goes or is cancelled."""
+    """The link is busy until the last relocation ends, also if some start, end or are canceled."""
     chance = draws(5)
     for _ in range(200):
         guests = [

@@ -1,4 +1,4 @@
-"""PR/SM's arithmetic against published numbers, linear programming and its own definition."""
+"""Tests of PR/SM's arithmetic with published numbers, linear programming and its definition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from iterations import draws, iterations
 from zlens.models.partitions import prsm
 from zlens.models.partitions.prsm import Claim, Polarity
 
-#: Name of a case and where it is from: entitlement, logical cores, high, medium, low.
+#: Entitlement, logical cores, high, medium and low by name and source of a case.
 VERTICAL = {
     '"z/VM 6.4 Performance", VM66063, first partition': (6.88, 12, 6, 1, 5),
     '"z/VM 6.4 Performance", VM66063, second and third': (19.78, 24, 19, 1, 4),
@@ -68,7 +68,7 @@ def test_shares_of_medium_cores(entitled: float, cores: int, expected: Polarity)
     [
         ("all high", Polarity(3, 0, 0.0, 3), Polarity(3, 0, 0.0, 0)),
         ("one medium", Polarity(2, 1, 1.0, 3), Polarity(2, 1, 1.0, 0)),
-        # As the sample study of the LPARDesign tool for a z16 has it.
+        # From the sample study of the LPARDesign tool for a z16.
         ("one medium beside lows", Polarity(2, 1, 1.0, 3), Polarity(3, 0, 0.0, 0)),
     ],
 )
@@ -78,12 +78,12 @@ def test_whole_entitlements_by_each_rule(rule: str, beside_lows: Polarity, alone
     assert prsm.vertical(0.0, 2, rule) == Polarity(0, 0, 0.0, 2)
     assert prsm.vertical(3.0, 5) == Polarity(2, 1, 1.0, 2), "the default, as IBM's table has it"
     assert prsm.vertical(3.0, 3) == Polarity(3, 0, 0.0, 0)
-    # Nothing else depends on the rule.
+    # Only integer entitlements depend on the rule.
     assert prsm.vertical(2.7, 6, rule) == prsm.vertical(2.7, 6)
 
 
 def most_high(entitled: float, cores: int) -> tuple[int, int]:
-    """By trying: the most high cores so that at most two mediums, none below a half, carry the rest."""
+    """Search the most high cores with which at most two mediums of at least a half carry the rest."""
     for high, medium in sorted(product(range(cores + 1), range(3)), key=lambda pair: (-pair[0], pair[1])):
         rest = entitled - high
         if high + medium <= cores and (
@@ -106,7 +106,7 @@ def test_vertical_by_trying_all() -> None:
 
 @given(st.integers(1, 200), st.lists(st.integers(1, 999), min_size=1, max_size=30))
 def test_division_leaves_no_rounding_rest(shared: int, weights: list[int]) -> None:
-    """An entitlement that is whole on paper is so after floating point."""
+    """An integer entitlement is an integer after floating point, too."""
     total = sum(weights)
     for weight, entitled in zip(weights, prsm.entitlements(shared, weights), strict=True):
         whole, left = divmod(shared * weight, total)
@@ -207,7 +207,7 @@ Instance = tuple[float, list[Claim], list[tuple[list[int], float]]]
 
 
 def random_instance(chance: random.Random) -> Instance:
-    """A machine with some partitions, caps of all kinds and groups that may cross."""
+    """Return a machine with partitions, caps of all kinds and groups that may overlap."""
     capacity = chance.choice([0, 1, 6, 10, 86]) * 1.0
     weights = [
         chance.choice([10, 100, 100, 500, chance.randint(1, 999)]) for _ in range(chance.randint(1, 6))
@@ -231,10 +231,9 @@ def random_instance(chance: random.Random) -> Instance:
 
 
 def by_linear_programming(instances: list[Instance]) -> list[list[float]]:
-    """All instances in one program: the lowest level of each as high as can be, hold who cannot rise, again.
+    """Solve all instances in one program: maximize the lowest level of each, fix its claims, repeat.
 
-    Who cannot rise is told by the prices: a claimant whose level has a price is at that level in any best
-    answer.
+    Prices identify the claims to fix: a claim whose level has a price is at that level in any optimum.
     """
     first = np.cumsum([0, *(len(claims) + 1 for _, claims, _ in instances)])
     fixed: list[dict[int, float]] = [{} for _ in instances]
@@ -252,7 +251,7 @@ def by_linear_programming(instances: list[Instance]) -> list[list[float]]:
             bounds.append((0.0, None) if len(done) < len(claims) else (0.0, 0.0))
             objective[level] = -1.0
             for members, limit in [*groups, (range(len(claims)), capacity)]:
-                # What is held already is rounded: never let that make the rest impossible.
+                # Fixed claims are rounded, which must not make the rest infeasible.
                 floor = sum(done.get(at, 0.0) for at in members)
                 cells += [(len(most), begin + at, 1.0) for at in members]
                 most.append(max(limit, floor))
@@ -283,7 +282,7 @@ def test_allocation_agrees_with_linear_programming() -> None:
 
 
 def test_prsm_claims_are_limited() -> None:
-    """The definition: who is below its own limit is as high as anybody in some full group or the machine."""
+    """A claim below its limit has the highest level in a full group or in the machine."""
     chance = draws(3906)
     for _ in range(3000):
         capacity, claims, groups = random_instance(chance)
@@ -303,7 +302,7 @@ def test_prsm_claims_are_limited() -> None:
 
 
 def test_allocation_by_brute_force() -> None:
-    """Small machines: everybody raised together in small steps."""
+    """Claims on small machines, raised in small steps, result in the same."""
     chance = draws(11)
     for _ in range(30):
         count, step = 3, 0.001
@@ -327,7 +326,7 @@ def test_allocation_by_brute_force() -> None:
         assert prsm.allocate(capacity, claims, groups) == pytest.approx(has, abs=0.01)
 
 
-#: PR/SM Planning Guide, processing weight management: weight and cores; use from and to, % of shared.
+#: PR/SM Planning Guide, processing weight management: weight and cores; range of use, % of shared.
 EXAMPLE_1 = ([(500, 6), (480, 3), (20, 3)], [(48.2, 51.8), (46.3, 49.7), (0.0, 5.6)])
 EXAMPLE_2 = ([(500, 6), (300, 3), (200, 3)], [(48.2, 51.8), (28.9, 31.1), (16.4, 23.6)])
 
@@ -362,7 +361,7 @@ def test_band_thresholds_of_share(each: float, capped: bool, near: bool) -> None
     [(86, 116, 18.534), (4, 40, 12.5), (10, 8, 25.0), (0, 3, 12.5), (0, 0, 25.0)],
 )
 def test_run_time(physical: int, logical: int, expected: float) -> None:
-    """PR/SM Planning Guide for the range; 86 and 116 are the machine of "z/VM 6.4 Performance"."""
+    """The range is from the PR/SM Planning Guide, 86 and 116 from "z/VM 6.4 Performance"."""
     assert prsm.run_time(physical, logical, 25.0) == pytest.approx(expected, abs=0.001)
 
 

@@ -1,4 +1,4 @@
-"""Queues against closed forms, other algorithms and textbook numbers."""
+"""Tests of queues with closed forms, other algorithms and textbook numbers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_one_class(
 
 
 def buzen(demands: list[float], customers: int, think: float) -> float:
-    """Throughput by Buzen's convolution."""
+    """Return the throughput by Buzen's convolution."""
     terms = [think**n / math.factorial(n) for n in range(customers + 1)]
     for demand in demands:
         for n in range(1, customers + 1):
@@ -87,7 +87,7 @@ def test_mean_values_agree_with_buzen() -> None:
         expected = buzen(demands, customers, think)
         plain = queues.one_class(demands, customers, think)
         assert plain.throughput[0] == pytest.approx(expected)
-        # One server said as a speed of one goes by the other algorithm.
+        # One server given as a speed of one uses the other algorithm.
         other = queues.one_class(demands, customers, think, [[1.0]] + [None] * (len(demands) - 1))
         assert other.throughput[0] == pytest.approx(expected)
         assert other.queue[0] == pytest.approx(plain.queue[0])
@@ -96,7 +96,7 @@ def test_mean_values_agree_with_buzen() -> None:
 
 
 def birth_death(demand: float, customers: int, think: float, speeds: list[float]) -> float:
-    """Throughput of one station whose speed depends on how many are there."""
+    """Return the throughput of one station whose speed depends on its number of customers."""
     weights = [1.0]
     for n in range(1, customers + 1):
         weights.append(weights[-1] * (customers - n + 1) / think * demand / speeds[min(n, len(speeds)) - 1])
@@ -117,7 +117,7 @@ def test_speeds_agree_with_birth_and_death() -> None:
 
 
 def test_several_classes_agree_with_all_states() -> None:
-    """Two classes at two stations by the product form, state by state."""
+    """Two classes at two stations agree with the product form summed over all states."""
     demands, customers, thinks = [[0.4, 0.2], [0.1, 0.5]], [3, 2], [1.0, 0.5]
 
     def weight(population: tuple[int, int]) -> float:
@@ -199,7 +199,7 @@ def test_saturated_station_has_note() -> None:
 
 
 def test_saturated_station_limits_next_station() -> None:
-    """10 a second at a station that can do 5: the next one sees 5, and is half busy."""
+    """10 per second arrive at a station that serves 5: the next one receives 5 and is half busy."""
     answer = solved(
         station=[{"name": "CPU"}, {"name": "DASD"}],
         **{"class": [{"name": "a", "rate": 10.0, "demand": {"CPU": 0.2, "DASD": 0.1}}]},
@@ -210,7 +210,7 @@ def test_saturated_station_limits_next_station() -> None:
 
 
 def test_open_and_closed_classes_at_one_station() -> None:
-    """Open work takes 45 % of the server; many closed customers get the rest: 0.55 / 0.2 = 2.75 a second."""
+    """Open work uses 45 % of the server, closed customers the rest: 0.55 / 0.2 = 2.75 per second."""
     answer = solved(
         station=[{"name": "CPU"}],
         **{
@@ -227,7 +227,7 @@ def test_open_and_closed_classes_at_one_station() -> None:
 
 
 def test_mixed_classes_agree_with_all_states() -> None:
-    """A shared server as a Markov chain of open and closed customers there, solved by iteration."""
+    """The oracle is a Markov chain of the open and closed customers of a server, solved by iteration."""
     arrivals, open_demand, customers, think, demand, most = 0.6, 0.5, 3, 2.0, 0.8, 60
     share = dict.fromkeys(itertools.product(range(most + 1), range(customers + 1)), 1.0)
     flows: dict[tuple[int, int], list[tuple[tuple[int, int], float]]] = {state: [] for state in share}
@@ -266,7 +266,7 @@ def test_mixed_classes_agree_with_all_states() -> None:
 
 
 def test_mixed_classes_with_delay() -> None:
-    """At a delay nobody is in anybody's way."""
+    """Customers of a delay do not wait for each other."""
     classes = [
         {"name": "open", "rate": 2.0, "demand": {"LAN": 3.0}},
         {"name": "closed", "customers": 4, "think": 1.0, "demand": {"LAN": 1.0}},

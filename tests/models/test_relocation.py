@@ -1,4 +1,4 @@
-"""Live guest relocation as scenarios tell of it, against published measurements."""
+"""Tests of live guest relocation scenarios with published measurements."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def pages(answer: Answer, name: str = "G1") -> list[Any]:
     [("file system, page cache", 1019, 4076), ("file system, direct I/O", 74, 296), ("OLTP", 721, 2884)],
 )
 def test_pages_of_first_pass(workload: str, kpages: int, mib: int) -> None:
-    """IBM's Linux documentation, amount of pages transferred: k is 1024, of a guest of 4096 MiB."""
+    """IBM's Linux documentation, amount of pages transferred of a guest of 4096 MiB; k is 1024."""
     assert pages(solved({"touched": mib}))[0] == kpages * 1024, workload
 
 
 def test_java_guest_redirties_nearly_all_pages() -> None:
-    """IBM's Linux documentation: passes behind the first move 86 % of the 887 k pages that the first does."""
+    """IBM's Linux documentation: passes after the first move 86 % of the 887 k pages of the first."""
     touched = 887 * 1024 / 256
     answer = solved(
         {"touched": touched, "changing": 0.86 * touched, "change_rate": 5000}, rate=300, maxquiesce="NOLIMIT"
@@ -68,7 +68,7 @@ def test_idle_guest() -> None:
 def test_guest_dirtying_25_gb() -> None:
     """z/VM Performance Update 6.2 and 6.3: 25 GB changing, 8 passes, 160 GB moved.
 
-    The rate of changes is not published: one that is 2.22 times what the link carries gives just that.
+    The rate of changes is not published: 2.22 times the rate of the link results in these values.
     """
     guest = {"memory": 40 * GIB, "touched": (25 + 4.9) * GIB, "changing": 25 * GIB, "change_rate": 2.22 * 600}
     answer = solved(guest, rate=600, maxquiesce="NOLIMIT")
@@ -77,7 +77,7 @@ def test_guest_dirtying_25_gb() -> None:
 
 
 def test_options_of_vmrelocate() -> None:
-    """z/VM Performance Update 6.2 and 6.3: which options are best and worst for what."""
+    """z/VM Performance Update 6.2 and 6.3: best and worst options for each time."""
     guests = [
         {
             "name": f"LINUX{at}",
@@ -100,7 +100,7 @@ def test_options_of_vmrelocate() -> None:
     assert least("relocation") is serial_at_once
     assert least("quiesce") is serial
     assert max(ways.values(), key=lambda way: way["quiesce"]) is together_at_once
-    # Serially QT and individual RT improve substantially, total RT elongates only slightly.
+    # In sequence, QT and individual RT improve substantially, total RT elongates only slightly.
     assert together["relocation"] > 2 * serial["relocation"]
     assert together["total"] < serial["total"] < 1.5 * together["total"]
 
@@ -108,7 +108,7 @@ def test_options_of_vmrelocate() -> None:
 def test_smt_increases_dirty_rate() -> None:
     """z/VM and simultaneous multithreading, 2020: 51 % more pages in the quiesce, which takes 26 % longer.
 
-    Both are true where the time beside pages is 49 % of the quiesce.
+    Both hold if the fixed time is 49 % of the quiesce.
     """
     rate, left = 100.0, 100.0
     fixed = left / rate * 0.49 / 0.51
@@ -132,7 +132,7 @@ def test_four_chpids_with_fast_one_in_middle() -> None:
 
 
 def test_device_numbers_are_split_between_sides() -> None:
-    """A chpid with one device at the end of the numbers carries nothing of the system that comes first."""
+    """A chpid with only the last device number carries no writes of the first system."""
     link: dict[str, Any] = {
         "from": "ATLANTA",
         "to": "BOSTON",
@@ -154,7 +154,7 @@ def test_device_numbers_are_split_between_sides() -> None:
 
 
 def test_device_starts_limit_link() -> None:
-    """Measured: 45 starts a second of each of 10 devices are 342 MB/s."""
+    """Measured: 45 starts per second of each of 10 devices are 342 MB/s."""
     chpid = {"name": "50", "speed": 8, "ctcs": 12}
     link = {"from": "LPAR1", "to": "LPAR2", "chpid": [chpid], "ssch_per_device": 45}
     answer = models.solve("relocation", {"link": link, "guest": [{"name": "A", "memory": 1}]})
@@ -240,7 +240,7 @@ def test_concurrent_relocations_share_link() -> None:
 
 
 def test_patterns_of_writes() -> None:
-    """The fewer pages the writes go to, the fewer are sent again."""
+    """Writes to fewer pages cause fewer pages to be sent again."""
     guest = {"change_rate": 30, "touched": 3000, "changing": 1500}
     moved = [
         solved({**guest, **pattern}).figure("moved")
@@ -256,7 +256,7 @@ def test_patterns_of_writes() -> None:
 
 
 def test_hot_set_in_numbers() -> None:
-    """10 % of 1,000 MiB have 80 % of 50 MiB a second, for the 10 seconds of the first pass."""
+    """10 % of 1,000 MiB receive 80 % of 50 MiB/s during the 10 seconds of the first pass."""
     hot = {"pattern": "hot set", "hot_pages": 10, "hot_writes": 80}
     answer = solved({"memory": 1000, "change_rate": 50, **hot}, rate=100)
     expected = 100 * (1 - math.exp(-40 * 10 / 100)) + 900 * (1 - math.exp(-10 * 10 / 900))

@@ -1,7 +1,7 @@
-"""Capability and scaling against published tables.
+"""Tests of capability and scaling with published tables.
 
-Publications: IBM, "z/VM for eighty logical processors" (tables 2 to 9), called Eighty below; factors of a
-z196 from its /proc/sysinfo (a dump among the tests of util-linux).
+Publications: IBM, "z/VM for eighty logical processors" (tables 2 to 9), Eighty below; factors of a z196
+from its /proc/sysinfo (a dump among the tests of util-linux).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ TABLES: dict[str, Rows] = {
         (80, 3417.83, 18987.9, 18.0, 3.858, 3.84),
     ],
 }
-#: Where IBM says that the ITR rolled off.
+#: Rolloffs of the ITR according to IBM.
 ROLLS_OFF = {"Eighty, table 4: monolithic, layer-3 vswitch": [(57, 76), (76, 95)]}
 
 
@@ -92,7 +92,7 @@ def test_eighty_table_3(partitions: int, each: int, capability: float) -> None:
 
 
 def test_twelve_z196_processors_as_cluster() -> None:
-    """IBM's experiment with one, two and four members: an estimate of what smaller n-ways bring."""
+    """IBM's experiment with one, two and four members estimates the gain of smaller n-ways."""
     curve = capacity_curves.capacity_curves()["z196-m49"].curve
     found = [scaling.deployment(curve, 12, members).capability or 0.0 for members in (1, 2, 4)]
     assert found == pytest.approx([9.353, 10.419, 11.038], abs=0.002)
@@ -131,7 +131,7 @@ def test_capacity_curves_are_complete(machine: str, last: int, of_last: float) -
 
 @pytest.mark.parametrize(("machine", "other"), [("z196-m49", "z13-n96"), ("z13-n96", "z196-m49")])
 def test_interpolation_error_bound_holds(machine: str, other: str) -> None:
-    """A known curve, thinned to the points printed of the z14, and another one to tell errors by."""
+    """A known curve at the points printed for the z14, with another curve to estimate errors."""
     whole = capacity_curves.capacity_curves()[machine].curve
     thin = [point for point in whole if point[0] in dict(Z14)]
     known = [dict(capacity_curves.capacity_curves()[other].curve)]
@@ -158,7 +158,7 @@ def test_interpolation_error_of_line_and_bend() -> None:
     parabola = [(n, 1 - 0.02 * math.log(n) ** 2) for n in (1, 2, 8, 32)]
     found = scaling.factor(parabola, 4)
     assert found.value is not None
-    # Of a parabola the second difference tells the error wholly.
+    # The second difference of a parabola is its exact error.
     assert 1 - 0.02 * math.log(4) ** 2 - found.value == pytest.approx(found.error)
 
 
@@ -176,7 +176,7 @@ def test_factor_outside_curve_is_null() -> None:
 
 
 def test_errors_of_partitions_add_up() -> None:
-    """Two partitions of 19 are as unsure as twice one of them."""
+    """The error of two partitions of 19 is twice the error of one."""
     whole, one = scaling.deployment(Z14, 38, 2), scaling.factor(Z14, 19)
     assert whole.how == "between"
     assert one.error is not None
@@ -219,7 +219,7 @@ def test_itr_and_ratios_as_printed(table: str) -> None:
     rows = TABLES[table]
     found = scaling.compared([ScalingRun(n, etr, busy) for n, etr, _, busy, _, _ in rows], Z14)
     assert [one.itr for one in found] == pytest.approx([row[2] for row in rows], abs=0.06)
-    # IBM cuts some ITRR where others would round.
+    # IBM truncates some ITRR instead of rounding them.
     assert [one.itrr for one in found] == pytest.approx([row[4] for row in rows], abs=0.006)
     assert [one.ratio for one in found] == pytest.approx([row[5] for row in rows], rel=0.012)
     assert [one.etrr for one in found] == pytest.approx([row[1] / rows[0][1] for row in rows])

@@ -1,4 +1,4 @@
-"""Scenarios: what is right goes through, what is wrong is told with key, value and what is allowed."""
+"""Tests of scenario checks: errors name the key, its value and the expected values."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_required_keys_must_exist() -> None:
         scenario.check_scenario(SPEC, {"row": []})
 
 
-#: What each key accepts, by its description. A number other than 0 is at least 1e-12.
+#: Whether each key accepts a value. A number other than 0 is at least 1e-12.
 ALLOWED: dict[str, Callable[[Any], bool]] = {
     "count": lambda value: type(value) is int and 1 <= value <= 8,
     "part": lambda value: type(value) in (int, float) and 1e-12 <= value <= 1,
@@ -222,7 +222,7 @@ def test_constants_are_complete_and_known() -> None:
         assert one.status in constants.STATUSES, one.name
         assert one.text, one.name
         assert one.source, one.name
-        # What is ours to choose, and another's rule of thumb, no document settles.
+        # No document settles heuristics of zlens and rules of thumb of others.
         assert one.closes or one.status in ("ours", "carried"), one.name
 
 

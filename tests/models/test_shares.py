@@ -1,4 +1,4 @@
-"""CP's shares against published and derived cases."""
+"""Tests of CP's shares with published and derived cases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlens.models.shares import model as shares
 from zlens.rendering.answer import Answer, by_name
 from zlens.simulation import run
 
-#: Name of a case, and where it is from: processors, users, what they get, what they are entitled to.
+#: Processors, users, allocations and entitlements by name and source of a case.
 CASES: dict[str, tuple[int, list[dict[str, Any]], list[float], list[float] | None]] = {
     '"z/VM 6.4 Performance": infinite demand, unequal share': (
         2,
@@ -188,7 +188,7 @@ def test_users_state_limit() -> None:
 
 
 def test_soft_and_hard_limits_of_one_another() -> None:
-    """Soft limits give way to nothing but idle processors, and a hard one never."""
+    """Users exceed soft limits only on idle processors, and never a hard limit."""
     users = [
         {"relative": 100, "virtual_cpus": 4, "limit": "soft", "maximum_absolute": 25},
         {"relative": 300, "virtual_cpus": 4, "limit": "soft", "maximum_absolute": 25},
@@ -226,7 +226,7 @@ def test_relative_maximum_equals_share_of_that_size() -> None:
     assert found.column("allocation")[0] == pytest.approx(300)
 
 
-#: A guest with virtual processors of two types, beside one with CPs alone.
+#: A guest with virtual CPUs of two types, and one with CPs only.
 TWO_TYPES: dict[str, Any] = {
     "processors": {"CP": 1, "IFL": 2},
     "user": [

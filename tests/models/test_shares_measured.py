@@ -1,4 +1,4 @@
-"""Shares of a measured interval: the scenario made of it, and expected beside observed."""
+"""Tests of shares of a measured interval: scenario, and expected compared with observed use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds"
 
 
 def virtual(userid: str, used: float, waited: float | None, idle: float = 0.0, **more: Any) -> dict[str, Any]:
-    """A virtual processor that waited for a processor in that percent of its samples."""
+    """Return a virtual CPU that waited for a processor in this percent of its samples."""
     states = {"dormant_pct": idle, "test_idle_pct": 0.0, "cpu_wait_pct": waited, "limit_wait_pct": 0.0}
     if waited is None:
         states = {}
@@ -68,7 +68,7 @@ def four_hungry(observed: list[float]) -> FakeSession:
 
 
 def test_vm65288_excess_distribution() -> None:
-    """VM65288: four equal hungry guests on three processors should have 75 % each; they had 100 and 50."""
+    """VM65288: four equal guests on three processors should have 75 % each; they had 100 and 50."""
     answer = shares.compare(four_hungry([100.0, 100.0, 50.0, 50.0]), "VM1", END)
     rows = by_name(answer.table("compared"))
     assert [rows[name]["expected"] for name in "ABCD"] == pytest.approx([75] * 4)
@@ -91,7 +91,7 @@ def test_demand_is_use_plus_wait() -> None:
 
 
 def test_demand_is_not_invented() -> None:
-    """Running 46.7 % and CPU wait 14.2 % of four virtual CPUs allow 243 at most, whatever is idle."""
+    """Running 46.7 % and CPU wait 14.2 % of four virtual CPUs allow at most 243, despite idle time."""
     rows = [virtual("A", 46.7, 14.2, vcpu=n) for n in range(4)]
     answer = shares.compare(session(rows, {"A": 100}, processors=12), "VM1", END)
     row = by_name(answer.table("compared"))["A"]
@@ -108,7 +108,7 @@ def test_limit_wait_is_demand() -> None:
 
 @contextmanager
 def role_rows(given: FakeSession, role: str, rows: str) -> Iterator[None]:
-    """Rows of a role, which all sessions share: they are gone afterwards."""
+    """Add rows to a role that all sessions share, and remove them afterwards."""
     ((empty,),) = given.connection.execute(
         "SELECT sql FROM duckdb_views() WHERE schema_name = 'role' AND view_name = $1", [role]
     ).fetchall()
@@ -139,7 +139,7 @@ def test_cpu_pools_limit_their_guests() -> None:
 
 
 def test_unknown_share_limit_is_noted() -> None:
-    """UCONF says that a share is limited; what VMDMXSHR counts in is not published."""
+    """UCONF reports that a share is limited; the unit of VMDMXSHR is not published."""
     given = session([virtual("A", 40.0, 60.0), virtual("B", 30.0, 60.0)], {"A": 100, "B": 100})
     limits = (
         "SELECT 'VM1' AS system, userid, max_share, TIMESTAMP '2024-05-14 08:00:00' AS tod "
@@ -173,7 +173,7 @@ def test_demand_without_state_samples_is_use() -> None:
 
 
 def test_unknown_processor_type_is_not_guessed() -> None:
-    """With one type of processor there is nothing to guess; with two the guest is left out, and named."""
+    """One type of processor is used; with two types the guest is left out and named."""
     rows = [virtual("A", 50.0, 50.0, cpu_type=None), virtual("B", 40.0, 0.0)]
     one = session(rows, {"A": 100, "B": 100}, parked_pct=0.0)
     found = by_name(shares.compare(one, "VM1", END).table("compared"))
@@ -187,7 +187,7 @@ def test_unknown_processor_type_is_not_guessed() -> None:
 
 
 def test_guest_with_two_types_has_two_entries() -> None:
-    """As in a scenario of shares: one name, a type for each; settings name the type."""
+    """A guest with two types has one name and two types; settings name the type."""
     rows = [
         virtual("A", 40.0, 60.0, cpu_type="CP"),
         virtual("A", 30.0, 70.0, vcpu=1),
@@ -216,7 +216,7 @@ def test_no_guest_with_share() -> None:
 
 
 def test_setting_changes_shares_measured_scenario() -> None:
-    """More share for one guest: the same interval solved with another value."""
+    """The same interval is solved with more share for one guest."""
     given = four_hungry([75.0] * 4)
     answer = shares.compare(given, "VM1", END, ["user.A.relative=10000"])
     rows = by_name(answer.table("compared"))

@@ -1,4 +1,4 @@
-"""Metrics, times and remaining capacity of multithreading against published examples and identities.
+"""Tests of multithreading metrics, times and remaining capacity with published examples and identities.
 
 Publications: "SMT": IBM, "z/VM and simultaneous multithreading", 2015 and 2020; hyptop: "SMT: What
 utilization in real?", linux.mainframe.blog; Linux arch/s390/kernel/vtime.c.
@@ -28,7 +28,7 @@ def answer(**tables: Any) -> Answer:
 
 
 def core(**says: Any) -> dict[str, Any]:
-    """The row of one core."""
+    """Return the row of one core."""
     return by_name(answer(core=[{"name": "0", **says}]).table("cores"))["0"]
 
 
@@ -68,7 +68,7 @@ SHOWN = (
 def test_samples_of_threads(
     case: str, samples: list[list[float]], expected: tuple[float, ...], exact: tuple[float, ...]
 ) -> None:
-    """The slides print whole percent, some of them cut off rather than rounded."""
+    """The slides print integer percent, some truncated instead of rounded."""
     row = core(samples=samples)
     assert [row[key] for key in SHOWN] == pytest.approx(exact)
     assert [row[key] for key in SHOWN] == pytest.approx(expected, abs=1.0)
@@ -99,13 +99,13 @@ BUSY = [
 def test_smtmet_rows_of_busy_system(
     interval: str, productivity: float, factor: float, maximum: float, density: float
 ) -> None:
-    """SMT: SMTMET of AMPDGLD1. Density is printed to 0.01, which is worth 0.35 of capacity factor."""
+    """SMT: SMTMET of AMPDGLD1. Density is printed to 0.01, equal to 0.35 of capacity factor."""
     row = core(thread_density=density, max_capacity_factor=maximum)
-    # The mean row is made of means: its columns fit each other less well.
+    # Columns of the mean row are means, which agree less well.
     allowed = 0.75 if interval == "mean" else 0.75 if interval in ("21:34:02", "21:37:02") else 0.5
     assert row["capacity_factor_pct"] == pytest.approx(factor, abs=allowed)
     assert row["productivity_pct"] == pytest.approx(productivity, abs=allowed)
-    # Of what is printed, productivity is factor / maximum to a tenth.
+    # Printed productivity is factor / maximum to a tenth.
     assert 100 * factor / maximum == pytest.approx(productivity, abs=0.1)
 
 
@@ -131,9 +131,9 @@ MAXIMA = {"mean": 167.1, "21:32:02": 170.1, "21:32:32": 169.6}
 def test_smtmet_rows_of_cores(
     interval: str, number: int, productivity: float, used: float, density: float, busy: float
 ) -> None:
-    """SMT: per-core rows, with the largest capacity factor of their type. Density is printed to 0.01."""
+    """SMT: per-core rows with the maximum capacity factor of their type. Density is printed to 0.01."""
     row = core(thread_density=density, max_capacity_factor=MAXIMA[interval], core_busy=busy)
-    # The mean row is made of means: its columns fit each other less well.
+    # Columns of the mean row are means, which agree less well.
     allowed = 0.75 if interval == "mean" else 0.5
     assert row["productivity_pct"] == pytest.approx(productivity, abs=allowed)
     assert row["mt_utilization_pct"] == pytest.approx(used, abs=allowed)
@@ -153,7 +153,7 @@ def test_smt_serialization() -> None:
 
 
 def test_capacity_factor_of_nearly_idle_core_is_noted() -> None:
-    """SMT: SMTMET of IDLESYS at 13:55:12 prints a capacity factor of 103.2 where the two states give 112."""
+    """SMT: SMTMET of IDLESYS at 13:55:12 prints a capacity factor of 103.2; the two states give 112."""
     found = answer(core=[{"name": "0", "thread_density": 1.12, "max_capacity_factor": 200, "core_busy": 0.2}])
     factor = by_name(found.table("cores"))["0"]["capacity_factor_pct"]
     assert factor == pytest.approx(112)
@@ -173,7 +173,7 @@ def test_capacity_factor_of_nearly_idle_core_is_noted() -> None:
 )
 def test_density_from_busy(case: str, threads: float, busy: float, density: float) -> None:
     row = core(core_busy=busy, threads_busy=[threads, threads])
-    # Both are printed to a tenth of a percent, the density to a hundredth.
+    # Busy is printed to 0.1 %, density to 0.01.
     assert row["thread_density"] == pytest.approx(density, abs=0.012)
     assert row["capacity_factor_pct"] is None
     assert row["mt_utilization_pct"] is None
@@ -210,12 +210,12 @@ def rmf_cores() -> list[dict[str, Any]]:
 def test_rmf_cpu_activity(
     name: str, busy: float, threads: tuple[float, float], productivity: float, used: float
 ) -> None:
-    """SMT: RMF CPU Activity of four zIIPs, largest capacity factor 1.473."""
+    """SMT: RMF CPU Activity of four zIIPs, maximum capacity factor 1.473."""
     row = by_name(answer(core=rmf_cores()).table("cores"))[name]
     assert row["thread_density"] == pytest.approx(sum(threads) / busy)
     assert row["productivity_pct"] == pytest.approx(productivity, abs=0.12)
     assert row["mt_utilization_pct"] == pytest.approx(used, abs=0.12)
-    # As it is printed, utilization is busy x productivity.
+    # Printed utilization is busy x productivity.
     assert busy * productivity / 100 == pytest.approx(used, abs=0.01)
 
 
@@ -246,7 +246,7 @@ def test_rmf_used_and_available_from_printed_productivities() -> None:
 
 
 def test_rmf_used_and_available_from_printed_utilizations() -> None:
-    """The same sums from the printed utilizations: exact to the hundredth."""
+    """The sums of printed utilizations are exact to 0.01."""
     whole, used, left = smt_metrics.combined_metrics(
         [(CoreMetrics(busy=busy / 100, utilization=each / 100), 1.0) for _, busy, _, _, each in RMF]
     )
@@ -275,7 +275,7 @@ def test_rmf_appl(
 
 
 def test_three_times() -> None:
-    """SMT: full time alone, half of it beside another thread; MT-1 equivalent by the largest factor."""
+    """SMT: prorated is all time alone, half of the time with another thread; MT-1 uses the maximum factor."""
     row = time_of(alone=100, beside=300, max_capacity_factor=150, interval=650)
     assert (row["raw"], row["mt1"], row["prorated"]) == pytest.approx((400, 325, 250))
     assert row["appl_pct"] == pytest.approx(100 * 325 / (650 * 1.5))
@@ -284,7 +284,7 @@ def test_three_times() -> None:
 
 
 def test_linux_scaled_time() -> None:
-    """Linux update_mt_scaling: with as many cycles alone as beside another thread 3/4 of raw time count."""
+    """Linux update_mt_scaling: with equal cycles alone and with another thread, 3/4 of raw time count."""
     assert time_of(alone=1, beside=1)["scale"] == pytest.approx(0.75)
     assert smt_metrics.cpu_times(0, 0, 1.5).scale is None
     chance = draws(5)
@@ -327,7 +327,7 @@ def test_hyptop_is_busy_times_productivity() -> None:
 
 
 def random_samples(chance: random.Random) -> tuple[list[list[float]], float, float]:
-    """Samples of two threads whose work depends on the state alone; rate of one, and of each of two."""
+    """Return samples of two threads whose work depends only on the state; rate of one and each of two."""
     one, each = chance.uniform(1, 10), chance.uniform(1, 10)
     states = [(chance.random() < 0.6, chance.random() < 0.5) for _ in range(chance.randint(1, 40))]
     rates = [each if first and second else one for first, second in states]
@@ -339,7 +339,7 @@ def random_samples(chance: random.Random) -> tuple[list[list[float]], float, flo
 
 
 def test_identities_on_random_samples() -> None:
-    """Samples against the two-state identity, and times summed over threads against the core's metrics."""
+    """Samples obey the two-state identity; times summed over threads agree with core metrics."""
     chance = draws(7)
     seen = 0
     for _ in range(1500):
@@ -365,7 +365,7 @@ def test_identities_on_random_samples() -> None:
 
 
 def test_smt_counters_agree_with_samples() -> None:
-    """Core cycles and instructions by thread density: the same core, a gigahertz, a second a sample."""
+    """Cycles and instructions by thread density: the same core at 1 GHz, one second per sample."""
     samples = [[IDLE, IDLE, 7, 9, IDLE], [9, 9, 7, IDLE, IDLE]]
     counters = {
         "cycles_one": 3e9,
@@ -413,7 +413,7 @@ def test_idle_core() -> None:
 
 
 def test_shares_and_types() -> None:
-    """What is left is what a partition is entitled to less what it used, type by type."""
+    """Capacity left is the entitlement of a partition minus its use, for each type."""
     cores = [
         {"name": "0", "share": 40, "core_busy": 90, "threads_busy": [80, 70], "max_capacity_factor": 140},
         {"name": "1", "type": "ZIIP", "core_busy": 50, "threads_busy": [50, 0], "max_capacity_factor": 125},
@@ -426,7 +426,7 @@ def test_shares_and_types() -> None:
     assert rows["IFL"]["used_pct"] == pytest.approx(used)
     assert rows["IFL"]["available_pct"] == pytest.approx(40 - used)
     assert rows["IFL"]["available_pct"] < 0
-    # One core whose use is not known leaves that of its type unknown.
+    # One core with unknown use makes the use of its type unknown.
     assert (rows["ZIIP"]["cores"], rows["ZIIP"]["used_pct"], rows["ZIIP"]["share_pct"]) == (2, None, 200)
     assert found.figure("left_ziip") is None
 
@@ -437,7 +437,7 @@ def test_capacity_of_idle_threads_is_noted() -> None:
     (note,) = answer(core=[one]).notes
     assert note.startswith("IFL: 27 % of one core is left of 1 although they were 100 % busy")
     assert answer(core=[two]).notes == []
-    # With a core half idle most of what is left is no surprise.
+    # Most of the capacity left by a half idle core needs no note.
     assert answer(core=[{**one, "core_busy": 50, "threads_busy": [50, 45]}]).notes == []
 
 
@@ -448,7 +448,7 @@ def test_mt1_time_assumption_is_listed() -> None:
 
 
 def test_rates_of_counters() -> None:
-    """Rates by hand: 10 a second alone, 16 with two threads, over 4 of 8 seconds."""
+    """Rates by hand: 10 per second alone, 16 with two threads, busy 4 of 8 seconds."""
     found = smt_metrics.measured(StateTimes(one=3.0, two=1.0, work_one=30.0, work_two=16.0, wall=8.0))
     assert found == CoreMetrics(
         0.5, 1.25, pytest.approx(1.15), 1.6, pytest.approx(46 / 64), pytest.approx(46 / 128)

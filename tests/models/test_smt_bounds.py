@@ -1,4 +1,4 @@
-"""Bounds of SMT where demands are so large that no bound is a number."""
+"""Tests of SMT bounds with demands for which no bound is a number."""
 
 from __future__ import annotations
 

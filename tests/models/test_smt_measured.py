@@ -1,7 +1,7 @@
-"""Multithreading of a measured interval: the calculator beside what the system recorded.
+"""Tests of multithreading of a measured interval: solved compared with recorded values.
 
 Publication "SMT": IBM, "z/VM and simultaneous multithreading", 2015 and 2020: z/OS RMF CPU Activity of four
-zIIP cores with MT=2; SMTMET reports per core and per core type, of a busy and of an idle system.
+zIIP cores with MT=2; SMTMET reports per core and per core type, of a busy and an idle system.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def session(cores: list[Row], cpu: list[Row], types: list[Row], **more: list[Row
 
 
 def types(answer: Answer, kind: str = "IFL") -> dict[str, tuple[Any, ...]]:
-    """Solved, recorded and error of each number of a type."""
+    """Return the solved value, recorded value and error of each number of a type."""
     return {str(row[1]): row[3:6] for row in answer.table("types").rows if row[0] == kind}
 
 
-#: One core 80 % busy, its threads 60 % and 40 %: density 1.25. Max CF 150 %: CF 112.5 %, productivity 75 %.
+#: A core 80 % busy, threads 60 % and 40 %: density 1.25. Max CF 150 %: CF 112.5 %, productivity 75 %.
 ONE = {"cores": [core(0, 80.0, thread_density=1.2, productivity_pct=77.0, mt_utilization_pct=61.6)]}
 CPU = threads(0, 60.0, 40.0)
 TYPE = of_type(thread_density=1.2, capacity_factor_pct=112.0, max_capacity_factor_pct=150.0)
@@ -120,7 +120,7 @@ def test_published_rmf_report(tmp_path: Path) -> None:
     assert found["CF"][0] == pytest.approx(128.3, abs=0.1)
     assert found["used"][:2] == pytest.approx((245.62, 245.62), abs=0.3)
     assert answer.figure("left_ziip") == pytest.approx(154.38, abs=0.3)
-    # What RMF does not tell in its XML is not assumed, and the reason is said.
+    # Values missing in the XML of RMF are not assumed; a note names the reason.
     row = by_name(blind.table("compared"))["4"]
     assert (row["factor_pct"], row["productivity_pct"], row["utilization_pct"]) == (None, None, None)
     assert row["density"] == pytest.approx(125.64 / 78.23)
@@ -130,7 +130,7 @@ def test_published_rmf_report(tmp_path: Path) -> None:
 
 
 def test_published_cores_in_records_of_smf_70() -> None:
-    """The same four cores with MAX CF, CF and AVG TD in the record: all is there to be held against it."""
+    """The same four cores with MAX CF, CF and AVG TD in the record: all values can be compared."""
     with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as made:
         system = interval_choice.choose_system(made, smt.TABLE, None)
         answer = smt.compare(made, system, interval_choice.choose_interval(made, system, None, smt.busy()))
@@ -152,14 +152,14 @@ def test_published_cores_in_records_of_smf_70() -> None:
     ):
         assert found[number][0] == pytest.approx(printed, abs=near), number
         assert found[number][1] == pytest.approx(printed, abs=near), number
-    # 4.5123 threads busy at density 1.6 and CF 1.283 are 3.618 cores of work, of 4.
+    # 4.5123 busy threads with density 1.6 and CF 1.283 are 3.618 of 4 cores of work.
     (line,) = back.table("changes").rows
     assert line[5] == pytest.approx(4 / (4.5123 / 1.6 * 1.283), rel=0.002)
     assert any("no virtual CPUs" in note for note in back.notes)
 
 
 def test_published_smtmet_reports() -> None:
-    """SMT, 21:32:32: productivity and utilization of four cores from density and the type's MAX CF, 169.6."""
+    """SMT, 21:32:32: productivity and utilization of four cores from density and MAX CF, 169.6."""
     printed = [
         (96.86, 1.86, 94.1, 91.2),
         (95.16, 1.83, 93.3, 88.8),
@@ -195,7 +195,7 @@ def test_published_smtmet_reports() -> None:
 
 
 def test_idle_system() -> None:
-    """SMT: z/VM computes no productivity of cores that are nearly idle; what is solved of them is no good."""
+    """SMT: z/VM computes no productivity of nearly idle cores; solved values are not reliable."""
     cores = [core(0, 0.02, thread_density=1.24), core(1, 0.0)]
     answer = smt.compare(session(cores, [], [of_type(max_capacity_factor_pct=173.7)]), "VM1", END)
     rows = by_name(answer.table("compared"))
@@ -207,7 +207,7 @@ def test_idle_system() -> None:
 
 
 def test_productivity_is_not_compared_with_itself() -> None:
-    """Without threads and density the record's productivity gives density; nothing is held against itself."""
+    """Without threads, density is solved from recorded productivity, which is not compared then."""
     cores = [core(0, 80.0, productivity_pct=75.0, mt_utilization_pct=60.0)]
     answer = smt.compare(session(cores, [], [of_type(max_capacity_factor_pct=150.0)]), "VM1", END)
     row = by_name(answer.table("compared"))["0"]
@@ -244,7 +244,7 @@ def test_unsolvable_cores_are_named() -> None:
 
 
 def test_one_thread() -> None:
-    """A core with one thread: density 1, all of its work done while busy, whatever MVS says of the thread."""
+    """A core with one thread has density 1 and productivity 100 %, for any MVS busy."""
     answer = smt.compare(session([core(0, 80.0, threads=1)], threads(0, 95.0), []), "VM1", END)
     row = by_name(answer.table("compared"))["0"]
     assert [row[key] for key in ("density", "factor_pct", "productivity_pct", "utilization_pct")] == (
@@ -253,7 +253,7 @@ def test_one_thread() -> None:
 
 
 def test_times_of_guests() -> None:
-    """Density 1.25, CF 112.5 %: 100 s on threads are 90 s MT-1 and 80 s prorated; of what was recorded."""
+    """Density 1.25, CF 112.5 %: 100 s on threads are 90 s MT-1 and 80 s prorated."""
     head = {**HEAD, "basis": "sample", "cpu_type": "IFL"}
     guests = [
         {**head, "userid": "A", "vcpu": 0, "cpu_s": 60.0, "mt1_s": 56.7, "prorated_s": 48.0},
@@ -311,10 +311,10 @@ def test_measured_smt_uses_one_source() -> None:
 
 
 def test_solve_smt_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The demo's records are consistent: what is solved of them is what they say, but for their rounding.
+    """Values solved from the demo's records equal the recorded ones, except for rounding.
 
-    Productivity is recorded in steps of 1/1024; where two threads run nearly always, the maximum that follows
-    from it changes by some percent with one step.
+    Productivity is recorded in steps of 1/1024; if two threads run nearly always, one step changes the solved
+    maximum by some percent.
     """
     assert "smt" in MEASURED
     assert main(["solve", "smt", "--from", str(sim_file), "--format", "json"]) == 0

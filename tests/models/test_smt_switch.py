@@ -1,4 +1,4 @@
-"""Multithreading switched on or off for a measured interval: bounds, against runs that IBM has published.
+"""Tests of bounds after switching SMT on or off for a measured interval, with runs published by IBM.
 
 Publication "SMT": IBM, "z/VM and simultaneous multithreading", 2015 and 2020: single processor serialization
 application, with and without SMT-2.
@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 
 def processors(cores: int, threads: int, busy: float, kind: str = "IFL", **more: Any) -> list[Row]:
-    """Processors of cores, all equally busy."""
+    """Return processors of cores, all equally busy."""
     return [
         {**HEAD, "cpu_id": n, "core_id": n // threads, "thread_id": n % threads, "cpu_type": kind}
         | {"busy_pct": busy, **more}
@@ -32,7 +32,7 @@ def processors(cores: int, threads: int, busy: float, kind: str = "IFL", **more:
 
 
 def guest(name: str, *used: float | None, kind: str | None = "IFL") -> list[Row]:
-    """A guest whose virtual processors used so much."""
+    """Return a guest whose virtual CPUs used these percentages."""
     head = {**HEAD, "userid": name, "basis": "sample", "cpu_type": kind}
     return [{**head, "vcpu": n, "cpu_pct": one} for n, one in enumerate(used)]
 
@@ -47,13 +47,13 @@ def session(cpu: list[Row], guests: list[Row] = [], types: list[Row] = [], **sys
 
 
 def clients_and_servers(client: float, all_used: float) -> list[Row]:
-    """Three clients and twelve servers, each of one virtual processor; servers have what is left."""
+    """Return three clients and twelve servers, each with one virtual CPU; servers use the rest."""
     server = (all_used - 3 * client) / 12
     names = [(f"CLIENT{n}", client) for n in range(3)] + [(f"SERVER{n}", server) for n in range(12)]
     return [row for name, used in names for row in guest(name, used)]
 
 
-#: SMT: without SMT 95.8 % of three processors, clients 70.5 % each; with it 61.1 % of six, clients 95.4 %.
+#: SMT: without SMT 95.8 % of three processors, clients 70.5 % each; with SMT 61.1 % of six, clients 95.4 %.
 OFF = session(processors(3, 1, 95.8), clients_and_servers(70.5, 287.4), [core_type(1)])
 ON = session(
     processors(3, 2, 61.1),
@@ -80,12 +80,12 @@ def bounds(answer: Answer) -> dict[str, Row]:
 
 
 def numbers(answer: Answer) -> dict[str, tuple[Any, Any]]:
-    """Value of each number and how it is known."""
+    """Return the value of each number and its provenance."""
     return {str(row[1]): (row[2], row[4]) for row in answer.table("numbers").rows}
 
 
 def test_smt_on_for_published_serialization_workload() -> None:
-    """With the capacity factors of the run with SMT-2: 1.05, where 0.649 was measured."""
+    """With the capacity factors of the run with SMT-2: 1.05, but 0.649 was measured."""
     answer = switch_bounds(OFF, "VM1", END, 2, ["max_capacity_factor=115"])
     row = change(answer)
     assert row["most_now"] == pytest.approx(3 / 2.874)
@@ -105,7 +105,7 @@ def test_smt_on_for_published_serialization_workload() -> None:
 
 
 def test_point_value_with_calibrated_path_factors() -> None:
-    """SMT: 1.60 times the CPU time that slower threads explain; 0.649 of it was measured."""
+    """SMT: 1.60 times the CPU time that slower threads explain; 0.649 was measured."""
     there = switch_bounds(OFF, "VM1", END, 2, ["max_capacity_factor=115", "path=1.6"])
     assert change(there)["predicted"] == pytest.approx(0.649, rel=0.02)
     assert there.figure("predicted_ifl") == change(there)["predicted"]
@@ -118,7 +118,7 @@ def test_point_value_with_calibrated_path_factors() -> None:
 
 
 def test_smt_off_for_published_serialization_workload() -> None:
-    """The bound says 1.01 and 1 / 0.649 was measured: the answer says that it can be too low."""
+    """The bound is 1.01, 1 / 0.649 was measured: a note reports that bounds can be too low."""
     answer = switch_bounds(ON, "VM1", END, 1)
     row = change(answer)
     work = 6 * 0.611 / (1.28 / 1.04)
@@ -147,7 +147,7 @@ def test_published_ranges_each_way() -> None:
 
 
 def test_unknown_factors_give_widest_bounds() -> None:
-    """On: two threads do twice the work of one. Off: second threads added nothing, and all were active."""
+    """On: two threads do twice the work of one. Off: second threads added nothing, all were active."""
     there = switch_bounds(OFF, "VM1", END, 2)
     assert bounds(there)["processors"]["most_then"] == pytest.approx(6 / 2.874)
     assert numbers(there)["max CF"] == (pytest.approx(200), "assumed")
@@ -169,7 +169,7 @@ def test_solved_density_and_factor() -> None:
 
 
 def test_explicit_factor_overrides_recorded_one() -> None:
-    """It is assumed then. Threads that seem busier than two on a core are two."""
+    """The given factor is assumed. Threads busier than two on a core count as two."""
     known = core_type(2, core_busy_pct=50.0, max_capacity_factor_pct=150.0)
     answer = switch_bounds(
         session(processors(3, 2, 61.1), [], [known]), "VM1", END, 1, ["max_capacity_factor=120"]
@@ -180,7 +180,7 @@ def test_explicit_factor_overrides_recorded_one() -> None:
 
 
 def test_switch_ignores_offline_and_foreign_rows() -> None:
-    """Processors that were offline, guests that are not of the sample, another source of the same system."""
+    """Offline processors, guests without samples and another source of the system are ignored."""
     cpu = processors(3, 1, 50.0)
     cpu += [{**row, "cpu_id": 9, "core_id": 9, "online_pct": 0.0} for row in cpu[:1]]
     cpu += [{**row, "source": "zz-other", "core_id": 20} for row in cpu[:1]]
@@ -193,7 +193,7 @@ def test_switch_ignores_offline_and_foreign_rows() -> None:
 
 
 def test_busiest_virtual_cpu() -> None:
-    """Of two, one uses 90 % and one 10 %: 2 bounds the guest, 1 / 0.9 if the work of the one cannot move."""
+    """Two virtual CPUs use 90 % and 10 %: the bound is 2, or 1 / 0.9 if work of one cannot move."""
     answer = switch_bounds(
         session(processors(2, 1, 60.0), guest("DB", 90, 10), [core_type(1)]), "VM1", END, 2
     )
@@ -204,7 +204,7 @@ def test_busiest_virtual_cpu() -> None:
     assert "assumed" in str(found["serialization of DB"]["how"])
     assert row["most_then"] == pytest.approx(2.0), "what is assumed holds nothing"
     assert row["serial"] == pytest.approx(1 / 0.9)
-    # 2 / 1.2 now; then 2 from virtual CPUs, and processors with a path of 1.1 bring 2 x 1.5 / 1.32.
+    # 2 / 1.2 now; then 2 from virtual CPUs, 2 x 1.5 / 1.32 from processors with a path of 1.1.
     given = session(processors(2, 1, 60.0), guest("DB", 90, 10), [core_type(1)])
     point = switch_bounds(given, "VM1", END, 2, ["path=1.1", "max_capacity_factor=150"])
     work = (2 + (2.4 - 2) * 0.5) / 1.2 / 1.1
@@ -212,7 +212,7 @@ def test_busiest_virtual_cpu() -> None:
 
 
 def test_explicit_serialization_is_bound() -> None:
-    """All of a guest's work one at a time: it used 1.0 processor, and can do no more."""
+    """A guest with fully serialized work used 1.0 processor, which is its bound."""
     given = session(processors(2, 1, 60.0), guest("DB", 50, 50), [core_type(1)])
     answer = switch_bounds(given, "VM1", END, 2, ["guest.DB.serial=100"])
     assert change(answer)["most_then"] == pytest.approx(1.0)
@@ -239,7 +239,7 @@ def test_switch_to_current_mode_is_noted() -> None:
 
 
 def test_switch_with_missing_data() -> None:
-    """No threads told: one is assumed, and said to be; without busy nothing is computed."""
+    """One thread is assumed if none are reported; without busy nothing is computed."""
     answer = switch_bounds(session(processors(3, 1, 50.0), guest("A", None, 50.0)), "VM1", END, 2)
     assert numbers(answer)["threads"] == (1, "assumed")
     assert any("no bound of them: A" in note for note in answer.notes)
@@ -253,7 +253,7 @@ def test_switch_with_missing_data() -> None:
 
 
 def test_zos_threads_use_mvs_busy() -> None:
-    """SMT: RMF prints LPAR busy of the core, MVS busy of each thread."""
+    """SMT: RMF prints LPAR busy of the core and MVS busy of each thread."""
     rows = processors(1, 2, 78.23, "ZIIP", source="rmf-xml")
     rows = [{**row, "mvs_busy_pct": busy} for row, busy in zip(rows, (67.24, 58.40), strict=True)]
     answer = switch_bounds(session(rows), "VM1", END, 1)

@@ -1,7 +1,7 @@
-"""Throughput with and without multithreading: bounds, path factors and what must not be predicted.
+"""Tests of throughput with and without multithreading: bounds, path factors and cases without prediction.
 
 Publication: IBM, "z/VM and simultaneous multithreading", 2015 and 2020, "SMT" below.
-Its runs: smt_published_runs.py.
+smt_published_runs.py has its runs.
 """
 
 from __future__ import annotations
@@ -116,13 +116,13 @@ IDEAL = [
 
 
 def test_smt_ideal_application() -> None:
-    """SMT: ETRR 1.362, ITRR 1.539; a transaction took 1.3 times the CPU time; threads explain 1.17."""
+    """SMT: ETRR 1.362, ITRR 1.539; a transaction used 1.3 times the CPU time; threads explain 1.17."""
     row = of(answer(*IDEAL), "SMT-2", "against")
     assert row["itr_ratio"] == pytest.approx(1.539, abs=0.0015)
     assert row["time_ratio"] == pytest.approx(1.300, abs=0.001)
     assert row["slowing"] == pytest.approx(1.170, abs=0.001)
     assert row["path"] == pytest.approx(1.11, abs=0.002)
-    # The largest capacity factor follows from the two that are printed: 167.1 there.
+    # The maximum capacity factor follows from the two printed ones; SMT prints 167.1.
     assert row["max_capacity_factor_pct"] == pytest.approx(167.1, abs=1)
 
 
@@ -141,7 +141,7 @@ def test_path_factors_of_published_runs() -> None:
 
 
 def test_density_and_factor_are_derived() -> None:
-    """SMT: serialization, from thread and core busy and the largest factor alone: 1.28 and 104 %."""
+    """SMT: serialization, only from thread busy, core busy and the maximum factor: 1.28 and 104 %."""
     run = {key: value for key, value in SERIAL.items() if key not in ("thread_density", "capacity_factor")}
     row = of(answer(BASE, run), "SMT-2", "against")
     assert row["thread_density"] == pytest.approx(2 * 61.1 / 95.5)
@@ -161,7 +161,7 @@ def test_base_is_measured_run_without_smt_in_any_order() -> None:
 
 
 def test_busy_of_each_guest() -> None:
-    """What is given comes back, and what is left is shared by the twelve servers."""
+    """Given busy times are preserved; the twelve servers share the rest."""
     busy = {(row[0], row[1]): row[3] for row in answer(*RUNS).table("demands").rows}
     assert busy["SMT-0", "clients"] == pytest.approx(70.5)
     assert busy["SMT-0", "servers"] == pytest.approx((3 * 95.8 - 3 * 70.5) / 12)
@@ -169,7 +169,7 @@ def test_busy_of_each_guest() -> None:
 
 
 def test_littles_law_of_service_class() -> None:
-    """SMT: RMF Workload Activity: 12.69 in the system, 8960.87 a second: 1.416 ms."""
+    """SMT: RMF Workload Activity: 12.69 in the system, 8960.87 per second: 1.416 ms."""
     run = {
         "name": "WASTRANS",
         "cores": 8,
@@ -181,7 +181,7 @@ def test_littles_law_of_service_class() -> None:
     assert of(answer(run), "WASTRANS", "against")["response"] == pytest.approx(1.416e-3, abs=2e-6)
 
 
-#: Run, its largest capacity factor (the last is not published: as in the run before), what was measured.
+#: Run, maximum capacity factor (not published for the last run: taken from the one before), measured ratio.
 CONTROLS = [(SERIAL, 115, 0.649, 0.3), (VCPUS, 151, 1.065, 0.3), (CLIENTS, 151, 1.303, 0.15)]
 
 
@@ -189,7 +189,7 @@ CONTROLS = [(SERIAL, 115, 0.649, 0.3), (VCPUS, 151, 1.065, 0.3), (CLIENTS, 151, 
 def test_neutral_path_factors_miss_measurements(
     run: dict[str, Any], maximum: float, measured: float, beyond: float
 ) -> None:
-    """The negative control: a capacity factor alone predicts none of the published runs."""
+    """Negative control: a capacity factor alone does not predict any published run."""
     found = answer(BASE, with_paths(run, 1.0, max_capacity_factor=maximum))
     row = of(found, run["name"])
     assert row["predicted"] > measured * (1 + beyond)
@@ -200,13 +200,13 @@ def test_neutral_path_factors_miss_measurements(
 def test_capacity_factor_alone_overestimates_serial_run() -> None:
     found = answer(BASE, with_paths(SERIAL, 1.0))
     assert of(found, "SMT-2")["predicted"] == pytest.approx(1.05, abs=0.01)
-    # What the note says, unasked, of a run that has no path factors.
+    # The note on a run without path factors.
     (note,) = answer(BASE, unmeasured(SERIAL)).notes
     assert "they give 1.05 times the run without SMT, but 0.649 was measured" in note
 
 
 def test_no_point_value_without_path_factors() -> None:
-    """SMT-2 that was not measured has bounds and the published range, and no more."""
+    """An unmeasured run with SMT-2 has only bounds and the published range."""
     parts = [{"name": "clients", "guests": 3}, {"name": "servers", "guests": 12}]
     asked = {"name": "on", "cores": 3, "threads": 2, "max_capacity_factor": 150, "part": parts}
     found = answer(BASE, asked)
@@ -217,14 +217,14 @@ def test_no_point_value_without_path_factors() -> None:
     assert any(note.startswith("on: no point value, only bounds") for note in found.notes)
     rows = found.table("published").rows
     assert ("z14", 1.10, 1.40, 1.25) in [tuple(row[1:5]) for row in rows]
-    # Asked with a calibrated run there is one.
+    # A calibrated run has a point value.
     pointed = answer(BASE, SERIAL, calibrated(asked, "SMT-2"))
     assert of(pointed, "on")["predicted"] is not None
     assert [one.name for one in pointed.assumptions] == ["smt_idle_cores_first", "smt_bound_reached"]
 
 
 def test_calibrating_run_is_reproduced() -> None:
-    """And its thread density follows from its virtual processors: 1.28, as measured."""
+    """The thread density follows from the virtual CPUs: 1.28, as measured."""
     for run, density in ((SERIAL, 1.28), (VCPUS, 2.0)):
         row = of(answer(BASE, calibrated(run, run["name"])), run["name"])
         assert row["predicted"] == pytest.approx(run["etr"])
@@ -244,14 +244,14 @@ def test_calibrating_run_is_reproduced() -> None:
 def test_path_factors_of_another_configuration(
     run: dict[str, Any], by: dict[str, Any], maximum: float, error: float
 ) -> None:
-    """They miss by 12 % to 28 %, which is what the note says."""
+    """The error is 12 % to 28 %, as the note reports."""
     found = answer(BASE, by, calibrated(run, by["name"], max_capacity_factor=maximum))
     assert of(found, run["name"])["error_pct"] == pytest.approx(error, abs=0.1)
     assert any("off by 12 % to 28 %" in note for note in found.notes)
 
 
 def test_more_cores_in_same_mode() -> None:
-    """A run of the same mode as the base takes its path factors from the base itself."""
+    """A run in the mode of the base uses the path factors of the base."""
     parts = [{"name": "clients", "guests": 6}, {"name": "servers", "guests": 12}]
     four = {"name": "four", "cores": 4, "part": parts}
     without = answer(BASE, four)
@@ -263,7 +263,7 @@ def test_more_cores_in_same_mode() -> None:
 
 
 def test_smt_off_from_run_with_smt() -> None:
-    """The other way round: the base is measured with SMT-2, and the pair is turned."""
+    """The base is measured with SMT-2, and the other run is predicted without SMT."""
     off = {**BASE, "name": "off"}
     found = answer(SERIAL, off, calibrated(BASE, "off"), base="SMT-2")
     assert of(found, "SMT-0")["predicted"] == pytest.approx(1.0)
@@ -274,7 +274,7 @@ def test_smt_off_from_run_with_smt() -> None:
 
 
 def test_serialization_binds() -> None:
-    """A fifth of a part's work that only one virtual processor runs at a time."""
+    """Only one virtual CPU at a time runs a fifth of a part's work."""
     parts = [
         {"name": "work", "guests": 1, "virtual_cpus": 16, "demand": 0.5, "serial": 20},
         {"name": "rest", "guests": 8, "demand": 0.1},
@@ -287,7 +287,7 @@ def test_serialization_binds() -> None:
 
 
 def test_serialization_with_slower_threads() -> None:
-    """What is serialized runs at the speed of a thread beside others."""
+    """Serialized work runs at the speed of a thread that shares its core."""
     base = {
         "name": "off",
         "cores": 4,
@@ -305,7 +305,7 @@ def test_serialization_with_slower_threads() -> None:
     found = answer(base, on)
     demand = 4 * 0.6 / 8
     assert bounds(found, "off")["serialization of work"] == pytest.approx(1 / (demand * 0.25))
-    # One in four of those that run is in the serialized part: four of them run, two on each core.
+    # One of four running virtual CPUs is in the serialized part: four run, two on each core.
     assert bounds(found, "on")["serialization of work"] == pytest.approx(2 * 1.2 / demand)
     assert bounds(found, "on")["processors"] == pytest.approx(2 * 1.2 / demand)
     assert of(found, "on")["held_by"] == "processors"
@@ -323,7 +323,7 @@ def test_without_capacity_factor_bound_is_twice() -> None:
 
 
 def test_work_done_by_running_virtual_processors() -> None:
-    """Idle cores first, then the second threads; it never falls with more of them, and bends once."""
+    """Idle cores run first, then second threads; the rate never falls and is concave."""
     assert [smt_bounds.rate(running, 3, 2, 1.5) for running in range(8)] == [0, 1, 2, 3, 3.5, 4, 4.5, 5.25]
     assert smt_bounds.rate(5, 3, 1, 1.5) == 5
     chance = draws(8)
@@ -350,7 +350,7 @@ def random_parts(chance: random.Random, cores: int) -> list[DemandPart]:
 
 
 def test_lowest_bound_by_search() -> None:
-    """Against brute force: the most that runs while no part has more than it may, halved down to it."""
+    """A bisection of the running virtual CPUs within the limits of all parts finds the same bound."""
     chance = draws(9)
     for _ in range(1000):
         cores, maximum = chance.randint(1, 12), chance.uniform(1, 2)
@@ -373,13 +373,13 @@ def test_lowest_bound_by_search() -> None:
         most = low * (1 if low <= cores else (cores + (low - cores) * (maximum - 1)) / low) / whole
         assert held.most == pytest.approx(most, rel=1e-9)
         found = smt_bounds.density_at(parts, cores, 2, maximum)
-        # With a factor of 1 more threads do nothing more, so that any number of them is as good.
+        # With a factor of 1 second threads add nothing, and the density is not determined.
         if maximum > 1.001:
             assert found == pytest.approx(max(1.0, low / cores), rel=1e-6)
 
 
 def test_closed_network_approaches_bound() -> None:
-    """So many virtual processors that wait outside now and then, solved exactly by convolution."""
+    """A network, solved by convolution, reaches the bound without think time and stays below with it."""
     chance = draws(10)
     for _ in range(100):
         cores, maximum, demand = chance.randint(1, 8), chance.uniform(1, 2), chance.uniform(0.01, 3)
@@ -398,7 +398,7 @@ def test_closed_network_approaches_bound() -> None:
 
 
 def test_ranges_as_published() -> None:
-    """SMT: the chart's nine ratios, relocation of 25 guests; z/VM 6.4 Performance: statement for the z14."""
+    """SMT: nine ratios of the chart, relocation of 25 guests; z/VM 6.4 Performance: z14 statement."""
     shown = {one.what: one for one in smt_tables.ranges()}
     chart = [1.36, 1.12, 1.21, 1.26, 1.38, 0.65, 1.07, 1.30, 1.28]
     nine = shown["external throughput of nine measured workloads"]
@@ -423,7 +423,7 @@ def test_runs_without_smt_have_no_smt_notes() -> None:
 
 
 def test_run_above_bound() -> None:
-    """Clients that were busier than their virtual processors allow: the numbers do not belong together."""
+    """Clients are busier than their virtual CPUs allow: the numbers are inconsistent."""
     odd = {
         **BASE,
         "part": [{"name": "clients", "guests": 1, "busy": 211.5}, {"name": "servers", "guests": 12}],

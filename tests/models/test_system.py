@@ -1,4 +1,4 @@
-"""A whole machine at rest: its partitions and its users are those of their own models."""
+"""Tests of the solved machine: partitions and users are solved by their own models."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_users_share_partition_allocation() -> None:
     answer = solve(machine({"name": "A"}, {"name": "B", "relative": 300}))
     assert by_name(answer.table("partitions"))["Z"]["allocation"] == pytest.approx(2)
     users = by_name(answer.table("users"))
-    # Half of the machine, 1 to 3.
+    # Half of the machine, shared 1 to 3.
     assert [users[name]["allocation"] for name in "AB"] == pytest.approx([50, 150])
 
 
@@ -57,7 +57,7 @@ def test_transactions_are_demand() -> None:
         },
     ]
     users = by_name(solve(values).table("users"))
-    # 10/s of 20 ms in turn; five customers of one second a cycle.
+    # 10/s of 20 ms, alternating users; five customers with a cycle of one second.
     assert users["A"]["demand"] == pytest.approx(10 + 30)
     assert users["B"]["demand"] == pytest.approx(10 + 30)
     values["partition"][0]["demand"] = 2.0

@@ -1,4 +1,4 @@
-"""Unparking against published intervals, the kernel's arithmetic and what must hold in any case."""
+"""Tests of unparking with published intervals, the kernel's arithmetic and invariants."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from zlens.models.unparking import model as unparking
 from zlens.models.unparking import policies
 from zlens.rendering.answer import Answer, by_name
 
-#: IBM, "Eighty Logical Processors", Tables 9 and 10 (UNPARKING SMALL): logical processors, their
-#: average busy, unparked processors, busy of the average unparked one.
+#: IBM, "Eighty Logical Processors", Tables 9 and 10 (UNPARKING SMALL): logical processors, average busy,
+#: unparked processors, average busy of unparked ones.
 SMALL = [
     (16, 64.7, 13.4, 77.2),
     (32, 27.5, 12.0, 73.2),
@@ -23,7 +23,7 @@ SMALL = [
     (64, 18.9, 15.6, 77.6),
     (80, 18.0, 18.5, 77.8),
 ]
-#: "z/VM 6.4 Performance Update", VM66063: N(small) <= N(medium) <= N(large); the numbers are of our rules.
+#: "z/VM 6.4 Performance Update", VM66063: N(small) <= N(medium) <= N(large); numbers by rules of zlens.
 ORDER = {
     "highs": 19,
     "mediums": 1,
@@ -50,14 +50,14 @@ def test_small_policy_of_dedicated_partition(row: tuple[float, ...]) -> None:
     found = by_name(answer.table("models"))["SMALL"]
     assert found["unparked"] == pytest.approx(published, abs=1.5)
     assert found["busy"] == pytest.approx(busy_unparked, abs=6)
-    # The published tables agree with each other: busy of all over the unparked.
+    # The published tables are consistent: total busy divided by unparked processors.
     assert processors * busy / published == pytest.approx(busy_unparked, abs=0.35)
     assert by_name(answer.table("models"))["LARGE"]["unparked"] == processors
 
 
 @pytest.mark.parametrize("row", SMALL, ids=lambda row: f"Eighty Logical Processors, {row[0]}")
 def test_small_on_average_over_two_second_intervals(row: tuple[float, ...]) -> None:
-    """Published averages are of whole numbers that change: a use that varies gives their fractions."""
+    """Published averages are of changing integers: varying use results in their fractions."""
     processors, busy, published, _ = row
     chance = draws(1)
     history = [processors * busy + chance.uniform(-100, 100) for _ in range(900)]
@@ -73,7 +73,7 @@ def test_three_models_of_vm66063() -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        # Beyond the entitlement of 1978 the needed and powered vertical-lows come in, the strongest first.
+        # Beyond the entitlement of 1978 required vertical-lows with power are unparked, the strongest first.
         ({"projection": 1978}, (26, 20, 20)),
         ({"projection": 1979}, (26, 21, 21)),
         ({"projection": 2069}, (26, 22, 22)),
@@ -100,7 +100,7 @@ def test_unparked_cores_and_utilization() -> None:
     assert [rows["SMALL"][key] for key in keys] == [15, 15, 0, 0, 4, 100]
     assert rows["LARGE"]["busy"] == pytest.approx(1500 / 19)
     assert [row["in_effect"] for row in rows.values()] == [True, False, False]
-    # No core is more than busy.
+    # Busy is at most 100 %.
     assert by_name(solved(highs=2, used=900).table("models"))["SMALL"]["busy"] == 100
 
 
@@ -126,7 +126,7 @@ def test_partition_demand_is_at_least_use() -> None:
 
 
 def test_order_and_bounds_of_models() -> None:
-    """N(small) <= N(medium) <= N(large) on thousands of partitions, and each says what its name says."""
+    """N(small) <= N(medium) <= N(large) for thousands of partitions, each equal to its definition."""
     chance = draws(6)
     for _ in range(3000):
         cores = policies.VerticalCores(
@@ -143,18 +143,18 @@ def test_order_and_bounds_of_models() -> None:
         powered += sorted((one for one in lows if one >= least), reverse=True)
         assert found.large == max(1, len(powered))
         assert found.medium >= cores.entitled
-        # Brute force: the first number that is enough, or all.
+        # Brute force: the first sufficient number, or all.
         enough = [count for count in range(len(powered) + 1) if sum(powered[:count]) >= wanted]
         assert found.small == max(1, enough[0] if enough else len(powered))
         assert found.short == pytest.approx(max(0.0, wanted - sum(powered)))
 
 
 def test_excess_is_shared_by_weight_on_demand() -> None:
-    # 478 are left; 200 to 70 by weight.
+    # 478 are left and shared 200 to 70 by weight.
     others = [(200, 1978.0, 1500.0, 1500.0), (70, 688.0, 690.0, 900.0)]
     spare, ours = policies.excess_power(200, 800, others)
     assert (spare, ours) == pytest.approx((478, 478 * 200 / 270))
-    # One who needs little has that, and the rest is ours, up to what our vertical-lows can take.
+    # The other needs little; this partition gets the rest, up to the limit of its vertical-lows.
     others = [(200, 1978.0, 1500.0, 1500.0), (70, 688.0, 690.0, 698.0)]
     assert policies.excess_power(200, 800, others)[1] == pytest.approx(468)
     assert policies.excess_power(200, 300, others)[1] == pytest.approx(300)
@@ -168,11 +168,11 @@ def test_excess_power_unparks_vertical_lows() -> None:
     counts = [
         unparked(solved(**base, excessuse=setting))["LARGE"] for setting in ("HIGH", "MEDIUM", "LOW", "NONE")
     ]
-    # 400, 280, 160 and none of a core; from half a core on one counts.
+    # 400, 280, 160 and 0 % of a core; at least half a core counts.
     assert counts == [14, 13, 12, 10]
     answer = solved(**base, excessuse="HIGH")
     assert answer.figure("excess") == 400
-    # Evenly, none of six gets half a core of the 280.
+    # Split evenly, none of six gets half a core of the 280 %.
     assert unparked(solved(**base, excessuse="MEDIUM", lows_filled="evenly"))["LARGE"] == 10
     assert unparked(solved(**base, excessuse="HIGH", lows_filled="evenly"))["LARGE"] == 16
     without = solved(highs=10, lows=6, used=400)
@@ -186,7 +186,7 @@ def test_pad_applies_without_global_performance_data() -> None:
         solved(**base, projection=projection, cpupad=pad).figure("unparked")
         for projection, pad in ((500, 0), (500, 100), (500, 300), (990, 100), (1100, 100), (1600, 100))
     ]
-    # The pad takes nobody past the entitlement of 1050; what is projected does.
+    # The projection can exceed the entitlement of 1050, the pad cannot.
     assert counts == [5, 6, 8, 11, 12, 15]
     beyond = solved(**base, projection=990, pad_beyond_entitlement=True)
     assert beyond.figure("unparked") == 12
@@ -197,7 +197,7 @@ def test_pad_applies_without_global_performance_data() -> None:
 
 
 def test_linux_hiperdispatch_with_full_steal_time() -> None:
-    """Kernel, arch/s390/kernel/hiperdispatch.c: threshold 30, weight 16, whole numbers."""
+    """Kernel, arch/s390/kernel/hiperdispatch.c: threshold 30, weight 16, integers."""
     answer = solved(policy="linux", highs=4, mediums=2, medium_share=50, lows=6, steal=[100] * 10)
     table = answer.table("ticks")
     assert table.column("cores") == [12] * 6 + [6] * 4
@@ -206,7 +206,7 @@ def test_linux_hiperdispatch_with_full_steal_time() -> None:
 
 
 def test_kernel_integers_leave_gap() -> None:
-    """Fifteen points between going out and coming in, which no comment in the kernel mentions."""
+    """Parking and unparking are fifteen points apart, which no comment in the kernel mentions."""
     last = {steal: policies.linux(6, 12, [steal] * 400, 30, 16)[-1].cores for steal in (29, 30, 44, 45, 100)}
     assert last == {29: 12, 30: 12, 44: 12, 45: 6, 100: 6}
     back = {
@@ -219,7 +219,7 @@ def test_kernel_integers_leave_gap() -> None:
     always = solved(policy="linux", highs=6, lows=6, steal=[100] * 400, steal_threshold=90)
     assert always.figure("changes") == 0
     assert any("no steady steal" in note for note in always.notes)
-    # Percent is cut off before it is averaged.
+    # Percentages are truncated before they are averaged.
     assert policies.linux(6, 12, [15.99], 30, 16)[0].average == 0
 
 
@@ -238,14 +238,14 @@ WLM = policies.Wlm(95, 50)
     ("lows", "interval", "expected", "why"),
     [
         (2, (95, 700, 96), 3, "free capacity"),
-        # Free capacity: more than the threshold's percent of one processor in two seconds.
+        # Free capacity must exceed the threshold's percent of one processor in two seconds.
         (2, (95, 700, 95), 2, "no free capacity"),
         (2, (95, 540, 95, 100, 0.5), 3, "others leave entitlement"),
         (2, (95, 550, 95, 100, 0.5), 2, "no free capacity"),
         (6, (100, 700, 500), 6, "no vertical-low is parked"),
         (0, (94.9, 500, 500), 0, "not busy"),
         (3, (50, 700, 500), 2, "busy is low"),
-        # Guaranteed are 500: 4 % above are 520, 10 % are 550.
+        # 500 are guaranteed: 4 % above is 520, 10 % above is 550.
         (5, (80, 520, 500), 3, "4% above"),
         (1, (80, 300, 500), 0, "4% above"),
         (5, (80, 521, 500), 4, "10% above"),
@@ -267,7 +267,7 @@ def test_little_use_of_mediums_and_lows_parks_one() -> None:
     assert policies.zos(cores, 6, used, WLM) == policies.Decision(5, "less than 20% of Vm and Vl is used")
     assert policies.zos(cores, 3, used, WLM).lows == 2
     assert policies.zos(cores, 2, used, WLM).lows == 2
-    # The rule asks for vertical-highs.
+    # The rule requires vertical-highs.
     assert (
         policies.zos(policies.VerticalCores(0, 4, 8, 10.0), 6, policies.WlmInterval(80, 60, 0), WLM).lows == 6
     )

@@ -1,7 +1,7 @@
-"""The simulator's unparking decides as the solver's rules do.
+"""Tests that the simulator's unparking equals the solver's rules.
 
-Random partitions with the decisions of the rules are in crates/sim/tests/expected/unparking.json, which the
-engine's tests read; `pytest --update` writes it. Values are quarters, so sums of them are exact.
+crates/sim/tests/expected/unparking.json has random partitions with the decisions of the rules. The engine's
+tests read it; `pytest --update` writes it. Values are quarters, so their sums are exact.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _hundredths(power: float) -> int:
 
 
 def _decided(case: dict[str, Any]) -> dict[str, Any]:
-    """What the rules give; a cap, which they leave to the user, bounds use and power beyond entitlement."""
+    """Return the decisions of the rules; a cap bounds use and power beyond the entitlement."""
     cores = policies.VerticalCores(case["highs"], case["mediums"], case["lows"], case["medium"])
     cap = float("inf") if case["cap"] is None else case["cap"]
     expected = policies.projected(case["used"], case["factor"], case["base"])
@@ -81,7 +81,7 @@ def test_simulator_uses_unparking_rules() -> None:
     decided = [case | _decided(case) for case in cases]
     text = "[\n" + ",\n".join(json.dumps(case) for case in decided) + "\n]\n"
     expected.check(EXPECTED, text)
-    # The cases are not all of one kind.
+    # The cases are of all kinds.
     large, medium, small = zip(*(case["unparked"] for case in decided), strict=True)
     assert sum(one > other for one, other in zip(large, medium, strict=True)) > 25
     assert sum(one > other for one, other in zip(medium, small, strict=True)) > 25

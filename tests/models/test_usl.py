@@ -1,4 +1,4 @@
-"""The Universal Scalability Law fitted, with scipy as oracle, and rejected where it does not fit."""
+"""Tests of fits of the Universal Scalability Law with scipy as oracle, and of rejected fits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_fit_recovers_parameters() -> None:
 
 
 def test_fit_is_optimal() -> None:
-    """scipy's bounded least squares, from two starts, never finds a smaller sum of squares."""
+    """Bounded least squares of scipy, from two starts, never find a smaller sum of squares."""
     rng = draws(1)
     checked = 0
     tried = iterations(120, 24)
@@ -67,7 +67,7 @@ def test_fit_is_optimal() -> None:
 
 
 def _least(sizes: Any, rates: Any, begin: list[float], unit: float) -> float:
-    """The smallest sum of squares that scipy finds from a start."""
+    """Return the smallest sum of squares that scipy finds from a start."""
 
     def miss(p: Any) -> Any:
         return law(sizes, p[0] * unit, p[1], p[2]) - rates
@@ -77,7 +77,7 @@ def _least(sizes: Any, rates: Any, begin: list[float], unit: float) -> float:
 
 
 def test_intervals_are_those_of_linear_theory() -> None:
-    """Against scipy: covariance from its Jacobian, quantile of its Student distribution."""
+    """The oracle is scipy: covariance from its Jacobian, quantile of its Student distribution."""
     rng = draws(8)
     rates = [law(n, 50, 0.05, 0.001) * rng.gauss(1, 0.01) for n in SIZES]
     for confidence in (0.9, 0.95):
@@ -135,7 +135,7 @@ def test_superlinear_contention_is_zero() -> None:
 
 
 def test_contention_is_at_most_all_of_work() -> None:
-    """No part of the work above all of it waits."""
+    """A contention of more than all work is limited to 1."""
     fit = usl.fit(SIZES, [law(n, 100, 2.5, 0) for n in SIZES], gamma=100)
     assert fit is not None
     assert fit.parameters[1].value == 1
@@ -175,7 +175,7 @@ def test_peak_is_where_throughput_is_greatest() -> None:
 
 
 def test_z14_curve_does_not_fit_usl() -> None:
-    """IBM's curve: the nearest law misses by 17.6 %, and none at all comes nearer than 14.6 %."""
+    """The error of the fit to IBM's curve is 17.6 %; no law has an error below 14.6 %."""
     curve = capacity_curves.capacity_curves()["z14-m05"].curve
     sizes, rates = [float(n) for n, _ in curve], [n * value for n, value in curve]
     fit = usl.fit(sizes, rates, gamma=1.0)
@@ -183,13 +183,13 @@ def test_z14_curve_does_not_fit_usl() -> None:
     assert fit.largest_error >= 0.14
     assert fit.largest_error == pytest.approx(0.176, abs=0.001)
     assert values(fit)[2] == 0
-    assert fit.errors[3] == fit.largest_error  # more than the machine has, at 16 processors
+    assert fit.errors[3] == fit.largest_error  # above the machine, at 16 processors
     assert fit.errors[-1] == pytest.approx(fit.throughput_at(80) / rates[-1] - 1)
     assert fit.errors[-1] < 0
     free = usl.fit(sizes, rates)
     assert free is not None
     assert free.largest_error >= 0.14
-    # Of all laws with X(1) = 1: that none is off by more than a part of X is linear in alpha and beta.
+    # For laws with X(1) = 1, a bound on the relative error is linear in alpha and beta.
     low, high = 0.0, 0.5
     for _ in range(40):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""How many cores and processors z/VM supports, against the publications that say so."""
+"""Tests of the numbers of cores and processors that z/VM supports, with publications."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def test_limits_of_eighty_processors(
 @pytest.mark.parametrize(
     ("smt", "cores", "expected"),
     [
-        # "z/VM 6.4 Performance": 64 cores are permitted; with SMT-1 and SMT-2 those beyond 32 are ignored.
+        # "z/VM 6.4 Performance": 64 cores are permitted; SMT-1 and SMT-2 ignore cores beyond 32.
         ("non-SMT", 64, PartitionFit(True, 64, 64, 64, "00 to 3F")),
         ("non-SMT", 65, PartitionFit(True, 64, None, None, "more than 64 cores")),
         ("SMT-1", 36, PartitionFit(True, 32, 32, 32, "00, 02 to 3E")),
         ("SMT-2", 36, PartitionFit(True, 32, 32, 64, "00 to 3F")),
-        # The same, the table of core and CPU identifiers.
+        # Table of core and CPU identifiers in the same publication.
         ("non-SMT", 8, PartitionFit(True, 64, 8, 8, "00 to 07")),
         ("SMT-1", 8, PartitionFit(True, 32, 8, 8, "00, 02 to 0E")),
         ("SMT-2", 8, PartitionFit(True, 32, 8, 16, "00 to 0F")),
