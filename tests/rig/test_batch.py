@@ -1,4 +1,4 @@
-"""Runs: by the simulator, by a program, of files that exist; kept and continued."""
+"""Tests of rig runs by simulator, program and existing files, and of resumed batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zlens.errors import QueryError, ZlensError
 from zlens.rig import batch, definition, results, runners
 from zlens.rig.results import RigResult
 
-#: What drives a real system, here: copies a prepared file.
+#: Stand-in for a driver of a real system: copies a prepared file.
 STAND_IN = """\
 import shutil, sys, tomllib
 scenario = tomllib.load(open(sys.argv[1], "rb"))
@@ -85,7 +85,7 @@ def test_changed_observation_reads_same_data(simulated: Path, tmp_path: Path) ->
 
 
 def test_interrupted_batch_continues(simulated: Path, tmp_path: Path) -> None:
-    """After the first run, an interrupt: it stays, the others are made by the next batch."""
+    """After an interrupt, the completed run is retained and the next batch runs the others."""
     file = write(tmp_path, EQUAL + WRONG)
 
     def interrupt(done: int, _of: int, _what: str) -> None:

@@ -1,4 +1,4 @@
-"""Files of the rig, and what is wrong with some."""
+"""Tests of rig files and of the errors of invalid ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PUBLISHED = EQUAL.replace('"solver:users.allocation"', '"published"')
 
 @pytest.mark.parametrize("name", definition.shipped())
 def test_shipped_rig_files_are_valid(name: str) -> None:
-    """Each has a source, expected numbers for its observations, and a control unless it is known to fail."""
+    """Each has a source, expected numbers, and a control unless it is known to fail."""
     rig = definition.find(name)
     numbers = [expected_values.expected_values(rig, case) for case in rig.cases]
     for one in rig.observations:

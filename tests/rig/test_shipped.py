@@ -1,4 +1,4 @@
-"""Shipped scenarios come to their verdicts: a few here, all in `make test-all`."""
+"""Tests of the verdicts of shipped scenarios: a few here, all in `make test-all`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from iterations import quick_subset
 from zlens.rig import definition, results, runners, tables
 
-#: Quick ones: shares, partitions, devices.
+#: Quick scenarios of shares, partitions and devices.
 FEW = ("unequal-shares", "four-equal", "weights-capped", "relocation-passes")
 
 

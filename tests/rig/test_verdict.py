@@ -1,4 +1,4 @@
-"""The comparator: errors, bands, order and confidence intervals."""
+"""Tests of the comparator: errors, bands, order and confidence intervals."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_difference_of_expected_value_or_in_points() -> None:
 
 
 def test_expected_zero_allows_no_difference() -> None:
-    """Zero has no percentage: any difference is too large, none is not."""
+    """Zero has no percentage: every difference is too large."""
     zero = {"": {"A": ExpectedNumber(0)}}
     assert judge(replace(ONE, of="expected"), zero, {"": {"A": [0.0]}}).passed
     assert not judge(replace(ONE, of="expected"), zero, {"": {"A": [0.1]}}).passed
 
 
 def test_root_mean_square_and_misallocation() -> None:
-    """Four by four points: 2, 2, 0, 0 are 1.41 on average, and 2 of 200 went to others."""
+    """Differences 2, 2, 0, 0 have a root mean square of 1.41 points; 2 of 200 are misallocated."""
     one = replace(ONE, of="points", largest=None, rms=1.0, misallocated=0.5)
     found = judge(one, FOUR, seen(27, 48, 25, 100))
     assert found.rms == pytest.approx(2**0.5)
@@ -82,7 +82,7 @@ def test_order_follows_expected_values() -> None:
 def test_no_order_within_uncertainty() -> None:
     one = replace(ONE, largest=None, order=True)
     cases = {"slow": {"": ExpectedNumber(0.649)}, "fast": {"": ExpectedNumber(1.303)}}
-    # Half-widths of 0.0908 each (12.706 / sqrt(2) times 0.0101), so 0.128 for the difference.
+    # Half-widths of 0.0908 each (12.706 / sqrt(2) times 0.0101): 0.128 for the difference.
     near = {"slow": {"": [1.0, 1.014286]}, "fast": {"": [1.1, 1.114286]}}
     assert judge(one, cases, near).failures == ("slow and fast do not differ: 1.0071 and 1.1071",)
     assert judge(one, cases, {**near, "fast": {"": [1.2, 1.214286]}}).passed
@@ -94,7 +94,7 @@ def test_missing_observation_fails() -> None:
 
 
 def test_confidence_interval_is_students() -> None:
-    """Three values 9, 10, 11: 4.303 / sqrt(3) times their standard deviation of 1."""
+    """Values 9, 10, 11: 4.303 / sqrt(3) times their standard deviation of 1."""
     average, half = mean([9.0, 10.0, 11.0])
     assert average == 10
     assert half == pytest.approx(4.3027 / 3**0.5, rel=1e-4)

@@ -1,10 +1,9 @@
-"""Random scenarios: over a long time the simulator gives what the solver says, within 1 %.
+"""Tests that long simulations of random scenarios agree with the solver within 1 %.
 
-Users and partitions that always have work, without what dispatches and moves cost. Scenarios have all
-limits, pools and caps, where each has as many virtual CPUs or cores as there are processors, or any number
-of them without limits. With both, the solver is ahead in some scenarios: credit of limits comes in time
-slices, and a user whose virtual CPUs all run cannot catch up on what it was late for; docs/simulator.md
-says so.
+Users and partitions always have work; dispatches and moves are free. Scenarios either have limits, pools and
+caps, with as many virtual CPUs or cores as processors, or any number of them without limits. With both, the
+solver's results are higher in some scenarios: credit of limits is added in time slices, and a user whose
+virtual CPUs all run cannot make up for a delay (docs/simulator.md).
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from iterations import quick_subset
 from zlens import _native, models
 from zlens.simulation import run
 
-#: Seconds that are simulated; slices and run times are some milliseconds.
+#: Simulated seconds; slices and run times are some milliseconds.
 SECONDS = 120
 FREE_CP = {"dispatch_user": 0, "dispatch_system": 0, "lock_hold": 0}
 FREE_MOVES = {"move_chip": 0, "move_drawer": 0, "move_beyond": 0}
-#: Cases of `make test`, of those that `make test-all` has.
+#: Number of cases in `make test`; `make test-all` runs all.
 FEW = 12
 SEEDS = quick_subset(FEW, range(300))
 
@@ -36,7 +35,7 @@ def moving(seed: int, seconds: int, **machine: float) -> dict[str, Any]:
 
 
 def shares(seed: int, *, wide: bool) -> dict[str, Any]:
-    """Users with random shares on up to 12 processors; wide: with limits and pools."""
+    """Return users with random shares on up to 12 processors; wide: with limits and pools."""
     draw = random.Random(seed)
     processors = draw.randint(1, 12)
     pools: list[dict[str, Any]] = []
@@ -71,7 +70,7 @@ def shares(seed: int, *, wide: bool) -> dict[str, Any]:
 
 
 def partitions(seed: int, *, wide: bool) -> dict[str, Any]:
-    """Partitions with random weights on up to 16 cores; wide: with caps of their own and of a group."""
+    """Return partitions with random weights on up to 16 cores; wide: with own and group caps."""
     draw = random.Random(seed)
     cores = draw.randint(2, 16)
     group = wide and draw.random() < 0.3
@@ -119,7 +118,7 @@ def test_simulated_users_get_solved_shares(seed: int, wide: bool) -> None:
     scenario = shares(seed, wide=wide)
     users = simulated(scenario)["systems"]["ZVM"]["users"]
     got = {name: 100 * user["cpu_s"] / SECONDS for name, user in users.items()}
-    # Credit that a limit saved up during the warm-up is 100 ms.
+    # A limit saves up to 100 ms of credit during the warm-up.
     assert got == pytest.approx(solved(scenario), rel=0.01, abs=0.1)
 
 

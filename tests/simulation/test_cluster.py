@@ -1,4 +1,4 @@
-"""What a member of an SSI cluster, its links, its global switch and its Linux guests record."""
+"""Tests of records of an SSI cluster member, its links, its global switch and its Linux guests."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from zlens.cli import main
 from zlens.models import constants
 from zlens.simulation import run
 
-#: Reports of what no z/VM system records: SMF, RMF, the HMC, Linux' own files, a user's file of throughput.
+#: Reports on data that z/VM does not record: SMF, RMF, the HMC, Linux files, the user's throughput.
 ELSEWHERE = {"hmc", "monitor3", "caf", "rmfcpu", "topology", "throughput", "jobs", "workload", "workstate"}
 INTERVALS = 15
 SECONDS = 60 * INTERVALS
 MIB = 2**20
-#: CPU seconds by the scenario: LINUX1 wants 80 % of a processor, LINUX2 has half of one from its pool, and
-#: OTHER wants 10 % until it is relocated, 12 s after the relocation begins: 600 MiB at 50 MiB a second.
+#: CPU seconds by the scenario: LINUX1 uses 80 % of a processor, LINUX2 half of one from its pool, and OTHER
+#: 10 % until its relocation ends, 12 s after its start: 600 MiB at 50 MiB/s.
 CPU_S = {"LINUX1": 0.8 * SECONDS, "LINUX2": 0.5 * SECONDS, "OTHER": 0.1 * (300 + 600 / 50)}
 
 
 @pytest.fixture(scope="module")
 def member(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """A system with a guest that is relocated once, to ZVM2, and one whose pool holds it back."""
+    """A system with a guest that is relocated once, to ZVM2, and one limited by its pool."""
     path = tmp_path_factory.mktemp("cluster") / "member.monwrite"
     zlens.simulate(scenario(), str(path))
     with zlens.open([str(path)]) as session:
@@ -83,7 +83,7 @@ def test_member_names_its_cluster_and_others(member: Session) -> None:
 
 
 def test_link_traffic_equals_relocation_pages(member: Session) -> None:
-    """All touched storage, at the link's rate, in the minutes of the relocation and no other."""
+    """All touched storage is sent at the rate of the link, only in the minutes of the relocation."""
     sent = member.sql("SELECT interval_end, local_sent FROM role.isfc_link ORDER BY 1").rows
     assert sum(row[1] for row in sent) == pytest.approx(600 * 2**20, rel=0.01)
     assert [row[0].minute for row in sent if row[1]] == [6]
@@ -98,9 +98,9 @@ def test_cluster_state_is_constant(member: Session) -> None:
 
 
 def test_global_switch_counts_uplink_traffic(member: Session) -> None:
-    """LINUX1 sends 20 MiB and receives 8 MiB for each second of CPU time, OTHER sends 1 MiB.
+    """LINUX1 sends 20 MiB and receives 8 MiB per second of CPU time, OTHER sends 1 MiB.
 
-    What OTHER sends to the next port stays within the switch.
+    Traffic of OTHER to the next port stays within the switch.
     """
     received = 8 * CPU_S["LINUX1"] * MIB
     sent = (20 * CPU_S["LINUX1"] + CPU_S["OTHER"]) * MIB
@@ -112,7 +112,7 @@ def test_global_switch_counts_uplink_traffic(member: Session) -> None:
 
 
 def test_linux_guest_has_own_and_stolen_time(member: Session) -> None:
-    """Used, stolen and idle time are all there is; used time is what CP gave, as in the scenario."""
+    """Used, stolen and idle time sum to all time; used time equals CP's and the scenario's."""
     rows = member.sql(
         "SELECT userid, sum(user_time), sum(steal_time), sum(idle_time), sum(seconds) "
         "FROM role.linux_guest_cpu GROUP BY userid ORDER BY userid"
@@ -123,7 +123,7 @@ def test_linux_guest_has_own_and_stolen_time(member: Session) -> None:
         assert used == pytest.approx(CPU_S[userid], rel=0.001)
         assert given[userid] == pytest.approx(CPU_S[userid], rel=0.001)
         assert used + stolen + idle == pytest.approx(seconds, rel=0.001)
-    # LINUX2 wants a processor all the time, and its pool has half of one.
+    # LINUX2 always wants a processor; its pool has half of one.
     assert rows[1][2] == pytest.approx(SECONDS / 2, rel=0.02)
     assert rows[1][3] == pytest.approx(0, abs=1)
 
@@ -132,7 +132,7 @@ def test_load_average_approaches_runnable_processors(member: Session) -> None:
     loads = dict(
         member.sql("SELECT userid, arg_max(load, interval_end) FROM role.linux_guest GROUP BY 1").rows
     )
-    # One minute's average after fifteen minutes.
+    # Average of one minute after fifteen minutes.
     assert loads["LINUX2"] == pytest.approx(1, rel=0.01)
     assert loads["LINUX1"] == pytest.approx(0.8, rel=0.01)
 

@@ -1,4 +1,4 @@
-"""The table of counters that the engine counts, against the formulas and balances of the catalog.
+"""Tests of the engine's table of counters with formulas and balances of the catalog.
 
 The engine's tests read the tables in crates/sim/tests/expected; `pytest --update` writes them.
 """

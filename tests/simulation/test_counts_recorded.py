@@ -1,4 +1,4 @@
-"""What a simulated system records of itself is the sum of what it records of its parts."""
+"""Tests that the records of a simulated system are the sums of the records of its parts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_system_instructions_equal_processors(recorded: Session) -> None:
 
 
 def test_function_is_attached_once_at_given_time(recorded: Session) -> None:
-    """It comes at the end of an interval, and belongs to the next one."""
+    """It is attached at an interval end and belongs to the next interval."""
     [(function, at)] = recorded.sql("SELECT iodpat_rpcipfid, tod FROM d6r36").rows
     # The first sample has no interval.
     end = recorded.sql("SELECT min(interval_end) FROM interval").rows[0][0]

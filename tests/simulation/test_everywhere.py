@@ -1,7 +1,7 @@
-"""A scenario gives the same history on every machine, in debug and in release builds.
+"""Tests that a scenario has the same history on every machine, in debug and release builds.
 
-`crates/sim/tests/everywhere.rs` simulates the same scenario in the build of the tests and compares it with
-the same file; `pytest --update` writes both files.
+`crates/sim/tests/everywhere.rs` simulates the scenario in the build of the tests and compares it with the
+same file; `pytest --update` writes both files.
 """
 
 from __future__ import annotations

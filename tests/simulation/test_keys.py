@@ -1,4 +1,4 @@
-"""Keys of a scenario and fields of the simulator belong together: neither side has one of its own."""
+"""Tests that every scenario key sets a field of the simulator, and every field has a key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zlens.models.system.spec import EXAMPLE, SPEC
 from zlens.schema.validators import ListOf, Spec
 from zlens.simulation import lowering, run
 
-#: Fields that no key sets: constants without a key of their own, and the run time of vertical-high cores.
+#: Fields without a key: constants, and the run time of vertical-high cores.
 _CONSTANT = {
     "machine.run_time_ms.high",
     "systems.cp.settings.dspbuf",
@@ -29,7 +29,7 @@ _UNKNOWN = r"unknown (field|variant) `\?`, expected (.*) at line"
 
 @pytest.fixture(scope="module")
 def lowered() -> dict[str, Any]:
-    """A scenario with every structure that the simulator has."""
+    """A scenario with every structure of the simulator."""
     values = tomllib.loads(EXAMPLE)
     values["group"] = [{"name": "G", "type": "IFL", "absolute_cap": 5.0}]
     values["user"][0] |= {"limit": "hard", "maximum_relative": 300}
@@ -52,7 +52,7 @@ def lowered() -> dict[str, Any]:
 
 
 def tables(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """The tables in plain data, with the path of each; entries of a list have the path of the list."""
+    """Yield the tables in data with their paths; entries of a list have the path of the list."""
     if isinstance(value, list):
         for entry in value:
             yield from tables(entry, path)
@@ -63,7 +63,7 @@ def tables(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def expected_names(scenario: dict[str, Any], found: dict[str, Any]) -> tuple[str, set[str]]:
-    """What the simulator expects in a table, fields or variants: it says so of one with an unknown name."""
+    """Return the fields or variants of a table, which the simulator lists for an unknown name."""
     own = dict(found)
     found.clear()
     found.update({"?": 0, **own})
@@ -76,7 +76,7 @@ def expected_names(scenario: dict[str, Any], found: dict[str, Any]) -> tuple[str
 
 @pytest.fixture(scope="module")
 def native(lowered: dict[str, Any]) -> dict[str, dict[str, set[str]]]:
-    """The fields of structures and the variants of enums that the simulator has, by their paths."""
+    """Fields of structures and variants of enums of the simulator, by path."""
     names: dict[str, dict[str, set[str]]] = {"field": {}, "variant": {}}
     for path, found in tables(lowered):
         kind, expected = expected_names(lowered, found)
@@ -85,7 +85,7 @@ def native(lowered: dict[str, Any]) -> dict[str, dict[str, set[str]]]:
 
 
 def set_fields(spec: Spec, base: str = "") -> Iterator[tuple[str, str]]:
-    """Paths of the fields that keys set, with the key."""
+    """Yield the paths of the fields that keys set, with the key."""
     for key in spec.keys:
         inner = key.kind.of if isinstance(key.kind, ListOf) else key.kind
         for target in lowering.key_targets(key):
@@ -115,7 +115,7 @@ def test_simulator_fields_are_set_by_keys(native: dict[str, dict[str, set[str]]]
     unset = {
         path
         for path in native_paths(native)
-        # A structure is set by its fields, unless a key sets it as a whole.
+        # A structure is set by its fields or by one key.
         if path not in native["field"].keys() | native["variant"].keys()
         and not any(f"{path}.".startswith(f"{one}.") for one in given)
     }
@@ -125,7 +125,7 @@ def test_simulator_fields_are_set_by_keys(native: dict[str, dict[str, set[str]]]
 def test_simulator_gets_each_of_its_fields(
     lowered: dict[str, Any], native: dict[str, dict[str, set[str]]]
 ) -> None:
-    """Also those that may be absent, which it would not miss."""
+    """Includes optional fields, for which the simulator reports no error."""
     for path, found in tables(lowered):
         if path in native["field"]:
             assert found.keys() == native["field"][path], path

@@ -1,4 +1,4 @@
-"""From scenarios to what the native simulator takes."""
+"""Tests of lowering scenarios to input of the native simulator."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_solver_scenarios_are_lowered(name: str) -> None:
     found = ready.scenario
     assert (found["seed"], found["seconds"], found["interval_s"]) == (3, 30.0, 10.0)
     assert ready.recorded
-    # Solving takes it, and ignores what moves.
+    # The solver ignores keys of the simulation.
     assert models.solve(name, values).assumptions == models.solve(name, example(name)).assumptions
 
 
@@ -67,10 +67,10 @@ def test_shares_are_machine_of_dedicated_cores() -> None:
     assert system["cp"]["absolute_shares_at_most"] == 95
     assert not system["cp"]["unparking"]["active"]
     a, b, c, d = system["users"]
-    # A dedicated virtual CPU has all of its processor; the demand is of the others.
+    # A dedicated virtual CPU uses its entire processor; the others have the demand.
     assert [load["demand_pct"] for load in a["loads"]] == [None, 60.0, 60.0]
     assert (b["share"], b["maximum"], b["hard"]) == ({"absolute": 10.0}, {"absolute": 20.0}, True)
-    # No virtual CPU has more than a processor: one that wants as much wants all.
+    # A virtual CPU uses at most a processor: a demand of 100 % is unlimited.
     assert [load["demand_pct"] for load in b["loads"]] == [None]
     assert [load["demand_pct"] for load in c["loads"]] == [30.0, None]
     assert (c["kind"], c["pool"]) == (1, 0)
@@ -122,7 +122,7 @@ def test_partitions_without_zvm_only_use_processors() -> None:
     assert p1["cp"]["dispatch_user_us"] == 0
     assert z["cp"]["dispatch_user_us"] > 0
     assert z["cp"]["unparking"]["active"]
-    # Without any the first records what all of them do.
+    # Without z/VM partitions the first one records all.
     assert list(run.prepare(PARTITIONS).lowered.recorded) == [lowered(PARTITIONS)["systems"][0]["name"]]
 
 
@@ -243,13 +243,13 @@ def test_history_scales_demand() -> None:
 
 @pytest.mark.parametrize(("excess", "physical", "demand"), [(0, 20, 22), (100, 21, 22), (250, 23, 72)])
 def test_other_partitions_leave_excess(excess: int, physical: int, demand: float) -> None:
-    """Own are 19 cores and 78 %; others have what is left of whole cores, and want that less the excess."""
+    """The partition has 19.78 cores; others have the rest of integer cores and use it less the excess."""
     values = example("unparking") | {"excess": excess}
     del values["partition"], values["weight"]
     found = lowered(values)
     assert found["machine"]["cores"] == [{"kind": 0, "count": physical}]
     [load] = found["systems"][1]["users"][0]["loads"]
-    # Of each virtual CPU.
+    # The demand is per virtual CPU.
     assert load["demand_pct"] * found["partitions"][1]["shares"][0]["cores"] == pytest.approx(demand)
 
 
@@ -268,7 +268,7 @@ def test_references_are_lowered_to_indexes() -> None:
     assert web["cpu"]["users"] == [0]
     assert (db["cpu"]["users"], db["cpu"]["lock"], system["locks"]) == ([1, 0], 0, ["LATCH"])
     assert io == {"io": {"users": [1], "volumes": [0, 1], "count": 3}}
-    # In order of time.
+    # Ordered by time.
     assert system["commands"] == [
         {"at_s": 30.0, "action": {"vary_off": {"core": 5}}},
         {"at_s": 40.0, "action": {"set_multithread": {"kind": 0, "threads": 1}}},
@@ -303,7 +303,7 @@ def test_used_constants_are_listed_once() -> None:
         "given",
     )
     assert listed["sim_lag"].value == constants()["sim_lag"].default
-    # What is only for the answer, or for what the scenario does not have.
+    # Constants of answers only, or of parts that the scenario does not have.
     assert not {"crowded_from", "soft_limits", "sim_miss", "sim_relocation_cpu"} & listed.keys()
 
 
@@ -325,11 +325,11 @@ def test_constants_change_lowered_scenario() -> None:
     assert found["machine"]["megahertz"] == 5200
 
 
-# What cannot be simulated -------------------------------------------------------------------------
+# Rejected scenarios -------------------------------------------------------------------------------
 
 
 def broken(change: str) -> dict[str, Any]:
-    """The example of a whole machine with one change, as Python on its values `v`."""
+    """Return the example of a machine with one change, Python code on its values `v`."""
     v = tomllib.loads(EXAMPLE)
     exec(change)
     return v
@@ -416,7 +416,7 @@ def test_scenario_error_has_line() -> None:
     assert raised.value.file == f"machine.toml:{line}"
 
 
-# What was added for whole systems --------------------------------------------------------------
+# Pools, switches and functions -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A system recorded in the records of an old release tells the same as one in zlens' own, in fewer fields."""
+"""Tests that records of an old release give the same results as zlens' records, with fewer fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlens.catalog import layouts, writer_plans
 from zlens.errors import ScenarioError
 from zlens.models.system.spec import EXAMPLE
 
-#: Measures that both can tell.
+#: Measures of both record formats.
 MEASURES = {
     "cpu": "cpu_id, user_pct, system_pct, emulation_pct, wait_pct",
     "partition": "partition, cpu_type, effective_s, total_s",
@@ -65,7 +65,7 @@ def test_records_of_other_releases_are_omitted() -> None:
 
 
 def test_user_time_is_recorded_at_transaction_ends(tmp_path: Path) -> None:
-    """Of a user that ended one shortly before the end, all that it used."""
+    """The last record of a user, shortly before the end, has all its CPU time."""
     values = example(records="5.3", transaction_ends=True)
     values["user"][2] |= {"demand": 5, "load": {"burst": 20}}
     [done] = zlens.simulate(values, tmp_path / "m.data")
@@ -78,7 +78,7 @@ def test_user_time_is_recorded_at_transaction_ends(tmp_path: Path) -> None:
     assert len(rows) > 20
     assert [row[1] for row in rows] == sorted(row[1] for row in rows)
     assert all(own <= total for _, total, own in rows)
-    # With the five seconds of the warm-up.
+    # Includes the five seconds of the warm-up.
     assert used * 0.9 < rows[-1][1] / 4096e6 < used * 1.1
 
 
@@ -94,7 +94,7 @@ def test_returning_processor_counts_from_zero(tmp_path: Path) -> None:
         ).rows
         online = session.sql("SELECT configured_cpus FROM role.own_partition ORDER BY interval_end").rows
     assert [kind for (kind,) in events] == ["vary off processor", "vary on processor"]
-    # The sample of the second minute lacks it; the third has the fifty seconds since it came back.
+    # The second sample is missing; the third has the fifty seconds since the processor returned.
     assert len(rows) == 3
     assert rows[2][0] / 4096e6 == pytest.approx(50, abs=0.1)
     assert [count for (count,) in online] == [6, 5, 6]

@@ -1,4 +1,4 @@
-"""Simulations: their files, their summary, and what becomes of them when something goes wrong."""
+"""Tests of simulations: files, summary, and behavior on errors."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_every_simulated_system_has_own_file(tmp_path: Path) -> None:
 
 
 class Fake:
-    """The native simulator, as far as its callers see."""
+    """The interface of the native simulator."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun = 0
