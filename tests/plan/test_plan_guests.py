@@ -1,4 +1,4 @@
-"""What-ifs on guests of a measured interval: shares, and what cores of the machine bring them."""
+"""Tests of what-ifs on guests of a measured interval: shares and cores of the machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds"
 
 
 def virtual(userid: str, used: float, waited: float) -> dict[str, Any]:
-    """A virtual processor that waited for a processor in that percent of its samples."""
+    """Return a virtual CPU that waited for a processor in this percent of its samples."""
     states = {"dormant_pct": 0.0, "test_idle_pct": 0.0, "cpu_wait_pct": waited, "limit_wait_pct": 0.0}
     return {
         **HEAD,
@@ -39,7 +39,7 @@ def session(
     threads: int | None = None,
     used: float = 3.0,
 ) -> FakeSession:
-    """Guests of one system; cores: of its partition on a machine of ten, beside another of weight 500."""
+    """Return guests of a system; its partition has `cores` of ten, another partition weight 500."""
     users = dict.fromkeys(row["userid"] for row in virtuals)
     partition = {**HEAD, "cpu_type": "IFL", "dedicated": False, "capped": False}
     machine: dict[str, list[dict[str, Any]]] = {}
@@ -79,7 +79,7 @@ def session(
     )
 
 
-#: Four equal guests that all waited too often, on three processors: 75 % of one each.
+#: Four equal guests that waited often on three processors: 75 % of one each.
 HUNGRY = [virtual(name, 75.0, 25.0) for name in "WXYZ"]
 
 
@@ -88,7 +88,7 @@ def values(answer: Answer, table: str, key: str) -> dict[Value, Value]:
 
 
 def test_another_relative_share() -> None:
-    """W with 600 of 900 would have two processors, and has one virtual one: 100; the others 200 by three."""
+    """W with 600 of 900 is entitled to two processors, but has one virtual CPU: 100; three share 200."""
     answer = planning.plan(session(HUNGRY), ["user.W.relative=600"])
     rows = by_name(answer.table("guests"))
     assert (rows["W"]["before"], rows["W"]["after"], rows["W"]["difference"]) == pytest.approx((75, 100, 25))
@@ -105,7 +105,7 @@ def test_another_relative_share() -> None:
 
 
 def test_share_covers_all_types_of_guest() -> None:
-    """As SET SHARE without a type: W has CPs too, and its relative share is set for both."""
+    """Like SET SHARE without a type: W also has CPs, and its relative share is set for both."""
     given = session([*HUNGRY, {**virtual("W", 40.0, 60.0), "vcpu": 1, "cpu_type": "CP"}], processors=4)
     given.connection.execute("UPDATE cpu SET cpu_type = 'CP' WHERE cpu_id = 3")
     answer = planning.plan(given, ["user.W.relative=600"])
@@ -125,7 +125,7 @@ def test_absolute_share_replaces_relative_share() -> None:
 
 
 def test_maximum_share_with_limit() -> None:
-    """10 % of three processors is 30; the others share 270: 90 each. So a soft one, while all want it."""
+    """10 % of three processors is 30; the others get 90 each. A soft limit is equal if all want more."""
     for limit in ("hard", "soft"):
         answer = planning.plan(session(HUNGRY), ["user.W.maximum_absolute=10", f"user.W.limit={limit}"])
         after = values(answer, "guests", "after")
@@ -144,7 +144,7 @@ def test_share_limit_needs_maximum() -> None:
 
 
 def test_short_waits_limit_extra_demand() -> None:
-    """More share brings such a guest nothing that the data tell, and that is said."""
+    """More share does not help a guest with short waits, as a note reports."""
     rows = [virtual("W", 40.0, 5.0), virtual("X", 50.0, 5.0)]
     answer = planning.plan(session(rows), ["user.W.relative=10000"])
     assert values(answer, "guests", "after") == pytest.approx({"W": 45, "X": 55})
@@ -154,7 +154,7 @@ def test_short_waits_limit_extra_demand() -> None:
 
 
 def test_additional_core_adds_guest_processor() -> None:
-    """A has 3 logical cores of its 5: with a fourth it gets four processors, and each guest all of one."""
+    """A has 3 logical cores of its 5: a fourth adds a processor, and each guest gets one."""
     answer = planning.plan(session(HUNGRY, cores=3), ["logical_cores=+1"])
     row = by_name(answer.table("processors"))["IFL"]
     assert (row["before"], row["after"], row["difference"]) == pytest.approx((3, 4, 1))
@@ -177,7 +177,7 @@ def test_unusable_physical_core_changes_nothing() -> None:
 
 
 def test_guest_processors_are_limited_to_online() -> None:
-    """A could get 8 of its 9 cores, as B uses 2 of ten: an eleventh brings it the ninth, which guests had."""
+    """B uses 2 of ten cores, so A could get 8 of 9; an eleventh adds the ninth, which guests had."""
     given = session(HUNGRY, processors=9, cores=9)
     more = planning.plan(given, ["physical_cores=+1"])
     assert more.figure("could_ifl") == pytest.approx(1)
@@ -192,7 +192,7 @@ def test_guest_processors_are_limited_to_online() -> None:
 
 
 def test_lower_weight_reduces_guest_processors() -> None:
-    """B wants 9 of ten cores: A could get 5 by half of the weights, and 3.33 by a third of them."""
+    """B wants 9 of ten cores: A could get 5 with half of the weights, 3.33 with a third."""
     given = session(HUNGRY, processors=7, cores=7)
     given.connection.execute("UPDATE partition SET logical_cpus = 9, total_s = 540 WHERE partition = 'B'")
     answer = planning.plan(given, ["weight=250"])
@@ -202,7 +202,7 @@ def test_lower_weight_reduces_guest_processors() -> None:
 
 
 def test_core_and_share_settings_combine() -> None:
-    """Four processors, W with 100 % of one as all others: nothing is left to share by."""
+    """Two processors: W gets 100 % of one, the others share the second."""
     both = planning.plan(session(HUNGRY, cores=3), ["logical_cores=-1", "user.W.relative=300"])
     after = values(both, "guests", "after")
     assert [after[name] for name in "WXYZ"] == pytest.approx([100, 100 / 3, 100 / 3, 100 / 3])

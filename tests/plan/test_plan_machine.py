@@ -1,4 +1,4 @@
-"""What-ifs on partitions and cores of a measured interval, computed by hand."""
+"""Tests of what-ifs on partitions and cores of a measured interval, computed by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds"
 
 
 def partition(name: str, weight: float | None, cores: float, used: float, **more: Any) -> dict[str, Any]:
-    """A partition that used so many cores."""
+    """Return a partition that used this many cores."""
     own = {"partition": name, "cpu_type": "IFL", "weight": weight, "logical_cpus": cores, "dedicated": False}
     return {**HEAD, **own, "capped": False, "total_s": 60 * used} | more
 
@@ -52,7 +52,7 @@ def refused(*settings: str, rows: list[dict[str, Any]] | None = None) -> str:
 
 
 def test_one_more_logical_core() -> None:
-    """A used all of its 8 logical cores while 0.5 of ten were idle: with a ninth it could get 8.5."""
+    """A used its 8 logical cores while 0.5 of ten were idle: with a ninth it could get 8.5."""
     answer = ask("logical_cores=+1")
     assert answer.table("changes").rows == [("logical_cores=+1", "logical cores of A", "cores", 8, 9, 1)]
     row = by_name(answer.table("could"))["A"]
@@ -63,7 +63,7 @@ def test_one_more_logical_core() -> None:
 
 
 def test_one_more_physical_core() -> None:
-    """Eleven cores by weight: 8.25 and 2.75; but A has only 8 logical cores, so nothing comes of it."""
+    """Eleven cores by weight: 8.25 and 2.75; A has only 8 logical cores and cannot get more."""
     answer = ask("physical_cores=+1")
     after = values(answer, "entitled", "after")
     assert [after[name] for name in "AB"] == pytest.approx([8.25, 2.75])
@@ -83,7 +83,7 @@ def test_core_settings_by_difference_and_number() -> None:
 
 
 def test_fewer_cores_than_used() -> None:
-    """A keeps 6 of its logical cores, and would get 2 less than it used."""
+    """A has 6 logical cores left and would get 2 less than it used."""
     answer = ask("logical_cores=-2")
     row = by_name(answer.table("expected"))["A"]
     assert (row["used"], row["before"], row["after"], row["difference"]) == pytest.approx((8, 8, 6, -2))
@@ -91,7 +91,7 @@ def test_fewer_cores_than_used() -> None:
 
 
 def test_another_weight() -> None:
-    """500 to 500: 5 and 5 cores."""
+    """Weights 500 and 500: 5 and 5 cores."""
     answer = ask("weight=500", "partition.B.weight=500")
     rows = by_name(answer.table("entitled"))
     assert (rows["A"]["weight_before"], rows["A"]["weight_after"]) == (750, 500)
@@ -102,7 +102,7 @@ def test_another_weight() -> None:
 
 
 def test_weight_and_core_settings_combine() -> None:
-    """750 to 150 on eleven cores; A with 9 logical cores gets 9 of its 9.17, if B wants no more than 1.5."""
+    """750 to 150 on eleven cores: A with 9 logical cores gets 9 of its 9.17 if B uses 1.5."""
     answer = ask("partition.B.weight=150", "logical_cores=+1", "physical_cores=+1")
     assert values(answer, "entitled", "after")["A"] == pytest.approx(11 * 750 / 900)
     assert values(answer, "could", "after")["A"] == pytest.approx(9)
@@ -119,7 +119,7 @@ def test_weight_and_core_settings_combine() -> None:
     ],
 )
 def test_split_preserves_entitlement(value: str, weights: tuple[int, ...], cores: tuple[int, ...]) -> None:
-    """Parts of 750 of 1,000 on ten cores: 7.5 together, each by its weight; B stays as it was."""
+    """Parts of 750 of 1,000 on ten cores: 7.5 in total, each by its weight; B is unchanged."""
     answer = ask(f"split={value}")
     rows = by_name(answer.table("entitled"))
     parts = [f"A-{n}" for n in range(1, len(weights) + 1)]
@@ -134,7 +134,7 @@ def test_split_preserves_entitlement(value: str, weights: tuple[int, ...], cores
 
 
 def test_split_divides_use_by_weight_as_assumption() -> None:
-    """8 cores used, 2 to 1: 5.33 and 2.67; but 5 and 3 logical cores give 5 and 2.67."""
+    """8 used cores, 2 to 1: 5.33 and 2.67, which 5 and 3 logical cores limit to 5 and 2.67."""
     answer = ask("split=500,250")
     after = values(answer, "expected", "after")
     assert after["A-1"] == pytest.approx(5)
@@ -157,14 +157,14 @@ def test_uneven_split_weights_are_noted() -> None:
 
 
 def test_split_after_another_weight() -> None:
-    """The parts are of the new weight, whatever the order of --set."""
+    """The parts divide the new weight for any order of --set."""
     answer = ask("split=2", "weight=500")
     assert values(answer, "entitled", "weight_after")["A-1"] == 250
     assert values(answer, "entitled", "after")["A"] == pytest.approx(10 * 500 / 750)
 
 
 def test_vertical_lows_removed() -> None:
-    """7.5 on 8 cores: 7 high and 1 medium, no low. 2.5 on 6: 2 and 1, and 3 low ones go."""
+    """7.5 on 8 cores: 7 high, 1 medium, 0 low. 2.5 on 6: 2 high, 1 medium; 3 low ones are removed."""
     answer = ask("vertical_lows=removed")
     assert answer.table("changes").rows == [
         ("vertical_lows=removed", "logical cores of B", "cores", 6, 3, -3)
@@ -182,7 +182,7 @@ def test_vertical_lows_removed() -> None:
 
 
 def test_used_vertical_lows_are_noted() -> None:
-    """B used 4 cores, and 3 are left."""
+    """B used 4 cores; 3 are left."""
     rows = [partition("A", 750, 8, 5.0), partition("B", 250, 6, 4.0)]
     answer = ask("vertical_lows=removed", rows=rows)
     assert values(answer, "expected", "difference")["B"] == pytest.approx(-1)
@@ -192,7 +192,7 @@ def test_used_vertical_lows_are_noted() -> None:
 
 
 def test_vertical_lows_follow_requested_weights() -> None:
-    """500 to 500: A is entitled to 5 of its 8 cores, all high; 3 low ones go. B keeps 5 of 6."""
+    """500 to 500: A is entitled to 5 high of its 8 cores; 3 low ones are removed. B has 5 of 6 left."""
     answer = ask("vertical_lows=removed", "weight=500", "partition.B.weight=500")
     assert [row[4] for row in answer.table("changes").rows] == [500, 500, 5, 5]
 
@@ -206,7 +206,7 @@ def test_horizontal_partition_has_no_vertical_lows() -> None:
 
 
 def test_given_cap_applies_before_and_after() -> None:
-    """B could get 2.5 of ten and 3 of twelve cores by its weight, but 2 by its cap."""
+    """B could get 2.5 of ten and 3 of twelve cores by weight, but its cap is 2."""
     answer = ask("partition.B.absolute_cap=2", "physical_cores=12")
     row = by_name(answer.table("could"))["B"]
     assert (row["before"], row["after"], row["held_before"]) == (2, 2, "absolute cap")
@@ -242,7 +242,7 @@ def test_expected_use_differing_from_measured_is_noted() -> None:
 
 
 def test_plan_with_dedicated_cores() -> None:
-    """Two of ten: one more leaves seven for the others."""
+    """Two of ten are dedicated: one more leaves seven shared."""
     rows = [*TWO, partition("D", None, 2, 0.5, dedicated=True)]
     answer = ask("partition.D.logical_cores=+1", rows=rows)
     after = values(answer, "entitled", "after")
@@ -332,7 +332,7 @@ def test_available_settings_of_input() -> None:
 
 
 def test_every_machine_example_has_answer() -> None:
-    """Each by itself, of this input."""
+    """Each is planned separately."""
     given = session(TWO)
     for row in planning.list_settings(given).table("whatifs").rows:
         setting = str(row[1]).removeprefix("--set ")

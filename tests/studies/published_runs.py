@@ -1,8 +1,7 @@
-"""Rows of published tables of runs, as they are printed.
+"""Rows of published tables of runs, as printed.
 
-Eighty processors: IBM, "z/VM Support for Eighty Logical Processors", tables 2 and 4 to 11, which stand in
-docs/published.
-SMT: IBM, "z/VM SMT performance", the tables of the application with serialization and of the ideal one.
+Eighty processors: IBM, "z/VM Support for Eighty Logical Processors", tables 2 and 4 to 11, in docs/published.
+SMT: IBM, "z/VM SMT performance", tables of the application with serialization and of the ideal application.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ CHAPTER = tomllib.loads((FOLDER / "eighty-processors.toml").read_text(encoding="
 
 
 def runs_of(table: str) -> list[dict[str, Any]]:
-    """The runs of a table in numbers that somebody would write down; nothing that follows from others."""
+    """Return the runs of a table with their input numbers, without numbers that follow from others."""
     path = FOLDER / "runs" / f"{table.replace(' ', '-')}.toml"
     found: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["run"]
     return found
 
 
 def printed(begin: str) -> dict[str, dict[str, float]]:
-    """What the tables whose titles begin so print of each run, by column."""
+    """Return the printed values of tables with this start of the title, by run and column."""
     found: dict[str, dict[str, float]] = {}
     for table in CHAPTER["table"]:
         for row in table["row"] if table["title"].startswith(begin) else ():
@@ -49,7 +48,7 @@ def _rich(table: str) -> dict[str, tuple[float, ...]]:
 
 #: Processors, ETR, ITR, mean busy, ITR ratio, capability ratio.
 RICH = {table: _rich(table) for table in ("table 4", "table 5", "table 6", "table 7")}
-#: Tables 8 and 9 by run: what was measured and what is printed of it.
+#: Tables 8 and 9 by run: measured and printed values.
 PAGED = {
     table: {
         run["name"]: {
@@ -79,9 +78,8 @@ WAITS = {
     for table in PAGED
 }
 
-#: The tables of the application with serialization, line by line; from client_tx on what follows from
-#: them by the utilization law: CPU time in clients and elsewhere, what processors and vCPUs allow,
-#: which binds.
+#: Lines of the tables of the application with serialization. From client_tx on they follow from the
+#: utilization law: CPU time in clients and elsewhere, bounds of processors and vCPUs, binding one.
 SERIALIZATION_LINES: dict[str, tuple[Any, ...]] = {
     "run": ("SMT-0", "SMT-2", "SMT-2, 2 vCPUs", "SMT-2, 6 clients"),
     "cores": (3, 3, 3, 3),
@@ -110,7 +108,7 @@ IDEAL: dict[str, tuple[float, ...]] = {
 
 
 def by_run(lines: dict[str, tuple[Any, ...]]) -> dict[str, dict[str, Any]]:
-    """A table's columns by the name of their run."""
+    """Return the columns of a table by the name of their run."""
     return {
         name: {line: row[at] for line, row in lines.items() if line != "run"}
         for at, name in enumerate(lines["run"])

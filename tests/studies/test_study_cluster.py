@@ -1,4 +1,4 @@
-"""What members of a cluster have in common: volumes by device busy of all of them, guests by name."""
+"""Tests of shared subjects of cluster members: volumes by total device busy, guests by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALWAYS = (None, None)
 
 
 def member(name: str, demand: int, rate: int, path: Path) -> str:
-    """The file of a system with a guest LINUX1, a volume SHARE1 and one of its own."""
+    """Write the file of a system with LINUX1, SHARE1, and a guest and volume of its own."""
     scenario = {
         "model": "system",
         "processors": {"IFL": 2},

@@ -1,4 +1,4 @@
-"""All systems side by side: their means, what was before, growth, and the clusters that they belong to."""
+"""Tests of the comparison of all systems: means, earlier means, growth and clusters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zlens.stores.hourly import Hour
 from zlens.studies import fleet
 
 BEGIN = dt.datetime(2026, 1, 5, tzinfo=dt.UTC)
-#: The mean of a system by the weights of its intervals, as a measure states it.
+#: The mean of a system with the weights of its intervals.
 MEAN = "sum(busy_pct * online * seconds) / sum(online * seconds)"
 
 
@@ -27,7 +27,7 @@ def test_fleet_mean_equals_intervals(demo_folder: Path) -> None:
     with zlens.open(demo_folder) as session:
         members = {member.system: member for member in fleet.members(session, (None, None))}
         rows = session.sql(f"SELECT system, source, {MEAN} FROM load WHERE flag IS NULL GROUP BY ALL").rows
-    # ZLZ1 has two sources; one counts.
+    # ZLZ1 has two sources; one is used.
     expected = {system: mean for system, source, mean in rows if members[system].source == source}
     assert len(rows) == 3
     assert members.keys() == expected.keys() == {"ZLDEMO", "ZLSIM", "ZLZ1"}
@@ -48,12 +48,12 @@ def test_two_time_ranges_are_compared(demo_folder: Path) -> None:
     assert (len(early.hours), len(late.hours), len(whole.hours)) == (1, 1, 2)
     assert late.before == early.mean
     assert late.change == pytest.approx(late.mean - early.mean)
-    # Nothing was before the first hour.
+    # No data precedes the first hour.
     assert (whole.before, whole.change) == (None, None)
 
 
 def test_growth_does_not_depend_on_shown_range(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forty days, of which the busiest hour grows by half a percent a day from 50 %."""
+    """The busiest hour of forty days grows by half a percent per day from 50 %."""
     days = range(40)
     made = [
         Hour("ZLDEMO", "zvm-monitor", BEGIN + dt.timedelta(days=day, hours=hour), 3600.0, (busy,), (1.0,))
@@ -111,7 +111,7 @@ def test_partitions_of_machine_by_hour(demo_folder: Path) -> None:
 def test_fleet_partitions_from_rollups(
     demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two systems of one machine, of which one reports: the other one has no hours of its own."""
+    """Only one of two systems of a machine reports; the other has no hours."""
     monkeypatch.setattr(bucket_sql, "measures", lambda: ["partition"])
     made = tmp_path / "lake"
     lake.add([demo_folder / "zldemo.monwrite", demo_folder / "zlzos.smf"], made)
@@ -123,6 +123,6 @@ def test_fleet_partitions_from_rollups(
     computed = found()
     assert computed
     stores.rollup(made)
-    # They come from what is kept: nothing is computed again.
+    # Values are from rollups: nothing is computed again.
     monkeypatch.setattr(bucket_sql, "buckets_sql", None)
     assert found() == computed

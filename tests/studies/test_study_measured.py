@@ -1,4 +1,4 @@
-"""A run from what was recorded: means over a window, sums over sums, and what is left out."""
+"""Tests of a run from measured data: means over a window, ratios of sums, ignored intervals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHARES = ("busy_pct", "guest_pct", "chargeable_cp_pct", "nonchargeable_cp_pct")
 
 LATER = START + dt.timedelta(minutes=3)
 
-#: Two intervals of which the second is three times as long, has twice the processors and other instructions.
+#: Two intervals; the second is three times as long, with twice the processors and other instructions.
 FIRST: dict[str, Any] = {
     "system": "S",
     "source": "zvm-monitor",
@@ -66,7 +66,7 @@ def product(*factors: float | None) -> float | None:
 
 
 def weighed(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of the question, with what each mean weighs beside it."""
+    """Return a row of the query with the weight of each mean."""
     seconds, online = row["seconds"], row["online"]
     weights = dict.fromkeys(("online", "unparked", "etr"), seconds)
     weights |= dict.fromkeys(SHARES, product(online, seconds))
@@ -76,7 +76,7 @@ def weighed(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def session(*rows: dict[str, Any], cores: int | None = None) -> Session:
-    """What `_of_session` asks of a session."""
+    """Return a session for `_of_session`."""
 
     def sql(query: str) -> SimpleNamespace:
         if "core_type" in query:
@@ -153,7 +153,7 @@ def test_measured_run_has_origin() -> None:
     assert (found.machine, found.release, found.seconds) == ("3906-M05", "7.1", 240)
     assert (found.first, found.last) == ("2026-03-02 08:59:00", "2026-03-02 09:03:00")
     assert found.numbers["cores_given"] == 2
-    # 80 and 160 % of one core in 60 and 180 seconds; factors by the time that cores were busy.
+    # 80 and 160 % of one core in 60 and 180 seconds; busy core time weights the factors.
     assert found.numbers["core_busy_pct"] == pytest.approx((60 * 80 + 180 * 160) / 240 / 2)
     assert found.numbers["maximum_pct"] == pytest.approx((4800 * 150 + 28800 * 130) / 33600)
     other = SECOND | {"interval_end": LATER + dt.timedelta(minutes=3)}
@@ -175,7 +175,7 @@ def test_run_without_busy_is_rejected() -> None:
 
 
 def test_explicit_numbers_drop_dependent_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Instructions per transaction of another ETR, and parts of another CPI, are not kept."""
+    """Instructions per transaction of another ETR, and parts of another CPI, are dropped."""
     monkeypatch.setattr(run_keys, "measure_run", lambda *_: of(FIRST, SECOND))
 
     def run(**told: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Regression studies: mean and deviation as published, outliers, IBM's criterion, and what is refused."""
+"""Tests of regression studies: published mean and deviation, outliers, IBM's criterion, errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def study(pairs: list[dict[str, Any]], *, as_published: bool = False, **keys: An
 
 
 def around(mean: float, deviation: float, count: int) -> list[float]:
-    """So many ratios, half above and half below, of just this mean and standard deviation."""
+    """Return `count` ratios, half above and half below, with this mean and standard deviation."""
     off = deviation * math.sqrt((count - 1) / count)
     return [mean + off * (-1) ** at for at in range(count)]
 
@@ -57,7 +57,7 @@ def test_zvm_64_performance_regression(release: str) -> None:
 
 
 def test_zvm_64_performance_outlying_workload() -> None:
-    """3Q17: the two workloads printed for VM65988 among 118 that give the printed mean and deviation."""
+    """3Q17: the two workloads printed for VM65988 and 118 others have the printed mean and deviation."""
 
     def others(one: float, two: float, mean: float, deviation: float) -> list[float]:
         left = (120 * mean - one - two) / 118
@@ -270,7 +270,7 @@ def test_outlier_scores_of_equal_values() -> None:
     assert outlier_scores([1.0, 1.0, 1.0]) == [0.0, 0.0, 0.0]
     assert outlier_scores([]) == []
     assert outlier_scores([None, 2.0]) == [None, 0.0]
-    # More than half alike: the one that is not stands apart all the same.
+    # More than half are equal: the other one is an outlier.
     found = outlier_scores([1.0] * 20 + [3.0])
     assert found[-1] is not None
     assert found[-1] > 3.5

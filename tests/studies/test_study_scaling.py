@@ -1,4 +1,4 @@
-"""Scaling studies: the published tables from their raw rows, rolloff, notes, and what is refused."""
+"""Tests of scaling studies: published tables from raw rows, rolloff, notes and errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_eighty_logical_processors_memory_rich(table: str, run: str) -> None:
     assert (found["etr"], found["busy_pct"]) == (etr, busy)
     assert found["itr"] == pytest.approx(itr, abs=0.06)
     assert found["itrr"] == pytest.approx(itrr, abs=0.0051)
-    # Factors of these sizes are not printed: between those that are, and for 95 beyond them.
+    # Factors of these sizes are not printed: they are interpolated, for 95 extrapolated.
     assert found["expected"] == pytest.approx(expected, rel=0.012)
 
 
@@ -63,7 +63,7 @@ def test_eighty_logical_processors_paging(table: str, run: str) -> None:
     assert found["cpi"] == pytest.approx(told["cpi"], abs=0.0011)
     assert found["instructions"] == told["instructions"]
     for key in ("guest_tx", "chargeable_tx", "nonchargeable_tx", "cp_tx"):
-        # The table has percent of a processor per transaction a second: ten milliseconds each.
+        # The table has percent of a processor per transaction per second: ten milliseconds each.
         assert found[key] / 10 == pytest.approx(told[key], abs=0.000051), key
     assert found["cpu_tx"] == pytest.approx(found["guest_tx"] + found["cp_tx"])
     assert found["complexity_tx"] + found["finite_tx"] == pytest.approx(found["cpu_tx"])
@@ -71,20 +71,20 @@ def test_eighty_logical_processors_paging(table: str, run: str) -> None:
 
 @pytest.mark.parametrize(("table", "run"), PAGED_RUNS)
 def test_eighty_logical_processors_instructions(table: str, run: str) -> None:
-    """CPU time x 5.208 GHz / CPI, within 0.4 %: the speed of a z14 is no line of the tables."""
+    """CPU time x 5.208 GHz / CPI, within 0.4 %: the tables do not print the speed of a z14."""
     runs = runs_of(table)
     for one in runs:
         del one["instructions"]
         one["ghz"] = 5.208
     found = rows(study(runs), "cycles")[run]
     assert found["instructions"] == pytest.approx(PAGED[table][run]["instructions"], rel=0.004)
-    # And the other way round.
+    # The reverse: clock speed.
     told = rows(study(runs_of(table)), "cycles")[run]
     assert told["clock_ghz"] == pytest.approx(5.208, rel=0.004)
 
 
 def test_itr_of_unrounded_busy_differs() -> None:
-    """The trap of the published tables: 65.5 % is 65.49 %."""
+    """The published tables print 65.5 % for 65.49 %."""
     exact = rows(study(runs_of("table 8")))["AP1Z604G"]
     assert exact["busy_pct"] == pytest.approx(65.49185)
     assert exact["itr"] == pytest.approx(5031.68, abs=0.01)
@@ -95,7 +95,7 @@ def test_itr_of_unrounded_busy_differs() -> None:
 def test_eighty_logical_processors_table_10(table: str) -> None:
     found = rows(study(runs_of(table)), "beside")
     busy = [one["busy_of_unparked_pct"] for one in found.values()]
-    # Unparked processors are printed to 0.1 only.
+    # Unparked processors are printed to 0.1.
     assert busy == pytest.approx(list(BUSY_OF_UNPARKED[table]), abs=0.26)
     assert [one["unparked"] for one in found.values()] == [one["unparked"] for one in PAGED[table].values()]
 
@@ -112,7 +112,7 @@ def test_eighty_logical_processors_table_11(table: str) -> None:
             strict=True,
         )
     ) == list(WAITS[table])
-    # Said as they were written.
+    # Decimals are those of the file.
     assert [column.decimals for column in also.columns[1:]] == [0, 2, 2]
     ratios = [one["response_ratio"] for one in beside.values()]
     assert ratios == pytest.approx([row[2] / WAITS[table][0][2] for row in WAITS[table]])
@@ -127,7 +127,7 @@ def test_eighty_logical_processors_table_2() -> None:
 
 
 def test_eighty_logical_processors_table_3() -> None:
-    """Eighty processors over so many partitions: the capability of one of them, so many times."""
+    """The capability of n partitions on eighty processors is n times the capability of one."""
     for partitions, total in ((1, 44.32), (2, 49.76), (4, 55.44), (8, 64.16)):
         one = study([{"name": "one", "processors": 80 // partitions, "itr": 1.0}], factors=CAF)
         (capability,) = one.table("scaling").column("capability")
@@ -135,7 +135,7 @@ def test_eighty_logical_processors_table_3() -> None:
         assert partitions * capability == pytest.approx(total, abs=0.0051)
 
 
-# Rolloff, as IBM says of the same runs --------------------------------------------------------------
+# Rolloff, as published for the same runs ------------------------------------------------------------
 
 
 def test_table_4_rolls_off_after_57_processors() -> None:
@@ -174,7 +174,7 @@ def test_efficiency_finds_vswitch() -> None:
 
 
 def test_less_busy_base_is_noted() -> None:
-    """IBM, of table 7: percent-busy of the first run is too low, its ITR optimistically high."""
+    """IBM on table 7: percent-busy of the first run is too low, its ITR optimistically high."""
     answer = study(runs_of("table 7"), factors=CAF)
     assert any("AS1Z216F is 76.3 % busy and AS5Z216F 93.9 %" in note for note in answer.notes)
     assert "busy_apart" in [one.name for one in answer.assumptions]
@@ -184,7 +184,7 @@ def test_less_busy_base_is_noted() -> None:
 
 
 def test_busier_base_is_noted() -> None:
-    """IBM, of table 8: ITR of large partitions might be optimistic."""
+    """IBM on table 8: ITR of large partitions might be optimistic."""
     notes = study(runs_of("table 8"), factors=CAF).notes
     assert any("AP1Z604G is 65.5 % busy and AP5Z604G 20.1 %" in note for note in notes)
     assert any("From AP1Z604G to AP2Z604G the ETR falls while the ITR rises" in note for note in notes)
@@ -294,7 +294,7 @@ def test_smt_performance_serialization(run: str) -> None:
 
 @pytest.mark.parametrize("run", ["SMT-2", "SMT-2, 2 vCPUs", "SMT-2, 6 clients"])
 def test_smt_performance_threads(run: str) -> None:
-    """Density from thread and core busy, capacity factor from density and its largest one."""
+    """Density is from thread and core busy, the capacity factor from density and its maximum."""
     told, found = SERIALIZATION[run], rows(study(serialization(), relative=True), "threads")[run]
     assert found["density"] == pytest.approx(told["density"], abs=0.012)
     if told["factor"] is None:
@@ -311,7 +311,7 @@ def test_smt_performance_threads(run: str) -> None:
 
 
 def test_smt_performance_slower_threads() -> None:
-    """Raw CPU per transaction grew 1.965 times, of which slower threads make 1.23: 1.60 is something else."""
+    """Raw CPU per transaction grew 1.965 times: slower threads explain 1.23, 1.60 has other causes."""
     answer = study(serialization(), relative=True)
     found = rows(answer, "threads")
     assert [found[run]["slowing"] for run in ("SMT-0", "SMT-2")] == pytest.approx([1, 1.23], abs=0.005)
@@ -344,7 +344,7 @@ def test_smt_is_judged_by_cores() -> None:
     assert "gain" not in [column.key for column in answer.table("scaling").columns]
     assert any("Under SMT, busy counts threads" in note for note in answer.notes)
     assert answer.charts[0].kind == "bars"
-    # Raw CPU time of a transaction grew by what its throughput does not tell.
+    # Raw CPU time of a transaction grew, which throughput does not show.
     assert answer.table("cpu").column("cpu_ratio") == pytest.approx([1, 1.965, 1.815, 1.532], abs=0.002)
 
 
@@ -391,7 +391,7 @@ def test_inconsistent_run_numbers_are_noted() -> None:
 
 @pytest.mark.parametrize(("table", "run"), [*RICH_RUNS, *PAGED_RUNS])
 def test_published_rows_are_consistent(table: str, run: str) -> None:
-    """Whole printed rows agree with themselves within their rounding."""
+    """Printed rows are consistent within their rounding."""
     if table in RICH:
         processors, etr, itr, busy, *_ = RICH[table][run]
         assert (

@@ -1,4 +1,4 @@
-"""Trends: percentiles by shift and month, growth with its uncertainty, when a limit is met."""
+"""Tests of trends: percentiles by shift and month, growth with uncertainty, date of a limit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def series(values: list[float], first: str = "2026-01-01", **keys: Any) -> Answe
 
 @given(st.lists(st.floats(0, 100), min_size=10, max_size=60))
 def test_growth_is_theil_sen_slope(values: list[float]) -> None:
-    # scipy rounds the place of its bounds to the nearest pair; ours are those around it.
+    # scipy rounds the index of its bounds to the nearest pair; zlens uses the pairs around it.
     x = [float(at) for at in range(len(values))]
     line = fit_growth(x, values, 10)
     expected = theilslopes(values, x, 0.95)
@@ -56,9 +56,9 @@ def test_straight_line_meets_limit_on_its_day() -> None:
     [
         ([60.0 - 0.1 * day for day in range(30)], (None, None, None)),
         ([60.0] * 30, (None, None, None)),
-        # In a hundred years.
+        # Above it in a century.
         ([60.0 + 0.0008 * day for day in range(30)], (None, None, None)),
-        # It is beyond the limit on the last day.
+        # Above the limit on the last day.
         ([80.0 + day for day in range(30)], ("2026-01-30",) * 3),
     ],
 )
@@ -119,13 +119,13 @@ def test_trend_from_rollups_equals_intervals(demo_folder: Path, tmp_path: Path, 
 
     computed = found()
     assert {system for system, *_ in computed} == {"ZLDEMO", "ZLSIM", "ZLZ1"}
-    # One source of a system, the one that covers most.
+    # One source per system, with the longest coverage.
     assert len({(system, source) for system, source, *_ in computed}) == 3
     stores.rollup(made, systems=["ZLDEMO", "ZLZ1"])
     assert found() == computed
     stores.rollup(made)
     assert found() == computed
-    # An hour's mean is that of its intervals, each with its weight.
+    # The mean of an hour is the weighted mean of its intervals.
     with zlens.open(made) as session:
         [(expected,)] = session.sql(
             "SELECT sum(busy_pct * online * seconds) / sum(online * seconds) FROM load "
@@ -142,7 +142,7 @@ def test_shifts_and_months_of_data(demo_folder: Path, tmp_path: Path) -> None:
     rows = answer.table("months").rows
     assert [row[:4] for row in rows] == [("ZLDEMO", "early", "2010-03", 1), ("ZLDEMO", "late", "2010-03", 1)]
     assert [row[4] for row in rows] == pytest.approx([36.3765, 71.7328], abs=1e-4)
-    # The mean of a month is that of its intervals, not of its hours: two were not as long as the others.
+    # The mean of a month is over its intervals, not its hours: two intervals were shorter.
     [row] = studies.solve("trend", values | {"shift": {}}, file=str(file)).table("months").rows
     with zlens.open(tmp_path / "zldemo.monwrite") as session:
         [(mean,)] = session.sql(
@@ -153,7 +153,7 @@ def test_shifts_and_months_of_data(demo_folder: Path, tmp_path: Path) -> None:
 
 
 def test_shifts_use_zone_of_selected_source(demo_folder: Path) -> None:
-    """ZLZ1 has a report in local time of an unknown zone, too, which comes first by name."""
+    """ZLZ1 also has a report in local time of an unknown zone, which is first by name."""
     shifts = {"early": "08:00-09:00", "late": "09:00-10:00"}
     with zlens.open(demo_folder) as session:
         both = {
