@@ -60,7 +60,7 @@ def test_entitlement(count: int, shares: tuple[int, int], expected: list[float])
 
 
 def test_alias_excess_is_given_on_demand() -> None:
-    """z/VM 6.4 Performance Update: excess is distributed like with weights and relative shares."""
+    """z/VM 6.4 Performance Update: excess is distributed as with weights and relative shares."""
     assert pool(15, (100, 3), (200, None)) == pytest.approx([3, 12], abs=1e-9)
 
 
@@ -76,14 +76,14 @@ def test_hpalias_samples(time: str) -> None:
     rows = by_name(answer.table("uses"))
     assert [rows[name]["gets"] for name in ("MDISK", "PAGING")] == pytest.approx([2, 14])
     assert rows["MDISK"]["observed"] == mdisk
-    # Both queued: use is within 0.4 of the entitlement, except in the last sample: paging queued less.
+    # Both queued: use is within 0.4 of the entitlement, except in the last sample with less queued paging.
     assert (abs(rows["MDISK"]["error"]) <= 0.4) == (time != "22:05:18")  # type: ignore[arg-type]
     uses[1]["queued"] = 0.0
     assert solved(16, uses).table("uses").column("gets") == pytest.approx([mdisk, paging])
 
 
 def test_allocation_against_brute_force() -> None:
-    """Small steps, each to the use with the least per share, result in the same."""
+    """The same allocation in small steps, each to the use with the least per share."""
     chance = draws(5)
     for _ in range(100):
         count = chance.randint(1, 16)

@@ -91,7 +91,7 @@ def test_groups_agree_with_linear_programming() -> None:
 
 
 def test_groups_within_groups_by_brute_force() -> None:
-    """Claims raised in small steps, with a limit within the limit of a pool, result in the same."""
+    """Small steps find the same allocation with a limit nested in the limit of a pool."""
     chance = draws(7)
     for _ in range(40):
         weights = [chance.choice([1.0, 2.0, 3.0]) for _ in range(4)]

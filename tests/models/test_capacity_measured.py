@@ -29,7 +29,7 @@ class Session(FakeSession):
 
 
 def session(linux_machine: str | None = None, cores: int = 0, **cpu: Any) -> Session:
-    """Three processors, each half busy; linux_machine adds a Linux system with a curve."""
+    """Return three half busy processors; linux_machine adds a Linux system with a curve."""
     systems: list[dict[str, Any]] = [{"system": "VM1", "machine": "1234-A", "machine_type": "1234"}]
     if linux_machine:
         systems.append({"system": "LNX", "machine": linux_machine, "machine_type": "1234"})

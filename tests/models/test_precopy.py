@@ -97,7 +97,7 @@ def test_stop_threshold_holds_after_minimum_passes() -> None:
     ],
 )
 def test_limits(limit: dict[str, float], code: int, seconds: float, quiesce: float, moved: float) -> None:
-    """A relocation that ends at its limit completes; a canceled one has sent some pages."""
+    """A relocation that ends at its limit completes; a canceled one counts the pages sent."""
     rules = StopRules(stop_pages=0.3, live_least=2, passes_most=8, quiesce_passes=2)
     guest = RelocatingGuest("A", 8.0, dirtying.SequentialWrites(4, 2.0), immediate=True, fixed=0.5, **limit)
     (one,) = precopy.relocate([guest], rules, 1.0)

@@ -302,7 +302,7 @@ def test_prsm_claims_are_limited() -> None:
 
 
 def test_allocation_by_brute_force() -> None:
-    """Claims on small machines, raised in small steps, result in the same."""
+    """Small steps find the same allocation on small machines."""
     chance = draws(11)
     for _ in range(30):
         count, step = 3, 0.001

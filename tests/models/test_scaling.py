@@ -131,7 +131,7 @@ def test_capacity_curves_are_complete(machine: str, last: int, of_last: float) -
 
 @pytest.mark.parametrize(("machine", "other"), [("z196-m49", "z13-n96"), ("z13-n96", "z196-m49")])
 def test_interpolation_error_bound_holds(machine: str, other: str) -> None:
-    """A known curve at the points printed for the z14, with another curve to estimate errors."""
+    """Errors of a curve at the points printed for the z14 are within the estimate by another curve."""
     whole = capacity_curves.capacity_curves()[machine].curve
     thin = [point for point in whole if point[0] in dict(Z14)]
     known = [dict(capacity_curves.capacity_curves()[other].curve)]

@@ -173,7 +173,7 @@ def test_demand_without_state_samples_is_use() -> None:
 
 
 def test_unknown_processor_type_is_not_guessed() -> None:
-    """One type of processor is used; with two types the guest is left out and named."""
+    """With one type of processor the guest has that type; with two it is left out and named."""
     rows = [virtual("A", 50.0, 50.0, cpu_type=None), virtual("B", 40.0, 0.0)]
     one = session(rows, {"A": 100, "B": 100}, parked_pct=0.0)
     found = by_name(shares.compare(one, "VM1", END).table("compared"))

@@ -207,7 +207,7 @@ def test_idle_system() -> None:
 
 
 def test_productivity_is_not_compared_with_itself() -> None:
-    """Without threads, density is solved from recorded productivity, which is not compared then."""
+    """Without threads and density, density is solved from recorded productivity, which is not compared."""
     cores = [core(0, 80.0, productivity_pct=75.0, mt_utilization_pct=60.0)]
     answer = smt.compare(session(cores, [], [of_type(max_capacity_factor_pct=150.0)]), "VM1", END)
     row = by_name(answer.table("compared"))["0"]
@@ -253,7 +253,7 @@ def test_one_thread() -> None:
 
 
 def test_times_of_guests() -> None:
-    """Density 1.25, CF 112.5 %: 100 s on threads are 90 s MT-1 and 80 s prorated."""
+    """Density 1.25, CF 112.5 %: 100 s on threads are 90 s MT-1, 80 s prorated, next to recorded times."""
     head = {**HEAD, "basis": "sample", "cpu_type": "IFL"}
     guests = [
         {**head, "userid": "A", "vcpu": 0, "cpu_s": 60.0, "mt1_s": 56.7, "prorated_s": 48.0},

@@ -274,7 +274,7 @@ def test_smt_off_from_run_with_smt() -> None:
 
 
 def test_serialization_binds() -> None:
-    """Only one virtual CPU at a time runs a fifth of a part's work."""
+    """A fifth of a part's work runs on only one virtual CPU at a time."""
     parts = [
         {"name": "work", "guests": 1, "virtual_cpus": 16, "demand": 0.5, "serial": 20},
         {"name": "rest", "guests": 8, "demand": 0.1},

@@ -57,7 +57,7 @@ def test_small_policy_of_dedicated_partition(row: tuple[float, ...]) -> None:
 
 @pytest.mark.parametrize("row", SMALL, ids=lambda row: f"Eighty Logical Processors, {row[0]}")
 def test_small_on_average_over_two_second_intervals(row: tuple[float, ...]) -> None:
-    """Published averages are of changing integers: varying use results in their fractions."""
+    """Published values are averages of changing integers: varying use results in their fractions."""
     processors, busy, published, _ = row
     chance = draws(1)
     history = [processors * busy + chance.uniform(-100, 100) for _ in range(900)]
