@@ -434,7 +434,6 @@ def test_run_above_bound() -> None:
 
 
 def test_idle_run_has_no_bound() -> None:
-    """A run that used no processor has no bound."""
     idle = {"name": "idle", "cores": 1, "etr": 5, "processor_busy": 0, "part": [{"name": "P"}]}
     row = of(answer(idle), "idle")
     assert (row["bound"], row["held_by"], row["reached_pct"]) == (None, None, None)

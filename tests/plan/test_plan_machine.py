@@ -332,7 +332,6 @@ def test_available_settings_of_input() -> None:
 
 
 def test_every_machine_example_has_answer() -> None:
-    """Each is planned separately."""
     given = session(TWO)
     for row in planning.list_settings(given).table("whatifs").rows:
         setting = str(row[1]).removeprefix("--set ")
