@@ -1,7 +1,7 @@
-"""Renders a layout as a monitor record page, in the forms in which such pages are saved.
+"""Renderer of a layout as a monitor record page, in each style in which such pages are saved.
 
-The form (columns, headings, order of the parts) is that of published pages; every word of description
-is ours. What a page may have beside the catalog's fields (header, group labels, bits) is put in, too.
+Columns, headings and the order of the sections are as published; the descriptions are synthetic. The pages
+also have what the catalog's fields do not contain: header, group labels and bits.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _HEADER = (
 
 @dataclass(frozen=True)
 class Columns:
-    """Where the columns of a table begin."""
+    """Positions of the columns of a table."""
 
     head: str
     dec: int
@@ -87,8 +87,8 @@ def page(
     length: int | None = None,
     cross_changes: Mapping[str, tuple[int, int]] | None = None,
 ) -> str:
-    """A page of one record. `bits` gives named bits (value, name) of bitstrings; `length` another record
-    length than the layout's; `cross_changes` other offsets and lengths in the cross reference."""
+    """Return a page of one record. `bits` has the named bits (value, name) of bitstrings; `length` replaces
+    the layout's record length, `cross_changes` offsets and lengths in the cross reference."""
     columns = COLUMNS["6.2" if style == "flat" else style]
     table, references = _table(layout, columns, bits or {}, length)
     for name, place in (cross_changes or {}).items():
@@ -116,7 +116,7 @@ def page(
 
 
 def null_page(name: str, domain: int, number: int, release: str = "7.3") -> str:
-    """The page of a record that is no longer produced: a prolog and nothing else."""
+    """Return a page of a record that is no longer produced: only a prolog."""
     major, minor = release.split(".")
     return (
         f"{name}\n\nProlog\n\n{name} Prolog\n\n DSECT NAME - {name[2:]}\n NAME - {name}\n"
@@ -202,7 +202,7 @@ def _bit(columns: Columns, value: int, name: str) -> list[str]:
 
 
 def _described(columns: Columns, line: str, name: str, text: str) -> list[str]:
-    # A name that is too long is cut and its description follows without a blank, as on published pages.
+    # A name that is too long is truncated; its description follows without a blank, as on published pages.
     wrapped = textwrap.wrap(text, 30) or [""]
     first = f"{line}{name[: columns.width]:<{columns.width}}{wrapped[0]}"
     return [first, *(" " * columns.text + more for more in wrapped[1:])]

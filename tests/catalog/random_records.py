@@ -1,4 +1,4 @@
-"""Makes records of random values by their layouts, and says what must be read back of them."""
+"""Builder of random records by their layouts, with the values expected from decoding."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def some_value(field: MonitorField, kind: str, rng: random.Random, width: int) -
 def some_values(
     fields: tuple[MonitorField, ...], rng: random.Random
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Values to write and, by name of part, what must be read back."""
+    """Return values to encode, and the expected values by name of field part."""
     given: dict[str, Any] = {}
     expected: dict[str, Any] = {}
     for field in fields:
-        # An overlay's bytes are another field's.
+        # The bytes of an overlay belong to another field.
         if field.overlay:
             continue
         parts = field_parts(field)
@@ -58,11 +58,11 @@ def some_values(
 def some_record(
     layout: RecordLayout, rng: random.Random
 ) -> tuple[bytes, dict[str, Any], dict[str, list[dict[str, Any]]]]:
-    """A record of random values, what must be read back of it, and of its entries."""
+    """Return a random record, its expected values and those of its entries."""
     given, expected = some_values(layout.fields, rng)
     entries: dict[str, list[dict[str, Any]]] = {}
     wanted: dict[str, list[dict[str, Any]]] = {}
-    # Payloads exclude one another; arrays follow one another.
+    # Payloads exclude one another; arrays are consecutive.
     sections = [s for s in layout.sections if s.within is None and not s.arrays and s.join is None]
     payloads = [s for s in sections if s.match]
     for section in [s for s in sections if not s.match] + ([rng.choice(payloads)] if payloads else []):
@@ -82,7 +82,7 @@ def some_record(
                 given.pop(place, None)
                 expected.pop(place, None)
     for section in [s for s in layout.sections if s.join is not None]:
-        # Records of random flags and lengths are joined in any way; that has tests of its own.
+        # Records of random flags and lengths may be joined in any way; other tests cover joins.
         for name in (*section.join.names, section.offset):  # type: ignore[union-attr]
             given.pop(str(name), None)
             expected.pop(str(name), None)
@@ -92,7 +92,7 @@ def some_record(
 def some_entry(
     layout: RecordLayout, section: MonitorSection, rng: random.Random, number: int
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, list[dict[str, Any]]]]:
-    """An entry, what must be read back of it, and of the entries inside it."""
+    """Return an entry, its expected values and those of the entries inside it."""
     given, expected = some_values(section.fields, rng)
     for some, what in (some_values(section.tail, rng), some_texts(section.texts, rng)):
         given |= some

@@ -1,7 +1,7 @@
-"""Layouts of zlens' own pack with their fields moved, read in as record pages of a release.
+"""Synthetic layouts with relocated fields, imported as record pages of a release.
 
-What is shown with the pack `zlens-sim` must be the same with a user's pack in which the same fields stand
-elsewhere: then nothing is bound to the places that we made up.
+Output with the pack `zlens-sim` must equal output with a user's pack that has the same fields at other
+offsets: then no code depends on the synthetic offsets.
 
     def test_x(tmp_path, monkeypatch):
         elsewhere = moved(tmp_path, ["D4R3"], "7.3", monkeypatch)
@@ -28,20 +28,20 @@ from zlens.catalog import layouts, plans
 from zlens.catalog.layouts import HEADER_LENGTH, MonitorField, MonitorSection, RecordLayout
 from zlens.record_pages import importer as pages
 
-#: Bytes put before what moves: no field keeps its place.
+#: Bytes before the relocated fields: every offset changes.
 GAP = 12
 
 
 @dataclass(frozen=True)
 class Moved:
-    """The moved layouts, which the pack under ZLENS_DATA has, too."""
+    """Relocated layouts, also in the pack under ZLENS_DATA."""
 
     release: str
     layouts: Mapping[str, RecordLayout]
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """What the system configuration record of a file of this release says."""
+        """Fields of the system configuration record in a file of this release."""
         return {**made.SIM_CONFIG, "MTRSYS_HCPCPEID": f"{self.release}.0"}
 
     def record(
@@ -51,7 +51,7 @@ class Moved:
         values: Mapping[str, Any] | None = None,
         entries: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     ) -> bytes:
-        """Like `monwrite_made.sim_record`, with the fields where this release has them."""
+        """Return a record like `monwrite_builder.sim_record`, with the offsets of this release."""
         layout = self.layouts.get(name)
         if layout is None:
             layout = next(one for one in layouts.layouts(name, Path("no packs here")) if one.release == "5.3")
@@ -68,7 +68,7 @@ def moved(
     *,
     markup: bool = False,
 ) -> Moved:
-    """Pages of these records with our own fields at other places, imported into a pack of the release."""
+    """Import pages of these records with relocated synthetic fields into a pack of the release."""
     folder = tmp_path / "moved pages"
     folder.mkdir(exist_ok=True)
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
@@ -80,7 +80,7 @@ def moved(
         text = page_render.page(made_up[record], style, release=release, markup=markup)
         (folder / f"{own.dsect}.txt").write_text(text, encoding="utf-8")
     report = pages.import_pages([folder])
-    # A column may cut the bounds of an array off, which are worked out and told.
+    # A column may truncate array bounds; the importer then computes and reports them.
     told = [one for one in report.disagreements if "truncated; read as" not in one]
     assert not told, told
     assert not report.skipped, report.skipped
@@ -91,18 +91,18 @@ def moved(
 
 
 def same(first: str, second: str) -> bool:
-    """Whether two printed reports are the same but for the release in their header."""
+    """Return whether two reports are equal except for the release in their header."""
     return _plain(first) == _plain(second)
 
 
 def _plain(text: str) -> list[str]:
     lines = re.sub(r"z/VM (?:zlens-sim|V\.[0-9.]+)", "z/VM", text).split("\n")
-    # The release stands at the right end of its line: a shorter one has more blanks before it.
+    # The release is right-aligned in its line: more blanks precede a shorter one.
     return [re.sub(" +", " ", line) if "z/VM" in line else line for line in lines]
 
 
 def elsewhere(layout: RecordLayout) -> RecordLayout:
-    """The layout with all fields that follow the first one of ours in another order and at other places."""
+    """Return the layout with the fields from the first synthetic one on reordered at other offsets."""
     path = layouts.monitor_root() / layouts.file_name(layout.record)
     real = layouts.read(path).layouts
     known = {(f.name, f.offset, f.length) for one in real for f in one.fields}
@@ -111,7 +111,7 @@ def elsewhere(layout: RecordLayout) -> RecordLayout:
     sections = []
     for section in layout.sections:
         if section.derived:
-            # Where it stands follows from the fields it is made of.
+            # The location of a derived section follows from its fields.
             sections.append(section.placed(fields) or section)
             continue
         places = {(f.name, f.offset, f.length) for s in parts if s.name == section.name for f in s.fields}
@@ -128,7 +128,7 @@ def _section(
         section,
         fields=fields,
         length=length,
-        # Given as numbers, entries follow the fixed part, and each other.
+        # Entries with numeric offset and stride follow the fixed part and each other.
         offset=after if offset == before else offset,
         stride=length if stride == section.length else stride,
     )
@@ -137,14 +137,14 @@ def _section(
 def _shuffled(
     fields: Iterable[MonitorField], known: set[tuple[str, int, int]], least: int, gap: int, length: int
 ) -> tuple[tuple[MonitorField, ...], int]:
-    """Fields from the first one on that is not known at its place, back to front behind a gap."""
+    """Reverse the fields from the first one with an unknown offset on, after a gap."""
     ordered = sorted(fields, key=lambda f: (f.offset, f.overlay, -f.length * f.count))
     named = [f for f in ordered if not f.reserved and f.length]
-    # Where it is only the kinds that are ours, all of them move.
+    # If only the kinds of fields are synthetic, all fields move.
     ours = [f for f in named if (f.name, f.offset, f.length) not in known] or named
     if not ours:
         return tuple(ordered), length
-    # What runs to the record's end stays there.
+    # Fields that extend to the record end stay last.
     tail = [f for f in ordered if not f.length]
     start = max(min(f.offset for f in ours), least)
     kept = [f for f in ordered if f.length and f.offset < start]
@@ -167,7 +167,7 @@ def _shuffled(
 
 
 def _places(layout: RecordLayout) -> set[tuple[Any, ...]]:
-    """Where fields stand and how they are read; what a page cannot say is left out."""
+    """Return location and kind of each field and section that a page can express."""
     found = {("", f.name, f.offset, f.length, f.count, f.kind, f.unit) for f in layout.fields}
     for section in layout.sections:
         if section.within is None and section.match is None:

@@ -1,4 +1,4 @@
-"""Reference decoder of the sections of a record; slow and simple, to check the native one."""
+"""Reference decoder of record sections: slow and simple, to check the native one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zlens.catalog.record_bytes import decode, decode_ascii, decode_fields
 
 
 def decode_entries(layout: RecordLayout, section: MonitorSection, data: bytes) -> list[dict[str, Any]]:
-    """Return the values of a section's entries, without those of their record; none for joined records."""
+    """Return the values of a section's entries without those of their record; empty for joined records."""
     if section.join is not None or not _matches(layout, section, data):
         return []
     if section.within is None:

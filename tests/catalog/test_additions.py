@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md says of additions: these files and no others, and the addition is read and shown."""
+"""Tests that the additions of CONTRIBUTING.md need only the files named there to be read and shown."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a package answers whose facts have all additions."""
+    """Answers of a package whose facts include all additions."""
     folder = tmp_path_factory.mktemp("additions")
     files = RECORD_TYPE | METRIC | METRIC_REPORT | COLUMN | CHART
     said: dict[str, Any] = answers(folder, files, ASK, str(folder))

@@ -1,4 +1,4 @@
-"""The aggregation that is declared: every column of every measure, and what faces make of it."""
+"""Tests of the declared aggregation of every measure column, and of its use in all interfaces."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, QueryError
 from zlens.inputs.options import Options, parse_zone
 
-#: Longer than any demo file: one bucket holds all of it.
+#: Longer than any demo file, so that one bucket contains all rows.
 WHOLE = 40 * 86_400
 ZONE = parse_zone(demo.ZONE)
 CONNECTION = duckdb.connect(":memory:", config={"threads": 1})
-# No length of an interval is known beyond those of its rows.
+# Interval lengths are known only from the rows.
 CONNECTION.execute(
     "CREATE TABLE interval (system VARCHAR, source VARCHAR, interval_end TIMESTAMPTZ, seconds DOUBLE)"
 )
 KINDS = ("counter", "time", "ratio", "gauge")
-#: The reason of integer columns: they differ by their rounding alone.
+#: Note of integer columns, which differ only by rounding.
 ROUNDED = "its mean is rounded because the column is an integer"
 ISO = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -41,7 +41,7 @@ def demo_files(demo_folder: Path) -> dict[str, Path]:
 
 
 def measured(table: Measure) -> list[MeasureColumn]:
-    """The columns of which several rows give one number."""
+    """Return the columns that aggregate several rows to one number."""
     return [column for column in table.columns if column.aggregate in KINDS and column.name != "seconds"]
 
 
@@ -56,7 +56,7 @@ Row = tuple[object, ...]
 
 
 def whole(session: Session, table: Measure, flagged: bool) -> dict[Row, list[float | None]]:
-    """Of each subject every column over all its rows. Buckets of --every may be flagged: they are too few."""
+    """Return each column over all rows by subject; `flagged` includes flagged rows, as of short buckets."""
     keys = ", ".join(map(quote, ("system", "source", *table.key)))
     rows = f"(SELECT * REPLACE (NULL AS flag) FROM {table.name})" if flagged else table.name
     shown = ", ".join(
@@ -68,7 +68,7 @@ def whole(session: Session, table: Measure, flagged: bool) -> dict[Row, list[flo
 
 
 def complete(session: Session, table: Measure) -> dict[Row, list[bool]]:
-    """Of each subject whether no row is flagged and none lacks a column."""
+    """Return by subject and column whether all or no rows have a value, and no flag."""
     keys = ", ".join(map(quote, ("system", "source", *table.key)))
     shown = ", ".join(
         f"count({quote(one.name)}) IN (0, count(*)) AND count(flag) = 0" for one in measured(table)
@@ -79,7 +79,7 @@ def complete(session: Session, table: Measure) -> dict[Row, list[bool]]:
 
 
 def load_file(files: dict[str, Path], name: str, folder: Path) -> Path:
-    """Transactions of each recorded interval, none like another."""
+    """Write a file with varying transactions per interval."""
     with zlens.open(files[name], options=Options(tz=ZONE)) as session:
         spans = session.sql(
             "SELECT interval_start, interval_end FROM interval WHERE flag IS NULL ORDER BY interval_end"
@@ -87,7 +87,7 @@ def load_file(files: dict[str, Path], name: str, folder: Path) -> Path:
     lines = ["start,end,transactions,response (ms)"]
     until = None
     for number, (start, end) in enumerate(spans):
-        # Sources of one file may have intervals of their own.
+        # Intervals of several sources in a file may overlap.
         if until is None or start >= until:
             lines.append(f"{start:{ISO}},{end:{ISO}},{500 + 37 * (number % 11)},{3 + number % 7}")
             until = end
@@ -97,9 +97,9 @@ def load_file(files: dict[str, Path], name: str, folder: Path) -> Path:
 
 
 def held(files: dict[str, Path], name: str, every_s: int, folder: Path | None) -> dict[tuple[str, str], int]:
-    """How often each column over all rows of a file is that of buckets, made of the sums of its records.
+    """Compare each column over all rows of a file with the buckets of --every; return the counts of values.
 
-    With a folder, the file gets a load of its own.
+    With a folder, the session also reads a throughput file.
     """
     load = str(load_file(files, name, folder)) if folder else None
     plain = Options(tz=ZONE, throughput=load)
@@ -145,11 +145,11 @@ def test_window_value_equals_rows(
     demo_files: dict[str, Path], tmp_path: Path, name: str, least: int, every_s: int, loaded: bool
 ) -> None:
     """The mean over a window does not depend on --every."""
-    # Most columns that the file fills take part.
+    # Most columns with data are compared.
     assert sum(held(demo_files, name, every_s, tmp_path if loaded else None).values()) >= least
 
 
-#: Columns that no demo file fills, or only for subjects with gaps.
+#: Columns without data in the demo files, except of subjects with gaps.
 NOT_IN_DEMO = {
     ("channel", "adapter_util_pct"),
     ("core", "capacity_factor_pct"),
@@ -166,7 +166,7 @@ NOT_IN_DEMO = {
 
 @pytest.mark.long
 def test_every_measure_column_has_aggregation(demo_files: dict[str, Path], tmp_path: Path) -> None:
-    """Every column takes part above, except those that say why --every may differ."""
+    """Every column is compared above, except those with a reason why --every may differ."""
     reached: set[tuple[str, str]] = set()
     for name in demo_files:
         counts = held(demo_files, name, WHOLE, tmp_path)
@@ -188,7 +188,7 @@ def same(value: float | None, expected: float | None, most: float) -> bool:
 
 
 def sample(table: str, rows: Sequence[dict[str, object]]) -> str:
-    """Rows of a measure as SQL; columns that are not given are NULL."""
+    """Return rows of a measure as SQL; columns without a value are NULL."""
     columns = measures.load_measure(table).columns
     made = (
         "SELECT "
@@ -269,7 +269,7 @@ def test_sum_with_null_part_is_null() -> None:
 
 
 def test_subjects_are_aggregated_before_time() -> None:
-    """The rate of two devices is their sum in each interval, also where one is there for a part of them."""
+    """The rate of two devices is their sum in each interval, even if one is missing in some."""
     rows = [row(m, device="1000", rate=10.0, read_pct=50.0) for m in (1, 2)]
     rows += [row(1, device="1001", rate=30.0, read_pct=90.0)]
     [(rate, read)] = aggregated("device", rows, "rate", "read_pct")
@@ -279,7 +279,7 @@ def test_subjects_are_aggregated_before_time() -> None:
 
 
 def test_subjects_are_weighted_by_their_time() -> None:
-    """One is there for half of the interval; one was away, and what it did in three intervals is told now."""
+    """A device may be present for half of the interval, and a difference may span three intervals."""
     CONNECTION.execute("INSERT INTO interval VALUES ('S', 'm', '2026-03-02 09:01:00+00', 60)")
     try:
         rows = [
@@ -288,7 +288,7 @@ def test_subjects_are_weighted_by_their_time() -> None:
             row(1, 180.0, device="1002", rate=1.0),
         ]
         assert aggregated("device", rows, "rate", "seconds") == [(pytest.approx(10 + 10 + 3), 60)]
-        # Among those that are there for half of it, a part is the whole; one without a length is there.
+        # The longest presence is the entire interval; a row without a length counts fully.
         assert aggregated("device", rows[1:2], "rate") == [(20.0,)]
         assert aggregated("device", [row(1, None, device="1003", rate=2.0), rows[1]], "rate") == [(22.0,)]
     finally:
@@ -335,12 +335,12 @@ def test_share_is_relative_to_all_subjects() -> None:
     rows = [
         row(1, userid="A", cpu_s=1.0, cpu_pct=1.0),
         row(1, userid="B", cpu_s=3.0, cpu_pct=3.0),
-        # No difference yet: no part of the whole.
+        # A subject without a difference has no share.
         row(1, userid="C", vcpus=1.0),
     ]
     shares = aggregated("guest", rows, "cpu_s", by=["userid"], told="share")
     assert sorted(shares, key=str) == [(25.0,), (75.0,), (None,)]
-    # A part that is unknown leaves every share so.
+    # If one part is unknown, every share is NULL.
     rows.append(row(2, userid="B", cpu_pct=3.0))
     assert aggregated("guest", rows, "cpu_s", by=["userid"], told="share") == [(None,)] * 3
 
@@ -358,7 +358,7 @@ def test_mean_without_weight_is_null() -> None:
 
 @pytest.mark.long
 def test_every_statistic_of_every_column_runs() -> None:
-    """Each statistic of each column, of one subject and of all, is a statement that runs."""
+    """Statistics run by subject and over all subjects."""
     for name in measures.measure_names():
         table = measures.load_measure(name)
         if table.plain:
@@ -374,7 +374,7 @@ def test_every_statistic_of_every_column_runs() -> None:
 
 
 def test_weights_are_declared_only_with_columns() -> None:
-    """No weight, and no rule, stands anywhere but beside the column."""
+    """Reports, comparisons and rules declare no weights."""
     package = Path(zlens.__file__).parent
     for folder in ("facts/reports", "facts/compare", "facts/rules"):
         for path in (package / folder).rglob("*.toml"):

@@ -1,4 +1,4 @@
-"""The facts of CPU MF: complete, formulas over counters their machine has, shares that leave nothing out."""
+"""Tests of the CPU MF facts: completeness, formulas over counters of their machine, complete shares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zlens.errors import CatalogError, InputError
 
 ROOT = Path(__file__).parents[2]
 
-#: Counters defined in the extended set, in all, and metrics of each generation.
+#: Counters in the extended set, counters in total and metrics of each generation.
 COUNTS = {
     "z10": (18, 46, 40),
     "z196": (24, 52, 41),
@@ -28,7 +28,7 @@ COUNTS = {
     "z16": (68, 98, 54),
     "z17": (75, 105, 54),
 }
-#: Names of counters that say where the line of an L1 miss came from.
+#: Names of counters for the source of the cache line of an L1 miss.
 _SOURCED = re.compile(r"L1[ID]_.*SOURCED_WRITES(_IV|_RO)?|L1[ID]_L3_(LOCAL|REMOTE)_WRITES|(I|D|ID)CW_.*")
 
 
@@ -87,7 +87,7 @@ def test_machine_by_type_first_and_version_second(
         "CAST(? AS VARCHAR) AS generation_from_names) AS counter"
     )
     assert duckdb.execute(asked, [machine_type, version, None]).fetchall() == [(chosen, said)]
-    # What names tell counts where nothing else does.
+    # Names are used only without machine type and version.
     named = cpumf.choose_generation(machine_type, version, "z14 or z15")
     assert named == (
         ("z14 or z15", cpumf.BY_NAMES + cpumf.SETTLED_BY)
@@ -170,7 +170,7 @@ def test_shares_partition_sourced_counters(name: str) -> None:
         ["l15p", "l2lp", "l2rp", "memp"] if name == "z10" else ["l2p", "l3p", "l4lp", "l4rp", "memp"]
     )
     for share in shares:
-        # Each counter once in its sum; what memp of the early machines takes off, stands behind a minus.
+        # Each counter is in one sum; the `memp` formula of early machines has counters after a minus.
         added = re.findall(r"(?<!- )E(\d+)", share.formula)
         assert len(added) == len(set(added))
     added = [number for share in shares for number in re.findall(r"(?<!- )E(\d+)", share.formula)]
@@ -179,7 +179,7 @@ def test_shares_partition_sourced_counters(name: str) -> None:
     assert sorted(map(int, taken_off)) == (sorted(sourced) if name in ("z10", "z196", "zEC12") else [])
 
 
-#: Which names of counters belong to which share: how near the source is that they tell of.
+#: Patterns of the counter names of each share: the distance of the source.
 BY_NAME = {
     "z10": {"l15p": "_L2_SOURCED", "l2lp": "_L3_LOCAL", "l2rp": "_L3_REMOTE", "memp": "_LMEM_"},
     "z196": {
@@ -278,7 +278,7 @@ def test_unverified_formulas_need_permission() -> None:
     for metric in ("est_finite_cpi", "est_scpl1m", "est_instr_cmplx_cpi"):
         assert counter_formula("zEC12", metric) is None
         assert counter_formula("zEC12", metric, allowed).status == "unverified"
-    # A variant never takes the place of what is known.
+    # A variant never replaces a known formula.
     assert counter_formula("z196", "rni", allowed) == counter_formula("z196", "rni")
     assert "1.67" not in counter_formula("z196", "rni", allowed).formula
 

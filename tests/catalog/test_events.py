@@ -1,4 +1,4 @@
-"""Events of the catalog: each is told once, and in hexadecimal only what is a number."""
+"""Tests of the events of the catalog: one table each, and only numbers in hexadecimal."""
 
 from __future__ import annotations
 

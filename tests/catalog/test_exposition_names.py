@@ -1,6 +1,6 @@
-"""Names of metrics that are derived from the declarations of measures.
+"""Tests of metric names derived from the declarations of measures.
 
-Oracle: Prometheus' conventions for names (base units, endings, reserved labels), and OpenMetrics 1.0.
+Oracle: Prometheus' naming conventions (base units, suffixes, reserved labels), and OpenMetrics 1.0.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def column(name: str, type: str, unit: str, aggregate: str) -> str:
 
 @pytest.fixture
 def with_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
-    """Adds a measure to the catalog."""
+    """Function that adds a catalog measure."""
 
     def add(text: str) -> exposition.MetricGroup:
         (table,) = measures.parse(text, "ticks.toml")
@@ -90,7 +90,7 @@ def test_new_measure_is_exported(
     assert (family.sample, family.kind) == (sample, kind)
     assert group.labels == {"thing_id": "thing"}
     assert group.info == ({name: name} if kind == "info" else {})
-    # Any platform may have it.
+    # The metric may be of any platform.
     assert f"zvm_{sample}" in {*group.names()}
 
 
@@ -116,7 +116,7 @@ def test_names_follow_prometheus_conventions() -> None:
 
 
 def test_every_source_has_prefix() -> None:
-    """A source without one would not be exported."""
+    """A source without a prefix would not be exported."""
     sources = {import_module(f"zlens.readers.{name}").NAME for name in READERS}
     names = exposition.names()
     assert sources <= {*names.sources}

@@ -1,4 +1,4 @@
-"""The formula language: what it takes, what it refuses, and that DuckDB computes what Python does."""
+"""Tests of the formula language: accepted and rejected formulas, and equal results of DuckDB and Python."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_refused(formula: str, position: int, said: str) -> None:
     [
         ("(", "character 41: nested deeper than 40 levels"),
         ("abs(", "character 161: nested deeper than 40 levels"),
-        # Signs are counted in a loop: what is missing is their operand.
+        # Signs are parsed in a loop, so the error is the missing operand.
         ("not ", "character 400001: the formula ends where a value is expected"),
         ("-", "character 100001: the formula ends where a value is expected"),
     ],
@@ -189,7 +189,7 @@ formulas = st.recursive(
 
 
 class Null:
-    """A number that is NULL where SQL is."""
+    """A number with the NULL semantics of SQL."""
 
     def __init__(self, number: float | None) -> None:
         self.number = number
@@ -219,7 +219,7 @@ class Null:
 
 
 def by_hand(formula: str, row: dict[str, Null]) -> Null:
-    """The formula evaluated over the parse tree in Python: a second definition to hold the SQL against."""
+    """Evaluate the formula over the parse tree in Python: a second definition to compare the SQL with."""
     operations = {"+": Null.__add__, "-": Null.__sub__, "*": Null.__mul__, "/": Null.__truediv__}
 
     def run(node: Any) -> Null:

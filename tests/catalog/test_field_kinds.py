@@ -1,4 +1,4 @@
-"""What fields are: facts of one file that another file must agree with."""
+"""Tests that files of facts agree on kinds and units of fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def fields(record: str) -> dict[str, MonitorField]:
 
 
 def scales(how: roles.RoleValue) -> Iterator[tuple[str, str]]:
-    """Fields that a role reads as times, with the unit that it takes them to have."""
+    """Yield the fields that a role reads as times, with the unit that the role assumes."""
     if how.scale:
         yield from ((name.split("_", 1)[-1], how.scale) for name in how.fields)
     if how.fallback:
@@ -28,7 +28,7 @@ def scales(how: roles.RoleValue) -> Iterator[tuple[str, str]]:
 
 
 def test_roles_scale_timers_by_layout_unit() -> None:
-    """Two files say how long a unit of a timer is: that of its record, and that of the role that reads it."""
+    """Both the record and the role that reads it define the unit of a timer."""
     records = {name.lower(): fields(name) for name in layouts.records(NOWHERE)}
     compared = 0
     for entity in roles.entities():
@@ -44,7 +44,7 @@ def test_roles_scale_timers_by_layout_unit() -> None:
 
 def test_control_block_field_has_one_kind_in_all_records() -> None:
     seen: dict[str, tuple[str, str]] = {}
-    #: Names that different records use for different things.
+    #: Names that several records use with different meanings.
     apart = {"STATUS", "ACTIVITY", "CALTYPE", "CALDATA", "FLAGS", "OWNER", "PLSESSA"}
     for record in layouts.records(NOWHERE):
         for name, field in fields(record).items():

@@ -1,4 +1,4 @@
-"""The glossary explains terms with the texts of the catalog."""
+"""Tests that the glossary explains terms with the texts of the catalog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of the user: the file of patterns, and rows put together against sums and means worked out here."""
+"""Tests of user groups: the file of patterns, and grouped rows against sums and means computed here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zlens.errors import InputError
 
 SQL_TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "time": "TIMESTAMP"}
 CONNECTION = duckdb.connect(":memory:", config={"threads": 1})
-# No length of an interval is known beyond those of its rows.
+# Interval lengths are known only from the rows.
 CONNECTION.execute(
     "CREATE TABLE interval (system VARCHAR, source VARCHAR, interval_end TIMESTAMPTZ, seconds DOUBLE)"
 )
@@ -29,7 +29,7 @@ DEVICES = ("1000", "1001", "1002", "20AB", "20AC")
 def grouped(
     name: str, rows: Sequence[Mapping[str, Any]], wanted: groups.Groups | None
 ) -> list[dict[str, Any]]:
-    """The rows of a measure as groups show them, of a minute; columns that are not given are NULL."""
+    """Return the grouped rows of a measure, with intervals of a minute; missing columns are NULL."""
     columns = measures.load_measure(name).columns
     typed = ", ".join(f'"{column.name}" {SQL_TYPES[column.type]}' for column in columns)
     CONNECTION.execute(f"CREATE OR REPLACE TABLE made ({typed})")
@@ -81,7 +81,7 @@ def test_group_value_is_null_if_member_is_null() -> None:
     rows = [device("1000", rate=10.0, queued=1.0), device("1001", rate=5.0, queued=None)]
     group = one(grouped("device", rows, PAGING), "device", "PAGING")
     assert (group["rate"], group["queued"]) == (15.0, None)
-    # A time without its weight would count for nothing.
+    # A time without its weight would be ignored.
     unweighed = device("1001", rate=5.0, pend_s=0.2) | {"measured_rate": None}
     rows = [device("1000", rate=10.0, pend_s=0.1), unweighed]
     assert one(grouped("device", rows, PAGING), "device", "PAGING")["pend_s"] is None
@@ -197,14 +197,14 @@ def test_group_rows_are_sums_and_weighted_means(drawn: Sequence[tuple[Any, ...]]
         members = [r for r in rows if r["system"] == system and r["device"].startswith("10")]
         if len(members) > 1:
             row = found[system, "PAGING"]
-            # A member that has only just come has no rate yet.
+            # A new member has no rate yet.
             there = [r for r in members if r["rate"] is not None]
             total = added([r["rate"] for r in there])
             expected = total / len(there) if mean and total is not None else total
             assert row["rate"] == pytest.approx(expected)
             for column in ("serv_s", "read_pct"):
                 assert row[column] == pytest.approx(weighted([(r[column], r["rate"]) for r in there]))
-            # Nothing waits for a device that does nothing.
+            # No operation waits for an idle device.
             waiting = [r for r in members if r["rate"] or r["queued"] is not None]
             queued = added([r["queued"] for r in waiting])
             assert row["queued"] == pytest.approx(queued / len(waiting) if mean and queued else queued)
@@ -232,7 +232,7 @@ def test_single_member_groups_change_nothing(drawn: Sequence[tuple[Any, ...]], m
 def test_every_grouped_measure_runs() -> None:
     everything = groups.Groups(dict.fromkeys(groups.KINDS, (("*", "all"),)))
     assert set(groups.groupings()) == {"guest", "guest_cpu", "guest_wait", "device", "paging", "partition"}
-    # DuckDB takes seconds to bind the statement of all columns of `guest`, which other tests run as well.
+    # DuckDB needs seconds to bind all columns of `guest`; other tests run this statement as well.
     for table in iterations([*groups.groupings()], sorted({*groups.groupings()} - {"guest", "guest_cpu"})):
         assert grouped(table, [], everything) == []
 

@@ -1,4 +1,4 @@
-"""When an interval is odd is said once: in facts/intervals.toml; the decoder has the same numbers."""
+"""Tests that the decoder flags intervals by the factors in facts/intervals.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of every layout, written into a file and decoded by the native reader as by the plain one."""
+"""Tests that the native reader and the plain reader decode records of every layout to the same values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from zlens.catalog.layouts import SIM, RecordLayout
 from zlens.catalog.raw_columns import FIXED
 
 NOWHERE = Path(__file__).parent / "no packs here"
-#: These order the file itself: end of an interval, end of a frame.
+#: Records that structure the file: end of interval, end of frame.
 FRAMING = ("D1R11", "D1R13")
 START_US = 1_268_119_800_000_000
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -30,12 +30,12 @@ Records = dict[str, list[tuple[RecordLayout, bytes]]]
 
 
 def known(record: str, release: str | None) -> list[RecordLayout]:
-    """The layouts that files of a release are read with: our own pack's for files of our own pack."""
+    """Return the layouts for files of a release; for synthetic files, synthetic layouts if any exist."""
     return (layouts.sim_layouts(record) if release == SIM else []) or layouts.layouts(record, NOWHERE)
 
 
 def random_file_records(seed: int, copies: int = 3, release: str | None = None) -> Records:
-    """Some records of every layout, each with its own header time."""
+    """Return several records of each layout, each with its own header time."""
     rng = draws(seed)
     found: Records = {}
     for record in layouts.records(NOWHERE):
@@ -91,7 +91,7 @@ def rows(stream: object) -> list[dict[str, Any]]:
 
 
 def plain(values: Iterable[tuple[str, Any]], types: dict[str, str]) -> dict[str, Any]:
-    """What the plain reader reads, as the native one hands it out."""
+    """Return values of the plain reader with the native reader's types."""
     found = {}
     for name, value in values:
         column = name.lower()
@@ -110,7 +110,7 @@ def test_native_and_plain_reading_agree(seed: int, release: str | None, tmp_path
     native = decoder(file, compiled)
     for plan in compiled:
         if plan["join"]:
-            # Rows of records that are joined have tests of their own.
+            # Other tests cover rows of joined records.
             continue
         record = layouts.record_id(plan["domain"], plan["record"])
         types = {c["name"]: c["type"] for c in plan["columns"]}

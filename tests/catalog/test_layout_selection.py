@@ -1,4 +1,4 @@
-"""Which layout decodes a record, and what is said of the rest."""
+"""Tests of the choice of a record's layout, and of its problems."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def packs(tmp_path: Path) -> Packs:
 
 
 class Packs:
-    """Layout packs in a folder of their own."""
+    """Layout packs in a separate folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -82,7 +82,7 @@ def test_record_as_long_as_its_layout() -> None:
 
 
 def test_longer_record_is_decoded_up_to_layout_end() -> None:
-    # Of 6.4 only the first four fields are known; the layout of 5.3 knows more of these 352 bytes.
+    # Only the first four fields of 6.4 are known; the layout of 5.3 has more of these 352 bytes.
     chosen = select_layout("D0R2", 352, release="6.4", root=NOWHERE)
     assert chosen.layout is not None
     assert chosen.layout.release == "5.3"
@@ -179,7 +179,7 @@ def test_disagreeing_layouts_drop_field(packs: Packs) -> None:
     only = select_layout("D0R2", 352, release="7.1", needed={"SYTPRP_ITS"}, root=packs.root)
     assert [("ITS" in p.detail) for p in only.problems] == [True]
     assert names(only.layout) == ["SAME"]
-    # The release decides where it is that of a pack.
+    # The release decides if it is the release of a pack.
     assert names(select_layout("D0R2", 352, release="6.4", root=packs.root).layout) == [
         "SAME",
         "MOVED",

@@ -1,4 +1,4 @@
-"""The record files: all there, read lazily, round-tripped, and refused with a sentence when wrong."""
+"""Tests of the record files: completeness, lazy reading, round trips and errors of invalid files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_built_in_layouts_have_all_known_fields() -> None:
     assert sum(1 for x in known for s in x.sections for f in s.fields if not f.reserved) == 153
 
 
-#: Lengths that published pages give for 5.3, or for another release that changed nothing.
+#: Lengths on published pages of 5.3, or of another release without changes.
 @pytest.mark.parametrize(
     ("record", "length"),
     [
@@ -205,7 +205,7 @@ def test_record_file_is_written_atomically(tmp_path: Path) -> None:
     assert [p.name for p in path.parent.iterdir()] == ["d00r16.toml"]
 
 
-# Pages are read without NUL.
+# Pages are read without NUL characters.
 _text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 _some_text = st.none() | _text
 _number = st.integers(0, 4096)

@@ -1,4 +1,4 @@
-"""What the catalog says of the capability of machines, and what its check finds."""
+"""Tests of the machine capability facts, and of the issues that their check finds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ note = ""
 
 @pytest.fixture
 def generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Writes files of generations that stand in the place of the catalog's."""
+    """Function that writes files of generations instead of the catalog's."""
     caches = (generations._files, generations.names, capacity_curves.capacity_curves)
     monkeypatch.setattr(generations, "root", lambda: tmp_path)
 

@@ -1,4 +1,4 @@
-"""The measures of the catalog: complete, well formed, and told on their reference page."""
+"""Tests of the measures of the catalog: complete, well formed, and on their reference page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine generation is one file: a copy of a neighbor's file is known everywhere, nothing lists them."""
+"""Tests that one file adds a machine generation: without a list, all packages know a neighbor's copy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from facts_copy import answers as answers_of
 from facts_copy import changed
 
-#: What a newcomer changes in the copy of the z14; one counter is beyond the sets of all other machines.
+#: Changes to the copy of the z14 file; one counter is beyond the sets of all other machines.
 CHANGES = {
     'text = "IBM z14 and z14 ZR1"': 'text = "IBM z99"',
     "csvn = 5": "csvn = 99",
@@ -50,7 +50,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a package answers whose facts have one file more."""
+    """Answers of a package whose facts have an additional file."""
     files = {"machines/z99.toml": changed("machines/z14.toml", CHANGES)}
     found: dict[str, Any] = answers_of(tmp_path_factory.mktemp("generation"), files, ASK)
     return found

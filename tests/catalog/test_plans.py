@@ -1,4 +1,4 @@
-"""Plans for the decoder, and records written and read back by every layout."""
+"""Tests of decoder plans, and of records written and read back by every layout."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def places(plan: dict[str, Any], length: int) -> dict[str, dict[str, Any]]:
 
 
 def test_plans_are_cached() -> None:
-    """Another file of the system, or piece of one that is followed, has them at once."""
+    """Other files of the system and fragments of a followed file reuse the plans."""
     layout = of("D0R2")
     one, other = (plans.record_plans("D0R2", {layout.length: layout}) for _ in range(2))
     assert one == [
@@ -50,7 +50,7 @@ def test_plans_are_cached() -> None:
     assert one is not other
 
 
-# Plans
+# Decoder plans
 
 
 def test_plan_of_record() -> None:

@@ -1,4 +1,4 @@
-"""Processor types are told once: what records and measures name agrees with facts/processor_types.toml."""
+"""Tests that processor types in records and measures agree with facts/processor_types.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raw tables have the columns of their files, and a faulty file is told with its line."""
+"""Tests that raw tables have the columns of their files, and that errors name the line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ZOS = (
     zos_samples.DISPLAY_CPUS,
     zos_samples.cnt(),
 )
-#: Sets of raw tables, their readers, texts that fill each table, and how names begin beyond the file.
+#: Sets of raw tables, their readers, texts that fill each table, and the prefix of names outside the file.
 CASES: dict[str, tuple[str, tuple[str | bytes, ...], str]] = {
     "linux/sysinfo_tables": ("linux.sysinfo", (sysinfo_builder.tar(sysinfo_builder.texts()),), ""),
     "linux/counter_tables": (
@@ -40,12 +40,12 @@ CASES: dict[str, tuple[str, tuple[str | bytes, ...], str]] = {
     "openmetrics/scrape_tables hmc": ("openmetrics.hmc", (test_hmc.MADE,), "hmc_"),
     "openmetrics/scrape_tables dds": ("openmetrics.dds", (test_dds.MADE,), "dds_"),
 }
-#: Sets whose readers need more than a text.
+#: Sets whose readers require more than a text.
 OTHERS = {"zvm/monitor_tables", "smf/counter_tables", "smf/section_tables", "listing_tables"}
 
 
 def declared(table: dict[str, Any], key: str) -> list[tuple[str, str, str, str]]:
-    """Columns of a table as its file has them, those of counters as patterns."""
+    """Return the columns of a table in its file, counter columns as patterns."""
     return [
         (
             re.sub(r"\\\{\w+\\\}", r"\\w+", re.escape(one["name"])),
@@ -58,7 +58,7 @@ def declared(table: dict[str, Any], key: str) -> list[tuple[str, str, str, str]]
 
 
 def folded(columns: tuple[RawColumn, ...], patterns: list[tuple[str, str, str, str]]) -> list[Any]:
-    """Runs of columns of one pattern as that pattern, with the text of the file."""
+    """Replace runs of columns that match a pattern by the pattern and the text of the file."""
     found: list[Any] = []
     for column in columns:
         each = (column.name, column.type, column.unit, column.text)

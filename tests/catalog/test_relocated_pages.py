@@ -1,4 +1,4 @@
-"""Every layout of zlens' own pack can be read in from pages that have its fields elsewhere."""
+"""Tests that every synthetic layout can be imported from pages with other offsets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_relocated_pages_give_same_fields(
 def test_page_styles_give_same_fields(
     style: str, markup: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """moved() holds each layout it reads in against the one that the page was made of."""
+    """moved() compares each imported layout with the one that the page was rendered from."""
     records = layouts.sim_records()
     elsewhere = relocated_layouts.moved(tmp_path, records, "6.4", monkeypatch, style, markup=markup)
     assert list(elsewhere.layouts) == records

@@ -1,4 +1,4 @@
-"""The catalog of RMF reports: what stands in it is whole, and faults are named."""
+"""Tests of the catalog of RMF reports: completeness, and errors of invalid files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_built_in_report() -> None:
     for table in facts.tables:
         assert table.text
         assert all(column.text for column in table.columns)
-    # What no file has shown is marked.
+    # Columns seen in no file are marked.
     unverified = {c.name for s in facts.sections.values() for c in s.columns if c.status == "unverified"}
     assert {"mt_prod_pct", "mt_util_pct", "max_cf"} <= unverified
 
@@ -45,7 +45,7 @@ def test_report_of_monitor_iii() -> None:
     heads = [column.head for column in facts.sections["caption"].columns]
     assert all(head.startswith("CPCH") for head in heads)
     assert len(set(heads)) == len(heads)
-    # What no public page explains has no column.
+    # Keys that no public page explains have no column.
     assert not facts.sections["caption"].unexplained_keys & {rmf_reports.key(head) for head in heads}
     assert {c.head[:4] for c in facts.sections["partitions"].columns} == {"CPCP"}
     assert "unverified" not in {c.status for s in facts.sections.values() for c in s.columns}

@@ -1,4 +1,4 @@
-"""Files of roles: names with words and ranges, and blocks that are like another."""
+"""Tests of role files: names with words and ranges, and blocks that resemble another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layouts of SMF records that are lists of sections, their checks, and what is told of them."""
+"""Tests of the layouts of SMF records that are lists of sections, their checks and descriptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SMF layouts of the catalog, their checks, and records written and read by them."""
+"""Tests of the SMF layouts of the catalog, their checks, and records written and read by them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_smf_record_round_trips(data: st.DataObject) -> None:
         if field.section == "header" or field.subtype not in (None, subtype):
             continue
         if field.type == "bit" or field.name in ("FLAGS", "CF"):
-            # Flags and the field that holds them are two views of the same bytes.
+            # Flags and their field are two views of the same bytes.
             continue
         if field.type == "character":
             text = st.text(st.sampled_from("ABCXYZ0189 $-"), max_size=field.length)

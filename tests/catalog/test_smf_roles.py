@@ -1,4 +1,4 @@
-"""Roles and events name only columns that SMF sections have: a slip would be NULL without a word."""
+"""Tests that roles and events name only columns of SMF sections: a typo would silently be NULL."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ HEADER = {"system", "source", "file", "offset", "tod", "interval_end", "seconds"
 
 
 def columns(table: str) -> set[str] | None:
-    """The columns of a table of sections; None for a table of another kind."""
+    """Return the columns of a table of sections; None if the table is of another kind."""
     found = smf_sections.find(table)
     return None if found is None else HEADER | {column.name for column in smf_sections.columns(*found)}
 
 
 def named(how: roles.RoleValue) -> Iterator[str]:
-    """The columns that a way to a role names."""
+    """Yield the columns that a role value names."""
     yield from (field.lower() for field in how.fields)
     if how.expression:
         yield from expressions.names(how.expression)

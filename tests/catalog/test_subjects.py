@@ -1,4 +1,4 @@
-"""Who uses the processors, as the catalog declares it for the page."""
+"""Tests of the subjects that use the processors, as declared for the web UI."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_figures_have_words_of_their_columns() -> None:
     assert by_key["cpu_s_share"].unit == "%"
     assert by_key["ended_total"].type == by_key["importance_last"].type == "int"
     assert by_key["account_last"].type == by_key["share"].type == "text"
-    # What nobody says of a column is what is usual for it.
+    # Columns have a default statistic and unit.
     assert by_key["cpu_wait_pct_mean"].statistic == "mean"
     assert by_key["storage_bytes_last"].unit == "MiB"
 

@@ -1,4 +1,4 @@
-"""The pack of zlens' own layouts: used for files that say so and for no other."""
+"""Tests of the pack of synthetic layouts, which only synthetic files use."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ fields = [
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of our own layouts that holds one of D0R2 only."""
+    """A folder of synthetic layouts with only one, of D0R2."""
     folder = tmp_path / "sim"
     folder.mkdir()
     (folder / "d00r02.toml").write_text(OWN, encoding="utf-8")
@@ -56,7 +56,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def written(path: Path, config: dict[str, str] | None, record: str = "sim") -> Path:
-    """Two intervals of one processor, whose records are in our own layout or in that of 5.3."""
+    """Write two intervals of one processor with records in the synthetic layout or the layout of 5.3."""
     make = made.sim_record if record == "sim" else made.record
     groups = [made.configuration(made.START_US, config)]
     for minute in range(3):
@@ -75,7 +75,7 @@ def test_synthetic_file_uses_synthetic_pack(own: Path, tmp_path: Path) -> None:
         ).rows
         assert rows[2] == (1200, 600, 30 * made.TOD_S)
         assert session.sql("SELECT system, release FROM system").rows == [("SIMTEST", "zlens-sim")]
-        # Records that the pack does not describe are read as ever.
+        # Other packs decode records that this pack does not describe.
         listed = dict(session.sql("SELECT name, layout FROM inventory").rows)
         assert (listed["D0R2"], listed["D1R4"]) == ("zlens-sim", "zlens 5.3")
 

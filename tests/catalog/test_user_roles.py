@@ -1,4 +1,4 @@
-"""Roles that the user binds to fields: they light up without code; a wrong line is told with its place."""
+"""Tests of roles that the user binds to fields: values without code, and errors with their line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def say(data: Path, text: str) -> None:
 
 
 def activity() -> RecordLayout:
-    """D4R3 with a field of a name that nobody made public."""
+    """Return D4R3 with a field whose name is not public."""
     first = layouts.layouts("D4R3", NOWHERE)[-1]
     end = max(f.end for f in first.fields)
     fields = (
@@ -61,7 +61,7 @@ def imported(tmp_path: Path) -> RecordLayout:
 
 
 def measured(tmp_path: Path, layout: RecordLayout) -> Path:
-    """Three samples of one guest that waits 6 seconds in each minute."""
+    """Write three samples of one guest that waits 6 seconds in each minute."""
     groups = [made.configuration(made.START_US, {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"})]
     for minute in range(3):
         end = made.START_US + minute * made.MINUTE_US
@@ -81,7 +81,7 @@ def waits(file: Path) -> list[float | None]:
 
 
 def user_times(tmp_path: Path, busy: float) -> list[tuple[float]]:
-    """The user time of two processors that are so busy, each minute."""
+    """Return the user time of two processors in each minute at this utilization."""
     groups = [made.configuration(made.START_US), *made.minutes(3, busy)]
     with zlens.open([made.write(tmp_path / "x.mon", groups)]) as session:
         return session.sql("SELECT DISTINCT user_time FROM role.processor").rows
@@ -93,7 +93,7 @@ def test_user_role_binds_pack_field(tmp_path: Path, data: Path) -> None:
     say(data, '[guest]\ndispatch_wait = { field = "USEACT_MYWAIT", scale = "tod" }\n')
     assert waits(file)[-2:] == pytest.approx([6.0, 6.0])
     assert check.check_catalog() == []
-    # It holds at once, also when it is taken back.
+    # Changes to the file apply immediately, including its removal.
     (data / "roles.toml").unlink()
     assert set(waits(file)) == {None}
 
@@ -244,7 +244,7 @@ def test_ambiguous_role_field_requires_table(data: Path) -> None:
 def test_role_field_missing_in_layouts_is_reported(
     data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Rules are held by tests of their own; asking all of them takes long.
+    # Other tests cover rules; loading all of them is slow.
     monkeypatch.setattr(rules, "load", dict)
     say(data, '[processor]\nspins = { field = "SYTPRP_PFXSPINK" }\n')
     assert main(["catalog", "check"]) == 1

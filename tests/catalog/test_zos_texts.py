@@ -1,4 +1,4 @@
-"""The labels of texts of z/OS in the catalog."""
+"""Tests of the labels of z/OS texts in the catalog."""
 
 from __future__ import annotations
 

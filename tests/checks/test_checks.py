@@ -1,4 +1,4 @@
-"""The catalog agrees with itself, and a file that does not is told with its line and a cure."""
+"""Tests that the catalog is consistent, and that an inconsistent file is reported with line and fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A statement of a measure says each formula once: its parts are columns of the layers below."""
+"""Tests that a measure's statement contains each formula once, as a column of a lower layer."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def test_finite_values_are_columns_of_lower_layer(name: str, grouped: bool) -> N
 
 
 def test_shared_aggregate_is_computed_once() -> None:
-    """guest.seconds is a sum of spans by which percentages are divided."""
+    """guest.seconds is a sum of spans that percentages divide by."""
     columns = _columns("guest", grouped=True)
     text = " ".join([*columns.first, *(item for layer in columns.above for item in layer)])
     seconds = [item for item in columns.first if item.endswith('AS "#seconds"')]
     assert len(seconds) == 1
     assert text.count(seconds[0].removesuffix(' AS "#seconds"')) == 1
-    # A rate names its length twice at most: it divides by it.
+    # A rate contains its length at most twice, as its divisor.
     for item in (item for layer in columns.above for item in layer):
         assert item.count('"seconds"') <= 2, item

@@ -1,4 +1,4 @@
-"""What an input fills is known from its tables: measures whose rows need a table that it lacks are empty."""
+"""Tests of `has_data`: a measure is empty if the input has no table that its rows require."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def test_has_data_agrees_with_rows(demo_files):
                 if session.sql(f'SELECT 1 FROM "{name}" LIMIT 1').rows
             }
         assert rows <= filled, path
-        # What only the rows decide: multithreading, events and problems.
+        # Only the rows show multithreading, events and problems.
         assert filled - rows <= {"core", "core_type", "event", "problem"}, path

@@ -1,4 +1,4 @@
-"""Lineage: what columns of measures are made from, held against what their statements read."""
+"""Tests of the lineage of measure columns, compared with the columns that their statements read."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Raw = dict[str, set[str]]
 
 
 def everything() -> Raw:
-    """Raw tables with all columns that roles name, those of sections where the layout has them."""
+    """Return raw tables with all columns that roles name; tables of sections have those of their layout."""
     found: Raw = {}
 
     def note(table: str, names: Iterable[str]) -> None:
         names = {*names}
         for name in [name for name in names if "." in name]:
-            # A column of another table, which is joined.
+            # A column of a joined table.
             names.remove(name)
             owner, _, column = name.partition(".")
             note(owner, (column,))
@@ -55,14 +55,14 @@ def everything() -> Raw:
 
 
 class Statements:
-    """What the compiled statements of single columns read, down to the raw tables."""
+    """Columns that the compiled statements of single columns read, down to the raw tables."""
 
     def __init__(self, raw: Raw) -> None:
         graph = column_lineage().lineages.nodes
         source = CompilerInput(
             raw, graph.session, {"0": ["a"], None: ["b"]}, trust=FormulaPolicy(unverified=True)
         )
-        # Nothing is run: the text of a statement need not be one, but for the place of its columns.
+        # No statement runs, so its text is only a placeholder for its columns.
         place = f'"{nodes.PLACE}"'
         self.compiler = Compiler(source, graph._parse, lambda _: place)
         self.compiler.nodes = graph
@@ -128,7 +128,7 @@ def test_only_constants_have_no_raw_column() -> None:
 
 
 def test_lineage_follows_helpers_to_roles() -> None:
-    # The helper _share reads roles of partitions by a dozen names, and _pool many more.
+    # The helper _share reads roles of partitions by a dozen names, and _pool by many more.
     shares = [each for each in column_lineage().roles("cpu", "entitlement_pct") if each[0] == "partition"]
     assert shares == [("partition", "dedicated"), ("partition", "logical_cpus"), ("partition", "weight")]
     assert ("processor", "user_time") not in column_lineage().roles("cpu", "cpu_type")
@@ -136,14 +136,14 @@ def test_lineage_follows_helpers_to_roles() -> None:
 
 
 def test_formula_table_is_join_not_entity_of_same_name() -> None:
-    # The rows of guest are of the helper _guest, and there is an entity guest as well.
+    # The rows of guest are from the helper _guest, and an entity guest exists as well.
     assert ("_guest", "cpu_time") in column_lineage().lineages.referenced_columns("guest", "guest.cpu_time")
     assert "compiler/selects/guest.sql, from role.guest, role.guest_end" in explain("guest.cpu_pct")
 
 
 def test_columns_using_role_through_helpers() -> None:
     used = column_lineage().columns_using("processor", "user_time")
-    # By way of the measure load and the helper _cost.
+    # Through the measure load and the helper _cost.
     assert {"cpu.user_pct", "load.chargeable_cp_pct", "per_transaction.cp_s"} <= {*used}
     assert "cpu.cpu_type" not in used
     assert used == [
@@ -151,7 +151,7 @@ def test_columns_using_role_through_helpers() -> None:
         for table, column in measures.all_columns()
         if ("processor", "user_time") in column_lineage().roles(table.name, column.name)
     ]
-    # Values of a helper that has them from VALUES beside its rows.
+    # Values from VALUES of a helper that also has rows.
     assert "workload_response.ended" in column_lineage().columns_using("class_period", "bucket3")
 
 

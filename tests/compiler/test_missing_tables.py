@@ -1,4 +1,4 @@
-"""LEFT JOINs with what an input has no rows of."""
+"""Tests of LEFT JOINs with tables without rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which system speaks for a machine in an interval, against a comparison of all pairs of intervals."""
+"""Tests of a machine's observer in an interval, against a comparison of all pairs of intervals."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 _DAY = dt.datetime(2026, 1, 5, tzinfo=dt.UTC)
 _SQL = resources.files("zlens.compiler").joinpath("selects", "observer.sql").read_text()
-#: Begin and end of an interval in minutes.
+#: Start and end of an interval in minutes.
 _INTERVAL = st.tuples(st.integers(0, 30), st.integers(1, 12)).map(lambda at: (at[0], at[0] + at[1]))
 
 
 @st.composite
 def _reporter(draw: st.DrawFn) -> dict[str, object]:
-    """A system's source: its machine, and its intervals by end. They may overlap, and have gaps."""
+    """Draw a system's source: its machine, and its intervals by end, which may overlap and have gaps."""
     return {
         "machine": draw(st.sampled_from(["A", "A", "A", "B", None])),
         "local_time": draw(st.booleans()) and draw(st.booleans()),
@@ -41,7 +41,7 @@ def test_first_system_with_interval_represents_machine(reporters):
     named = {(f"S{place}", "zvm-monitor"): one for place, one in enumerate(reporters)}
     expected = []
     for key, one in named.items():
-        # A reporter with partitions comes before one without.
+        # A reporter with partitions precedes one without.
         before = [
             other["intervals"]
             for name, other in named.items()
@@ -73,6 +73,6 @@ def test_first_system_with_interval_represents_machine(reporters):
             end, start = next(iter(one["intervals"].items()))
             values = [*key, _time(end), (end - start) * 60]
             connection.execute("INSERT INTO role.partition VALUES (?, ?, ?, ?)", values)
-    # Times as microseconds: those of a time zone would need another package.
+    # Microseconds, because times with a time zone would need another package.
     answer = connection.execute(f"SELECT * REPLACE (epoch_us(interval_end) AS interval_end) FROM ({_SQL})")
     assert sorted(answer.fetchall(), key=str) == sorted(expected, key=str)

@@ -1,4 +1,4 @@
-"""Plans of queries, on inputs that consist of nothing but names: no data, no engine."""
+"""Tests of query plans on inputs that have only names: no data, no engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements of the catalog with only the columns that are wanted of them."""
+"""Tests of statements of the catalog reduced to the requested columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def connection():
             f"({', '.join(str((row * 7 + at * 3) % 5) for at in range(len(columns)))})" for row in range(6)
         )
         made.execute(f"INSERT INTO {name} VALUES {values}")
-    # A key that a LEFT JOIN may be made by: one row each.
+    # A LEFT JOIN may require a key with one row each.
     made.execute(
         "CREATE OR REPLACE TABLE b AS SELECT k, t, x, z FROM b QUALIFY row_number() OVER (PARTITION BY k) = 1"
     )
@@ -100,7 +100,7 @@ def test_narrowed_query_reads_requested_columns(connection, sql, wanted, reads):
     text, found = narrowed(connection, sql, *wanted)
     assert found == reads
     columns = sql_tree.names(parsed(connection, sql), COLUMNS.__getitem__)
-    # What is left gives the same rows of what is wanted.
+    # The reduced statement returns the same rows.
     named = ", ".join(f'"{name}"' for name in wanted)
     whole = connection.execute(f"SELECT {named} FROM ({sql}) ORDER BY ALL").fetchall()
     assert connection.execute(f"SELECT {named} FROM ({text}) ORDER BY ALL").fetchall() == whole

@@ -1,4 +1,4 @@
-"""`zlens explain`: everything there is can be explained, and says what it should."""
+"""Tests of `zlens explain`: every name is explained, with the expected text."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_explain_shows_record_field_and_offset() -> None:
 def test_missing_input_names_its_record_page() -> None:
     told = "D0R2: not available so far; its record page MRSYTPRP may describe a field"
     assert told in explain("cpu.mvs_busy_pct")
-    # A field that is known by name, and not by its place.
+    # A field with a known name and an unknown offset.
     told = "D0R2: SYTPRP_ZLPOLAR", "the record page MRSYTPRP of your release has it"
     assert all(each in " ".join(explain("cpu.polarity").split()) for each in told)
     assert "(MRSYTCOM)" in explain("cpu.sigp_rate")
@@ -196,7 +196,7 @@ def test_explain_describes_mean_rows() -> None:
 
 @pytest.mark.parametrize("name", measures.measure_names())
 def test_explain_shows_weight_of_mean(name: str) -> None:
-    """Ratios and gauges are averaged; all else is added, or is of one row."""
+    """Ratios and gauges are averaged; all others are added, or are of one row."""
     for column in measures.load_measure(name).columns:
         has_mean = "\nMean     " in explain(f"{name}.{column.name}")
         assert has_mean == (column.aggregate in {"ratio", "gauge"}), column.name

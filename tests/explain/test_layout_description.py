@@ -1,4 +1,4 @@
-"""What is told of a record, and the page made from the catalog."""
+"""Tests of record descriptions and of pages from the catalog."""
 
 from __future__ import annotations
 
@@ -105,5 +105,5 @@ def test_pack_layout_shows_source_and_missing_fields(tmp_path: Path) -> None:
     assert "According to the page of 7.3, the record is no longer written." in describe(
         "D5R1", "7.3", tmp_path / "packs"
     )
-    # The next release has no page: what is told is what is used of the others.
+    # The next release has no page: the fields used of the others are described.
     assert "\n  page    " in describe("D0R2", "7.4", tmp_path / "packs")

@@ -1,7 +1,7 @@
-"""What measures say of the same seconds agrees.
+"""Tests that measures of the same seconds agree.
 
-Load with its processors, a machine with its partitions, guests with their system. A difference has a name:
-what PR/SM used, or work of guests that are not recorded.
+Load and its processors, a machine and its partitions, guests and their system. Differences are explained:
+use by PR/SM, or work of guests that are not recorded.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MACHINE = """
     SELECT p.total_s, c.total_s - c.management_s, p.effective_s, c.effective_s
     FROM cec AS c JOIN partitions AS p USING (machine, source, cpu_type, interval_end) WHERE c.flag IS NULL
 """
-#: z/OS: what its processors were busy is what PR/SM says of its partition. CP keeps time of its own.
+#: z/OS: busy time of the processors equals the partition's time in PR/SM. CP measures its own times.
 PARTITION = """
     WITH processors AS (
         SELECT system, source, interval_end, cpu_type, sum(busy_pct * seconds) / 100 AS busy_s
@@ -96,7 +96,7 @@ def test_guest_time_equals_user_time(demo_folder: Path, name: str, all_told: boo
     found = rows(demo_folder / name, GUESTS)
     assert found
     for guests, users in found:
-        # Of the first file most guests are not recorded: never more than users had.
+        # The first file records few guests: their sum never exceeds the user time.
         assert guests <= users * (1 + 1e-9)
         if all_told:
             assert guests == pytest.approx(users)

@@ -1,4 +1,4 @@
-"""CPU MF on Linux: the same counts give the same metrics as in a record of z/OS, by name and by number."""
+"""Tests of CPU MF on Linux: counts by name and by number have the same metrics as in a record of z/OS."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ METRICS = (
 
 
 def counts(generation: str) -> dict[str, float]:
-    """All counters of a generation; L1 misses are sourced from everywhere alike."""
+    """Return all counters of a generation, with similar counts for all sources of L1 misses."""
     found = {"B0": 4e9, "B1": 2e9, "B2": 3e7, "B3": 2e8, "B4": 5e7, "B5": 6e8, "P32": 1e9, "P33": 5e8}
     letters = {each.name: each.letter for each in cpumf.sets().values()}
     for number, counter in cpumf.generation(generation).counters.items():
@@ -29,7 +29,7 @@ def counts(generation: str) -> dict[str, float]:
 
 
 def printed(generation: str, *, named: bool) -> str:
-    """What perf stat -x prints of them."""
+    """Return output of perf stat -x."""
     counters = cpumf.generation(generation).counters
     lines = []
     for name, value in counts(generation).items():
@@ -58,7 +58,7 @@ def test_linux_counts_give_same_metrics(tmp_path: Path, generation: str) -> None
     ]
     assert told == linux_events.possible_generations(events).generation_names
     assert found == pytest.approx(expected)
-    # The categories of LSPR come where the weights are known well, and only there.
+    # LSPR categories exist only where the weights are known well.
     assert (found["workload_hint"] is not None) == (expected["workload_hint"] is not None)
 
 
@@ -87,7 +87,7 @@ def test_linux_unverified_formulas_need_permission(tmp_path: Path) -> None:
     assert (allowed["rni"], allowed["rni_status"]) == (pytest.approx(expected["rni"]), "unverified")
     assert allowed["workload_hint"] == expected["workload_hint"] is not None
     assert allowed["workload_hint_status"] == expected["workload_hint_status"] == "unverified"
-    # Of two generations that nothing tells apart, what they weigh differently is left out even then.
+    # Even then, metrics that two indistinguishable generations weigh differently are left out.
     either = of_linux(path, printed("z14", named=True), Options(allow_unverified=True))
     assert (either["generation"], either["rni"]) == ("z14 or z15", None)
     assert either["l4lp"] is not None
@@ -126,7 +126,7 @@ def test_processor_count_of_summed_counters_is_unknown(tmp_path: Path) -> None:
 
 
 def test_scaled_counts_are_not_withheld(tmp_path: Path) -> None:
-    """More in problem state than in all: a contradiction, unless the counters took turns."""
+    """More instructions in problem state than in total contradict, unless counters are multiplexed."""
     path = tmp_path / "counts.csv"
     lines = "4000000,,cycles,60,{part},,\n2000000,,instructions,60,{part},,\n"
     lines += "3000000,,instructions:u,60,100.00,,\n"

@@ -1,4 +1,4 @@
-"""CPU MF counters of z/VM monitor data: joined, differenced, and measured as those of SMF 113 are."""
+"""Tests of CPU MF counters in z/VM monitor data: joins, differences and metrics as with SMF 113."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import zlens
 from zlens.api import Session
 from zlens.catalog import layouts
 
-#: What one processor counts in a minute: 40 % busy at 5200 cycles a microsecond, a fifth in problem state.
+#: Counts of one processor in a minute: 40 % busy at 5200 cycles a microsecond, a fifth in problem state.
 MINUTE = {
     "B0": 0.4 * 60 * 5.2e9,
     "B1": 0.2 * 60 * 5.2e9,
@@ -38,7 +38,7 @@ MINUTE = {
     "E157": 1e7,
     "E163": 4e7,
 }
-#: Columns that depend on nothing but the counters.
+#: Columns that depend only on the counters.
 COLUMNS = (
     "cpu_id, generation, round(cpi, 9) AS cpi, round(l1mp, 9) AS l1mp, round(l2p, 9) AS l2p, "
     "round(l3p, 9) AS l3p, round(l4rp, 9) AS l4rp, round(memp, 9) AS memp, "
@@ -47,7 +47,7 @@ COLUMNS = (
 
 
 def config(base: Mapping[str, Any] = made.SIM_CONFIG) -> dict[str, Any]:
-    """The configuration record of a z14."""
+    """Return the configuration record of a z14."""
     return {**base, "MTRSYS_SYSMTYPE": "3906"}
 
 
@@ -60,7 +60,7 @@ def file(
     area: int | None = None,
     **facts: Any,
 ) -> Path:
-    """A file whose processors 0 and 1 count so much in each minute after the first sample."""
+    """Write a file with these counts of processors 0 and 1 in each minute after the first sample."""
     groups = [made.configuration(made.START_US, config(base))]
     total: dict[str, float] = {}
     for number, counted in enumerate([{}, *per_minute]):
@@ -82,7 +82,7 @@ def measured(session: Session, columns: str = COLUMNS) -> list[tuple[Any, ...]]:
 
 def test_monitor_counters_equal_smf_counters(tmp_path: Path) -> None:
     twice = {name: 2 * value for name, value in MINUTE.items()}
-    # What nothing was counted of is zero.
+    # Counters without counts are zero.
     others = {f"E{number}": 0 for number in range(128, 256)} | {f"C{number}": 0 for number in range(64, 80)}
     smf = smf113_rows.opened([
         smf113_rows.row({**others, **counted}, generation="z14", minute=minute, cpu_id=cpu, cpsp=5200)
@@ -91,7 +91,7 @@ def test_monitor_counters_equal_smf_counters(tmp_path: Path) -> None:
     ])  # fmt: skip
     with zlens.open([file(tmp_path / "a.mon", (MINUTE, twice))]) as session:
         found = measured(session)
-        # The first sample is only what the others are held against.
+        # The first sample is only the base of differences.
         assert [row[0] for row in found] == [0, 1, 0, 1]
         assert found == measured(smf)
         assert found[0][1] == "z14"
@@ -167,6 +167,6 @@ def test_cpumf_report_does_not_depend_on_offsets(
     with zlens.open([there_file]) as session:
         there = session.report(name)
     assert "$CPUMFLG" in here
-    # The first line says when it was printed.
+    # The first line has the time of printing.
     assert relocated_layouts.same(here.partition("\n")[2], there.partition("\n")[2])
     assert ">>Mean>>   0 IFL        " in here

@@ -1,4 +1,4 @@
-"""CPU MF beside a record that says where processors were: type, polarity, parked time, by overlap of time."""
+"""Tests of CPU MF with type, polarity and parked time from another record, joined by overlap of time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BASIC = {"B0": 6e9, "B1": 3e9, "B2": 1e7, "B3": 4e7, "B4": 2e7, "B5": 6e7, "P32"
 
 
 def other_records(*rows: tuple[float, float, str, str, str | None, float | None]) -> FakeSource:
-    """What RMF tells: end and length in minutes, processor, type, priority and parked share of each row."""
+    """Return rows of RMF: end and length in minutes, processor, type, priority and parked share."""
     ends = sorted({(at, length) for at, length, *_ in rows})
     info = system("SYSA", known=[Interval(_us(at), length * 60) for at, length in ends])
     info.source = "rmf-xml"
@@ -58,10 +58,10 @@ def placed(session: Session) -> list[tuple[Any, ...]]:
 
 
 def test_polarity_joins_intervals_by_overlap() -> None:
-    """Quarters of an hour of RMF, ten minutes of counters: parked 0 in the one, 60 % in the other."""
+    """RMF has quarters of an hour with 0 and 60 % parked, the counters have ten minutes."""
     other = other_records((15, 15, "0", "CP", "LOW", 0.0), (30, 15, "0", "CP", "LOW", 60.0))
     session = opened(counted(10, 20, 30), others=[other])
-    # The second ten minutes lie half in each; a hundredth is left out at both ends.
+    # Each quarter has half of the second ten minutes; a hundredth at both ends is ignored.
     assert placed(session) == [("Vl", 0.0, "CP"), ("Vl", pytest.approx(30), "CP"), ("Vl", 60.0, "CP")]
 
 
@@ -69,7 +69,7 @@ def test_several_records_in_counter_interval() -> None:
     rows = [(minute, 2, "0", "CP", "MED", 10.0 * minute) for minute in (2, 4, 6, 8, 10)]
     session = opened(counted(10), others=[other_records(*rows)])
     [(polarity, parked, _)] = placed(session)
-    # 60 is the mean of 20 to 100; what is left out at the ends weighs 1.8 minutes of 2.
+    # 60 is the mean of 20 to 100; the first and last weigh 1.9 minutes of 2.
     shares = [(1.9, 20), (2, 40), (2, 60), (2, 80), (1.9, 100)]
     assert polarity == "Vm"
     assert parked == pytest.approx(sum(w * v for w, v in shares) / sum(w for w, _ in shares))
@@ -81,7 +81,7 @@ def test_changed_polarity_is_null() -> None:
 
 
 def test_close_timestamps_are_one_interval_end() -> None:
-    """RMF ends its interval two seconds after the counters: the next one's polarity does not count."""
+    """RMF's interval ends two seconds after the counters; the polarity of the next one is ignored."""
     other = other_records((10.03, 10, "0", "CP", "HIGH", 0.0), (20.03, 10, "0", "CP", "LOW", 50.0))
     assert placed(opened(counted(10, 20), others=[other])) == [("Vh", 0.0, "CP"), ("Vl", 50.0, "CP")]
     other = other_records((9.97, 10, "0", "CP", "HIGH", 0.0), (19.97, 10, "0", "CP", "LOW", 50.0))
@@ -132,17 +132,17 @@ def test_sums_by_polarity() -> None:
     assert [tuple(each.values()) for each in found] == [
         ("Vh", 2, 0.0, 3.0, pytest.approx(100 * 2 * 6e9 / 5e9 / 600)),
         ("Vl", 2, 80.0, 2.0, pytest.approx(100 * 2 * 6e9 / 5e9 / 600)),
-        # Of the fifth processor nothing is told.
+        # The fifth processor has no polarity.
         (None, 1, None, 2.0, pytest.approx(100 * 6e9 / 5e9 / 600)),
     ]
-    # What the polarities counted is what the type counted.
+    # The counts of the polarities add up to the counts of the type.
     [whole] = values(session, "cycles, instructions", "cpumf_type")
     [parts] = values(session, "sum(cycles) AS cycles, sum(instructions) AS instructions", "cpumf_polarity")
     assert whole == parts
 
 
 def test_summed_over_longer_intervals() -> None:
-    # Half an hour that begins 16 minutes after the first sample, at half past.
+    # The half hour starts 16 minutes after the first sample, at half past.
     other = other_records((31, 15, "0", "CP", "LOW", 0.0), (46, 15, "0", "CP", "LOW", 60.0))
     session = opened(counted(26, 36, 46), Options(every_s=1800), others=[other])
     [found] = values(session, "polarity, parked_pct, seconds, processors", "cpumf_polarity")
@@ -157,7 +157,7 @@ def test_unsynchronized_intervals_are_reported() -> None:
     other = other_records(*((7 + 15 * k, 15, "0", "CP", "HIGH", 0.0) for k in range(4)))
     [(kind, text)] = details(opened(counted(10, 20, 30, 40), others=[other]))
     assert kind == "time"
-    # The third ten minutes lie within one quarter of an hour.
+    # The third ten minutes are within one quarter of an hour.
     assert text.startswith("intervals of the counters do not end with those of rmf-xml (3 of 4 samples): ")
     assert text.endswith("SMFINTVAL=SYNC of HIS lets them end together")
 
@@ -219,7 +219,7 @@ def test_polarity_of_same_name_on_two_machines() -> None:
 
 @pytest.mark.parametrize("column", ["cpumf.polarity", "cpumf_polarity.polarity", "cpumf.parked_pct"])
 def test_explain_leads_to_fields(column: str) -> None:
-    """By way of the measure that tells the place of a processor."""
+    """The lineage leads through the measure that locates a processor."""
     told = explain(column)
     assert "D0R2: SYTPRP_ZL" in told
     assert "rmf_cpu: " in told

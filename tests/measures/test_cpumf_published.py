@@ -1,9 +1,9 @@
-"""The metrics of CPU MF held against what IBM published.
+"""Tests of the metrics of CPU MF against numbers published by IBM.
 
 Publications: J. Burg (IBM), SHARE session 8882, March 2011, tables of z196 and z10 partitions; IBM, z/VM
 support for eighty logical processors, tables 8 and 9 (z14); IBM, z/VM and simultaneous multithreading; perf
-on machines of IBM, Linux kernel mailing list, 13 March 2023. No publication gives counters and metrics of one
-interval, so counters are made that give some of its columns, and the others must come out as printed.
+on machines of IBM, Linux kernel mailing list, 13 March 2023. No publication has counters and metrics of one
+interval: counters are computed from some of its columns, and the other columns must be as printed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CPI  PRB  EIC  EFC  SCPL1M L1MP L15P  L2LP L2RP MEMP RNI  LPARCPU
 4.46 1.29 2.63 1.83 26     7.13 94.72 4.64 0.01 0.63 0.09 28.2
 4.26 1.13 2.58 1.68 23     7.25 96.56 3.03 0.01 0.41 0.06 33.9
 """
-#: Of each share one counter that is in it, and our names of the printed columns.
+#: One counter of each share, and zlens' names of the printed columns.
 COUNTERS = {
     "z196": {"L2P": "E128", "L3P": "E153", "L4LP": "E152", "L4RP": "E134", "MEMP": "E141"},
     "z10": {"L15P": "E129", "L2LP": "E130", "L2RP": "E133", "MEMP": "E134"},
@@ -68,12 +68,12 @@ def lines(table: str) -> list[dict[str, str]]:
 
 
 def half(printed: str) -> float:
-    """How far a printed number may be from the number behind it."""
+    """Return the precision of a printed number."""
     return 0.5 * 10.0 ** -len(printed.partition(".")[2])
 
 
 def sample(generation: str, printed: dict[str, str], cpu_id: int) -> tuple[Any, ...]:
-    """Counters that give CPI, problem state, L1MP, finite CPI, LPARCPU and all shares but the first."""
+    """Return counters for CPI, problem state, L1MP, finite CPI, LPARCPU and all shares but the first."""
     p = {name: float(text) for name, text in printed.items()}
     cpsp = {"z10": 4404, "z196": 5206}[generation]
     cycles = p["LPARCPU"] / 100 * cpsp * 1e6 * 60
@@ -82,7 +82,7 @@ def sample(generation: str, printed: dict[str, str], cpu_id: int) -> tuple[Any, 
     factor = 0.84 if generation == "z10" else 0.57 + 0.1 * p["RNI"]
     first, *others = COUNTERS[generation]
     shares = {share: p[share] for share in others}
-    # The first share takes up the rounding of the others, so that memory is as printed.
+    # The first share absorbs the rounding of the others, so that memory is as printed.
     shares[first] = 100 - sum(shares.values())
     penalty = p["EFC"] * instructions / factor
     counters = {
@@ -124,7 +124,7 @@ def test_tables_of_burg(burg: list[dict[str, Any]], place: int) -> None:
     # EFC = SCPL1M * L1MP / 100
     rounding = 100 * h["EFC"] / p["L1MP"] + h["L1MP"] / p["L1MP"] * p["SCPL1M"] + h["SCPL1M"]
     assert found["est_scpl1m"] == pytest.approx(p["SCPL1M"], abs=rounding * 1.05)
-    # RNI from the shares: each of them is rounded, too.
+    # RNI from the shares, each of which is rounded as well.
     factor, *weights = {"z10": (1, 1, 2.4, 7.5), "z196": (1.6, 0.4, 1, 2.4, 7.5)}[generation]
     weighed = list(COUNTERS[generation])[1:]
     rounding = factor * sum(w * h[share] for w, share in zip(weights, weighed, strict=True)) / 100
@@ -134,7 +134,7 @@ def test_tables_of_burg(burg: list[dict[str, Any]], place: int) -> None:
 
 
 def test_1_6_and_not_1_67() -> None:
-    """Twelve of the fifteen rows of z196 give RNI to its last printed digit, with 1.67 only two do."""
+    """Twelve of the fifteen rows of z196 match RNI to its last printed digit; with 1.67 only two do."""
 
     def hits(factor: float) -> int:
         found = 0
@@ -165,7 +165,7 @@ def test_tlb_of_page_sizes() -> None:
 
 
 def test_crypto_report() -> None:
-    """Rates as printed. The busy time is 2.515 where 2.55 is printed: its denominator is not stated."""
+    """Rates are as printed. Busy time is 2.515, not 2.55 as printed, whose denominator is not stated."""
     interval = 100.0
     per_cpu = {"C72": 6277.39 * interval / 3, "C73": 332273396.24 * interval / 3, "C74": 0, "C75": 0}
     others = {f"C{number}": 0 for number in (*range(64, 72), *range(76, 80))}
@@ -184,7 +184,7 @@ def test_crypto_report() -> None:
 
 
 def test_power_save() -> None:
-    """The listing of a z196 that ran slower for a while: its speed is that of the records."""
+    """The listing of a z196 that ran slower for a while: its speed is from the records."""
     cycles = {"B0": 2e9, "B1": 1e9}
     rows = [
         row(cycles, generation="z196", minute=minute, cpsp=cpsp)
@@ -193,7 +193,7 @@ def test_power_save() -> None:
     found = values(opened(rows), "ghz, lpar_cpu_pct, executed_mips")
     assert [each["ghz"] for each in found] == [5.206, 4.452, 5.206]
     assert found[1]["lpar_cpu_pct"] == pytest.approx(100 * 2e9 / (4.452e9 * 60))
-    # Joined, CPU time is that of each interval at its own speed.
+    # In a bucket, the CPU time of each interval is at its own speed.
     [joined] = values(opened(rows, Options(every_s=3600)), "ghz, ghz_max, lpar_cpu_pct, executed_mips")
     used = 2 * 2e9 / 5.206e9 + 2e9 / 4.452e9
     assert joined["lpar_cpu_pct"] == pytest.approx(100 * used / 180)
@@ -244,8 +244,8 @@ def test_cpumf_of_eighty_processors() -> None:
 def test_published_multithreading_example() -> None:
     """Core busy 80, thread density 1.25, maximum capacity factor 156: productivity 73, MT utilization 59.
 
-    The slide cuts some of its numbers. The maximum comes from counters of the z17 here, which is younger than
-    the slide.
+    The slide truncates some of its numbers. The maximum is from counters of the z17, which is newer than the
+    slide.
     """
     available = 5500 * 1e6 * 60
     busy = 0.8 * available
@@ -266,7 +266,7 @@ def test_published_multithreading_example() -> None:
     assert (found["one_thread_s"], found["two_thread_s"]) == pytest.approx((36, 12))
 
 
-# Counters measured on machines of IBM
+# Counters measured on IBM machines
 
 
 def samples() -> list[dict[str, Any]]:
@@ -290,7 +290,7 @@ def test_perf_counts_as_published(machine: str) -> None:
 
 @needs(SAMPLE)
 def test_lshwc_counts_as_published() -> None:
-    """Counters without a machine type, but with versions: those of a z17."""
+    """Counters without a machine type but with the versions of a z17."""
     [measured] = [each for each in samples() if "rows" in each]
     assert measured["machine"] == "CFVN 3, CSVN 8"
     names = measured["columns"].split(",")

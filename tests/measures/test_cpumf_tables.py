@@ -1,4 +1,4 @@
-"""The tables of CPU MF: which machine's formulas, what is withheld, what the user may ask for, and sums."""
+"""Tests of the CPU MF tables: formulas by machine, withheld values, the user's weights, and sums."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BASIC = {"B0": 4e9, "B1": 2e9, "B2": 3e7, "B3": 2e8, "B4": 5e7, "B5": 6e8, "P32"
 
 
 def counters(generation: str, share: float = 0.01) -> dict[str, float]:
-    """All counters of a generation: each source of L1 misses gives this share of them."""
+    """Return all counters of a generation; each source of L1 misses has this share of them."""
     misses = BASIC["B2"] + BASIC["B4"]
     found = {f"E{number}": 1e6 for number in cpumf.generation(generation).counters if 128 <= number < 288}
     found |= {f"E{number}": share * misses for number in cpumf.l1_source_counters(generation)}
@@ -67,7 +67,7 @@ def test_formulas_of_every_machine(each_machine) -> None:
         functions = 4 if name in WITHOUT_ECC else 5
         assert found["crypto_busy_pct"] == pytest.approx(functions * 100 * 1e6 / 3e11)
         shares = [found[share] for share in cpumf.SHARES if found[share] is not None]
-        # Up to zEC12 memory takes what no counter sourced.
+        # Up to zEC12, memory includes misses without a source counter.
         total = 100 if name in EARLY else len(sourced)
         assert sum(shares) == pytest.approx(total)
     assert each_machine["z13"]["l4rp"] == pytest.approx(18)
@@ -109,7 +109,7 @@ def test_unverified_metrics_can_be_allowed(each_machine, allowed) -> None:
     for name, found in allowed.items():
         assert found["rni_status"] == each_machine[name]["rni_status"]
         assert (found["rni"] is None) == (cpumf_formulas.counter_formula(name, "rni", unverified) is None)
-        # A hint is as sure as the RNI that it follows from.
+        # A hint has the status of its RNI.
         sure = each_machine[name]["workload_hint"] is not None
         assert found["workload_hint_status"] == (
             "verified-secondary" if sure else None if found["rni"] is None else "unverified"
@@ -136,7 +136,7 @@ def test_user_weights_are_applied(tmp_path: Path, each_machine) -> None:
     assert (found["z16"]["rni_status"], found["z16"]["finite_cpi_status"]) == ("user", "linux")
     assert found["z16"]["workload_hint"] == "AVERAGE"
     assert found["z16"]["workload_hint_status"] == "user"
-    # No table of hints is known to hold for z17.
+    # No table of hints is known for z17.
     assert found["z17"]["rni"] == pytest.approx(0.04)
     assert found["z17"]["workload_hint"] is None
     assert found["z17"]["est_finite_cpi"] == pytest.approx((0.5 + 0.1 * 0.04) * 0.4)
@@ -202,7 +202,7 @@ def test_contradicting_counters_are_withheld() -> None:
 
 
 def test_single_damaged_sample_is_dropped() -> None:
-    """One of twenty: damage, which says nothing of what the counters mean."""
+    """One damaged sample of twenty does not change the meaning of counters."""
     good = counters("z13")
     rows = [row(good, generation="z13", minute=minute) for minute in range(20)]
     rows[7] = row({**good, "P33": 3e9}, generation="z13", minute=7)
@@ -233,15 +233,15 @@ def test_counter_balances_hold() -> None:
 def test_plausible_counters_are_not_withheld() -> None:
     good = counters("z14")
     assert not withheld(
-        # Read one after the other, counters differ by what happened in between.
+        # Counters are read in sequence and differ by events in between.
         row({**good, "P33": 2e9 * 1.0005}, generation="z14"),
         row({"B0": 100, "B1": 50, "P32": 900, "P33": 60}, generation="z14", minute=1),
-        # Of counters that were lost, nothing follows.
+        # Lost counters imply nothing.
         row({**good, "P33": 9e9}, generation="z14", minute=2, lost=True),
-        # Sets that were not recorded, and counters that were reset, have no differences.
+        # Unrecorded sets and reset counters have no differences.
         row({"B0": 4e9, "B1": 2e9}, generation="z14", minute=3, extended_counters=None),
         row({}, generation="z14", minute=4, seconds=None),
-        # Versions nobody knows have no known sizes.
+        # Unknown versions have no known sizes.
         row(BASIC, machine_type="9999", version1=4, version2=12, minute=5, extended_counters=999),
     )
 
@@ -278,7 +278,7 @@ def test_processors_of_type() -> None:
     assert [each["cpu_type"] for each in values(session, "cpu_type")] == [*["CP"] * 4, "ZIIP", "6"]
     strange, cp, ziip = values(session, "*", "core_type")
     assert [each["cpu_type"] for each in (cp, ziip, strange)] == ["CP", "ZIIP", "6"]
-    # A processor that was offline for a while counts by the length of its own interval.
+    # A processor that was offline for a while counts with the length of its own interval.
     assert cp["lpar_cpu_pct"] == pytest.approx(300)
     assert cp["core_busy_pct"] == pytest.approx(50)
     assert cp["thread_density"] == pytest.approx(1.5)
@@ -293,7 +293,7 @@ def test_processors_of_type() -> None:
 
 
 def test_core_is_not_counted_twice() -> None:
-    """z/VM tells the counters of the core on each of its threads."""
+    """z/VM reports the counters of the core on each of its threads."""
     core = {"B0": 1e9, "M448": 1e11, "M449": 1e11}
     rows = [row(core, generation="z14", cpu_id=cpu, core_id=0, cpsp=5000) for cpu in (0, 1)]
     session = opened(rows)
@@ -323,7 +323,7 @@ RMF = tuple(
 
 
 def rmf(minute: float, *, local: bool = False) -> FakeSource:
-    """A quarter of an hour of two processors, as RMF tells it."""
+    """Return an RMF source with a quarter of an hour of two processors."""
     end = round(START_US + minute * MINUTE_US)
     info = system("SYSA", known=[Interval(end, 900.0)], local_time=local)
     info.source = "rmf-xml"
@@ -338,7 +338,7 @@ def rmf(minute: float, *, local: bool = False) -> FakeSource:
 @pytest.mark.parametrize(
     ("minute", "local", "expected"),
     [
-        # The quarter of an hour ends in the middle of the second minute: only the first is within it.
+        # The quarter of an hour ends in the middle of the second minute: it contains only the first.
         (0.4, False, [("Vh", 0.0), ("Vl", 75.0), (None, None), (None, None)]),
         (10, False, [("Vh", 0.0), ("Vl", 75.0), ("Vh", 0.0), ("Vl", 75.0)]),
         (60, False, [(None, None)] * 4),

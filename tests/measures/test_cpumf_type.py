@@ -1,4 +1,4 @@
-"""CPU MF of all processors of one type: computed from the sums of their counters, not from their ratios."""
+"""Tests of CPU MF of all processors of a type, computed from sums of counters instead of from ratios."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zlens.inputs.options import Options
 
 BUSY = {"B0": 9e9, "B1": 3e9, "B2": 1e7, "B3": 4e7, "B4": 2e7, "B5": 6e7, "P32": 1e9, "P33": 3e8}
 IDLE = {"B0": 1e9, "B1": 1e9, "B2": 6e6, "B3": 1e7, "B4": 9e6, "B5": 2e7, "P32": 1e8, "P33": 1e8}
-#: What z196 sources its L1 misses from.
+#: Counters of the sources of L1 misses of z196.
 SOURCES = {f"E{n}": 0.0 for n in (128, 129, 134, 135, 136, 138, 139, 141, 142, 143, 150, 152, 153, 155)}
 
 
@@ -36,12 +36,12 @@ def test_ratios_are_of_sums() -> None:
     assert cp["lpar_cpu_pct"] == pytest.approx(100 * 2 / 60)
     assert (cp["workload_hint"], cp["workload_hint_status"]) != (None, None)
     assert cp["ghz"] == 5
-    # Of what one processor did not count, the type has no sum.
+    # The type has no sum of counters that a processor does not have.
     assert (ziip["cpi"], ziip["processors"], ziip["l2p"]) == (1, 1, None)
 
 
 def test_one_processor_is_its_type() -> None:
-    """Every metric of a processor that is alone in its type is that of the type."""
+    """Every metric of the only processor of a type equals the metric of the type."""
     counters = {**BUSY, **SOURCES, "E150": 1e7, **{f"C{number}": 1e6 for number in range(64, 80)}}
     session = opened([row(counters, generation="z196", cpsp=5206)])
     [cpu] = values(session, "*")
@@ -52,7 +52,7 @@ def test_one_processor_is_its_type() -> None:
 
 
 def test_crypto_of_three_processors() -> None:
-    """Burg's example: rates are added, busy is against the cycles of all three."""
+    """Burg's example: rates are added; busy is relative to the cycles of all three."""
     dea = {f"C{number}": 0.0 for number in range(64, 80)} | {"C72": 627739 / 3, "C73": 33227339624 / 3}
     rows = [row(dea, generation="z10", cpu_id=cpu, cpsp=4404, seconds=100.0) for cpu in range(3)]
     [found] = values(opened(rows), "*", "cpumf_type")
@@ -62,7 +62,7 @@ def test_crypto_of_three_processors() -> None:
 
 
 def test_processors_with_different_intervals() -> None:
-    """One that was offline counts with its part of its longer time."""
+    """A processor that was offline counts with a share of its longer interval."""
     rows = [
         row({"B0": 3e11, "B1": 1e11}, generation="z13", cpu_id=0, cpsp=5000),
         row({"B0": 3e11, "B1": 3e11}, generation="z13", cpu_id=1, cpsp=5000, seconds=120.0, flag="gap"),
@@ -86,12 +86,12 @@ def test_every_adds_counters() -> None:
     assert found["cpi"] == 2
     assert found["processors"] == 2
     assert found["ghz_max"] == 5
-    # The second processor was there for one of the two minutes.
+    # The second processor was online for one of the two minutes.
     assert found["lpar_cpu_pct"] == pytest.approx(100 * 12e9 / 5e9 / 120)
 
 
 def test_type_time_is_sum_of_processors() -> None:
-    """core_type and cpumf_type tell one LPARCPU, whoever was there for how long."""
+    """core_type and cpumf_type have the same LPARCPU for any interval lengths."""
     rows = [
         row({"B0": 6e9, "B1": 1e9}, generation="z15", cpsp=5000, minute=1),
         row({"B0": 4e9, "B1": 3e9}, generation="z15", cpsp=5000, minute=2),

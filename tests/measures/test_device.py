@@ -1,4 +1,4 @@
-"""The measure device: what a device is used for, and which of its fields are counted."""
+"""Tests of the measure device: uses of a device, and which of its fields are counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from monwrite_builder import MINUTE_US, SIM_CONFIG, START_US, configuration, int
 
 
 def write_samples(path: Path, areas: list[tuple[int, str]], samples: list[dict[int, dict[str, Any]]]) -> Path:
-    """Areas of CP on devices, and D6R3 of devices sample by sample."""
+    """Write areas of CP on devices, and D6R3 of the devices for each sample."""
     told = [
         sim_record(
             "D1R8", START_US - 1_400, {"MTRPAG_RDEVDEV": device, "MTRPAG_CALTYPE": kind, "MTRPAG_CALSTART": n}
@@ -37,7 +37,7 @@ def test_device_use(tmp_path: Path) -> None:
 
 
 def test_counters_of_sixteen_bits_are_not_looked_at(tmp_path: Path) -> None:
-    """They wrap within a minute at 2,000 operations a second; those of 32 bits beside them do not."""
+    """They wrap within a minute at 2,000 operations a second; the 32-bit counters do not."""
     samples = [
         {
             1: {
@@ -53,7 +53,7 @@ def test_counters_of_sixteen_bits_are_not_looked_at(tmp_path: Path) -> None:
 
 
 def test_times_are_of_operations_measured(tmp_path: Path) -> None:
-    """Of 600 operations 500 were measured: their pending time is divided by 500."""
+    """Of 600 operations 500 were measured, so their pending time is divided by 500."""
     samples = [
         {
             1: {

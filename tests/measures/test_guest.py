@@ -1,4 +1,4 @@
-"""Guests: what they used in three kinds of time, what they waited for, how much of all time that explains."""
+"""Tests of guests: three kinds of CPU time, waits, and the share of the total time that they explain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rows(path: Path, query: str, **options: Any) -> list[tuple[Any, ...]]:
 
 
 def steady(path: Path, **more: Any) -> Path:
-    """LNX1 with two virtual processors of 30 and 12 seconds a minute, on a processor charged 42 of them."""
+    """Write LNX1 with two virtual CPUs of 30 and 12 seconds a minute, on a processor that charges all 42."""
     return guests.write(
         path,
         (
@@ -63,7 +63,7 @@ def test_guest_time_is_compared_with_processor_time(tmp_path: Path) -> None:
 
 
 def leaving(path: Path, used_s: float = 120, **more: Any) -> Path:
-    """CMS1 logs off half a minute after its third sample, with so much used since logon."""
+    """Write CMS1, which logs off half a minute after its third sample; `used_s` is since logon."""
     when = guests.end_of(2) + 30 * made.S_US
     return guests.write(
         path,
@@ -82,7 +82,7 @@ def test_use_after_last_sample_counts_at_logoff(tmp_path: Path) -> None:
     path = leaving(tmp_path / "data")
     found = rows(path, "SELECT basis, seconds, flag, cpu_s, mt1_s FROM guest_cpu ORDER BY interval_end")
     assert found[:2] == [("sample", pytest.approx(60), None, pytest.approx(36), pytest.approx(25.2))] * 2
-    # 120 in all, of which the last sample had told of 82; prorated time stands in no logoff here.
+    # 120 in total, of which the last sample had 82; this logoff has no prorated time.
     assert found[2:] == [
         ("logoff", pytest.approx(30, abs=0.01), None, pytest.approx(38), pytest.approx(26.6))
     ]
@@ -92,7 +92,7 @@ def test_use_after_last_sample_counts_at_logoff(tmp_path: Path) -> None:
 
 
 def test_logoff_after_first_sample_has_difference(tmp_path: Path) -> None:
-    """In a recording that begins with the sample, or in a window: its own interval has no length there."""
+    """In a recording that starts with the sample, or in a window, its own interval has no length."""
     path = leaving(tmp_path / "data")
     query = "SELECT basis, seconds, cpu_s FROM guest_cpu ORDER BY interval_end"
     expected = [("logoff", pytest.approx(30, abs=0.01), pytest.approx(38))]
@@ -161,7 +161,7 @@ def test_new_logon_is_evidence_of_reset(tmp_path: Path) -> None:
         ),
     )
     found = rows(path, "SELECT cpu_s FROM guest ORDER BY interval_end")
-    # 6 since the second logon; what the first one used at its end stands in no record here.
+    # 6 since the second logon; no record here has the final time of the first one.
     assert [one for (one,) in found] == list(map(pytest.approx, (1, 6, 3, 3)))
     assert rows(path, "SELECT subject, detail FROM event WHERE kind = 'counters were reset'") == [
         ("guest CMS1, virtual CPU 0", "useact_caltodon changed")
@@ -175,7 +175,7 @@ def test_guest_sum_with_null_part_is_null(tmp_path: Path) -> None:
             [
                 guests.processor(guests.end_of(n), 60.0 * n),
                 guests.activity(guests.end_of(n), "LNX1", 30.0 * n),
-                # Seen for the first time, though logged on long ago.
+                # The first sample, although logged on long before.
                 *([guests.activity(guests.end_of(n), "LNX1", 900.0 + 30 * n, vcpu=1)] if n > 1 else []),
             ]
             for n in MINUTES
@@ -259,14 +259,14 @@ REAL = {"MTRSYS_SYSTMID": "REAL53", "MTRSYS_HCPCPEID": "5.3.0"}
 
 
 def known_of_it(end_us: int, userid: str) -> bytes:
-    """D4R3 as far as its page is public: who, and in which list."""
+    """Return D4R3 with its public fields: the user ID and the list."""
     layout = layouts.layouts("D4R3")[0]
     values = {"USEACT_VMDUSER": userid, "USEACT_VMDSLIST": 11}
     return plans.encode(layout, values, tod=guests.tod(end_us - 200))
 
 
 def partial(path: Path) -> Path:
-    """A real system without a page of D4R3: CMS1 ends two transactions and logs off."""
+    """Write a real system without a page of D4R3: CMS1 ends two transactions and logs off."""
     second = made.S_US
     return guests.write(
         path,
@@ -299,7 +299,7 @@ def test_logoffs_without_d4r3_page(tmp_path: Path) -> None:
         "FROM guest_cpu WHERE basis <> 'sample' ORDER BY interval_end",
     )
     assert found == [
-        # The first tells of all since logon, an hour before the recording: its part in it is not known.
+        # The first covers all since logon, an hour before the recording: its share there is unknown.
         ("transaction", None, None, None, None, None, 300),
         ("transaction", pytest.approx(60), None, pytest.approx(6), pytest.approx(4.8), None, 500),
         ("session", pytest.approx(80), None, pytest.approx(4), pytest.approx(3.2), None, 0),
@@ -308,7 +308,7 @@ def test_logoffs_without_d4r3_page(tmp_path: Path) -> None:
     by_guest = rows(
         path, "SELECT userid, basis, cpu_s, dasd_io_rate FROM guest ORDER BY interval_end, userid"
     )
-    # An end tells of one virtual processor, not how many there are.
+    # An end record covers one virtual CPU, not their number.
     assert rows(path, "SELECT vcpus FROM guest WHERE basis = 'session'") == [(None,)]
     assert by_guest[:4] == [
         ("CMS1", "transaction", None, None),
@@ -324,7 +324,7 @@ def test_logoffs_without_d4r3_page(tmp_path: Path) -> None:
 
 
 def ending(path: Path, logon_us: int, ends: Sequence[tuple[str, int, float]]) -> Path:
-    """CMS1 without a page of D4R3: which record, seconds after the first interval, what was used by then."""
+    """Write CMS1 without a page of D4R3; `ends`: record, seconds after the first interval, CPU time."""
     events: dict[int, list[made.Group]] = {}
     for record, second, used_s in ends:
         when = guests.end_of(0) + second * made.S_US
@@ -344,7 +344,7 @@ ENDS = (("D4R9", 40, 148_000.0), ("D4R9", 50, 148_004.0), ("D4R2", 100, 148_010.
 @pytest.mark.parametrize("every_s", [None, 3600])
 def test_use_before_recording_is_excluded(tmp_path: Path, every_s: int | None) -> None:
     path = ending(tmp_path / "data", guests.LOGON_US, ENDS)
-    # 148,000 of the seconds were used in the nine days, or the hour, before.
+    # 148,000 s were used in the nine days, or the hour, before the recording.
     assert rows(path, "SELECT sum(cpu_s), sum(seconds) FROM guest_cpu", every_s=every_s) == [
         (pytest.approx(10), pytest.approx(60, abs=0.01))
     ]
@@ -370,7 +370,7 @@ def test_guest_use_follows_selected_times(tmp_path: Path) -> None:
     path = partial(tmp_path / "data")
     query = "SELECT cpu_s FROM guest WHERE userid = 'CMS1'"
     found = rows(path, query, start=parse_time_spec("2026-03-02 09:02:30"), utc=True)
-    # What went before is known all the same.
+    # Use before the window is known as well.
     assert found == [(pytest.approx(4),)]
 
 

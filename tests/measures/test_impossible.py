@@ -1,4 +1,4 @@
-"""Values that cannot be, as of damaged bytes: withheld in every face, with a problem that says which."""
+"""Tests of impossible values, as in damaged bytes: withheld in all interfaces, and named by a problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECOND = 4096 * 10**6
 
 
 def written(path: Path, *, jump_s: int = 0, at: int = 3) -> Path:
-    """Two processors, each 30 s busy a minute; processor 1's user time jumps once."""
+    """Write two processors, each 30 s busy a minute; the user time of processor 1 jumps once."""
     return guests.write(
         path,
         (
@@ -59,7 +59,7 @@ def test_time_above_interval_is_withheld(tmp_path: Path, every: int | None) -> N
 
 
 def test_small_excess_is_shown(tmp_path: Path) -> None:
-    """Two samples need not be taken at the same instant of their second: 2 % are let pass."""
+    """Two samples may be taken at different times within their second: 2 % excess is accepted."""
     with zlens.open(written(tmp_path / "data", jump_s=30)) as session:
         assert session.sql("SELECT max(busy_pct) FROM cpu").rows == [(pytest.approx(100 * 61 / 60),)]
         assert "impossible" not in {p.kind for p in session.all_problems()}
@@ -106,7 +106,7 @@ def test_impossible_rmf_values_are_withheld(
 
 
 def test_processor_busy_above_100_is_withheld(tmp_path: Path) -> None:
-    """RMF's CPU Activity: 250 % is no share of a processor."""
+    """RMF's CPU Activity: 250 % is not a valid share of a processor."""
     text = rmf.document(rmf.report())
     path = tmp_path / "cpu.xml"
     path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Values of SMF records that cannot be: withheld, with all that is computed from them, and reported."""
+"""Tests of impossible values in SMF records: withheld with all dependent values, and reported."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def impossible(made: Session) -> list[str]:
 
 @needs(SAMPLE)
 def test_impossible_cpu_time_is_withheld() -> None:
-    """APARs PH18676 and OW28256: -5000 s, 1e9 s and less than no time, in 900 s."""
+    """APARs PH18676 and OW28256: -5000 s, 1e9 s and a negative time, in 900 s."""
     with zlens.open([SAMPLE]) as made:
         rows = made.sql("SELECT cpu_s, rct_s, cp_s, appl_cp_pct FROM workload").rows
         (problem,) = impossible(made)
     assert all(value is None or 0 <= value < 1e5 for row in rows for value in row)
-    # Each of the three makes the sum and its percentage unknown.
+    # Each of the three makes the sum and its percentage NULL.
     assert [row.count(None) for row in rows if None in row] == [3, 3, 3]
     assert problem.startswith(
         "3 samples of class period have impossible values, which are left out; the first: "
@@ -46,7 +46,7 @@ def test_impossible_cpu_time_is_withheld() -> None:
 
 
 def machine(changed: dict[str, Any] | None = None, told: dict[str, Any] | None = None) -> Record:
-    """Partition A with two processors, of which the first is changed, and B with one."""
+    """Return a record of partition A with two processors, the first changed, and B with one."""
     physical = {"PDT": 5 * US, **(told or {})}
     made = record(
         SECONDS,
@@ -64,7 +64,7 @@ def machine(changed: dict[str, Any] | None = None, told: dict[str, Any] | None =
     return made
 
 
-#: What is impossible, columns of partition A, of the CPs of the machine and of the load, and the text.
+#: Impossible fields; NULL columns of partition A, of the machine's CPs and of the load; the text.
 WITHHELD = [
     ({"PDT": 1000 * US}, "total_s total_pct", "total_s phys_total_pct", "", "dispatch_time 1000 of 900 s"),
     ({"PDT": 500 * US, "ONT": 300 * US}, "total_s total_pct", "total_s", "", "dispatch_time 500 of 300 s"),
@@ -92,7 +92,7 @@ WITHHELD = [
 def test_sum_with_withheld_part_is_null(
     changed: dict[str, Any], partition: str, cec: str, load: str, told: str
 ) -> None:
-    """Each partition's sum would be possible: 2700 s pass on three processors."""
+    """The sum of each partition would be possible: three processors have 2700 s."""
     for made, shown in ((machine(), True), (machine(changed), False)):
         with session({"SYSA": [made]}, SECONDS) as opened:
             for table, columns, where in (
@@ -130,9 +130,9 @@ def test_partition_above_machine_has_null_share() -> None:
 
 
 def test_step_ending_before_start_has_null_length(tmp_path: Path) -> None:
-    """And no step has more CPU time than 256 processors give it."""
+    """A step also has no more CPU time than 256 processors provide."""
     times = smf30_builder.TIMES | {"CPT": 4_000_000_000}
-    # Records of intervals tell of the zone.
+    # Interval records determine the zone.
     records = [smf30_builder.record(kind) for kind in (smf30_builder.INTERVAL, smf30_builder.STEP)]
     records.append(smf30_builder.record(smf30_builder.STEP, 300, cas=times))
     wrong = bytearray(smf30_builder.record(smf30_builder.STEP, 600))
@@ -148,7 +148,7 @@ def test_step_ending_before_start_has_null_length(tmp_path: Path) -> None:
 
 
 def _places(number: int, made: bytes | bytearray, section: str, field: str) -> list[int]:
-    """Where a field is in each section of a kind of a record."""
+    """Return the offsets of a field in the sections of a record."""
     facts = smf_sections.layout(number).section(section)
     if facts.triplet is None:
         return []
@@ -173,7 +173,7 @@ def _class(**changed: Any) -> bytes:
 
 
 def _all() -> Iterator[tuple[int, bytes]]:
-    """A record of each type, of one interval of one system."""
+    """Yield a record of each type, of one interval of one system."""
     yield 70, encoded("SYSA", machine(), END_US, SECONDS)[0]
     yield 72, _class()
     for kind in (smf30_builder.INTERVAL, smf30_builder.STEP, smf30_builder.JOB):
@@ -184,7 +184,7 @@ def _all() -> Iterator[tuple[int, bytes]]:
 
 
 def _damaged(chance: random.Random) -> tuple[str, list[bytes]]:
-    """The records, with a field out of its mind in one of each type."""
+    """Change a field in one record of each type; return changes and all records."""
     named = "".join(path.read_text("utf-8").lower() for path in roles.root().glob("[!_]*.toml"))
     records = list(_all())
     told = []
@@ -215,7 +215,7 @@ def _damaged(chance: random.Random) -> tuple[str, list[bytes]]:
 
 
 def _beyond(table: str, row: dict[str, Any]) -> list[str]:
-    """The columns of a row whose values cannot be; a fiftieth and 0.05 s are let pass, as by the bounds."""
+    """Return the columns of a row with impossible values; 2 % and 0.05 s are accepted, as by the bounds."""
     seconds = row["seconds"] or 0
     wrong = []
     for column in measures.load_measure(table).columns:
@@ -233,7 +233,7 @@ def _beyond(table: str, row: dict[str, Any]) -> list[str]:
                 "velocity_pct within_goal_pct goal_percent phys_lpmgt_pct phys_effective_pct phys_total_pct"
             )
             most = 100 if column.name in whole.split() else most
-            # What is divided by a length that is nearly zero has no bound, nor by the capacity of threads.
+            # Quotients by a length of nearly zero have no bound, nor have those by the capacity of threads.
             online = seconds * (row.get("online_pct") or 0) / 100 if table == "cpu" else seconds
             online = seconds * min(1, row.get("logical_cpus") or 1) if table == "partition" else online
             most = 1.02 * most + 5 / online if online > 0 else float("inf")

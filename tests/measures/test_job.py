@@ -1,4 +1,4 @@
-"""The measure job, from the bytes of SMF 30: times, instructions, what is not valid."""
+"""Tests of the measure job from the bytes of SMF 30: times, instructions, invalid values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_times_and_instructions(tmp_path: Path) -> None:
 
 
 def test_smf30_record_kinds_are_separate_rows(tmp_path: Path) -> None:
-    """The start of a job and a record that goes on with data sets have used nothing."""
+    """The start of a job and a continuation record with data sets have no resource use."""
     start = record(1, cas=None, counts=None)
     more = record(STEP, 30, cas=None, counts=None)
     made = [
@@ -58,7 +58,7 @@ def test_smf30_record_kinds_are_separate_rows(tmp_path: Path) -> None:
     assert [row[:2] for row in found] == [
         ("interval", 60.0),
         ("last interval", 60.0),
-        # The time that a step ended is not in the record; that of its writing is.
+        # The record has the time of its writing, not the end time of the step.
         ("step", 61.0),
         ("job", None),
         ("system interval", 60.0),
@@ -67,7 +67,7 @@ def test_smf30_record_kinds_are_separate_rows(tmp_path: Path) -> None:
 
 
 def test_interval_records_determine_zone(tmp_path: Path) -> None:
-    """Ends of steps have local times only."""
+    """Ends of steps have only local times."""
     (interval, step) = job_rows(tmp_path, "interval_end, begun", [record(INTERVAL), record(STEP, 30)])
     utc = dt.datetime(2023, 11, 14, 22, 14, tzinfo=dt.UTC)
     assert interval == (utc, utc - dt.timedelta(minutes=1))
@@ -117,7 +117,7 @@ def test_levels_without_ziips_and_counts(tmp_path: Path) -> None:
     ],
 )
 def test_jobs_of_selected_times(tmp_path: Path, options: dict[str, Any], kinds: list[str]) -> None:
-    """Times of day are local ones. Jobs are no sums of an interval: --every leaves them as they are."""
+    """Times of day are local. Jobs are not sums of an interval: --every does not change them."""
     made = [record(INTERVAL), record(STEP, 30), record(INTERVAL, 60)]
     assert [row[0] for row in job_rows(tmp_path, "kind", made, **options)] == kinds
     with pytest.raises(QueryError, match="no interval lies in the selected times"):

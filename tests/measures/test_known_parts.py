@@ -1,4 +1,4 @@
-"""Known parts: what is unknown for a while is neither zero nor a reason to leave out the rest."""
+"""Tests of partly unknown values: they are not zero, and the known rest is used."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def mean(table: str, column: str) -> str:
 
 
 def test_guest_logoff_makes_sum_null(sim_file: Path) -> None:
-    """Of BATCH1, the virtual I/O of the 35 seconds after its last sample is in no record."""
+    """No record has the virtual I/O of BATCH1 in the 35 seconds after its last sample."""
     (unknown,) = rows(sim_file, "SELECT interval_end FROM load WHERE virtual_io_rate IS NULL")
     assert f"{unknown[0].astimezone(UTC):%H:%M}" == "08:15"
 
 
 def test_rate_is_of_known_part(sim_file: Path) -> None:
-    """BATCH1 dispatches are known for 240 of 275 seconds; its CPU time is known for all of them."""
+    """Dispatches of BATCH1 are known for 240 of 275 seconds, its CPU time for all of them."""
     query = "SELECT dispatch_rate, seconds, dispatch_wait_s, cpu_s FROM guest WHERE userid = 'BATCH1'"
     *_, last = rows(sim_file, f"{query} ORDER BY interval_end", FIVE)
     minutes = (
@@ -55,14 +55,14 @@ def test_long_transaction_counts_for_its_length(userid: str, pct: float, demo_fi
 
 
 def test_difference_over_recorded_intervals_is_not_gap(demo_files: list[Path]) -> None:
-    """A device is in no record for two minutes: its next difference is over three, and counts."""
+    """A device has no record for two minutes: its next difference spans three, and counts."""
     query = "SELECT seconds, flag FROM cache WHERE seconds > 60"
     assert rows(demo_files[0], query) == [(180, None)]
 
 
 @pytest.mark.parametrize("every_s", [None, 3600])
 def test_times_of_threads_are_those_of_counters(every_s: int | None, sim_file: Path) -> None:
-    """A core that was sampled for 6 seconds of a minute ran for no more than these."""
+    """A core that was sampled for 6 seconds of a minute ran for at most 6 seconds."""
     query = "SELECT sum(one_thread_s), sum(two_thread_s), sum(core_busy_pct * sampled_s / 100) FROM core"
     ((one, two, busy),) = rows(sim_file, query, every_s)
     assert (one, two) == (pytest.approx(7472.94, abs=0.01), pytest.approx(busy - 7472.94, abs=0.01))
@@ -72,7 +72,7 @@ def test_times_of_threads_are_those_of_counters(every_s: int | None, sim_file: P
 
 
 def test_hits_are_weighted_by_reads_they_are_of(demo_files: list[Path]) -> None:
-    """The share of reads among all operations is in no record of this system."""
+    """No record of this system has the share of reads among all operations."""
     by_hand = "sum(read_hit_pct * cache_reads) / sum(cache_reads)"
     ((weighted, expected),) = rows(
         demo_files[0], f"SELECT {mean('device', 'read_hit_pct')}, {by_hand} FROM device"
@@ -82,7 +82,7 @@ def test_hits_are_weighted_by_reads_they_are_of(demo_files: list[Path]) -> None:
 
 @pytest.mark.parametrize("column", ["page_rate", "ssch_rate"])
 def test_bucket_rate_is_of_known_minutes(column: str, demo_files: list[Path]) -> None:
-    """A processor is varied off at 09:07:20 and on at 09:13:40: rates of these minutes are unknown."""
+    """A processor is varied off at 09:07:20 and on at 09:13:40; rates of these minutes are unknown."""
     half = "interval_end > (SELECT max(interval_end) - INTERVAL 30 MINUTE FROM load)"
     ((expected, count),) = rows(
         demo_files[0], f"SELECT avg({column}), count({column}) FROM load WHERE {half}"
@@ -96,7 +96,7 @@ def test_bucket_rate_is_of_known_minutes(column: str, demo_files: list[Path]) ->
 def test_difference_over_unrecorded_time_is_gap(
     recorded: Iterable[int], flag: str | None, tmp_path: Path
 ) -> None:
-    """A device is away for two intervals, of which the second may be in no file."""
+    """A device is missing in two intervals, of which the second may be in no file."""
     records = [lake_builder.configuration(0)]
     for number in recorded:
         devices = lake_builder.DEVICES[: 3 if number in (5, 6) else None]

@@ -1,4 +1,4 @@
-"""What several sources say of the same system and time is shown from one of them, and never added."""
+"""Tests that data of several sources for one system and time is shown from one source and never added."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import ALL, Options
 from zlens.models import interval_choice
 
-#: Measures that both the SMF records and the RMF page of the demo fill.
+#: Measures with data from both the SMF records and the RMF report of the demo.
 BOTH = ("cec", "cpu", "load", "partition")
 
 
@@ -33,18 +33,18 @@ def test_measure_has_rows_of_one_source(inputs: list[Path], measure: str) -> Non
     query = f"SELECT source, count(*) FROM {measure} GROUP BY source ORDER BY source"
     both = counted(inputs, ALL, query)
     assert [source for source, _ in both] == ["rmf-xml", "smf"]
-    # Equally long: that of more measures.
+    # Equally long: the source with more measures.
     assert counted(inputs, None, query) == [both[1]]
     assert counted(inputs, "smf", query) == [both[1]]
     assert counted(inputs, "rmf-xml", query) == [both[0]]
 
 
 def test_source_without_overlap_is_also_shown(inputs: list[Path]) -> None:
-    # The RMF page has no counters and no service classes.
+    # The RMF report has no counters and no service classes.
     for measure in ("cpumf", "workload"):
         query = f"SELECT source, count(*) FROM {measure} GROUP BY source"
         assert counted(inputs, "rmf-xml", query) == counted(inputs, ALL, query)
-    # Of the machine there is one observer: a source of the system as that is shown.
+    # A machine has one observer: the shown source of the system.
     query = "SELECT DISTINCT source FROM partition"
     assert counted(inputs, None, query) == [("smf",)]
     assert counted(inputs, "rmf-xml", query) == [("rmf-xml",)]
@@ -60,7 +60,7 @@ def test_consecutive_recordings_are_both_shown(inputs: list[Path], tmp_path: Pat
 
 
 def test_longer_recording_is_shown_first(inputs: list[Path], tmp_path: Path) -> None:
-    # Of four quarters of an hour of SMF two remain.
+    # Two of four quarters of an hour of SMF remain.
     with zlens.open(inputs[0]) as session:
         first, last = session.sql("SELECT min(interval_end), max(interval_end) FROM load").rows[0]
         middle = first + (last - first) / 2
@@ -104,7 +104,7 @@ def test_listing_with_its_records_counts_once(demo_folder: Path, tmp_path: Path)
     alone = counted([records], None, query)
     found = counted([records, listing], None, query)
     printed = counted([records, listing], ALL, query)
-    # What is printed of the whole time says the same once more, to the digits of the report.
+    # Printed means of the entire time repeat the values, to the digits of the report.
     assert [source for source, *_ in printed] == ["listing-means", "zvm-monitor"]
     assert printed[0][2] == pytest.approx(printed[1][2], rel=1e-3)
     assert found == alone

@@ -1,4 +1,4 @@
-"""Balances of independent records on generated files: partitions, physical processors and our own."""
+"""Tests of balances of independent records on generated files: partitions, physical and own processors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_partition_busy_stays_within_machine(hour: Session) -> None:
 
 
 def test_processor_busy_equals_partition_dispatch_time(hour: Session) -> None:
-    """D0R2 against D0R16: two records built by different parts of CP."""
+    """D0R2 and D0R16 are records built by different parts of CP."""
     rows = hour.sql(
         """
         SELECT c.interval_end, sum(c.busy_pct), any_value(100 * p.effective_s / p.seconds)
@@ -59,7 +59,7 @@ def test_processor_busy_equals_partition_dispatch_time(hour: Session) -> None:
     ).rows
     assert len(rows) == 60
     apart = [end for end, busy, dispatched in rows if busy != pytest.approx(dispatched, rel=1e-3)]
-    # A processor that leaves or comes within a minute is told by one of the two.
+    # Only one of the records has a processor that is varied within a minute.
     start = datetime.fromtimestamp(machine.START_US / machine.SECOND, UTC)
     commands = tomllib.loads(machine.SCENARIO.read_text("utf-8"))["command"]
     varied = [-(-one["at"] // 60) for one in commands if one["do"].startswith("vary")]
@@ -67,7 +67,7 @@ def test_processor_busy_equals_partition_dispatch_time(hour: Session) -> None:
 
 
 def file(path: Path, spread: list[int]) -> Path:
-    """A partition of two IFLs, each a part of the time dispatched that differs by minute."""
+    """Write a partition of two IFLs, each dispatched for a share of the time that differs by minute."""
     own = lpar.Partition("LPAR1", 1, 100, [lpar.Logical(0), lpar.Logical(1)])
     groups = [made.configuration(made.START_US)]
     for number in range(len(spread) + 1):
@@ -94,7 +94,7 @@ def test_ratios_of_buckets_are_of_summed_times(tmp_path: Path) -> None:
 
 
 def test_dedicated_processor_has_no_weight(tmp_path: Path) -> None:
-    """X'FFFF' in place of a weight: one of four IFLs is not shared, 300 entitle to 2.25."""
+    """X'FFFF' replaces the weight: one of four IFLs is not shared, 300 entitles to 2.25."""
     partitions = [
         lpar.Partition("LPAR1", 1, 300, [lpar.Logical(0), lpar.Logical(1)]),
         lpar.Partition("LPAR2", 2, 100, [lpar.Logical(0)]),
@@ -119,7 +119,7 @@ def test_dedicated_processor_has_no_weight(tmp_path: Path) -> None:
 
 
 def violated_balances(path: Path) -> dict[str, int]:
-    """Which balances are not held, and in how many rows."""
+    """Return the number of rows of each violated balance."""
     with zlens.open(path) as session:
         found = session.findings(only=["BAL-002", "BAL-004"])
         assert {rule.id for rule in found.asked} == {"BAL-002", "BAL-004"}
@@ -129,7 +129,7 @@ def violated_balances(path: Path) -> dict[str, int]:
 def system(
     path: Path, busy: float, dispatched: float, physical: int = 4, weight: int = 100, cpus: int = 2
 ) -> Path:
-    """Two processors that say they were so busy, and a partition that says it was so long dispatched."""
+    """Write two processors with this utilization, and a partition with this dispatched share."""
     own = lpar.Partition("LPAR1", 1, weight, [lpar.Logical(0), lpar.Logical(1)])
     groups = [made.configuration(made.START_US, {**made.CONFIG, "MTRSYS_LPARNAME": "LPAR1"})]
     for number in range(6):
@@ -151,6 +151,6 @@ def test_findings_report_violated_balances(tmp_path: Path) -> None:
 
 
 def test_inapplicable_balances_are_not_checked(tmp_path: Path) -> None:
-    """A dedicated processor is dispatched when idle, too; threads are no cores."""
+    """A dedicated processor is dispatched also when idle; threads are not cores."""
     assert violated_balances(system(tmp_path / "dedicated.mon", 0.5, 1.0, weight=lpar.DEDICATED)) == {}
     assert violated_balances(system(tmp_path / "threads.mon", 0.5, 0.7, cpus=4)) == {}

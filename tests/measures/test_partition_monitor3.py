@@ -1,4 +1,4 @@
-"""Measures from the CPC report of RMF Monitor III, which tells percentages and no times."""
+"""Tests of measures from the CPC report of RMF Monitor III, which has percentages and no times."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_monitor3_percentages_equal_rmf(report_session: Session) -> None:
 
 
 def test_pools_of_machine(report_session: Session) -> None:
-    """100 is one processor in what FCX302 shows, and all of them in what RMF does."""
+    """100 is one processor in FCX302, and all processors in RMF."""
     rows = report_session.sql(
         """
         SELECT cpu_type, physical, total_weight, total_s, phys_effective_pct, phys_lpmgt_pct, phys_total_pct,
@@ -107,7 +107,7 @@ def test_monitor3_report(report_session: Session) -> None:
 
 
 def test_monitor3_report_has_no_status(tmp_path: Path) -> None:
-    """A partition with logical processors is active; of one without, nothing is known."""
+    """A partition with logical processors is active; without them, its status is unknown."""
     text = document(monitor3())
     without = text.replace(
         "<col>9</col><col>N N N</col><col>4.0</col>", "<col>9</col><col>N N N</col><col>0.0</col>"
@@ -130,7 +130,7 @@ def test_absolute_cap_of_real_partition() -> None:
 
 @needs(CPC)
 def test_real_response_agrees_with_half_hour() -> None:
-    """CPC answer and Postprocessor report of a z15 T02, 12 April 2022 (zowe/zebra, EPL-2.0)."""
+    """CPC response and Postprocessor report of a z15 T02, 12 April 2022 (zowe/zebra, EPL-2.0)."""
     options = zlens.Options(tz=parse_zone("-04:00"))
     query = """
         SELECT partition, cpu_type, source, machine, entitlement, share_pct, logical_cpus, vm, phys_total_pct
@@ -146,8 +146,8 @@ def test_real_response_agrees_with_half_hour() -> None:
         assert mine[:2] + mine[3:7] == theirs[:2] + theirs[3:7]
         assert abs(mine[8] - theirs[8]) < 0.5
         if mine[0] == "VIRPT":
-            # Its polarity is told by both: here by counts, there by its processors.
+            # Both have its polarity: the first as counts, the second by processor.
             assert (mine[7], theirs[7]) == (1, 1)
-    # Of a machine that both tell of in one interval, one is shown.
+    # If both have a machine in one interval, one is shown.
     with zlens.open([CPC, HALF_HOUR], options=options) as session:
         assert session.sql(query).rows == outer

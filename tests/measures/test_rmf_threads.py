@@ -1,8 +1,8 @@
-"""Processors under multithreading in the Postprocessor's XML, on the numbers of a published report.
+"""Tests of processors under multithreading in the Postprocessor's XML, with numbers of a published report.
 
 Publication: IBM, z/VM and simultaneous multithreading, 2015 and 2020: z/OS RMF CPU Activity of four zIIP
-cores with MT=2, their use added up (245.62 %), and their averages. What is printed there is text: the heads
-of its XML are on no public page, and those used here are how RMF writes the heads beside them.
+cores with MT=2, their total use (245.62 %), and their averages. The publication prints text: no public page
+has the headings of its XML, so those used here follow RMF's spelling of the adjacent headings.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HEADS = [
     *("CPU Number", "CPU Type", "Time% Online", "Time% LPAR Busy", "Time% MVS Busy", "Time% Parked"),
     *("MT% Prod", "MT% Util", "LOG PROC Share%", "HiperDispatch Priority"),
 ]
-#: As published: the second line of a core has what is the thread's alone.
+#: As published: the second line of a core has only the thread's own values.
 PRINTED = [
     "4|IIP|100.00|78.23|67.24|0.00|87.30|68.29|100.0|HIGH",
     "||||58.40|0.00||||",
@@ -57,7 +57,7 @@ def test_rows_of_threads_are_those_of_their_core(tmp_path: Path) -> None:
         (None, 4, 1, "IIP", 78.23),
         ("5", 5, 0, "IIP", 59.46),
     ]
-    # A total continues nothing.
+    # A total row does not continue a core.
     assert tuple(found[-1].values()) == ("TOTAL/AVERAGE", None, 0, "IIP", 70.53)
     (total,) = [row for row in rows(source, "rmf_cpu") if row["row_kind"] == "total"]
     assert (total["online_pct"], total["priority"], total["by_core"]) == (None, None, True)
@@ -91,7 +91,7 @@ def test_core_use_as_published(session: Session) -> None:
         (7, 63.67, 86.43),
     ]
     for (*_, ours), printed in zip(cores, (68.29, 50.92, 71.38, 55.03), strict=True):
-        # Use is LPAR busy times productivity, both of them rounded.
+        # Use is LPAR busy times productivity, both rounded.
         assert ours == pytest.approx(printed, abs=0.01)
     ((kind, busy, productivity, used),) = session.sql(
         "SELECT cpu_type, core_busy_pct, productivity_pct, mt_used_pct FROM core_type"
@@ -111,7 +111,7 @@ def test_report_of_cpu_activity(session: Session) -> None:
 
 
 def test_extra_row_with_unknown_headings_has_no_core(tmp_path: Path) -> None:
-    """Without the heads of multithreading nobody knows that the number is that of a core."""
+    """Without the headings of multithreading, the number may not be of a core."""
     heads = ["Threads Prod" if h == "MT% Prod" else "Threads Util" if h == "MT% Util" else h for h in HEADS]
     with zlens.open([written(tmp_path, heads, PRINTED)]) as opened:
         found = opened.sql("SELECT cpu_id, core_id FROM cpu ORDER BY 1").rows

@@ -1,8 +1,8 @@
-"""The measures held against what RMF printed.
+"""Tests of the measures against an RMF report.
 
 Publication: RMF Postprocessor CPU Activity of a z15 T02 (8562), 263 half-hours of April 2022, from the
-history of the zebra project (EPL-2.0). Every utilization, share and MSU value that RMF printed is
-recomputed by the measures from the raw times of the same interval.
+history of the zebra project (EPL-2.0). From the raw times of the same interval, the measures recompute
+every utilization, share and MSU value that RMF printed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SAMPLE = sample("rmf/rmf-postprocessor-cpu-8562-z15.xml")
 
 pytestmark = needs(SAMPLE)
 
-#: RMF cuts dispatch times to 1 ms and rounds what it prints half up to two decimals.
+#: RMF truncates dispatch times to 1 ms and rounds printed numbers half up to two decimals.
 PRINTED = 0.005
 CUT_S = 0.001
 
@@ -52,7 +52,7 @@ def test_partition_utilizations(z15, ours, printed, base):
 
 
 def test_caps_equal_rmf_print(z15):
-    """Capping Def: initial, absolute and group; VIRPT has N Y N, so it is capped, but not initially."""
+    """Capping Def: initial, absolute and group; VIRPT has N Y N: capped, but not initially."""
     rows = z15.sql(
         """
         SELECT DISTINCT p.partition, r.capping, p.any_cap, p.capped
@@ -98,7 +98,7 @@ def test_msu_is_rounded_like_rmf(z15):
 
 
 def test_share_of_observer(z15):
-    """The LOG PROC Share of its processors adds to the partition's entitlement."""
+    """The LOG PROC Shares of its processors add up to the partition's entitlement."""
     rows = z15.sql(
         """
         SELECT 100 * any_value(p.entitlement), sum(c.entitlement_pct), any_value(r.share_pct)
@@ -131,7 +131,7 @@ def test_busy_of_processors(z15):
 
 
 def test_pool_identities_of_sample(z15):
-    """FCX302's relations hold on RMF's data too: total = LgclC + Ovrhd + LPmgt, in units of one processor."""
+    """FCX302's relation holds for RMF's data: total = LgclC + Ovrhd + LPmgt, in units of one processor."""
     rows = z15.sql("SELECT lgclc_pct + ovrhd_pct + lpmgt_pct, total_pct, lcot_l, type_tl FROM cec").rows
     assert len(rows) == 789
     assert all(abs(parts - whole) < 1e-9 for parts, whole, _, _ in rows)

@@ -1,8 +1,8 @@
-"""Measures from SMF 70-1, held against what was printed of such records.
+"""Tests of measures from SMF 70-1 against printed reports of such records.
 
-Publications: a report that smf2db made of real SMF 70 records (system S0W1, a zPDT, 27 July 2021; smf2db,
-quick start, MIT license), and IBM, "z/VM and simultaneous multithreading", 2015 and 2020: the RMF CPU
-Activity report of four zIIPs with MT=2. Counters are fed that give the printed figures.
+Publications: a report of real SMF 70 records by smf2db (system S0W1, a zPDT, 27 July 2021; smf2db, quick
+start, MIT license), and IBM, "z/VM and simultaneous multithreading", 2015 and 2020: the RMF CPU Activity
+report of four zIIPs with MT=2. The counters are computed from the printed figures.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from smf70_builder import (
 from zlens.catalog.smf_record import CounterSetValues
 from zlens.inputs.options import Options
 
-#: The interval of smf2db's report, 29:59.996, and that of IBM's, 10.14.053.
+#: The intervals of smf2db's report, 29:59.996, and of IBM's, 10.14.053.
 S0W1_S, ZIIP_S = 1799.996, 614.053
 
 #: smf2db's report: processor, LPAR busy, MVS busy, I/O interrupts per second, % via TPI. The third decimal of
-#: LPAR busy is not printed; it leads to the printed sums of dispatch times.
+#: LPAR busy is not printed; it is chosen to match the printed sums of dispatch times.
 S0W1_CP = ((0, 4.238, 3.49, 5.71, 0.25), (1, 2.548, 1.87, 2.11, 0.18), (2, 5.910, 4.70, 1.28, 0.39))
 S0W1_ZIIP = ((3, 6.847, 5.70), (4, 1.357, 0.69), (5, 0.887, 0.21))
 
 
 def s0w1() -> Record:
-    """Its dispatch times are printed in sum: they are given to the processors by their LPAR busy."""
+    """Return its record; printed sums of dispatch times are divided by the LPAR busy of the processors."""
     effective, total, total_ziip, effective_ziip = 217.095, 228.521, 163.643, 155.461
     cp_busy, ziip_busy = sum(row[1] for row in S0W1_CP), sum(row[1] for row in S0W1_ZIIP)
     capped = {"VPF": 0x10}
@@ -105,7 +105,7 @@ def test_partition_data_of_s0w1() -> None:
             "round(phys_total_pct, 2) FROM cec WHERE cpu_type = 'CP'"
         ).rows
     common = ("SYSPLEX", "Active", 950.0, "Y N N", 3.0)
-    # zPDT has no capacity in MSU. smf2db prints its physical zIIP columns as 0.00 by a fault of its own.
+    # zPDT has no capacity in MSU. smf2db prints its physical zIIP columns as 0.00 in error.
     assert rows == [
         ("CP", *common, 217.095, 228.521, 4.02, 4.23, 0.11, 2.01, 2.12, None),
         ("ZIIP", *common, 155.461, 163.643, 2.88, 3.03, 0.15, 2.88, 3.03, None),
@@ -114,7 +114,7 @@ def test_partition_data_of_s0w1() -> None:
 
 
 #: IBM's report: core, LPAR busy, MVS busy of its threads, productivity; UTIL of its rows is 68.29, 50.92,
-#: 71.38, 55.03, and 245.62 in all. The third decimal of LPAR busy, which is not printed, makes them.
+#: 71.38, 55.03, and 245.62 in total. The third decimal of LPAR busy is not printed; it is chosen to match.
 ZIIPS = (
     (4, 78.226, (67.24, 58.40), 87.30),
     (5, 59.456, (50.57, 41.88), 85.64),
@@ -169,7 +169,7 @@ def test_cores_of_ibms_report() -> None:
         (7, 2, 63.67, 86.43, 55.03, 100.0, "Vh"),
     ]
     assert threads == [(core, n, mvs, 100.0) for core, _, both, _ in ZIIPS for n, mvs in enumerate(both)]
-    # IBM adds the printed rows up: 245.62 % used, 154.38 % available of 400 %.
+    # IBM adds the printed rows: 245.62 % used, 154.38 % available of 400 %.
     assert types == [("ZIIP", 2, 1.473, 1.283, 1.6, 70.53, 86.94, 61.41, 400.0, 245.62, 154.38)]
 
 
@@ -180,7 +180,7 @@ def test_system_has_threads_per_core() -> None:
 
 
 def test_invalid_multithreading_values() -> None:
-    """Where HISMT failed (SMF70HHF), its values mean nothing; LPAR busy is PR/SM's and stays."""
+    """Where HISMT failed (SMF70HHF), its values are invalid; LPAR busy is PR/SM's and stays."""
     with session({"SYSA": [four_ziips(HHF=0xD0)]}, ZIIP_S) as made:
         rows = made.sql(
             "SELECT round(core_busy_pct, 2), productivity_pct, mt_utilization_pct FROM core ORDER BY core_id"
@@ -193,7 +193,7 @@ def test_invalid_multithreading_values() -> None:
 def one(
     logical: Logical, cpu: Cpu, *, vertical: bool = False, hhf: int = 0x80, **control: Any
 ) -> tuple[Any, ...]:
-    """LPAR busy, MVS busy, parked and share of a system of one processor, over 100 s."""
+    """Return LPAR busy, MVS busy, parked and share of a system of one processor, over 100 s."""
     made = record(
         100, [Lpar("A", 1, [logical], vertical=vertical)], [cpu], own=1, physical={"CP": 4},
         control={"HHF": hhf, **control},
@@ -206,7 +206,7 @@ def one(
 
 
 def test_lpar_busy_by_kind_of_processor() -> None:
-    """A dedicated processor and wait completion make LPAR busy another sum, but not with HiperDispatch."""
+    """For a dedicated processor or wait completion, LPAR busy is another sum, but not with HiperDispatch."""
     cpu = Cpu(0, 0, wait_s=30)
     dedicated = Logical("CP", 0, 100, 99, weight=DEDICATED)
     waiting = Logical("CP", 0, 95, 94, fields={"VPF": 0x80})
@@ -219,7 +219,7 @@ def test_lpar_busy_by_kind_of_processor() -> None:
 
 
 def test_absolute_caps_are_hundredths_of_processor() -> None:
-    """SMF 70-1, HW_CAP_LIMIT; 0 is none."""
+    """SMF 70-1, HW_CAP_LIMIT; 0 means no cap."""
     lpars = [
         Lpar("A", 1, [Logical("CP", 0, 60, 59, fields={"HW_CAP_LIMIT": 250})]),
         Lpar("B", 2, [Logical("CP", 0, 60, 59)]),
@@ -231,14 +231,14 @@ def test_absolute_caps_are_hundredths_of_processor() -> None:
 
 
 def test_parked_and_offline_time() -> None:
-    """MVS busy is of the time not parked; a processor online for half the time is told of that half."""
+    """MVS busy is relative to the time not parked; for a processor online half the time, to that half."""
     assert one(Logical("CP", 0, 10, 9), Cpu(0, 0, wait_s=20, parked_s=60))[:3] == (10, 50, 60)
-    # Parked all the time: RMF prints dashes.
+    # Parked the entire time: RMF prints dashes.
     assert one(Logical("CP", 0, 0, 0), Cpu(0, 0, wait_s=0, parked_s=100))[:3] == (0, None, 100)
     assert one(Logical("CP", 0, 20, 19, online_s=50), Cpu(0, 0, wait_s=25))[:2] == (40, 50)
-    # Data of a processor that was reconfigured in the interval are not right.
+    # Data of a processor that was reconfigured in the interval is invalid.
     assert one(Logical("CP", 0, 20, 19), Cpu(0, 0, wait_s=25, flags=0x02))[1:3] == (None, None)
-    # Under z/VM the wait time is not right.
+    # Under z/VM the wait time is invalid.
     seen = one(Logical("CP", 0, 20, 19), Cpu(0, 0, wait_s=25), INB=0x04)
     assert seen[:3] == (20, None, 0)
 
@@ -256,7 +256,7 @@ def test_thread_offline_while_its_core_is_online() -> None:
 
 
 def test_shares_by_polarity() -> None:
-    """HiperDispatch tells each processor's part of the weight; without it all have the same."""
+    """With HiperDispatch each processor has its share of the weight; without it all shares are equal."""
     lpars = [
         Lpar(
             "A", 1,
@@ -274,12 +274,12 @@ def test_shares_by_polarity() -> None:
     with session({"A": [record(100, lpars, cpus, own=1, physical={"CP": 4})]}, 100) as made:
         assert made.sql(query).rows == [("Vh", 100.0), ("Vm", 40.0), ("Vl", 0.0)]
     with session({"B": [record(100, lpars, cpus[:2], own=2, physical={"CP": 4})]}, 100) as made:
-        # PR/SM tells the polarity of all partitions, whoever reports.
+        # PR/SM reports the polarity of all partitions to every system.
         counts = "SELECT partition, vh, vm, vl FROM partition ORDER BY 1"
         assert made.sql(counts).rows == [("A", 1, 1, 1), ("B", None, None, None)]
-        # 2.6 processors' worth for two of them.
+        # The weight of 2.6 processors for two.
         assert made.sql(query).rows == [("Hor", 100.0)] * 2
-    # More weight than processors to use it on: no processor is entitled to more than a whole one.
+    # The weight exceeds the processors: each is entitled to at most one physical processor.
     alone = [Lpar("A", 1, [Logical("CP", 0, 1, 1, polarity=HIGH, own_weight=100)], vertical=True)]
     with session({"A": [record(100, alone, cpus[:1], own=1, physical={"CP": 4})]}, 100) as made:
         assert made.sql(query).rows == [("Vh", 100.0)]
@@ -289,7 +289,7 @@ def test_shares_by_polarity() -> None:
 
 
 def test_capacity_in_msu() -> None:
-    """MSU = time x 16 x scaling factor / adjustment factor x 3.6 / interval, as IBM's SMF Explorer has it."""
+    """MSU = time x 16 x scaling factor / adjustment factor x 3.6 / interval, as in IBM's SMF Explorer."""
     lpars = [Lpar("A", 1, [Logical("CP", 0, 60, 50), Logical("IIP", 1, 60, 50)])]
     for control, wanted in (
         ({"CPA_ACTUAL": 1920, "CPA_SCALING_FACTOR": 16}, 240.0),
@@ -317,7 +317,7 @@ def test_inactive_partitions() -> None:
 
 
 def test_one_machine_in_records_of_two_systems() -> None:
-    """Both report all partitions: the machine is shown once, and each system's own processors are its own."""
+    """Both report all partitions: the machine is shown once, and each system has its own processors."""
     lpars = [
         Lpar("A", 1, [Logical("CP", 0, 30, 29)]),
         Lpar("B", 2, [Logical("CP", 0, 10, 9), Logical("CP", 1, 5, 4)]),
@@ -335,7 +335,7 @@ def test_one_machine_in_records_of_two_systems() -> None:
 
 
 def test_bucket_sums_with_moved_sections() -> None:
-    """A partition that is activated moves the sections of the others: they are joined within their record."""
+    """Activation of a partition moves the sections of the others: they are joined within their record."""
 
     def made(with_new: bool) -> Record:
         new = [Lpar("AA", 3, [Logical("CP", 0, 7, 6)])] if with_new else []
@@ -355,7 +355,7 @@ def test_bucket_sums_with_moved_sections() -> None:
 
 
 def test_core_location() -> None:
-    """The preferred place of each core, from the drawer to the chip; a highest level of 1 tells of none."""
+    """The preferred location of each core, from drawer to chip; a highest level of 1 means no location."""
     made = four_ziips()
     places = ((4, (3, 1, 2, 0)), (3, (7, 1, 2, 0)), (1, (1, 0, 0, 0)), (0, (0, 0, 0, 0)))
     for logical, (highest, levels) in zip(made["logical"], places, strict=False):
@@ -366,7 +366,7 @@ def test_core_location() -> None:
 
 
 def test_changes_between_records_are_events() -> None:
-    """A change of capacity is told by no record of its own; what was recorded as such is not inferred."""
+    """No record reports a change of capacity, so it is inferred; recorded changes are not."""
     before = {"MDL": "716", "MCR": 1900, "CAI": 100, "CCR": 0, "CPA_ACTUAL": 1000}
     saving = {"MDL": "716", "MCR": 1625, "CAI": 85, "CCR": 1, "CPA_ACTUAL": 1170}
     records = [four_ziips(**control) for control in (before, before, saving, saving, before)]
@@ -392,7 +392,7 @@ def test_changes_between_records_are_events() -> None:
 
 
 def test_older_and_split_smf70_records() -> None:
-    """Shorter sections of older levels, and a record that RMF broke, give what they have in common."""
+    """Shorter sections of older levels, and a record that RMF split, have the same values."""
     query = (
         "SELECT cpu_id, core_id, thread_id, round(busy_pct, 4), round(mvs_busy_pct, 4), polarity, "
         "round(entitlement_pct, 4), round(lpmgt_pct, 4) FROM cpu ORDER BY 1"
@@ -410,21 +410,21 @@ def test_older_and_split_smf70_records() -> None:
         assert made.sql(query).rows == whole
         assert made.sql("SELECT * FROM partition").rows == partitions
         assert made.sql("SELECT * FROM core").rows == cores
-    # Without the fields of multithreading in the control section, the cores still tell theirs.
+    # Without multithreading fields in the control section, the cores still have theirs.
     with session({"SYSA": [four_ziips()]}, ZIIP_S, lengths={"control": 220}) as made:
         (row,) = made.sql("SELECT max_capacity_factor_pct, productivity_pct FROM core_type").rows
     assert row == (None, pytest.approx(86.94, abs=0.005))
 
 
 def test_changes_are_detected_per_system() -> None:
-    """Each record is held against the one before of its own system."""
+    """Each record is compared with the previous one of its own system."""
     small, large = four_ziips(MDL="701"), four_ziips(MDL="716")
     with session({"A": [small] * 3, "B": [large] * 3}, ZIIP_S) as made:
         assert made.sql("SELECT * FROM event").rows == []
 
 
 def test_counters_add_threads_to_core_times(tmp_path: Path) -> None:
-    """RMF tells when a core was busy, the MT-diagnostic counters how many threads it then ran."""
+    """RMF has the busy time of a core, the MT-diagnostic counters the number of threads that it ran."""
     end, speed = ZIIP_S, 5200
     cycles = speed * 1_000_000
     (rmf,) = encoded("SYSA", four_ziips(), smf113_builder.START_US + round(end * 1e6), ZIIP_S)
@@ -455,14 +455,14 @@ def test_counters_add_threads_to_core_times(tmp_path: Path) -> None:
 
 
 def test_damaged_smf70_gives_rows_or_problems(tmp_path: Path) -> None:
-    """Whatever stands in the sections: every table and report answers, and no number is not one."""
+    """Whatever the sections contain, every table and report has a result, and all numbers are finite."""
     dice = draws(70)
     records = []
     for k in range(60):
         (good,) = encoded("SYSA", four_ziips(), smf113_builder.START_US + k * 614_053_000, ZIIP_S)
         bad = bytearray(good)
         for _ in range(dice.choice((1, 4, 30))):
-            # Behind the header: the triplets, and all that they lead to.
+            # After the header: the triplets, and all that they locate.
             bad[dice.randrange(24, len(bad))] = dice.choice((0, 1, 0x7F, 0x80, 0xFF, dice.randrange(256)))
         records.append(bytes(bad))
     with zlens.open([smf113_builder.dump(tmp_path / "damaged", records)]) as made:
@@ -475,7 +475,7 @@ def test_damaged_smf70_gives_rows_or_problems(tmp_path: Path) -> None:
         assert len(made.sql("SELECT DISTINCT interval_end FROM cpu").rows) > 20
 
 
-#: A flag of a section, the event it is, and the detail.
+#: A flag of a section, its event, and the detail.
 CHANGED = [
     (
         "logical",
@@ -528,7 +528,7 @@ CHANGED = [
 def test_change_within_interval_is_event(
     section: str, fields: dict[str, Any], event: tuple[str, str, str] | None
 ) -> None:
-    """One of a partition, however many processors tell; bits 0, 3, 4, 7 of SMF70STF tell of no change."""
+    """One event per partition, however many processors; bits 0, 3, 4, 7 of SMF70STF are not changes."""
     lpars = [
         Lpar("A", 1, [Logical("CP", n, 10, 9, weight=300) for n in range(3)]),
         Lpar("B", 2, [Logical("CP", 0, 10, 9)]),

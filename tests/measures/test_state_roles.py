@@ -1,4 +1,4 @@
-"""Roles of states: what was told once holds until it is told again, whatever times are asked for."""
+"""Tests of roles of states: a recorded state holds until the next record, whatever times are selected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlens.inputs.options import Options, parse_time_spec
 
 
 def write_configuration(path: Path, system: str = "MADETEST") -> Path:
-    """A disk known from the beginning, and one that comes in the third minute and again in the fourth."""
+    """Write a device known from the start, and one added in the third and again in the fourth minute."""
     told = record(
         "D1R6",
         START_US - 1_400,

@@ -1,4 +1,4 @@
-"""Storage, paging and networks from records whose counters are known."""
+"""Tests of storage, paging and networks from records with known counters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rows(session: zlens.Session, query: str) -> list[dict[str, Any]]:
 
 
 def last(path: Path, table: str, options: Options | None = None) -> list[dict[str, Any]]:
-    """The rows of the last interval, without what is NULL and what every row has."""
+    """Return the rows of the last interval without NULLs and the columns that every row has."""
     with zlens.open(path, options=options) as session:
         found = rows(
             session,
@@ -123,7 +123,7 @@ def test_storage_of_5_3_records(tmp_path: Path) -> None:
     found = last(alike(tmp_path / "a", minute, make=made.record, config=made.CONFIG), "storage")
     whole = next(row for row in found if row["zone"] == "all")
     assert (whole["frames"], whole["available"], whole["available_low"]) == (1_000_000, 32_000, 21_500)
-    # Of what only goes up nothing says so: no difference is made of it.
+    # The 5.3 layout does not declare this counter, so it has no difference.
     assert "available_empty_rate" not in whole
     assert "reserved" not in whole
 

@@ -1,4 +1,4 @@
-"""Sums over partitions and processors: they do not depend on the order of the rows, and none lacks a part."""
+"""Tests of sums over partitions and processors: independent of the row order, and never partial."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_pool_sum_is_independent_of_partition_order() -> None:
 
 
 def test_damaged_cell_makes_sum_null(demo_files: list[Path], tmp_path: Path) -> None:
-    """Of two partitions of a type one is unreadable: what both used is unknown, and not what one used."""
+    """One of two partitions of a type is unreadable: their sum is unknown, not the value of the other."""
     text = demo_files[1].read_text(encoding="utf-8")
     row = re.search(r"<row[^>]*><col>ZLDEMO</col>.*?</row>", text)
     assert row is not None
@@ -69,17 +69,17 @@ def test_damaged_cell_makes_sum_null(demo_files: list[Path], tmp_path: Path) -> 
         assert any("is not a duration" in problem.detail for problem in session.problems)
 
 
-#: What processors count in CP for the whole system, and what is computed from it.
+#: Sums over processors of system-wide counts in CP, and values computed from them.
 SUMMED = """SELECT load.interval_end, page_rate, ssch_rate, cp_io_s, page_read_rate, page_write_rate,
     spool_read_rate, spool_write_rate
 FROM load JOIN storage AS s USING (system, source, interval_end) WHERE s.zone = 'all' ORDER BY 1"""
 
-#: Of these, CP time per I/O alone is unknown.
+#: Only CP time per I/O is unknown.
 NO_QUOTIENT = (False, False, True, False, False, False, False)
 
 
 def unknown(session: Session) -> dict[str, tuple[bool, ...]]:
-    """Of each interval by its time, UTC, which of these are unknown; without those of which none is."""
+    """Return which values are unknown by interval end in UTC, without intervals in which all are known."""
     found = {
         f"{end:%H:%M}": tuple(value is None for value in values) for end, *values in session.sql(SUMMED).rows
     }
@@ -87,7 +87,7 @@ def unknown(session: Session) -> dict[str, tuple[bool, ...]]:
 
 
 def test_counts_before_vary_off_are_null(demo_files: list[Path]) -> None:
-    """CPU 3 is varied off at 08:07:20 and on at 08:13:40: the sums of those minutes lack its part."""
+    """CPU 3 is varied off at 08:07:20 and on at 08:13:40: the sums of these minutes are missing its part."""
     every = (True,) * 7
     path = demo_files[0]
     with zlens.open(path) as session:
@@ -96,7 +96,7 @@ def test_counts_before_vary_off_are_null(demo_files: list[Path]) -> None:
             "SELECT count(block_size) FROM paging WHERE interval_end::VARCHAR LIKE '%08:08:%'"
         ).rows
         assert reads == 0
-    # A longer interval has the rates of the rest, but no quotient of two of them; a window may begin at it.
+    # A longer interval has the rates of the rest, but no quotient of two of them; a window may start at it.
     with zlens.open(path, options=Options(every_s=300)) as session:
         assert unknown(session) == {"08:10": NO_QUOTIENT, "08:15": NO_QUOTIENT}
     first = TimeSpec(date(2010, 3, 9), time(8, 7), UTC)
@@ -105,7 +105,7 @@ def test_counts_before_vary_off_are_null(demo_files: list[Path]) -> None:
 
 
 def test_missing_processor_is_detected_without_events(demo_files: list[Path], tmp_path: Path) -> None:
-    """MONITOR EVENT without PROCESSOR: the next sample of the others tells that one is missing."""
+    """MONITOR EVENT without PROCESSOR: the next sample of the others shows that one is missing."""
     path = tmp_path / "no_events.monwrite"
     data, renamed = re.subn(
         rb"(\0.\0\0\x05\0\0)\x02(?=\xc5)", rb"\g<1>c", demo_files[0].read_bytes(), flags=re.DOTALL

@@ -1,4 +1,4 @@
-"""What Linux on Z tells of its machine, in the measures."""
+"""Tests of measures from the machine data of Linux on Z."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_sysinfo_partition_has_cores_by_polarity(tmp_path: Path) -> None:
             "SELECT machine, partition, partition_number, cpu_type, dedicated, capped, logical_cpus, "
             "weight, effective_s, total_pct, vh, vm, vl FROM partition"
         ).rows
-        # Two threads of a core are one core.
+        # Two threads are one core.
         assert row == ("3931-12345", "MADE1", 7, None, True, True, 2.0, None, None, None, 1, 1, 1)
         assert session.sql("SELECT * FROM cec").rows == []
 

@@ -1,4 +1,4 @@
-"""The user's throughput beside a system: joined by overlapping time, summed, moved by a clock offset."""
+"""Tests of the user's throughput: joined with a system by time overlap, summed, moved by a clock offset."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_throughput_rows_are_divided_by_overlap(tmp_path: Path) -> None:
     with opened(written(tmp_path, rows), [0.3] * 7) as session:
         assert column(session, "transactions", "throughput") == pytest.approx([600, 600, 360, 120, 120, 120])
         assert column(session, "etr", "throughput") == pytest.approx([10, 10, 6, 2, 2, 2])
-        # Response times are weighted by the transactions they are of.
+        # Response times are weighted by their transactions.
         assert column(session, "response_s", "throughput")[2] == pytest.approx((300 * 0.1 + 60 * 0.4) / 360)
         etr = column(session, "etr")
         assert etr[:6] == pytest.approx([10, 10, 6, 2, 2, 2])
@@ -75,7 +75,7 @@ def test_empty_throughput_cells_are_null(tmp_path: Path) -> None:
 
 
 def test_buckets_of_every_sum_transactions_and_time(tmp_path: Path) -> None:
-    # START_US is 22:14: the first bucket of five minutes ends at 22:15 and is a stub, the second is whole.
+    # START_US is 22:14: the first bucket of five minutes ends at 22:15 and is short, the second is complete.
     rows = [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},{60 * (k + 1)},{k}" for k in range(12)]
     shares = [0.1 + 0.05 * k for k in range(12)]
     with opened(written(tmp_path, rows), shares, every_s=300) as session:
@@ -139,7 +139,7 @@ def test_throughput_needs_one_system(tmp_path: Path, system: str, said: str) -> 
     with pytest.raises(InputError) as raised:
         zlens.open(files, options=Options(throughput=path))
     assert said in str(raised.value)
-    # A system of its own, asked for alone, needs no name in the file.
+    # If one system is selected, the file needs no system name.
     unnamed = written(tmp_path, [f"{FIRST_S},{FIRST_S + 60},5"], "start,end,count")
     with zlens.open(files, options=Options(throughput=unnamed, systems=("ONE",))) as session:
         assert session.throughput is not None
@@ -149,7 +149,7 @@ def test_throughput_needs_one_system(tmp_path: Path, system: str, said: str) -> 
 
 
 def drifting(tmp_path: Path, minutes: int, off_s: int, noise: float) -> tuple[str, list[float]]:
-    """Busy that wanders, and rates that follow it by a clock that is `off_s` behind."""
+    """Write rates that follow a varying utilization by a clock `off_s` slow."""
     chance = draws(11)
     shares = [0.1 + 0.6 * chance.random() for _ in range(minutes)]
     rows = []

@@ -1,4 +1,4 @@
-"""What a transaction cost where only counters tell of the processors: SMF 113 or Linux alone."""
+"""Tests of the cost of a transaction if only counters cover the processors: SMF 113 or Linux."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def achieved(tmp_path: Path, rows: list[str], heading: str = "start,end,transact
 
 
 def samples(minutes: list[float], *, cpus: int = 2) -> list[tuple[object, ...]]:
-    """Each processor for each minute, with cycles as many times the usual."""
+    """Return a sample per processor and minute, with cycles times the minute's factor."""
     return [
         row({"B0": CYCLES * n, "B1": INSTRUCTIONS * n}, minute=k, generation="z13", cpu_id=cpu, cpsp=5000)
         for k, n in enumerate(minutes)
@@ -74,7 +74,7 @@ def test_system_with_load_has_one_row(tmp_path: Path) -> None:
 def test_minute_counters_with_quarter_hour_processors(
     demo_folder: Path, tmp_path: Path, every_s: int | None, minutes: list[int]
 ) -> None:
-    """SMF 113 each minute, SMF 70 each 15: the load has what was achieved in its own intervals."""
+    """SMF 113 every minute, SMF 70 every 15: the load has the throughput of its own intervals."""
     start = dt.datetime(2010, 3, 9, 7, 30, tzinfo=dt.UTC)
     counts = [100 + 7 * (minute % 13) for minute in range(60)]
     rows = [
@@ -108,7 +108,7 @@ def test_clock_offset_from_cycles(tmp_path: Path, off_s: int) -> None:
 
 
 def test_perf_on_linux(tmp_path: Path) -> None:
-    """perf stat -I tells the local time that it started at; the zone is the user's to say."""
+    """perf stat -I prints the local time of its start; the user sets the zone."""
     lines = ["# started on Wed Mar 26 10:34:00 2025\n\n"]
     for step in (1, 2, 3):
         for event, value in (("CPU_CYCLES", CYCLES), ("INSTRUCTIONS", INSTRUCTIONS)):

@@ -1,4 +1,4 @@
-"""The join of throughput and intervals, and its clock, held against simple independent definitions."""
+"""Tests of the join of throughput and intervals, and of its clock, against simple independent definitions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLACE = {column.name: at for at, column in enumerate(throughput_join.COLUMNS)}
 
 @st.composite
 def spans(draw: st.DrawFn) -> list[tuple[int, int]]:
-    """Stretches of whole seconds that do not lie over each other, with gaps."""
+    """Draw disjoint spans of integer seconds, with gaps."""
     found, at = [], draw(st.integers(0, 20))
     for _ in range(draw(st.integers(1, 8))):
         start = at + draw(st.integers(0, 15))
@@ -54,7 +54,7 @@ def joined(told: tuple[ThroughputRow, ...], intervals: list[tuple[int, int]], of
 def second_by_second(
     told: tuple[ThroughputRow, ...], start: int, end: int, offset_s: int
 ) -> tuple[float, ...] | None:
-    """Transactions, answered ones, response time and time told of, added second by second."""
+    """Return transactions, answered ones, response time and covered time, added per second."""
     transactions, answered, response, covered, timed, seen = 0.0, 0.0, 0.0, 0, False, False
     for second in range(start, end):
         for row in told:

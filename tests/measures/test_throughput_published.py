@@ -1,9 +1,9 @@
-"""ITR and CPU time per transaction held against what IBM published.
+"""Tests of ITR and CPU time per transaction against numbers published by IBM.
 
 Publications: IBM, z/VM support for eighty logical processors, tables 4 to 9; IBM, z/VM and simultaneous
 multithreading (2015, 2020), the tables of the ideal application, of serialization and of added clients. No
-publication gives records, so records are made that give each run's ETR, busy and parts of busy, and the rest
-must come out as printed.
+publication has records: they are computed from each run's ETR, busy and parts of busy, and the rest must be
+as printed.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def measured(
     options: dict[str, Any] | None = None,
     counters: list[tuple[Any, ...]] | None = None,
 ) -> Session:
-    """A system for each run, with one minute of its processors, and a file with the rates of all."""
+    """Open a system for each run, with one minute of its processors, and a file with the rates of all."""
     rows, systems, written = [], [], ["start,end,system,rate,response"]
     end = fakes.START_US
     for number, run in enumerate(loads):
@@ -146,7 +146,7 @@ def test_time_per_transaction_and_its_parts(tmp_path: Path) -> None:
         assert each["est_finite_cpi"] == pytest.approx(run["EFCPI"], rel=1e-9)
         assert each["est_instr_cmplx_cpi"] == pytest.approx(run["EICPI"], abs=0.0015)
         assert each["ghz"] == pytest.approx(5.2)
-        # Timers and counters of the publication tell the same: instructions x CPI / GHz is the time used.
+        # Timers and counters of the publication agree: instructions x CPI / GHz is the time used.
         assert each["counted_cpu_s"] == pytest.approx(each["cpu_s"], rel=0.012)
         assert each["complexity_s"] + each["finite_cache_s"] == pytest.approx(each["counted_cpu_s"])
         assert each["response_s"] == 0.5

@@ -1,4 +1,4 @@
-"""The measure workload: goals, velocity, performance index, response times, what cannot be told."""
+"""Tests of the measure workload: goals, velocity, performance index, response times, unknown values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MILLISECONDS, SECONDS, MINUTES, HOURS = 128, 64, 32, 16
 
 
 def buckets(**counts: int) -> list[int]:
-    """Counts by the number of their bucket, b1 to b14."""
+    """Return counts by bucket number, b1 to b14."""
     return [counts.get(f"b{n}", 0) for n in range(1, 15)]
 
 
@@ -48,7 +48,7 @@ def test_velocity_without_samples_is_null() -> None:
     [(MILLISECONDS, 250, 0.25), (SECONDS, 3, 3.0), (MINUTES, 2, 120.0), (HOURS, 1, 3600.0)],
 )
 def test_average_response_time(unit: int, goal: int, seconds: float) -> None:
-    """1000 transactions of 2 s each, told in units of 1024 microseconds."""
+    """1000 transactions of 2 s each, recorded in units of 1024 microseconds."""
     row = period(crgf=AVERAGE, crtf=unit, cval=goal, crcp=1000, ctet=2000 / 0.001024, cxet=1500 / 0.001024)
     assert one("goal_kind, goal", row) == ("average", seconds)
     response, execution, index = one("response_s, execution_s, performance_index", row)
@@ -113,7 +113,7 @@ def test_buckets_with_their_bounds() -> None:
 
 
 def test_unreported_resources_are_null() -> None:
-    """A class of CICS transactions tells of no resources: its counters are 0 and say nothing."""
+    """A class of CICS transactions reports no resources: its counters are 0 without a meaning."""
     names = "cpu_s, cp_s, ziip_s, appl_cp_pct, appl_ziip_pct, service_rate"
     assert one(names, period(cadf=0b0110_0000, crcp=5)) == (None,) * 6
     assert one(names, period(crcp=5)) == (0.0,) * 6
@@ -132,7 +132,7 @@ def test_invalid_factor_makes_dependents_null() -> None:
 
 
 def test_levels_without_ziips_and_multithreading() -> None:
-    """Their sections end before such fields: all time is that of CPs."""
+    """Their sections end before such fields: all time is of CPs."""
     row = period(
         of={"mcf": None, "mcfs": None, "mcfi": None, "nffs": None, "nffi": None},
         ccpu=90 * UNITS, csup=None, csuc=None, cifa=None, cifc=None, ctetx=None, crcp=9, ctet=9 / 0.001024,
@@ -168,7 +168,7 @@ def test_names_of_class() -> None:
 
 
 def test_workload_over_several_intervals() -> None:
-    """Sums of times, samples and buckets; ratios again: no mean of indexes, no sum of percentages."""
+    """Times, samples and buckets are added; indexes and percentages are computed again."""
     first = percentile(90, buckets(b1=100)) | {"seconds": 900.0}
     first["period"] |= {"r723ccpu": 90 * UNITS, "r723ctou": 90, "r723ctot": 10}
     second = percentile(90, buckets(b1=10, b8=90))
@@ -183,7 +183,7 @@ def test_workload_over_several_intervals() -> None:
 
 
 def test_classes_of_one_name() -> None:
-    """A report class may be called as a service class, and periods are rows of their own."""
+    """A report class may have the name of a service class; periods are separate rows."""
     rows: list[dict[str, Any]] = [
         period(of={"mcnm": "BATCH"}, ccpu=9 * UNITS),
         period(of={"mcnm": "BATCH"}, cper=2, ccpu=18 * UNITS),

@@ -1,4 +1,4 @@
-"""The measure workload from the bytes of SMF 72-3: hexadecimal numbers, flags, levels, other records."""
+"""Tests of the measure workload from SMF 72-3 bytes: hexadecimal numbers, flags, levels, other records."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def record(
     end_us: int = END_US,
     lengths: dict[str, int] | None = None,
 ) -> bytes:
-    """A record of one class with the fields that differ from those above."""
+    """Return a record of one class with the fields that differ from those above."""
     return smf_writer.encode_record(
         smf_sections.layout(72),
         3,
@@ -81,7 +81,7 @@ def test_flags_of_report_class(tmp_path: Path) -> None:
 
 
 def test_periods_have_own_distribution(tmp_path: Path) -> None:
-    """Of three periods the first has none: its goal is no response time."""
+    """The first of three periods has no distribution: its goal is not a response time."""
     periods: list[dict[str, Any]] = [
         {"CPER": 1, "CRTX": 0, "CRGF": 32, "CVAL": 40},
         {"CPER": 2, "CRTX": 1},
@@ -96,7 +96,7 @@ def test_periods_have_own_distribution(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lengths", [{"wms": 240, "scs": 532}, {"wms": 256, "scs": 616}])
 def test_sections_of_older_levels(tmp_path: Path, lengths: dict[str, int]) -> None:
-    """Before zIIPs all time is that of CPs; before multithreading there is no factor."""
+    """Before zIIPs all time is of CPs; before multithreading there is no factor."""
     with zlens.open([smf113_builder.dump(tmp_path / "a", [record(lengths=lengths)])]) as session:
         ((cp, ziip, appl, factor, response),) = session.sql(
             "SELECT round(cp_s, 3), round(ziip_s, 3), appl_ziip_pct, max_capacity_ziip, response_s "
@@ -114,7 +114,7 @@ def test_sections_of_older_levels(tmp_path: Path, lengths: dict[str, int]) -> No
 
 
 def test_workload_with_counters_of_other_intervals(tmp_path: Path) -> None:
-    """Records of counters need not end when RMF's do; neither hides the other."""
+    """Records of counters may end at other times than RMF's; both are shown."""
     second = (END_US - smf113_builder.START_US) / 1e6
     made = [
         record(),
@@ -140,12 +140,12 @@ def test_same_class_in_two_intervals_summed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_damaged_smf72_gives_rows_or_problems(tmp_path: Path, seed: int) -> None:
-    """Whatever stands in a record, the reports are printed: what is told is told, the rest is dotted."""
+    """Whatever a record contains, the reports are printed: known values, and dots for the rest."""
     chance = draws(seed)
     path = smf113_builder.dump(tmp_path / "a", [record(end_us=END_US + n * 614_053_000) for n in range(6)])
     data = bytearray(path.read_bytes())
     for _ in range((5, 50, 500, 1500)[seed]):
-        # The descriptor words stay: framing is not what is damaged here.
+        # Descriptor words stay intact: framing is not damaged here.
         at = chance.randrange(len(data))
         if at % (len(data) // 6) >= 24:
             data[at] = chance.choice((0, 0x80, 0xFF, chance.randrange(256)))

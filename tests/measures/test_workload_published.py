@@ -1,8 +1,8 @@
-"""The measure workload held against published RMF reports, whose printed figures it must give.
+"""Tests of the measure workload against the printed figures of published RMF reports.
 
 Publications: IBM, z/VM and simultaneous multithreading (2015, 2020), with an RMF Workload Activity report of
-a system with two threads per zIIP core; B. Merrill on IBM-MAIN, an RMF report and service units behind it;
-Precisely, on times of workload management under multithreading.
+a system with two threads per zIIP core; B. Merrill on IBM-MAIN, an RMF report and its underlying service
+units; Precisely, on times of workload management under multithreading.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def test_appl_of_multithreaded_system() -> None:
 def test_ziips_faster_than_cps() -> None:
     """Merrill: 1,793,920 units on CPs and 2,137,167 normalized ones on zIIPs, factor 569/256, in an hour.
 
-    He prints the sum as 3,931,092, and RMF 3931K. One length of a service unit gives all that RMF prints of
-    them; his own seconds (178.92 and 213.16) are of one that is 0.2 % shorter, and miss RMF's 392.9.
+    He prints the sum as 3,931,092, and RMF 3931K. One length of a service unit explains all that RMF prints
+    of them; his own seconds (178.92 and 213.16) use a length that is 0.2 % shorter, and miss RMF's 392.9.
     """
     ziip = 2_137_167 * 256 / 569
     row = period(
@@ -73,7 +73,7 @@ def test_published_merrill_service_units() -> None:
 
 
 def test_ziip_time_in_time_of_cores() -> None:
-    """Precisely: 2060.22 s of workload management by the factor 1.488 are 1384.55 s."""
+    """Precisely: 2060.22 s of workload management divided by the factor 1.488 are 1384.55 s."""
     row = period(3600.0, {"mcfs": 1524}, ccpu=2060.22 * UNITS, csup=2060.22 * UNITS)
     cores, by_printed, appl = one(
         "ziip_core_s, ziip_s / round(max_capacity_ziip, 3), appl_ziip_pct * seconds / 100", row

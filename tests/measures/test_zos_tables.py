@@ -1,4 +1,4 @@
-"""What texts of z/OS tell, in the measures: system, counters of CPU MF, cores."""
+"""Tests of measures from z/OS texts: system, counters of CPU MF, cores."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_counters_of_run_in_metrics(tmp_path: Path) -> None:
             "FROM cpumf WHERE cpu_id = 0"
         ).rows
         assert l1mp == round(100 * (1000 + 3000) / made.COUNTS[0][1], 8)
-        # Level 1.5 is only told of a z10: the machine type is that of the text.
+        # Level 1.5 exists only on a z10: the machine type is from the text.
         assert generation == 2
         assert session.sql("SELECT cpu_type, lpar_cpu_pct FROM core_type WHERE seconds IS NOT NULL").rows == [
             ("CP", 50.0),
@@ -63,7 +63,7 @@ def test_state_change_is_event(tmp_path: Path) -> None:
 
 def test_multithreading_of_core_from_its_counters(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.CNT": made.cnt_of_threads(), "core.txt": made.DISPLAY_CORES}) as session:
-        # 28 and 29 may be meant in decimal: z/OS names CPUs in hexadecimal, and the display agrees.
+        # 28 and 29 may be decimal: z/OS names CPUs in hexadecimal, and the display agrees.
         assert [problem.kind for problem in session.problems] == ["header"]
         # Busy 30 s with one thread and 15 s with two, of 60 s.
         assert session.sql(
@@ -111,7 +111,7 @@ def test_cores_of_two_real_systems() -> None:
 
 
 def test_display_with_records_of_system(tmp_path: Path) -> None:
-    """Records of SMF name the system of a text of the same machine, and tell its zone, which no log does."""
+    """SMF records name the system of a text of the same machine, and have the zone, which no log has."""
     smf113_builder.dump(
         tmp_path / "day.smf", [smf113_builder.record(1, cpu, 300, zone_s=-18_000) for cpu in (0, 1)]
     )
@@ -122,13 +122,13 @@ def test_display_with_records_of_system(tmp_path: Path) -> None:
             ("SYSA", "smf", -18_000, False),
             ("SYSA", "zos-text", -18_000, False),
         ]
-        # 11:32:39 of 2026-03-01, five hours behind.
+        # 11:32:39 of 2026-03-01, five hours behind UTC.
         assert session.sql("SELECT system, strftime(tod, '%d %H:%M:%S') FROM his_run").rows == [
             ("SYSA", "01 16:32:39")
         ]
         assert session.sql("SELECT system, lpar FROM zos_status").rows == [("SYSA", "MADE1")]
         assert {one["of_the_system_by"] for one in session.sources[1].info()} == {"the machine"}
-    # Two partitions of that machine are not one system, nor is another machine.
+    # Texts of two partitions, or of another machine, are separate systems.
     two: dict[str, str | bytes] = {"cores.txt": cores, "more.txt": cores.replace("MADE1", "MADE2")}
     for name, texts, expected in (
         ("two", two, ["MADE1", "MADE2", "SYSA"]),
@@ -137,7 +137,7 @@ def test_display_with_records_of_system(tmp_path: Path) -> None:
         smf113_builder.dump(files(tmp_path / name, texts) / "day.smf", [smf113_builder.record(1, 0, 300)])
         with zlens.open(tmp_path / name) as session:
             assert sorted(info.system for info in session.systems) == expected
-    # A text that tells nothing of its machine is of the only system.
+    # A text without a machine belongs to the only system.
     only = files(tmp_path / "only", {"his.txt": made.DISPLAY_HIS})
     smf113_builder.dump(only / "day.smf", [smf113_builder.record(1, 0, 300)])
     with zlens.open(only) as session:

@@ -1,4 +1,4 @@
-"""Layout packs on disk: several side by side, merged, never half written, and the user's word kept."""
+"""Tests of layout packs on disk: several packs, merges, atomic writes, and preserved user settings."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_truncated_page_does_not_replace_complete_one(base: Path, tmp_path: Path
     assert report.imported[0].findings
 
 
-# The user's word
+# User settings
 
 
 def say(base: Path, text: str) -> list[str]:
@@ -170,7 +170,7 @@ def test_new_pack_has_commented_user_file(base: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert "zlens catalog import --release 7.3" in text
     assert tomllib.loads(text) == {}
-    # Its examples hold once the names are those of the pack.
+    # The examples apply once they have names of the pack.
     examples = [line[6:] for line in text.split("\n") if line.startswith("#     ")]
     said = "\n".join(examples).replace("SYTPRP_PFXNEW", "SYTPRP_NEW")
     said = said.replace("D6R99", "D0R2").replace("IODNEW_RDEVDEV", "SYTPRP_PFXCPUAD")
@@ -331,7 +331,7 @@ def test_invalid_user_file_stops_import(base: Path) -> None:
     assert sorted((p.name, p.read_bytes()) for p in (base / "7.3").glob("d*.toml")) == before
 
 
-# Never half
+# Atomic writes
 
 
 def files(base: Path) -> dict[str, bytes]:
@@ -343,7 +343,7 @@ def files(base: Path) -> dict[str, bytes]:
 
 
 def interrupted(at: int, function: Callable[..., object], error: BaseException) -> Callable[..., object]:
-    """The function, failing at its n-th call."""
+    """Return the function, failing at its n-th call."""
     calls = [0]
 
     def stopped(*args: object, **options: object) -> object:

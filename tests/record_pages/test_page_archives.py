@@ -1,4 +1,4 @@
-"""Zip archives of record pages: read like folders, and never trusted."""
+"""Tests of zip archives of record pages: read like folders, and never trusted."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_zip_in_folder_or_with_other_name(tmp_path: Path) -> None:
     other = good(tmp_path / "download.bin")
     for path in (tmp_path / "in", other):
         assert len(bring(path).imported) == 3
-    # In a folder, what is not called a zip is none.
+    # In a folder, only files named .zip are archives.
     (tmp_path / "in" / "mon730.ZIP").rename(tmp_path / "in" / "mon730.bin")
     with pytest.raises(CatalogError, match="not pages by their names"):
         bring(tmp_path / "in")
@@ -139,7 +139,7 @@ def test_encrypted_and_unsupported_members_are_skipped(tmp_path: Path) -> None:
         archive.writestr("MRIODDEV.html", "packed")
         archive.writestr("more.zip", b"PK")
     data = bytearray(path.read_bytes())
-    # The flag of the first member, in its own header and in the list.
+    # The flag of the first member, in its header and in the directory.
     at = data.find(b"PK\1\2")
     data[6] |= 1
     data[at + 8] |= 1

@@ -1,4 +1,4 @@
-"""Fields that the catalog knows only under a name of ours: the user says which field of the page it is."""
+"""Tests of fields with only a synthetic name: the user names the field of the record page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RECORD = "D5R13"
 
 
 def page_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[RecordLayout, dict[str, str], Path]:
-    """A page of the record whose fields have other names than ours, imported as a pack of 7.3."""
+    """Import a page of the record, with other names than the synthetic ones, as a pack of 7.3."""
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
     layouts.clear_cache()
     (own,) = layouts.sim_layouts(RECORD)

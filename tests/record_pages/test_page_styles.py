@@ -1,4 +1,4 @@
-"""What stands around and between the parts of a record page, and forms of single rows."""
+"""Tests of text around and between the parts of a record page, and of styles of single rows."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_length_with_plus_is_minimum(style: str) -> None:
 
 @pytest.mark.parametrize("style", page_render.STYLES)
 def test_group_labels_are_not_fields(style: str) -> None:
-    """A row of no length marks the place where several fields begin."""
+    """A row of zero length marks the offset at which several fields start."""
     at = D0R2.fields[3].offset
     label = MonitorField("SYTPRP_TIMES", at, 0, "character", text="times begin here")
     group = MonitorField("SYTPRP_BOTH", at, 16, "character", text="two of them")
@@ -91,14 +91,14 @@ def test_group_labels_are_not_fields(style: str) -> None:
     both = made.field("SYTPRP_BOTH")
     assert both is not None
     assert (both.overlay, both.length) == (False, 16)
-    # The first row at a place has it; the fields of the group lie over it, and are read from there.
+    # The first row at an offset has it; the fields of the group overlay it and are read from it.
     assert [f.name for f in made.fields if f.overlay] == [D0R2.fields[3].name, D0R2.fields[4].name]
 
 
 @pytest.mark.parametrize("style", page_render.STYLES)
 @pytest.mark.parametrize(("first", "count"), [(0, 31), (1, 20), (5, 2)])
 def test_bounds_of_arrays_are_those_of_page(style: str, first: int, count: int) -> None:
-    """Len is that of one element: `*(0:30)` of 2 bytes are 62."""
+    """Len is the length of one element: `*(0:30)` of 2 bytes has 62."""
     named = MonitorField("SYTPRP_NEW", D0R2.length, 4, "unsigned", count=count, first=first)
     reserved = MonitorField("*", named.end, 2, "unsigned", count=count, first=first)
     longer = replace(D0R2, fields=(*D0R2.fields, named, reserved), length=reserved.end)

@@ -1,4 +1,4 @@
-"""Record pages of every style give back the layouts they were rendered from."""
+"""Tests that record pages of every style return the layouts they were rendered from."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def imported(text: str) -> RecordLayout:
 
 
 def placed(fields: tuple[MonitorField, ...]) -> list[tuple[object, ...]]:
-    """What a page must give back of a field; a reserved area has no type of its own."""
+    """Return the properties of fields that a page preserves; a reserved area has no type."""
     return [
         (f.name, f.offset, f.length, f.count, f.first, None if f.reserved else f.type, f.overlay)
         for f in fields
@@ -61,12 +61,12 @@ def placed(fields: tuple[MonitorField, ...]) -> list[tuple[object, ...]]:
 
 
 def known(fields: tuple[MonitorField, ...]) -> dict[str, tuple[object, ...]]:
-    """The kinds that the catalog knows, by name."""
+    """Return the kinds that the catalog knows, by name."""
     return {f.name: (f.kind, f.kind_status, f.unit, f.direction) for f in fields if f.kind != "unknown"}
 
 
 def agree(made: tuple[MonitorField, ...], wanted: tuple[MonitorField, ...]) -> bool:
-    """Whether fields have the kinds that the catalog knows; it may learn others from the page's words."""
+    """Return whether fields have the kinds of the catalog; the page's words may add others."""
     return known(wanted).items() <= known(made).items()
 
 
@@ -116,7 +116,7 @@ def test_sections_round_trip_with_locations(style: str) -> None:
 
 
 def test_entries_follow_fixed_part_of_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The catalog may say by a number where entries begin and how long they are: that of its own release."""
+    """The catalog may define offset and stride of entries as numbers: those of its own release."""
     old = next(x for x in LAYOUTS if x.record == "D0R16")
     section = replace(old.sections[0], offset=old.length, stride=old.sections[0].length)
     numbered = replace(old, sections=(section,))
@@ -153,7 +153,7 @@ def test_missing_page_lines_are_reported() -> None:
 
 
 def test_adjacent_columns_are_split() -> None:
-    """Some copies keep the lines and lose the columns, so that nothing marks a continued description."""
+    """Some copies preserve the lines but not the columns, so that nothing marks a continued description."""
     for layout in LAYOUTS:
         text = page_render.page(layout, "6.2")
         closed = "\n".join(" ".join(line.split()) for line in text.split("\n"))
@@ -181,12 +181,12 @@ def test_table_of_html_cells_is_read() -> None:
     assert made.fields[0].text == "lost & gone"
 
 
-# Other layouts than ours ---------------------------------------------------------------------------
+# Other layouts -------------------------------------------------------------------------------------
 
 
 @st.composite
 def shuffled(draw: st.DrawFn) -> RecordLayout:
-    """A known record with its fields elsewhere and new ones between, as a later release may have it."""
+    """Draw a known record with relocated and additional fields, as a later release may have it."""
     layout = draw(st.sampled_from([x for x in LAYOUTS if not x.sections and not x.variable]))
     at, fields = 20, []
     plain = [f for f in layout.fields if not f.overlay and not f.reserved and f.length]
@@ -284,7 +284,7 @@ def test_bits_of_several_bytes_go_to_their_byte() -> None:
 
 def test_full_width_name_is_split_from_description() -> None:
     name = "SYTPRP_AVERYLONGNAME"  # as wide as the column of the oldest pages
-    longer = name + "XYZ"  # cut there
+    longer = name + "XYZ"  # truncated there
     layout = replace(
         layout_of("D0R2"),
         fields=(
@@ -396,7 +396,7 @@ def test_counters_without_subject_have_no_differences() -> None:
     assert imported(page_render.page(replace(new, title="Something (Global)"))).fields[0].has_difference
 
 
-# What does not agree -------------------------------------------------------------------------------
+# Disagreements -------------------------------------------------------------------------------------
 
 
 def findings(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Pages come from outside: whatever is in them, the importer ends soon and with a sentence."""
+"""Tests of record pages with any content: the importer ends quickly, with a message."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGE = page_render.page(GOOD)
 
 
 def imported_layouts(data: bytes | str) -> list[RecordLayout]:
-    """The layout that a page gives, none when its record is no longer produced."""
+    """Return the layout of a page; empty if its record is no longer produced."""
     raw = data.encode() if isinstance(data, str) else data
     built = build(page_table.parse(page_text.from_bytes(raw, "page")), "7.3")
     assert re.fullmatch(r"D\d{1,2}R\d{1,3}", built.record)
@@ -43,7 +43,7 @@ def layout_of(data: bytes | str) -> RecordLayout:
 
 
 def sentence(data: bytes | str) -> str | None:
-    """What a page is refused with, None if it is not."""
+    """Return the message that rejects a page, or None."""
     try:
         imported_layouts(data)
     except CatalogError as error:
@@ -52,7 +52,7 @@ def sentence(data: bytes | str) -> str | None:
 
 
 def sound(layout: RecordLayout) -> None:
-    """What must hold of any layout, whatever page it was made of."""
+    """Check the properties of every layout, whatever its page."""
     assert 0 <= layout.length <= 4096
     sections = [section.name.lower() for section in layout.sections]
     assert len(sections) == len(set(sections))
@@ -76,11 +76,11 @@ def findings_of(text: str) -> list[str]:
 
 
 def row(line: str) -> str:
-    """The good page with one more row in its table, before the end label."""
+    """Return the valid page with one more row before the end label of its table."""
     return PAGE.replace(" 108  6C  Character", f"{line}\n 108  6C  Character", 1)
 
 
-# Files that are no page
+# Files that are not pages
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_page_with_number_of_other_record_is_rejected() -> None:
         layout_of(PAGE.replace("MRSYTPRP", "MRSYTNEW"))
 
 
-# Rows that cannot be
+# Invalid rows
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_thousands_of_overlaid_rows_are_read_quickly() -> None:
     assert time.process_time() - began < 5
 
 
-# Text that takes long where a parser is careless
+# Text that careless parsers read slowly
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,7 @@ def test_mutated_pages_give_valid_layout_or_error() -> None:
     refused, tried = 0, iterations(3_000, 300)
     for round_ in range(tried):
         refused += sentence(mutated(SEEDS[round_ % len(SEEDS)], chance)) is not None
-    # Most damage leaves something to read.
+    # Most damaged pages are still readable.
     assert tried / 30 < refused < tried * 2 / 3
 
 

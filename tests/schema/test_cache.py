@@ -1,4 +1,4 @@
-"""The cache of files: never stale, never needed, never another's."""
+"""Tests of the file cache: never stale, never required, never another user's."""
 
 import itertools
 import os
@@ -16,7 +16,7 @@ BODY = b'{"name": "cpu"}'
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the cache, which is not there yet."""
+    """The folder of the cache, not created yet."""
     monkeypatch.setattr(cache, "_root", lambda *_: tmp_path / "cache")
     return tmp_path / "cache" / "answers"
 
@@ -27,7 +27,7 @@ def only(folder: Path) -> Path:
 
 
 def sealed(path: Path, body: bytes) -> None:
-    """Put other content under the name of a kept file, with a digest that fits."""
+    """Replace the content of a cached file, with a matching digest."""
     path.write_bytes(cache.entry_digest(bytes.fromhex(path.name), body) + body)
 
 

@@ -1,4 +1,4 @@
-"""The schema of a fact file is its struct: no other code reads TOML."""
+"""Tests that fact files have structs as schema: no other code reads TOML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import zlens
 
 SOURCES = Path(zlens.__file__).parent
-#: Modules whose TOML is no fact of the catalog, such as files of the user, or is checked in parts.
+#: Modules whose TOML is not a fact of the catalog, such as user files, or is checked in parts.
 OTHERS = {
     "catalog/cpumf_weights.py",
     "catalog/groups.py",

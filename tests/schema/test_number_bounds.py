@@ -1,4 +1,4 @@
-"""Kinds of values: what is let in, and what the message says of the rest."""
+"""Tests of number validators: accepted values, and the messages for the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of facts as structs: their values, the errors of every kind of key, and their JSON Schema."""
+"""Tests of fact files as structs: their values, the errors of every kind of key, and their JSON Schema."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ for round in range(30):
 
 
 def test_threads_convert_new_structs_at_once() -> None:
-    """A crash of the interpreter, so in a process of its own."""
+    """Runs in its own process, because an error crashes the interpreter."""
     run = subprocess.run([sys.executable, "-c", CONVERTING], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
 

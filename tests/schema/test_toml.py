@@ -1,4 +1,4 @@
-"""TOML: the values of the standard library's parser, and the lines of keys in every form."""
+"""Tests of TOML: the values of the standard library's parser, and lines of keys in every notation."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_lines(where: str, line: int | None) -> None:
 
 
 def order(value: Any) -> Any:
-    """A value with its keys in their order, and the types of its numbers."""
+    """Return a value with its keys in order, and the types of its numbers."""
     if isinstance(value, dict):
         return [(key, order(entry)) for key, entry in value.items()]
     return [order(entry) for entry in value] if isinstance(value, list) else repr(value)

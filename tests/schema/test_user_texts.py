@@ -1,4 +1,4 @@
-"""Texts of users that no one writes by hand: a sentence, whatever they hold."""
+"""Tests that extreme user texts raise an error with a message."""
 
 from __future__ import annotations
 

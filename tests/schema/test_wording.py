@@ -1,4 +1,4 @@
-"""Words of faces: every code has them all, is used, and says it in the words of each face."""
+"""Tests of interface texts: each code is used, and has the words of each interface."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zlens.schema.facts import FACTS
 CODES = wording.codes()
 SOURCES = Path(zlens.__file__).parent
 COMMANDS = "info|report|sql|explain|findings|compare|study|solve|plan|import|lake|serve|demo|catalog"
-#: Rooms that are a face, or write pages of reference.
+#: Packages that are an interface or write reference pages.
 FACES = ("cli", "__main__.py", "explain/reference")
 
 
@@ -47,7 +47,7 @@ def test_wording_codes_are_used_and_defined() -> None:
 
 
 def test_libraries_name_no_cli_options() -> None:
-    """No text outside of the program names an option."""
+    """Only the command line names its options."""
     spoken = []
     for path in SOURCES.rglob("*.py"):
         name = path.relative_to(SOURCES).as_posix()
@@ -71,7 +71,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def test_facts_name_no_cli_options() -> None:
-    """What the page explains comes from here: formulas, sources, needs, notes, texts of reports and rules."""
+    """The web UI shows these texts: formulas, sources, needs, notes, texts of reports and rules."""
     spoken = []
     for path in sorted(FACTS.rglob("*.toml")):
         if path.name == "wording.toml" or path.name.startswith("_"):
