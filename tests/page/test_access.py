@@ -16,7 +16,7 @@ AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """Return the source of axe for evaluation, because the page blocks foreign scripts."""
+    """Return the source of axe for evaluation, because the web UI blocks foreign scripts."""
     tools.require("node modules", present=AXE.exists())
     return AXE.read_text(encoding="utf-8")
 

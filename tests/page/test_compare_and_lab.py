@@ -17,7 +17,7 @@ HALF = "2010-03-09T08:00:00Z"
 
 @pytest.fixture(scope="module")
 def differences(demo: Path) -> list[dict]:
-    """The differences that `zlens compare` reports for the two halves of the file."""
+    """Differences between the halves of the file, by `zlens compare`."""
     told = printed(
         "compare", str(demo / "zldemo.monwrite"), "--to", HALF, "--", "--from", HALF, "--format", "json"
     )

@@ -127,7 +127,7 @@ def test_counters_and_their_nest(page: Page, address: str, demo: Path, tmp_path:
     cpi = float(str(query_objects(demo / "zlzos.smf", query)[0]["cpi"]))
     title = page.locator('[title*="(cpumf_type.cpi)"]').first.get_attribute("title") or ""
     assert abs(float(title.split()[0]) - cpi) < 1e-5 * cpi
-    # The nest chart has the regions of the workload hint.
+    # The nest chart has the regions of the hint.
     nest = page.locator('[data-testid="chart-nest"]')
     nest.locator("summary").click()
     with page.expect_download() as waiting:

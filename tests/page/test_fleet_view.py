@@ -64,7 +64,7 @@ def test_wide_input_requests_findings_of_one_system(page: Page, address: str):
     )
     opened(page, address, "overview")
     first, second = asked
-    # The first request precedes the schema with the number of systems.
+    # Sent before the number of systems is known.
     assert "few=true" in first
     assert "system=ZLDEMO" in second
 

@@ -191,7 +191,7 @@ def owners_are_gone_into_by_click_and_by_keyboard(page: Page, demo: Path) -> Non
     set_to(page, "owner", "LINUX/LINUX01")
     trail = page.get_by_role("navigation", name="owner")
     expect(trail).to_contain_text("LINUX01")
-    # A parent row leads up again.
+    # A click on a parent opens it.
     press(1)
     set_to(page, "owner", "LINUX")
     trail.get_by_role("button", name="ZLSIM").click()
@@ -294,7 +294,7 @@ def bare(report: str) -> str:
 
 
 def cells(text: str) -> list[list[float | str]]:
-    """Return the rows of a CSV with numbers as floats."""
+    """Return CSV rows with numbers as floats."""
 
     def cell(word: str) -> float | str:
         try:

@@ -57,7 +57,7 @@ def test_view_matches_baseline_at_other_size(
 
 def looks_as_it_did(page: Page, view: str, size: tuple[int, int], folder: Path) -> None:
     now = Image.open(io.BytesIO(page.screenshot(animations="disabled")))
-    # Nothing is wider than the window.
+    # No content is wider than the window.
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
     path = BASELINES / f"{view}-{size[0]}x{size[1]}.jpg"
     if os.environ.get("ZLENS_BASELINES") == "write":

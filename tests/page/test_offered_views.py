@@ -108,7 +108,7 @@ def test_empty_window_links_to_data(page: Page, address: str):
 
 
 def test_windows_are_drawn_and_typed(page: Page, address: str):
-    # A view whose requests do not depend on the window, which changes many times.
+    # This view does not depend on the window, which moves many times.
     opened(page, address, "findings", system="ZLDEMO")
     windows_snap_to_the_ends_of_intervals(page)
     a_window_in_an_address_snaps_to_the_ends_of_intervals(page, address)

@@ -31,7 +31,7 @@ AUTOFILL = "https://content-autofill.googleapis.com"
 
 
 def small(path: Path, minutes: int = 31, **config: str) -> Path:
-    """Write a file of a system with one processor and two guests."""
+    """Write a system with a processor and two guests."""
     ends = [made.START_US + number * made.MINUTE_US for number in range(minutes)]
     intervals = [
         made.interval(
@@ -48,7 +48,7 @@ def small(path: Path, minutes: int = 31, **config: str) -> Path:
 
 
 def test_web_ui_contacts_no_other_host(browser: Browser, address: str, tmp_path: Path):
-    """Visits all views and checks the names and connections in Chromium's own log."""
+    """All views are opened; Chromium's own log shows names and connections."""
     log = tmp_path / "net.json"
     assert CHROMIUM is not None
     alone = browser.browser_type.launch(
@@ -140,7 +140,7 @@ def test_malformed_address_is_harmless(context: BrowserContext, address: str):
 
 
 def walked(page: Page) -> Iterator[str]:
-    """Open every view of the menu and yield its name."""
+    """Open every view of the menu in turn."""
     for link in page.locator("nav[aria-label=Views] a").all():
         view = (link.get_attribute("href") or "").removeprefix("#/").partition("?")[0]
         link.click()

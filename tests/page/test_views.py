@@ -57,7 +57,7 @@ def test_findings_request_has_system_of_address(page: Page, address: str):
     expect(page.locator("section[aria-label=Findings] li").first).to_be_visible()
 
 
-# The first system has little data for most views; the baselines show the last.
+# The first has little data for most views; the baselines show the last.
 @pytest.mark.parametrize("system", quick_subset(1, ["ZLZ1", "ZLDEMO", "ZLSIM"]))
 def test_views_open(page: Page, address: str, system: str):
     """Every view opens and finishes loading without errors, also for systems with little data for it."""

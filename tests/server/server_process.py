@@ -34,7 +34,7 @@ class Program:
             return found
 
     def numbers(self) -> list[int]:
-        """Return the ids of the process and its descendants."""
+        """Return the ids of all its processes."""
         found = [self.process.pid]
         for number in found:
             try:
@@ -44,7 +44,7 @@ class Program:
         return found
 
     def megabytes(self) -> float:
-        """Return the resident memory of these processes."""
+        """Return their resident memory."""
         pages = 0
         for number in self.numbers():
             try:
@@ -54,7 +54,7 @@ class Program:
         return pages * 4096 / 1e6
 
     def end(self, sign: signal.Signals = signal.SIGTERM, seconds: float = 30) -> tuple[int, str]:
-        """Stop the program; return its exit status and its standard error."""
+        """Stop it; return its exit status and standard error."""
         self.process.send_signal(sign)
         status = self.process.wait(seconds)
         assert self.process.stderr is not None

@@ -62,7 +62,7 @@ def test_system_fills_follow_its_inputs(demo_folder):
 
 
 def test_system_of_two_sources_is_answered_by_one(demo_folder, serve_over):
-    """The first source of the schema or the requested one answers."""
+    """The first source of the schema answers, or the requested one."""
     files = [str(demo_folder / name) for name in (demo.SMF_NAME, demo.RMF_NAME)]
     with zlens.open(files) as session, serve_over(session, files) as served:
         listed = [(one["source"], one["same"]) for one in response_data(served.get("schema"))["systems"]]
@@ -291,7 +291,7 @@ def test_unknown_request_id_cancels_nothing(served):
 
 
 def aggregated(served, **asked):
-    """Return the rows of a response of /aggregate as dictionaries, and the response."""
+    """Return the rows of /aggregate by column name, and the response."""
     found = response_data(served.post("aggregate", **asked))
     return [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]], found
 
@@ -410,7 +410,7 @@ def test_missing_mean_has_reason(served):
 
 
 def test_few_intervals_are_not_combined(served):
-    """Values of several intervals are not combined either: the last value is returned."""
+    """Values of several intervals stay unchanged, too: the last value."""
     asked = {"table": "guest", "columns": {"cpu_pct": ["last", "max"]}, "by": ["userid"]}
     rows, found = aggregated(served, **asked, system="ZLDEMO", buckets=600)
     own = served.session.sql(
@@ -489,7 +489,7 @@ def test_single_source_is_not_grouped(served):
     assert one == [row for row in every if row["system"] == "ZLDEMO"] != []
     assert "GROUP BY 1, 2, 3" in plain["sql"]
     assert "GROUP BY 3" in fixed["sql"]
-    # A query without groups returns no row for an empty window either.
+    # Without groups, an empty window has no row either.
     asked = {"table": "cpu", "columns": ["busy_pct"], "system": "ZLDEMO"}
     assert aggregated(served, **asked, **{"from": 4e9, "to": 4.1e9})[0] == []
     assert len(aggregated(served, **asked)[0]) == 1

@@ -1,4 +1,4 @@
-"""Tests of access control: hosts, origins, tokens and proxies."""
+"""Tests of access control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of what-ifs, checked scenarios and saved comparisons, with the requests of the web UI."""
+"""Tests of what-ifs, checked scenarios and saved comparisons, as in the web UI."""
 
 from __future__ import annotations
 

@@ -40,13 +40,13 @@ class Growing:
         until(lambda: self.end() != before)
 
     def end(self) -> str | None:
-        """Return the newest interval end of the schema."""
+        """Return the newest interval end in the schema."""
         with self.served.client() as client:
             systems = client.get("/schema").json()["systems"]
         return systems[0]["end"] if systems else None
 
     def newest(self) -> str:
-        """Return the newest interval end that SQL returns."""
+        """Return the newest interval end in SQL."""
         rows = self.served.sql("SELECT max(interval_end) FROM load").json()["rows"]
         return str(rows[0][0])
 
@@ -79,7 +79,7 @@ def deleted(process: int) -> list[str]:
 
 
 def resident(process: int) -> float:
-    """Return the resident memory of a process in MB."""
+    """Return resident memory in MB."""
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096 / 1e6
 
 

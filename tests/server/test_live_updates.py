@@ -87,7 +87,7 @@ def served(demo_folder: Path) -> Iterator[Served]:
 
 @pytest.mark.long
 def test_metrics_are_computed_before_scrape(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are computed when an interval closes, only if the previous ones were scraped."""
+    """Metrics are computed when an interval closes, only if the previous ones were scraped."""
     computed: queue.Queue[int] = queue.Queue()
 
     def counted(session: Session, **_: Any) -> bytes:

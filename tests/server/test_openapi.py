@@ -1,4 +1,4 @@
-"""Tests of the OpenAPI document: it is complete, and arbitrary requests built from it are handled."""
+"""Tests of the OpenAPI document: it is complete, and a base for arbitrary requests."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_openapi_describes_every_endpoint():
 
 
 def check_schema(schema):
-    """Check that a schema has only JSON Schema keywords, each where it applies."""
+    """Check that all keywords are JSON Schema's, each where it applies."""
     known = {"type", "anyOf", "enum", "description", "items", "properties", "required"}
     known |= {"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"}
     known |= {"maxProperties", "additionalProperties"}

@@ -54,7 +54,7 @@ def test_new_guest_has_largest_growth(happened):
     groups = {group["title"]: group for group in happened["growth"]}
     first = groups["Guests"]["rows"][0]
     assert first["subject"] == "LNXBAT01"
-    # It was logged on only during the peak and a few minutes after it; without rows its use is 0.
+    # The guest was logged on only during the peak and a few minutes after it; without rows its use is 0.
     assert first["usual"] < 5 < 50 < first["value"]
     # The logoff has one record for each of its two virtual CPUs.
     assert [event["kind"] for event in first["events"]] == ["logon", "logoff", "logoff"]

@@ -25,7 +25,7 @@ def place(demo_files):
 
 
 def in_background(work):
-    """Run the function in a thread; return the thread and a list of its results."""
+    """Run `work` in a thread; return the thread and its results."""
     found = []
     thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
     thread.start()

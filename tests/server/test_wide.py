@@ -186,7 +186,7 @@ def test_wide_findings_are_computed_per_machine(
         assert {row["system"] for row in first["rows"]} == {"FIRST", "THIRD"}
         # The client disconnects; the next request continues from the cached results.
         stream.close()
-        # The web UI sends this request before it knows the number of systems.
+        # The web UI sends this before it knows the number of systems.
         assert [*findings.stream(own, ALL | {"few": True})] == []
         answer = findings.answer(own, ALL)
         assert rows(answer) == rows(found)

@@ -65,7 +65,7 @@ def test_window_from_blocks_equals_rows(place: Workspace, name: str, by: list[st
     @given(
         st.floats(first - 200, last + 200), st.floats(0, 1.2 * (last - first)), st.booleans(), st.booleans()
     )
-    # A row end that no block covers, and windows without rows.
+    # Rows at an end that no block covers, and windows without rows.
     @example(1715671598.0, 0.0, False, True)
     @example(1715671598.0, 0.0, True, False)
     @example(last, 0.0, False, True)
