@@ -1,4 +1,4 @@
-"""Differences across inputs: the same as those of one file, whatever the order of imports."""
+"""Tests of differences across inputs: they equal those of one file, whatever the import order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
 
 @pytest.fixture(scope="module")
 def three(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The same in three files."""
+    """The same data in three files."""
     folder = tmp_path_factory.mktemp("three")
     return [
         write(folder / f"{at}.data", piece(numbers, partitions=True)) for at, numbers in enumerate(PIECES)
@@ -43,7 +43,7 @@ def test_boundary_sample_has_all_tables(one: dict[str, Table]) -> None:
     columns, _, rows = one["d0r2"]
     at = columns.index("sytprp_pfxutime_d") - 2
     assert len(rows) == 30 * 3 - 2
-    # Two of processor 2 and the first of each are NULL: it was offline once.
+    # NULL: the first of each, and another of processor 2, which was offline once.
     assert sum(row[at] is None for row in rows) == 4
     assert {row[3] for row in one["event"][2]} >= {"counters were reset"}
 
@@ -60,7 +60,7 @@ def test_import_order_does_not_matter(
 
 @pytest.mark.long
 def test_file_ending_within_interval(tmp_path: Path) -> None:
-    """Rows behind the last interval end of a file belong to an interval that the next file closes."""
+    """Rows after the last interval end of a file belong to an interval that the next file closes."""
     whole = [group for number in range(8) for group in interval(number)]
     records = whole[7][4]
     first = [configuration(0), *whole[:7], (*whole[7][:4], records[:4])]
@@ -75,7 +75,7 @@ def test_file_ending_within_interval(tmp_path: Path) -> None:
 
 
 def test_interval_without_end_at_boundary(tmp_path: Path) -> None:
-    """Samples of no known interval stay so, whatever file comes next."""
+    """Samples without an interval stay so, whatever file comes next."""
     groups = piece(range(0, 8))
     *records, _ = groups[-5][4]
     groups[-5] = (*groups[-5][:4], records)
@@ -89,7 +89,7 @@ def test_interval_without_end_at_boundary(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("order", quick_subset(1, [(2, 0, 1), (0, 1, 2)]))
 def test_subject_missing_in_one_file(tmp_path: Path, order: tuple[int, ...]) -> None:
-    """A device that a whole file does not know is compared with the file before that."""
+    """A device that is missing in one file is compared with the file before it."""
     few = {"devices": (0x100, 0x101)}
     groups = [piece(range(0, 4)), piece(range(4, 8), **few), piece(range(8, 12))]
     files = [write(tmp_path / f"{at}.data", some) for at, some in enumerate(groups)]
@@ -104,7 +104,7 @@ def test_subject_missing_in_one_file(tmp_path: Path, order: tuple[int, ...]) -> 
 
 @pytest.mark.parametrize("order", quick_subset(1, [(1, 2, 0), (0, 1, 2)]))
 def test_overlapping_files(tmp_path: Path, order: tuple[int, ...]) -> None:
-    """Samples that another file has already are read once, as when the files are opened."""
+    """Samples that are already in another file are read once, as when the files are opened directly."""
     files = [
         write(tmp_path / "a.data", piece(range(0, 8))),
         write(tmp_path / "b.data", piece(range(5, 12))),
@@ -197,6 +197,6 @@ def test_import_rewrites_only_neighbors(tmp_path: Path, three: list[str]) -> Non
     imported(made, other)
     after = {path: path.stat().st_ino for path in made.rglob("*.parquet")}
     gone = [path for path in before if path not in after]
-    # The last one before the new one had no next: rows behind its last interval end were open.
+    # The former last input is rewritten: rows after its last interval end were open.
     assert all("2026-03-02" in str(path) for path in gone)
     assert {path: inode for path, inode in before.items() if path in after}.items() <= after.items()

@@ -1,4 +1,4 @@
-"""zlens import and zlens lake: what they print and how they end."""
+"""Tests of zlens import and zlens lake: output and exit status."""
 
 from __future__ import annotations
 

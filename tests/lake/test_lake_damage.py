@@ -1,4 +1,4 @@
-"""Manifests and documents that zlens did not write: a sentence, never a crash, no file outside the lake."""
+"""Tests of damaged or foreign manifests and documents: one-line errors, no access outside the lake."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def lake_copy(whole: Path, tmp_path: Path) -> Path:
-    """A lake whose files are links to the whole one, but for the manifest."""
+    """A lake with hard links to the shared files, but copied JSON files."""
     for path in whole.rglob("*"):
         target = tmp_path / "lake" / path.relative_to(whole)
         if path.is_dir():
@@ -163,7 +163,7 @@ def test_invalid_manifest_value_is_rejected(lake_copy: Path, change: Change, sai
     else:
         with pytest.raises(InputError, match=re.escape(said)):
             lake.check(lake_copy)
-    # A seam is read only with its rows.
+    # A boundary document is read only with its rows.
     if "0.seam." in said:
         assert lake.contents(lake_copy).inputs
     else:
@@ -198,7 +198,7 @@ def test_foreign_manifest_is_not_lake(tmp_path: Path) -> None:
 
 
 def _file(**cells: Any) -> Change:
-    """The row of one file with other cells."""
+    """Return a change of cells of one file row."""
     row = {"table": "d0r2", "day": "2026-03-02", "kind": "main", "rows": 1, "bytes": 1, "sha256": "0" * 64}
     row |= {"first": None, "last": None, "open": 0, "foot": "0" * 16} | cells
     return _at("parts", 0, "files", value=[[*row.values()]])
@@ -210,7 +210,7 @@ DOCUMENT: list[tuple[Change, str]] = [
     (_file(day="../.."), _ROW),
     (_file(kind="main/.."), _ROW),
     (_file(rows=-1), _ROW),
-    # Its cells are right: what is wrong is that the table has no schema.
+    # The cells are valid, but the table has no schema.
     (_file(table="nosuch"), "parts.schemas lacks nosuch; expected a schema for every table"),
     (_at("parts", 0, "files", value=[[]]), "parts.files[1] is a list of 0; expected table, day, kind"),
     (_at("parts", 0, "files", value=7), "parts.files is 7; expected a list"),
@@ -228,7 +228,7 @@ DOCUMENT: list[tuple[Change, str]] = [
 
 
 def _redo(lake_copy: Path, change: Change) -> None:
-    """Change a document and let the manifest list what came of it."""
+    """Change a document and update its digest in the manifest."""
     path = lake_copy / "manifest.json"
     facts = json.loads(path.read_bytes())
     one = facts["inputs"][0]
@@ -287,7 +287,7 @@ def test_missing_or_invalid_parquet_is_error(lake_copy: Path) -> None:
 
 
 def swap(one: Path, other: Path) -> None:
-    """Exchange the contents of two files; the links of the fixture stay as they are."""
+    """Exchange the contents of two files; the fixture's files stay unchanged."""
     first, second = one.read_bytes(), other.read_bytes()
     for path, data in ((one, second), (other, first)):
         path.unlink()
@@ -296,7 +296,7 @@ def swap(one: Path, other: Path) -> None:
 
 @pytest.mark.parametrize("how", ["swapped", "another size", "the same size"])
 def test_replaced_parquet_file_is_named(lake_copy: Path, how: str) -> None:
-    """Valid Parquet with the rows of another input, or of nobody: no number of it is shown."""
+    """Valid Parquet with rows of another input, or of none: no number of it is shown."""
     one, other = sorted(lake_copy.glob("d0r2/**/*.parquet"))[:2]
     if how == "swapped":
         swap(one, other)
@@ -314,7 +314,7 @@ def test_replaced_parquet_file_is_named(lake_copy: Path, how: str) -> None:
     assert caught.value.file in (str(one), str(other))
     assert "not the file that the manifest lists" in caught.value.message
     assert "lake.check" in (caught.value.cure or "")
-    # What does not need the file is answered.
+    # Queries that do not need the file still run.
     with zlens.open(lake_copy) as session:
         assert session.sql("SELECT count(*) FROM interval").rows != [(0,)]
     assert lake.check(lake_copy).faults != []
@@ -330,7 +330,7 @@ def test_import_refuses_lake_with_replaced_file(lake_copy: Path, tmp_path: Path)
 
 
 def test_changed_byte_is_read_or_rejected(lake_copy: Path) -> None:
-    """Bytes changed by chance: a manifest or an InputError, nothing else."""
+    """Random byte changes yield a manifest or an InputError."""
     data = (lake_copy / "manifest.json").read_bytes()
     chance = draws(5)
     for _ in range(iterations(300, 60)):

@@ -1,4 +1,4 @@
-"""Importing: what is written where, once; nothing of an import that fails; unusual names; full disks."""
+"""Tests of imports: files written once, failed imports, unusual names and full disks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from zlens.lake import file_names, importer, lake_folder
 
 
 def everything(made: Path) -> dict[str, bytes]:
-    """All files of a lake but its locks."""
+    """Return all files of a lake except its locks."""
     return {
         str(path.relative_to(made)): path.read_bytes()
         for path in sorted(made.rglob("*"))
@@ -36,7 +36,7 @@ def file(tmp_path: Path) -> str:
     return write(tmp_path / "a.data", piece(range(0, 4)))
 
 
-# What is written ----------------------------------------------------------------------------------
+# Files --------------------------------------------------------------------------------------------
 
 
 def test_folder_for_each_table_system_and_day(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_reports_of_overlapping_intervals_are_imported(demo_folder: Path, tmp_pa
 
 
 def limited(made: Path, files: list[str], size: int) -> subprocess.CompletedProcess[str]:
-    """An import by a program that may write no larger file than this."""
+    """Run an import in a process whose file size is limited."""
     code = (
         "import resource, sys\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
@@ -298,7 +298,7 @@ def test_full_disk_at_any_step_leaves_lake_unchanged(
     with monkeypatch.context() as patch:
         patch.setattr(lake_folder.os, step, full)
         if step == "link":
-            # Where there are no links, copies do.
+            # Without hard links, files are copied.
             lake.add([other], made)
         else:
             with pytest.raises(LakeError, match="no space left"):
@@ -325,7 +325,7 @@ def three_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_removal_on_full_disk(
     tmp_path: Path, three_days: Path, monkeypatch: pytest.MonkeyPatch, step: str, after: int, is_gone: bool
 ) -> None:
-    """Before the manifest is replaced the lake is as it was; what remains after that goes later."""
+    """Before the manifest is replaced, the lake is unchanged; later leftovers are removed afterwards."""
     made = tmp_path / "lake"
     shutil.copytree(three_days, made)
     options = Options(start=parse_time_spec("2026-03-03"), end=parse_time_spec("2026-03-04"), utc=True)

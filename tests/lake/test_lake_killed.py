@@ -1,4 +1,4 @@
-"""Imports that are killed, imports at the same time, readers while files go."""
+"""Tests of killed and concurrent imports, and of readers during removal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from zlens import lake
 from zlens.inputs.options import Options, parse_time_spec
 from zlens.lake import file_names
 
-#: Forks a child for every line it is given (lake and files) and tells its number, then its exit status.
+#: Forks a child for every input line (lake and files); prints its process id, then its exit status.
 SERVER = """
 import os, sys, traceback
 from zlens import lake
@@ -45,7 +45,7 @@ for line in sys.stdin:
     print(os.waitpid(child, 0)[1], flush=True)
 """
 
-#: Ends with status 9 once the first file of an import is in its place.
+#: Exits with status 9 after moving the first file of an import.
 DYING = """
 import os, sys
 from zlens import lake
@@ -60,7 +60,7 @@ lake.add([sys.argv[1]], sys.argv[2])
 
 
 class Server:
-    """Imports in processes of their own, without the time a program takes to start."""
+    """Runs imports in forked processes, without the startup time of a program."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -96,7 +96,7 @@ def served() -> Iterator[Server]:
 
 
 def few(path: Path, numbers: range) -> str:
-    """A file with one kind of sample."""
+    """Write a file with one kind of sample."""
     groups = [configuration(numbers[0])]
     for at in numbers:
         records = samples(at, devices=())
@@ -119,7 +119,7 @@ def seen(made: Path | list[str]) -> list[tuple[object, ...]]:
 def test_killed_import_leaves_consistent_lake(tmp_path: Path, files: list[str]) -> None:
     base, made = tmp_path / "base", tmp_path / "lake"
     lake.add([files[1]], base)
-    # What a lake may show: more and more of the files, each of them whole.
+    # Valid contents of the lake: one, two or three complete files.
     stages = [seen(some) for some in ([files[1]], files[:2], files)]
     moments = random.Random(29)
     reached, kills = [], iterations(20, 2)
@@ -141,19 +141,19 @@ def test_killed_import_leaves_consistent_lake(tmp_path: Path, files: list[str]) 
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
             server.end()
-            # Nothing half, nothing twice, nothing lost of what was there.
+            # No file is partial, duplicate or lost.
             shown = seen(made)
             assert shown in stages[stage:]
             stage = stages.index(shown)
             reached.append(stage)
             assert {fault.kind for fault in lake.check(made).faults} <= {"orphan"}
             if stage == len(stages) - 1 or len(reached) == kills:
-                # The same command again brings what is missing, and leaves nothing over.
+                # The same command imports the missing files and removes leftovers.
                 lake.add([files[0], files[2]], made)
                 assert seen(made) == stages[-1]
                 assert lake.check(made).faults == []
                 assert not list((made / file_names.STAGING).iterdir())
-    # So many do hit every stage.
+    # This many kills hit every stage.
     assert kills < 20 or set(reached) == {0, 1, 2}
 
 
@@ -192,7 +192,7 @@ def test_import_killed_during_commit(tmp_path: Path, files: list[str], number: i
     assert seen(made) == seen(files[: 1 + there])
     faults = lake.check(made).faults
     assert {fault.kind for fault in faults} == (set() if there or number == 1 else {"orphan"})
-    # Any import cleans up, also one that has nothing to add.
+    # Every import cleans up, also one that adds nothing.
     lake.add([files[0]], made)
     assert lake.check(made).faults == []
     assert not list((made / file_names.STAGING).iterdir())
@@ -225,7 +225,7 @@ def test_concurrent_imports(tmp_path: Path) -> None:
 
 
 def test_staging_of_live_process_is_preserved(tmp_path: Path, files: list[str]) -> None:
-    """Staging goes when its owner is dead, not before."""
+    """Staging is removed only after its owner has died."""
     from zlens.lake.lake_folder import LakeFolder
 
     made = tmp_path / "lake"
@@ -276,7 +276,7 @@ def test_read_only_lake_is_read(tmp_path: Path, files: list[str]) -> None:
 
 
 def test_removed_days_can_be_imported_again(tmp_path: Path) -> None:
-    """Days are forgotten input by input; what lies in them only partly is named and stays."""
+    """Days are removed input by input; inputs partly within them are reported and stay."""
     files = [
         write(tmp_path / f"{system}.data", piece(range(0, 4), system=system)) for system in ("ONE", "TWO")
     ]

@@ -1,4 +1,4 @@
-"""Listings in a lake: the same answers as from the files, whatever reports they have."""
+"""Tests of listings in a lake: results equal those of the files, for any reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zlens.lake import rollups
 from zlens.lake.lake_folder import LakeFolder
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "published" / "listings"
-#: Reports by time, and reports of the whole time.
+#: Reports by interval, and reports of the complete time range.
 BY_TIME, WHOLE = ("prclog", "physlog", "lparlog"), ("user", "cpu", "upage", "fchannel")
 
 
@@ -25,12 +25,12 @@ def printed(session: Session, path: Path, names: tuple[str, ...]) -> str:
     return str(path)
 
 
-#: The measures that are compared by default, those of these reports.
+#: The measures of these reports, which are compared by default.
 MEASURES = ("load", "cpu", "guest", "partition", "channel", "paging")
 
 
 def measures(inputs: str | list[str] | Path) -> dict[str, Table]:
-    """Measures of an input, without what tells of files."""
+    """Return the measures of an input, except those about files."""
     names = iterations(
         [*metrics.measure_names()], [name for name in metrics.measure_names() if name in MEASURES]
     )
@@ -57,11 +57,11 @@ def test_interval_and_total_reports_in_one_listing(sim_session: Session, tmp_pat
         assert stored.sql(busy).rows == opened.sql(busy).rows
         assert [source for source, *_ in stored.sql(busy).rows] == ["listing"]
     assert lake.check(tmp_path / "lake").faults == []
-    # Roll-ups take both sources by the same clock.
+    # Rollups use the same clock for both sources.
     into = LakeFolder(tmp_path / "lake")
     [machine] = [one for one in rollups.machines(into, into.load()) if "ZLSIM" in one.systems]
     assert machine.offsets["ZLSIM", "listing"] == machine.offsets["ZLSIM", "listing-means"] == 7200
-    # The same from stages.
+    # The same with staged inputs.
     lake.stage([both], tmp_path / "stage")
     lake.commit([tmp_path / "stage"], tmp_path / "staged")
     assert differences(tables(tmp_path / "staged"), tables(both)) == []
@@ -75,9 +75,9 @@ def test_interval_and_total_reports_in_two_listings(sim_session: Session, tmp_pa
     ]
     for path in files[::order]:
         lake.add([path], tmp_path / "lake")
-    # What is repeated stays in the raw tables of files, flagged; a lake leaves it out.
+    # Raw tables of files contain flagged duplicates; a lake omits them.
     assert differences(measures(tmp_path / "lake"), measures(files)) == []
-    # `user` stands in both.
+    # `user` is in both listings.
     with zlens.open(tmp_path / "lake") as session:
         ((count, guests),) = session.sql("SELECT count(*), count(DISTINCT userid) FROM guest").rows
         assert count == guests > 0

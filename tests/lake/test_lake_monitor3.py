@@ -1,4 +1,4 @@
-"""Answers of RMF Monitor III in a lake."""
+"""Tests of RMF Monitor III responses in a lake."""
 
 from __future__ import annotations
 

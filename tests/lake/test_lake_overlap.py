@@ -1,4 +1,4 @@
-"""A dump of counters and RMF's records in a lake: records with intervals of their own are found there too."""
+"""Tests of a dump with counter and RMF records in a lake: their different intervals are found there too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lake as an input: only what is listed and needed is opened, with files beside it or alone."""
+"""Tests of lakes as input: only listed, required files are opened, with other inputs or without."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DAYS = (range(0, 6), range(838, 842), range(1440, 1446))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two systems, three files each, two days; row groups as small as the engine makes them."""
+    """Two systems, three files each, two days."""
     made = tmp_path_factory.mktemp("reading")
     files = [
         write(made / f"{system}{at}.data", piece(numbers, system=system))
@@ -48,7 +48,7 @@ def lake_path(folder: Path) -> Path:
 
 
 def opened(lake_path: Path, question: str, options: Options) -> tuple[list[tuple[object, ...]], str]:
-    """The rows of an answer, and what the engine tells of the plan that read them from the lake."""
+    """Return the rows of a query and the engine's plan of its scan of the lake."""
     selects: list[Callable[[Connection], str]] = []
     real = IsolatedTables.register
 
@@ -91,7 +91,7 @@ def test_query_of_day_opens_its_files(lake_path: Path) -> None:
 def test_query_opens_files_of_its_table_and_system(lake_path: Path) -> None:
     rows, plan = opened(lake_path, f"{QUESTION} WHERE system = 'OTHER'", Options())
     assert rows[0][0] == 48
-    # Three inputs of three days, the first and last rows of each in files of their own.
+    # Three inputs on three days, each with separate files for its first and last rows.
     assert number(plan, "Function:") == ["READ_PARQUET"]
     assert "LAKETEST" not in plan
     assert "/d0r2/" in plan
@@ -227,7 +227,7 @@ def test_columns_have_documented_encoding(lake_path: Path) -> None:
 
 
 def test_other_tools_read_partitioned_files(lake_path: Path) -> None:
-    """What stands in the folders of a table is what zlens shows of it, each row once."""
+    """The files of a table contain the rows that zlens shows, each once."""
     rows = duckdb.sql(
         "SELECT system, CAST(day AS VARCHAR), count(*), sum(sytprp_pfxutime_d) "
         f"FROM read_parquet('{lake_path}/d0r2/**/*.parquet', hive_partitioning = true) "
@@ -245,7 +245,7 @@ def test_other_tools_read_partitioned_files(lake_path: Path) -> None:
 
 
 def test_opening_lake_loads_no_engine(lake_path: Path) -> None:
-    """It takes as long to load as `zlens info` of a lake takes without it."""
+    """Loading the engine takes as long as `zlens info` of a lake takes without it."""
     script = (
         "import sys, zlens; from zlens.session.session import CoreSession as Session; "
         "print(len(Session(sys.argv[1:]).systems), 'duckdb' in sys.modules)"
@@ -257,7 +257,7 @@ def test_opening_lake_loads_no_engine(lake_path: Path) -> None:
 
 
 def documents(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Gets the key of every document that is read."""
+    """Record the key of every document that is read."""
     read: list[str] = []
     usual = LakeFolder.document
 
@@ -273,7 +273,7 @@ def documents(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_rollup_query_reads_one_document_per_system(
     folder: Path, tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A year of a thousand systems has 365,000 inputs, which have the same tables."""
+    """A year of a thousand systems has 365,000 inputs with the same tables."""
     into = tmp_path / "lake"
     lake.add(sorted(map(str, folder.glob("*.data"))), into)
     stores.rollup(into)
@@ -282,7 +282,7 @@ def test_rollup_query_reads_one_document_per_system(
         assert len(session.sql("SELECT DISTINCT system, bucket_end FROM load_hour").rows) > 6
         assert session.has_data("load")
     assert len(read) == len(set(read)) == 2
-    # Those of all inputs with the rows of all.
+    # A query of all rows reads the documents of all inputs.
     with zlens.open(into) as session:
         session.sql(QUESTION).rows  # noqa: B018
     assert len(set(read)) == 6

@@ -1,4 +1,4 @@
-"""Records that two dumps hold, in a lake: RMF's are shown once, whatever the order of imports."""
+"""Tests of RMF records in two dumps of a lake: they are shown once, whatever the import order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_time_spec
 
 QUARTER = 900
-#: The records of counters count their seconds from another day.
+#: Seconds between the start times of the counter records and of RMF's.
 LATER = (RMF_US - COUNTERS_US) // 1_000_000
 CLASSES = ("ONLINE", "BATCH", "IDLE1", "IDLE2")
 
@@ -51,7 +51,7 @@ def processors(end: float, system: str = "SYSA") -> list[bytes]:
 
 
 def work(end: float, name: str, system: str = "SYSA") -> bytes:
-    """A service class; those that are idle tell of nothing but their name."""
+    """Return a service class; idle ones have only a name."""
     idle = name.startswith("IDLE")
     sections: Sections = {
         "wms": [{"MCNM": name, "MWNM": "WORK", "MNSP": "POLICY", "MCPU": 10_000, "MSRB": 10_000, "MADJ": 16}],
@@ -68,7 +68,7 @@ def counters(end: float) -> list[bytes]:
 
 
 def quarter(number: int, *, counted: bool = False) -> list[bytes]:
-    """All that is written at the end of an interval."""
+    """Return all records written at the end of an interval."""
     end = QUARTER * (number + 1)
     told = counters(end) if counted else []
     ended = {"JBN": f"JOB{number}", "JNM": f"JOB{number:05}", "SIT": RMF_US, "STD": RMF_US}
@@ -83,7 +83,7 @@ def written(numbers: range, *, counted: bool = False) -> list[bytes]:
 def shown(
     inputs: Path | list[str], options: Options | None = None, *, made_of_them: bool = True
 ) -> dict[str, Table]:
-    """All raw tables and the intervals, and what is made of them."""
+    """Return all raw tables and intervals, and optionally their measures."""
     with zlens.open(inputs, options=options) as session:
         names = [name for name, kind, _ in session.sql("SHOW TABLES").rows if kind == "raw"]
         names = [name for name in names if name.startswith("smf")] + ["system", "interval"]
@@ -92,7 +92,7 @@ def shown(
         return tables_of(session, names)
 
 
-#: What files with some contents show: it does not change with the order in which a lake takes them.
+#: Tables by the contents of the files; they do not depend on the import order.
 _DIRECT: dict[tuple[tuple[bytes, ...], Options | None], dict[str, Table]] = {}
 
 
@@ -110,7 +110,7 @@ def imported(folder: Path, files: Sequence[Path], order: Sequence[int]) -> Path:
 
 
 def same(made: Path, files: Sequence[Path]) -> None:
-    """A lake shows what the files show, and nothing is wrong in it."""
+    """Check that a lake shows the tables of the files and has no faults."""
     expected = direct(files)
     assert {"smf70_cpu", "smf72_scs"} <= expected.keys()
     assert expected["smf72_scs"][2]
@@ -150,7 +150,7 @@ def test_two_overlapping_dumps(tmp_path: Path, order: tuple[int, ...], counted: 
 @pytest.mark.long
 @pytest.mark.parametrize("order", [(1, 2, 0), (2, 1, 0), (0, 1, 2)])
 def test_removed_dump_can_be_imported_again(tmp_path: Path, order: tuple[int, ...]) -> None:
-    # Each ends at another time, so that it can be named by it.
+    # Each dump ends at another time, so that a time range selects it.
     files = [
         dump(tmp_path / "a.smf", written(range(5))),
         dump(tmp_path / "b.smf", written(range(2, 8))),
@@ -191,7 +191,7 @@ def test_removed_dump_leaves_no_trace(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("order", quick_subset(1, [(1, 0), (0, 1)]))
 def test_dumps_meeting_in_interval_lose_no_record(tmp_path: Path, order: tuple[int, ...]) -> None:
-    """The classes of one interval stand in two dumps, one of them in both."""
+    """The classes of one interval are in two dumps, one class in both."""
     end = QUARTER * 2
     records = [*processors(end), *(work(end, name) for name in CLASSES)]
     files = [
@@ -214,11 +214,11 @@ def test_consecutive_dumps_have_no_boundary(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_different_records_are_both_read(tmp_path: Path) -> None:
-    """Another class, another system, another time of writing, another count."""
+    """Records with another class, system, write time or count."""
     end = QUARTER
     one = work(end, "IDLE1")
     changed = bytearray(one)
-    # The time of writing, in the header.
+    # The write time in the header.
     changed[6:10] = (int.from_bytes(one[6:10]) + 1).to_bytes(4)
     files = [
         dump(tmp_path / "a.smf", [*processors(end), one, work(end, "ONLINE")]),
@@ -257,7 +257,7 @@ def test_random_cuts_of_dump(tmp_path: Path) -> None:
         order = chance.sample(range(len(files)), len(files))
         made = imported(area / "lake", files, order)
         held = {at for first, last in cuts for at in range(first, last)}
-        # The same is made of the same tables and intervals: some of the cuts are asked for that, too.
+        # Equal tables and intervals imply equal measures, which are compared for some splits only.
         full = number % 3 == 0 or len(held) == len(records)
         mine = shown(made, made_of_them=full)
         theirs = shown([os.fspath(file) for file in files], made_of_them=full)
@@ -270,7 +270,7 @@ def test_random_cuts_of_dump(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
-    """A lake and its dumps: counters of the first end long before its other records do."""
+    """A lake and its dumps, in which counters of the first end long before its other records."""
     folder = tmp_path_factory.mktemp("long")
     files = [
         dump(folder / "a.smf", [*written(range(4), counted=True), *written(range(4, 9))]),
@@ -298,7 +298,7 @@ def test_lake_options_select_times_of_dumps(long: tuple[Path, list[Path]], asked
 @pytest.mark.long
 @pytest.mark.parametrize("order", quick_subset(1, [(1, 0), (0, 1)]))
 def test_split_records_in_two_dumps(tmp_path: Path, order: tuple[int, ...]) -> None:
-    """All pieces of each are in both dumps, but for one record that only the second has."""
+    """Both dumps have all segments of each record, except of one that only the second has."""
 
     def pieces(end: float) -> list[bytes]:
         sections: Sections = {"cpu": [{"WAT": end + cpu, "CID": cpu} for cpu in range(200)]}
@@ -318,7 +318,7 @@ def test_split_records_in_two_dumps(tmp_path: Path, order: tuple[int, ...]) -> N
 
 
 def test_lake_and_overlapping_dump_are_not_added(tmp_path: Path) -> None:
-    """Records of two inputs are compared within one lake, or among files: not between them."""
+    """Records are compared within a lake or among files, not between a lake and a file."""
     records = written(range(6))
     per_quarter = len(records) // 6
     for name, begin, refused in (("after", 3, False), ("overlapping", 1, True)):

@@ -1,4 +1,4 @@
-"""A lake on object storage is the same lake, whatever the network and other writers do."""
+"""Tests of a lake on object storage: it equals a local lake despite network errors and other writers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 
 def elsewhere(cache: Path) -> str:
-    """A cache without copies of lakes; what depends on the catalog alone is shared with all other tests."""
+    """Return a cache without copies of lakes that shares the caches of the catalog."""
     (cache / "zlens").mkdir(parents=True)
     for kind in Path(os.environ["XDG_CACHE_HOME"]).glob("zlens/*"):
         if kind.name != "lakes":
@@ -67,7 +67,7 @@ def elsewhere(cache: Path) -> str:
 
 
 def away(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """From here on as on another machine: without a local copy."""
+    """Continue as on another machine, without a local copy."""
     monkeypatch.setenv("XDG_CACHE_HOME", elsewhere(folder / f"cache{time.monotonic_ns()}"))
     object_store.open_remote.cache_clear()
 
@@ -77,7 +77,7 @@ def prefix(url: str) -> str:
 
 
 def begin(code: str, cache: Path, *words: object) -> subprocess.Popen[bytes]:
-    """A process on a machine of its own."""
+    """Start a process as on another machine."""
     environment = {**os.environ, "XDG_CACHE_HOME": elsewhere(cache)}
     return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], env=environment)
 
@@ -124,7 +124,7 @@ def test_query_fetches_only_needed_objects(
     store.requests.clear()
     with zlens.open(url, options=Options(systems=("ZLDEMO",))) as session:
         assert session.sql("SELECT count(*) FROM d0r2").rows == rows
-    # The second time it is only asked whether the manifest is still the same.
+    # The second time, only the manifest is checked for changes.
     assert {path.rpartition("/")[2] for _, path in store.requests} == {"manifest.json"}
 
 
@@ -172,7 +172,7 @@ def test_remote_rollups_are_consolidated(
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(iterations(20, 1)))
 def test_three_writers_at_once(number: int, url: str, files: list[str], tmp_path: Path) -> None:
-    # The seam between them is right whoever comes first.
+    # The boundary between them is correct, whatever the order.
     processes = [begin(ADD, tmp_path / f"own{at}", url, file) for at, file in enumerate(files)]
     assert [process.wait(timeout=120) for process in processes] == [0, 0, 0]
     assert lake.check(url).faults == []
@@ -214,7 +214,7 @@ def test_killed_remote_writer_leaves_nothing(
     assert lake.check(url).faults == []
     left = {*store.objects(prefix(url))}
     assert any(name.startswith(".staging/") for name in left)
-    # A day later the next writer removes what it has left, and only that.
+    # A day later, the next writer removes only these leftovers.
     monkeypatch.setattr(object_store, "GRACE_S", -5)
     lake.add(files[2:], url)
     assert {name for name in store.objects(prefix(url)) if name.startswith(".staging/")} == set()
@@ -224,11 +224,11 @@ def test_killed_remote_writer_leaves_nothing(
     assert differences(tables(url), tables(files)) == []
 
 
-#: A fault of the network, which requests it is about, and whether an import gets over it.
+#: A network error, the requests it affects, and whether an import recovers.
 FAULTS = [
-    # Written, and nobody heard it: the repeated request is refused.
+    # Written, but the response is lost: the repeated request is refused.
     ("lost", "PUT", "manifest.json", True),
-    # As if another writer came first: it begins again.
+    # As if another writer committed first: the import starts again.
     (412, "PUT", "manifest.json", True),
     (503, "PUT", ".parquet", True),
     ("cut", "GET", "document.json", True),
@@ -329,7 +329,7 @@ def test_open_reader_keeps_its_version_after_forget(
         assert forgotten.gone
         count = session.sql("SELECT count(*) FROM d0r2").rows[0][0]
     assert count == len(whole["d0r2"][2])
-    # What is not listed goes a day later, with the next change.
+    # Unlisted files are removed a day later, with the next change.
     monkeypatch.setattr(object_store, "GRACE_S", -5)
     lake.add(files[2:], url)
     assert lake.check(url).waiting == 0
@@ -361,7 +361,7 @@ def test_copies_are_bounded(url: str, files: list[str], monkeypatch: pytest.Monk
     assert parquet
     monkeypatch.setattr(object_store, "KEPT", 0)
     with zlens.open(url):
-        # Somebody reads.
+        # A reader is active.
         object_store._evict_objects(copies)
         assert [*copies.rglob("*.parquet")] == parquet
     gc.collect()
@@ -404,7 +404,7 @@ def test_object_under_removal_is_not_listed(
     caught: list[LakeError] = []
 
     def another(self: object_store.Remote, listed: list[str]) -> bool:
-        """Another machine imports again what this one is about to remove, or has just removed."""
+        """Import on another machine what this one is about to remove, or has just removed."""
         monkeypatch.setattr(object_store.Remote, "_delete", removing)
         done = moment == "before" or removing(self, listed)
         monkeypatch.setattr(object_store, "GRACE_S", 86_400)
@@ -418,7 +418,7 @@ def test_object_under_removal_is_not_listed(
     monkeypatch.setattr(object_store.Remote, "_delete", another)
     late = few(tmp_path / "late.data", range(9, 12))
     lake.add([late], url)
-    # As long as it is not known whether they are removed, they are in no manifest.
+    # Objects that may have been removed are in no manifest.
     assert ["other writers changed the lake" in str(error) for error in caught] == [True] * (
         moment == "before"
     )

@@ -1,4 +1,4 @@
-"""SMF dumps in a lake: rows and differences are those of all dumps opened together, whatever the order."""
+"""Tests of SMF dumps in a lake: rows and differences equal those of all dumps together, in any order."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ COUNTERS = (1_000_003, 700_001, 30_011, 9_973, 500, 77)
 
 
 def counted(step: int, cpu: int) -> list[int]:
-    """Counters that grow from interval to interval."""
+    """Return counters that grow from interval to interval."""
     return [(step + 5) * counter + step * step * (cpu + 1) for counter in COUNTERS]
 
 
 def interval(step: int, subtype: int = 2, cpus: range = range(3), **facts: object) -> list[bytes]:
-    """Records of one interval, a few milliseconds apart."""
+    """Return the records of one interval, a few milliseconds apart."""
     return [
         record(subtype, cpu, 300 * (step + 1) + 0.003 * cpu, counted(step, cpu), **facts)  # type: ignore[arg-type]
         for cpu in cpus
@@ -40,7 +40,7 @@ def imported(folder: Path, files: list[Path], order: tuple[int, ...]) -> Path:
 
 
 def held(folder: Path, files: list[Path], order: tuple[int, ...]) -> None:
-    """A lake of these files shows what the files show."""
+    """Check that a lake shows the same as its files."""
     made = imported(folder, files, order)
     assert differences(tables(made), tables([str(path) for path in files])) == []
     assert lake.check(made).faults == []

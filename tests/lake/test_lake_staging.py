@@ -1,4 +1,4 @@
-"""Inputs that are decoded by many processes and joined to a lake by others."""
+"""Tests of inputs that many processes stage and others commit to a lake."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="module")
 def area(files: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All files, staged: to be copied."""
+    """A folder with all files staged, to be copied."""
     folder = tmp_path_factory.mktemp("area") / "staged"
     lake.stage(files, folder)
     return folder
@@ -51,7 +51,7 @@ def own(area: Path, tmp_path: Path) -> Path:
 
 
 def folder_of(area: Path, file: str) -> Path:
-    """The folder of the input with this path."""
+    """Return the staged folder of the input with this path."""
     return next(
         path
         for path in area.iterdir()
@@ -61,7 +61,7 @@ def folder_of(area: Path, file: str) -> Path:
 
 def test_parts_committed_in_any_order_equal_import(tmp_path: Path) -> None:
     parts = [write(tmp_path / f"{at}.data", piece(range(at, at + 6))) for at in (0, 6, 12)]
-    # Each in an area of its own, as by three machines; committed in two calls, the last one first.
+    # Each in its own area, as by three machines; committed in two calls, the last one first.
     for at, part in enumerate(parts):
         lake.stage([part], tmp_path / f"area{at}")
     made = tmp_path / "lake"
@@ -98,7 +98,7 @@ def test_staged_twice_and_by_two_at_once(files: list[str], tmp_path: Path) -> No
     )
     again, _ = lake.stage(files, area)
     assert all(added.again for added in again)
-    # In two areas, and in the lake already.
+    # In two areas, and already in the lake.
     lake.stage(files[:2], tmp_path / "other")
     results = lake.commit([area, tmp_path / "other"], tmp_path / "lake", keep=True)
     assert sorted(result.again for result in results) == [False] * 4 + [True] * 2
@@ -109,7 +109,7 @@ def test_staged_twice_and_by_two_at_once(files: list[str], tmp_path: Path) -> No
 def test_two_commit_at_once(own: Path, files: list[str], tmp_path: Path) -> None:
     made = tmp_path / "lake"
     both = [begin(COMMIT, made, own) for _ in range(2)]
-    # The later one may find nothing any more, and says so; what it finds the lake has already.
+    # The later commit may find no input and fail; inputs that it finds are already in the lake.
     assert 0 in {process.wait(60) for process in both}
     assert seen(made) == seen(files)
     assert lake.check(made).faults == []
@@ -130,7 +130,7 @@ def test_killed_commits_can_be_repeated(area: Path, files: list[str], tmp_path: 
         time.sleep(moments.uniform(whole / 3, whole))
         process.send_signal(signal.SIGKILL)
         process.wait(20)
-        # Killed after the lake was made and before its first commit, there is nothing to see.
+        # A commit killed before the manifest lists an input leaves an empty lake.
         if (made / "manifest.json").exists() and lake.contents(made).inputs:
             assert set(seen(made)) <= set(expected)
         if list(own.glob(f"*/{staging.NAME}")):
@@ -156,7 +156,7 @@ def test_killed_stage_leaves_nothing_to_commit(files: list[str], tmp_path: Path)
 def test_folder_committed_by_other_process_is_skipped(
     own: Path, files: list[str], tmp_path: Path, monkeypatch
 ) -> None:
-    """Its folder goes while this one copies it: that is no fault."""
+    """The folder is removed during the copy, which is not an error."""
     made = tmp_path / "lake"
     real = staging._copy_file
 
@@ -171,7 +171,7 @@ def test_folder_committed_by_other_process_is_skipped(
 
 
 def test_damage_of_staged_files_is_found(own: Path, files: list[str], tmp_path: Path) -> None:
-    """A file cut, changed or lost in transfer keeps its input out, and no other one."""
+    """A file truncated, changed or lost in transfer blocks only its own input."""
     damaged = [folder_of(own, file) for file in files[:3]]
     paths = [next(path.rglob("*.parquet")) for path in damaged]
     paths[0].write_bytes(paths[0].read_bytes()[:-1])
@@ -187,7 +187,7 @@ def test_damage_of_staged_files_is_found(own: Path, files: list[str], tmp_path: 
         f"{paths[2]}: a file of the staged input is missing",
     ]
     assert seen(tmp_path / "lake") == seen(files[3:])
-    # They stay for another try.
+    # They stay for another attempt.
     assert all(path.exists() for path in damaged)
     assert len(list(own.iterdir())) == len(damaged)
 
@@ -231,7 +231,7 @@ def test_random_damage_of_list(own: Path, files: list[str], tmp_path: Path) -> N
             results = lake.commit([file.parent], made, keep=True)
         except InputError:
             continue
-        # A name or a moment may be another one; what it lists is verified all the same.
+        # A name or time may have changed; the listed files are verified nevertheless.
         assert all(result.error is not None for result in results) or lake.check(made).faults == []
 
 
@@ -240,7 +240,7 @@ def test_inputs_of_system_are_alike(files: list[str], tmp_path: Path) -> None:
     lake.stage(files[1:2], tmp_path / "b", options=Options(leap=27))
     with pytest.raises(LakeError, match="staged with 0 leap seconds"):
         lake.stage(files[:1], tmp_path / "a", options=Options(leap=27))
-    # In one batch, and one after the other.
+    # In one batch, and in sequence.
     results = lake.commit([tmp_path / "a", tmp_path / "b"], tmp_path / "lake", keep=True)
     assert [type(result.error) for result in results] == [type(None), LakeError]
     results = lake.commit([tmp_path / "b"], tmp_path / "lake")
@@ -253,13 +253,13 @@ def test_removed_input_can_be_committed_again(own: Path, files: list[str], tmp_p
     lake.commit([own], made, keep=True)
     lake.forget(made, Options(systems=("LAKETEST",)))
     results = lake.commit([own], made)
-    # All of an input gone is as if it never had been there.
+    # A completely removed input is treated as new.
     assert all(result.error is None for result in results)
     assert seen(made) == seen(files)
 
 
 def test_partly_removed_input_needs_import(tmp_path: Path) -> None:
-    """Of an input of several systems, the staged folder has all, and the lake would get some twice."""
+    """The staged folder has all systems of the input, and the lake would get some twice."""
     both = write(tmp_path / "both.data", [*piece(range(3)), *piece(range(3), system="OTHER")])
     lake.stage([both], tmp_path / "staged")
     made = tmp_path / "lake"
@@ -294,7 +294,7 @@ def test_stage_and_commit_commands(files: list[str], tmp_path: Path, capsys) -> 
 
 
 def test_documented_lines_of_schedulers(files: list[str], tmp_path: Path) -> None:
-    """What docs/lake-sharing.md has for xargs, and for one task of an array job and of an indexed job."""
+    """The lines in docs/lake-sharing.md for xargs, a task of an array job and of an indexed job."""
     text = (Path(__file__).parents[2] / "docs" / "lake-sharing.md").read_text(encoding="utf-8")
     lines = text.replace("\\\n", "").splitlines()
     xargs = next(line.strip() for line in lines if "| xargs" in line)

@@ -1,4 +1,4 @@
-"""States in a lake: what was told on an earlier day of a recording is found when a later day is asked for."""
+"""Tests of states in a lake: a state recorded on an earlier day is found for a later day."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zlens.inputs.options import Options, parse_time_spec
 
 
 def recording(path: Path) -> Path:
-    """A disk told of at the beginning, and samples of it every four hours for two days."""
+    """Write a disk's configuration at the start, and samples every four hours for two days."""
     told = {"MTRDEV_RDEVDEV": 0x145, "MTRDEV_RDEVDVID": "3390", "MTRDEV_RDEVCLAS": 4}
     groups = [
         made.configuration(
@@ -32,7 +32,7 @@ def test_device_type_of_previous_day_is_used(tmp_path: Path) -> None:
         rows = session.sql("SELECT device, device_type, round(rate, 3) FROM device").rows
         assert rows == [("0145", "3390", 1.0)] * 5
         assert session.sql("SELECT count(*) FROM d1r6").rows == [(0,)]
-        # Of other tables the days asked for alone are opened.
+        # Of other tables, only files of the selected days are opened.
         tables = session.sources[0].tables["d6r3"]
         days = {path.rpartition("day=")[2][:10] for table in tables for path in table.paths}
         assert days <= {"2026-03-03", "2026-03-04"}

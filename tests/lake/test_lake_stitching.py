@@ -1,4 +1,4 @@
-"""Counters that several records hold together, across two inputs of a lake."""
+"""Tests of counters split over several records, across two inputs of a lake."""
 
 from __future__ import annotations
 

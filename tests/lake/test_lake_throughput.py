@@ -1,4 +1,4 @@
-"""The user's throughput beside a lake: the same as beside the file it was made from."""
+"""Tests of a throughput file with a lake: results equal those with the imported file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_lake_throughput_equals_file(tmp_path: Path, every: int | None) -> None:
             text = session.report("throughput")
             assert ">>Mean>>" in text
             assert "LAKETEST" in text
-    # Doubles are added in another order, which their last digit shows.
+    # Doubles are added in another order, so that the last digit differs.
     assert [row[0] for row in found[0]] == [row[0] for row in found[1]]
     for one, other in zip(*found, strict=True):
         assert one[1:] == pytest.approx(other[1:], rel=1e-14)

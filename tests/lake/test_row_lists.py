@@ -1,4 +1,4 @@
-"""Lists of rows in a lake's files: what msgspec decodes is what the kinds accept, and no more."""
+"""Tests of row lists in lake files: msgspec decodes exactly what the validators accept."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MARK = st.tuples(st.integers(0, 5), st.integers(), st.text("ab", max_size=2))
 
 
 def outcome(load: Any, data: bytes) -> Any:
-    """What comes of a file: its lists, or what is wrong with it."""
+    """Return the lists of a file, or the parts of its error."""
     try:
         return load(data, "file.json")
     except InputError as error:
@@ -52,7 +52,7 @@ def same(data: bytes) -> None:
     by_kind = outcome(lambda data, file: validators.load_checked(data, file, LISTS._spec), data)
     found = outcome(LISTS.load, data)
     assert found == by_kind
-    # 5 and 5.0 are equal, and not the same.
+    # 5 and 5.0 are equal but have different types.
     assert repr(found) == repr(by_kind)
 
 
@@ -81,7 +81,7 @@ def test_foreign_row_list_files(text: str) -> None:
 
 
 def test_manifest_lists_have_sufficient_limits() -> None:
-    """So many days have a thousand systems in a hundred days, and so many seconds a recording of two days."""
+    """Limits for the days of a thousand systems in a hundred days, and the seconds of a two-day recording."""
     made = Manifest()
     for number in range(100_001):
         made.rollups[f"S{number}", "2026-01-05"] = DayRollup(
@@ -93,7 +93,7 @@ def test_manifest_lists_have_sufficient_limits() -> None:
 
 
 def test_valid_rows_skip_slow_validation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kinds take three times as long."""
+    """Validators take three times as long."""
     monkeypatch.setattr(row_lists.validators, "load_checked", None)
     data = msgspec.json.encode({"ends": [[1, 60.0, None], [2, 60, "gap"]], "marks": [[1, 2, "a"]]})
     ends = [(1, 60.0, None), (2, 60.0, "gap")]

@@ -1,4 +1,4 @@
-"""Live computes a few measures by default, and all of them with --all."""
+"""Fixture that limits live computation to a few measures, except with --all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A forwarder in Python, which may do what the real one never does."""
+"""A forwarder in Python that can send frames that the real one never sends."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class Peer:
         return data
 
     def greet(self, **fields: Any) -> Frame:
-        """Says hello; what the receiver answers."""
+        """Send a hello and return the response."""
         hello = {"version": protocol.VERSION, "name": "lnx1", "kind": "monreader", "stream": STREAM} | fields
         self.send(FrameKind.HELLO, payload=protocol.encode_fields(hello))
         return self.read()
 
     def deliver(self, sequence: int, data: bytes) -> None:
-        """Sends a set of one record, and waits until it is durable."""
+        """Send a set of one record and wait until it is durable."""
         self.send(FrameKind.DATA, sequence, data, protocol.END_OF_SET)
         self.acknowledged(sequence + 1)
 
     def acknowledged(self, sequence: int) -> None:
-        """Waits until all records before one are durable."""
+        """Wait until all records before this one are durable."""
         while True:
             answer = self.read()
             assert answer.kind is FrameKind.ACKNOWLEDGED, answer
@@ -63,5 +63,5 @@ class Peer:
 
 
 def eventually(what: Callable[[], bool]) -> None:
-    """Waits until something is so."""
+    """Wait until a condition holds."""
     until(what)

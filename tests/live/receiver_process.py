@@ -1,4 +1,4 @@
-"""A receiver as a program, for tests that kill it: receiver_process.py FOLDER PORT."""
+"""A receiver as a program for tests that kill it: receiver_process.py FOLDER PORT."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from zlens.live.receiver import Receiver, ReceiverLimits
 
 if __name__ == "__main__":
-    # Files end often, so that this is killed too.
+    # Files end often, so that kills also hit file changes.
     with Receiver(
         sys.argv[1], port=int(sys.argv[2]), limits=ReceiverLimits(rotate_bytes=100_000)
     ) as receiver:

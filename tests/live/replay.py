@@ -1,4 +1,4 @@
-"""Recordings given piece by piece, and what is expected of them: measures of the whole recording."""
+"""Recordings that arrive in chunks, and comparison with the measures of the complete recording."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from zlens.live.feeds import Feed, FeedChunk, Position
 from zlens.live.watcher import Watcher, WatchStep
 from zlens.session.session import CoreSession
 
-#: Longer than any of these tests takes; nothing is measured by it.
+#: A timeout longer than any of these tests needs.
 PATIENCE_S = 120
-#: Sums of the same numbers in another order differ in their last digits.
+#: Sums in another order differ in their last digits.
 CLOSE = 1e-12
-#: The measures that are compared, at most six of each source; None: all.
+#: The measures that are compared, at most six of each source; None means all.
 MEASURES: tuple[str, ...] | None = iterations(
     None, ("load", "cpu", "guest", "cpumf", "partition", "workload", "job")
 )
-#: Measures that tell of files, not of the system.
+#: Measures of files, not of the system.
 OF_FILES = frozenset({"system", "problem"})
 
 
 class Pieces:
-    """A recording that arrives in pieces: one with each read."""
+    """A recording that arrives in chunks: one with each read."""
 
     seekable = True
 
@@ -57,13 +57,13 @@ class Pieces:
 
 
 def split_points(path: Path, every: int) -> list[int]:
-    """Where every so many intervals of monitor data end, and the end of the file."""
+    """Return every N-th end of an interval of monitor data, and the file size."""
     file = _native.MonwriteFile.open(str(path))
     return [*(cut for _, cut in file.split_points()[::every]), file.size]
 
 
 def play(live: Watcher) -> list[WatchStep]:
-    """All steps until nothing more comes."""
+    """Run all steps until the recording ends."""
     steps = []
     while not live.done:
         step = live.step()
@@ -73,7 +73,7 @@ def play(live: Watcher) -> list[WatchStep]:
 
 
 def differences(recorded: CoreSession, live: CoreSession, names: Sequence[str] | None = None) -> list[str]:
-    """How the measures of two sessions differ, row by row; a sentence for each measure that does."""
+    """Return one sentence for each measure whose rows differ between two sessions."""
     found = []
     for name in names or MEASURES or measures.measure_names():
         if name in OF_FILES:
@@ -99,14 +99,14 @@ def _rows(session: CoreSession, name: str) -> tuple[list[str], list[tuple[Any, .
     columns = answer.columns
     rows = answer.rows
     if "interval_end" in columns:
-        # What came after the last interval belongs to none yet.
+        # Rows after the last interval belong to none yet.
         place = columns.index("interval_end")
         rows = [row for row in rows if row[place] is not None]
     return columns, sorted(rows, key=_order)
 
 
 def _order(row: tuple[Any, ...]) -> list[tuple[bool, str]]:
-    # Rounded: their order must not hang on last digits.
+    # Rounded, so that the order does not depend on last digits.
     return [(value is None, f"{value:.9g}" if isinstance(value, float) else str(value)) for value in row]
 
 
@@ -117,7 +117,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def arrivals(feed: Feed, enough: Callable[[list[FeedChunk]], bool]) -> list[FeedChunk]:
-    """What a source with a thread of its own gives until it is enough."""
+    """Return what a threaded feed delivers until the condition holds."""
     arrived: list[FeedChunk] = []
     end = time.monotonic() + PATIENCE_S
     while not enough(arrived) and time.monotonic() < end:

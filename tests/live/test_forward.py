@@ -1,4 +1,4 @@
-"""The forwarder as a program: whatever is killed, what arrives is what was sent."""
+"""Tests of the forwarder as a program: kills do not change the data that arrives."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ pytestmark = pytest.mark.skipif(shutil.which("cargo") is None, reason=tools.reas
 
 @pytest.fixture(scope="module")
 def built() -> Path:
-    """The folder of the programs: `make test` has built them by now, with the tests of the crates."""
+    """The folder of the programs; `make test` has already built them for the crate tests."""
     command = ["make", "--silent", "programs"]
     subprocess.run(command, cwd=ROOT, check=True)
     return ROOT / "target" / "develop"
 
 
 class Programs:
-    """Programs that are killed at the end, whatever happens."""
+    """Started programs, which are killed at the end of the test."""
 
     def __init__(self) -> None:
         self.running: list[subprocess.Popen[str]] = []
@@ -65,7 +65,7 @@ def free_port() -> int:
 
 
 def received(folder: Path) -> bytes:
-    """What arrived of the only source."""
+    """Return the data received from the only source."""
     files = sorted(folder.glob("*/0*"))
     return b"".join(path.read_bytes() for path in files)
 
@@ -73,7 +73,7 @@ def received(folder: Path) -> bytes:
 def kill_them(
     starts: dict[str, Callable[[], subprocess.Popen[str]]], kills: int, chance: random.Random
 ) -> dict[str, subprocess.Popen[str]]:
-    """Starts programs, and kills one or the other, or both, so many times at any moment."""
+    """Start programs, then kill one or both at random times, this many times."""
     running = {name: start() for name, start in starts.items()}
     for _ in range(kills):
         time.sleep(chance.choice([0.02, 0.1, 0.4, 0.8]) * chance.random())
@@ -123,7 +123,7 @@ def test_killed_forwarder_delivers_file_unchanged(built: Path, programs: Program
 def test_killed_forwarder_delivers_sets_once_and_reports_gap(
     built: Path, programs: Programs, tmp_path: Path
 ) -> None:
-    """A device does not wait: a set that was read but not yet on disk is lost, and the restart is a gap."""
+    """A device does not wait: a set not yet on disk is lost, and the restart is a gap."""
     port, counter, folder = free_port(), tmp_path / "counter", tmp_path / "in"
     quiet = {"stderr": subprocess.DEVNULL}
     device = (
@@ -146,7 +146,7 @@ def test_killed_forwarder_delivers_sets_once_and_reports_gap(
     for name in ("forwarder", "receiver"):
         running[name].kill()
         running[name].wait()
-        # What the receiver got last is to become durable.
+        # The receiver has time to make the last data durable.
         time.sleep(0.5)
     with Receiver(folder, port=0) as receiver:
         [source] = receiver.sources()
@@ -155,7 +155,7 @@ def test_killed_forwarder_delivers_sets_once_and_reports_gap(
         assert len(restarts) == len([*source.gaps()])
     assert numbers == sorted(set(numbers))
     missing = set(range(1, numbers[-1] + 1)) - set(numbers)
-    # Of each time that the forwarder was killed at most the set that it was reading.
+    # Each kill of the forwarder loses at most the set being read.
     assert len(missing) <= len(restarts)
     assert numbers[-1] > last
 
@@ -170,7 +170,7 @@ def test_full_spool_drops_oldest_sets_and_counts_them(
         *("--spool-size", "1M", "/dev/made"),
         stderr=subprocess.DEVNULL,
     )
-    # Nobody listens, and the device does not wait.
+    # No receiver runs, and the device does not wait.
     eventually(lambda: counter.exists() and int(counter.read_text() or 0) > 900)
     assert sum(part.stat().st_size for part in (tmp_path / "spool").glob("*.seg")) <= 1 << 20
     with Receiver(folder, port=port) as receiver:
@@ -178,7 +178,7 @@ def test_full_spool_drops_oldest_sets_and_counts_them(
         eventually(lambda: sets(received(folder), partial=True)[-1:] > [last])
         program.kill()
         program.wait()
-    # Now all that arrived is durable.
+    # All data that arrived is now durable.
     [source] = receiver.sources()
     gaps, numbers = [*source.gaps()], sets(received(folder))
     assert numbers == sorted(set(numbers))
@@ -188,7 +188,7 @@ def test_full_spool_drops_oldest_sets_and_counts_them(
 
 
 def sets(capture: bytes, *, partial: bool = False) -> list[int]:
-    """The numbers of the sets of a capture; each must be as the device made it."""
+    """Return the set numbers of a capture; check that each set is unchanged."""
     numbers, at = [], 0
     while at < len(capture):
         start, end = (int.from_bytes(capture[at + place : at + place + 4], "big") for place in (4, 8))
@@ -230,7 +230,7 @@ def test_forwarder_keeps_data_after_signal(built: Path, programs: Programs, tmp_
     spool = tmp_path / "spool"
     port = free_port()
     command = (built / "zlens-forward", "--to", f"127.0.0.1:{port}", "--spool", spool, path)
-    # Nobody listens: it ends with what it read in its spool.
+    # No receiver runs: the forwarder ends with its data in the spool.
     program = programs.start(*command)
     eventually(lambda: sum(part.stat().st_size for part in spool.glob("*.seg")) > 2_000_000)
     program.send_signal(signal.SIGTERM)
@@ -246,7 +246,7 @@ def test_forwarder_keeps_data_after_signal(built: Path, programs: Programs, tmp_
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Made by the commands of docs/forward.md."""
+    """Certificates from the commands of docs/forward.md."""
     tools.require("openssl", present=shutil.which("openssl") is not None)
     folder = tmp_path_factory.mktemp("certificates")
     text = (ROOT / "docs" / "forward.md").read_text(encoding="utf-8")
@@ -305,7 +305,7 @@ def test_certificates_and_tokens_are_checked(
 
 @pytest.mark.long
 def test_s390x_forwarder_sends_same_bytes(tmp_path: Path, certificates: Path) -> None:
-    """Big-endian, with TLS of its own, on an emulated machine: `make forward-s390x` makes it."""
+    """Big-endian, with its own TLS, on an emulated machine; `make forward-s390x` builds it."""
     program = ROOT / "target/s390x/s390x-unknown-linux-gnu/forward/zlens-forward"
     present = program.exists() and shutil.which("qemu-s390x-static") is not None
     tools.require("emulated forwarder", present=present)

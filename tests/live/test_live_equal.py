@@ -1,6 +1,6 @@
-"""A recording that is played live gives the measures of the recording, row by row.
+"""Tests that a live replay of a recording results in its measures, row by row.
 
-The oracle is the decoding of the whole recording, whose numbers other tests hold against publications.
+The oracle is the decoded recording, whose numbers other tests compare with publications.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def test_monitor_data_by_many_intervals(demo_folder: Path) -> None:
 
 @pytest.mark.long
 def test_live_equals_file_with_late_events(demo_folder: Path) -> None:
-    """The simulator writes events of an interval behind its end; nothing is cut within frames."""
+    """The simulator writes events of an interval after its end; frames are never split."""
     path = demo_folder / "sim.monwrite"
     size = path.stat().st_size
     check(path, [*range(997_003, size, 997_003), size])
@@ -45,7 +45,7 @@ def test_live_equals_file_with_late_events(demo_folder: Path) -> None:
 
 @pytest.mark.long
 def test_smf_records_whose_intervals_have_two_lengths(demo_folder: Path) -> None:
-    """RMF's records of 15 minutes tell more of the counters of the minutes before them."""
+    """RMF's 15-minute records add to the counters of the minutes before them."""
     path = demo_folder / "zlzos.smf"
     form = streaming.stream_format("smf.dump")
     assert form is not None
@@ -76,10 +76,10 @@ def test_expired_measures_and_records_are_removed(demo_folder: Path, monkeypatch
             ((count,),) = shown.sql("SELECT count(*) FROM interval").rows
             assert count == 20
             ((rows, newest),) = shown.sql("SELECT count(DISTINCT interval_end), max(busy_pct) FROM load").rows
-            # Whole hours are dropped.
+            # Complete hours are removed.
             assert rows == 31
             assert not math.isnan(newest)
-            # Raw records of the current part, and of one before.
+            # Raw records of the current part and the one before.
             ((raw,),) = shown.sql("SELECT count(DISTINCT interval_end) FROM d0r2").rows
             assert raw < 30
     finally:
@@ -88,7 +88,7 @@ def test_expired_measures_and_records_are_removed(demo_folder: Path, monkeypatch
 
 @pytest.mark.long
 def test_window_of_retained_data_reads_only_its_hours(demo_folder: Path) -> None:
-    """Rows of a window are those of the recording, and rows of long before it are not read."""
+    """Rows of a window equal those of the recording; much older rows are not read."""
     recording = demo_folder / "zldemo.monwrite"
     window = Options(start=parse_time_spec("2010-03-09T09:25+01:00"))
     live = Watcher([Pieces(recording, split_points(recording, 20))], findings=False)
@@ -98,7 +98,7 @@ def test_window_of_retained_data_reads_only_its_hours(demo_folder: Path) -> None
             with whole.narrow(window) as shown:
                 names = [name for name in MEASURES or measures.measure_names() if name != "event"]
                 assert differences(recorded, shown, names) == []
-                # A recording also reports earlier resets of counters.
+                # A recording also reports earlier counter resets.
                 events = "SELECT time, kind, subject, detail FROM event"
                 within = f"{events} WHERE time > '2010-03-09 08:25:00+00' ORDER BY ALL"
                 assert shown.sql(f"{events} ORDER BY ALL").rows == recorded.sql(within).rows != []
@@ -106,7 +106,7 @@ def test_window_of_retained_data_reads_only_its_hours(demo_folder: Path) -> None
             every = whole.sql("SELECT interval_end FROM load").rows
         assert live.measures.names()
         (first,), *_ = every
-        # Two hours after the first row; an hour is left to spare.
+        # Two hours after the first row, with an hour of margin.
         late = load.since(int(first.timestamp() * 1e6) + 2 * 3_600_000_000)
         with CoreSession.from_sources([], Options(), computed={"load": late}) as few:
             assert 0 < len(few.sql("SELECT * FROM load").rows) < len(every)

@@ -1,4 +1,4 @@
-"""Where bytes come from: growing and replaced files, folders that fill up, pipes, the device, replays."""
+"""Tests of feeds: growing and replaced files, growing folders, pipes, the device and replays."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def wait_for(feed: Feed, size: int) -> list[FeedChunk]:
 
 
 def age(path: Path) -> None:
-    """As if nothing had been written for a while."""
+    """Set the modification time of a file to 10 s ago."""
     old = time.time() - 10
     os.utime(path, (old, old))
 
@@ -109,7 +109,7 @@ def test_pipe_feed_ends_with_writer() -> None:
 
 
 def test_device_feed_delivers_sets_and_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A read without bytes ends a set; EOVERFLOW keeps it, EIO discards it (Linux, monreader)."""
+    """An empty read ends a set; EOVERFLOW keeps it, EIO discards it (Linux, monreader)."""
     steps: list[bytes | int] = [
         b"ab",
         b"c",

@@ -1,4 +1,4 @@
-"""What forwarders send is followed like a file that grows here."""
+"""Tests of data from forwarders, which is followed like a local growing file."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from zlens.live.received_files import RetentionPolicy
 from zlens.live.receiver import Receiver
 from zlens.live.watcher import Watcher
 
-#: Bytes of a record.
+#: Bytes per record.
 SIZE = 200_000
 
 
 def deliver(receiver: Receiver, data: bytes, at: int, until: int) -> None:
-    """Send the records of a file from one number to another, over a connection of their own."""
+    """Send a range of the records of a file over a separate connection."""
     peer = Peer(receiver)
     needed = peer.greet(kind="file").sequence
     assert needed == at
@@ -76,11 +76,11 @@ def test_received_files_are_removed_after_close(demo_folder: Path, tmp_path: Pat
             peer.acknowledged(sequence)
             while live.step() is not None:
                 pass
-            # The file that is read stays, and the one before it as long as intervals of it are open.
+            # The file being read stays, and the previous one while its intervals are open.
             assert len(list(folder.glob("lnx1/*.monwrite"))) == 1
         peer.close()
         live.close()
-    # After a restart it goes on without the first file.
+    # After a restart, reading resumes without the first file.
     with Receiver(folder, port=0) as receiver:
         live = Watcher([ForwarderFeeds(receiver, RetentionPolicy(bytes=0))], lake=into, findings=False)
         while live.step() is not None:

@@ -1,4 +1,4 @@
-"""Streams of several systems of one name: each system keeps its own, while they grow and after a restart."""
+"""Tests of streams of systems with the same name: their data stays separate, also after a restart."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def loads(session: CoreSession) -> Rows:
 
 
 def smf_feeds(folder: Path) -> list[tuple[Path, list[int]]]:
-    """Two dumps; the second one is of another machine."""
+    """Write two dumps; the second one is of another machine."""
     form = streaming.stream_format("smf.dump")
     assert form is not None
     feeds = []
@@ -36,7 +36,7 @@ def smf_feeds(folder: Path) -> list[tuple[Path, list[int]]]:
 
 
 def two_writers(folder: Path) -> list[tuple[Path, list[int]]]:
-    """One dump that two programs wrote; one of them lags behind."""
+    """Write one dump of two programs; one of them lags behind."""
     form = streaming.stream_format("smf.dump")
     assert form is not None
     records = [of_70(1, 0.25)]
@@ -81,7 +81,7 @@ def test_live_systems_of_same_name_are_separate(
     live.finish()
     with live.session() as shown:
         assert loads(shown) == expected
-        # The records that are retained have the same names as the measures.
+        # The retained records have the same system names as the measures.
         assert {info.system for info in shown.systems} == {row[0] for row in expected}
     assert not [problem for problem in live.problems if problem.kind in ("duplicate", "conflict")]
     live.close()

@@ -1,4 +1,4 @@
-"""`perf stat -I` as it counts. Its output is made here, in the forms of the manual page of perf-stat."""
+"""Tests of `perf stat -I` as a stream, with synthetic output in the formats of the perf-stat manual page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def line(form: str, since: float, cpu: int, event: str, value: int) -> str:
 
 
 def printed(form: str, intervals: range) -> str:
-    """Two processors, a little more than a second for each interval."""
+    """Return lines of two processors, with intervals of just over a second."""
     lines = [COLUMNS] if form == "text" else []
     for number in intervals:
         since = (number + 1) * 1.000123457
@@ -60,7 +60,7 @@ def chunk_ends(path: Path, size: int) -> list[int]:
 def test_live_perf_equals_file(form: str, tmp_path: Path) -> None:
     path = tmp_path / "counts.txt"
     path.write_text(STARTED + printed(form, range(12)))
-    # Pieces end anywhere within lines, and every cut begins a part.
+    # Chunks end within lines, and every cut point starts a part.
     live = Watcher(
         [Pieces(path, chunk_ends(path, path.stat().st_size // 5))],
         lake=str(tmp_path / "lake"),
@@ -86,7 +86,7 @@ def test_live_perf_equals_file(form: str, tmp_path: Path) -> None:
 
 
 def of_pipe(text: str, folder: Path, options: Options) -> list[tuple[object, ...]]:
-    """What a lake has after a pipe gave this, beside what it had before."""
+    """Pipe this text into a lake and return all its rows."""
     read, write = os.pipe()
     live = Watcher([ReaderThreadFeed("standard input", read)], options, lake=str(folder), findings=False)
 
@@ -114,10 +114,10 @@ def test_perf_pipe_has_local_host_and_current_time(form: str, tmp_path: Path) ->
     assert {system for system, *_ in rows} == {socket.gethostname()}
     first = rows[0][1]
     assert isinstance(first, dt.datetime)
-    # The first second has just passed when it is read, to the second of its start.
+    # The first second has just passed; the start is precise to a second.
     assert dt.timedelta(seconds=-2) < first - before < dt.timedelta(minutes=5)
     assert {round(float(str(seconds)), 6) for _, _, seconds, *_ in rows} == {1.000123}
-    # Another run in another pipe: its times count from its own start.
+    # The times of a second run in another pipe count from its own start.
     again = of_pipe(printed(form, range(2)), tmp_path / "lake", options)
     assert len(again) in (8, 10)
     assert {round(float(str(seconds)), 6) for _, _, seconds, *_ in again} == {1.000123}
@@ -132,7 +132,7 @@ def test_perf_header_is_added_only_if_missing(tmp_path: Path) -> None:
         FORM.missing_header(str(path), 0, "standard input", Options())
         == f"# host {socket.gethostname()}\n".encode()
     )
-    # A file without its start stays without: nobody knows when it was written.
+    # A file without its start gets none, because its write time is unknown.
     path.write_text(printed("text", range(2)))
     assert FORM.missing_header(str(path), 0, str(path), Options()) == b"# host unknown-tail\n"
 

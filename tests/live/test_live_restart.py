@@ -1,6 +1,6 @@
-"""`zlens live` killed at any moment: nothing is lost, nothing is there twice.
+"""Tests that `zlens live`, killed at any time, loses and duplicates nothing.
 
-The oracle is the import of the whole recording into a lake.
+The oracle is the import of the complete recording into a lake.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LIMITS = RetentionLimits(part=240.0)
 
 @pytest.fixture(scope="module")
 def recording(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three parts; with --all the whole hour."""
+    """Three parts; with --all, the complete hour."""
     whole = demo_folder / "zldemo.monwrite"
     path = tmp_path_factory.mktemp("restart") / whole.name
     path.write_bytes(iterations(whole.read_bytes(), beginning(whole, 14)))
@@ -46,7 +46,7 @@ def live_program(source: Path, into: Path) -> subprocess.Popen[bytes]:
 
 
 def same(recording: Path, into: object, live: Watcher | None = None) -> None:
-    """What is in the lake, and what a page would show, is what was recorded."""
+    """Check that the lake and the live session equal the recording."""
     with CoreSession([str(recording)]) as recorded, CoreSession([str(into)]) as stored:
         assert differences(recorded, stored) == []
         if live is not None:
@@ -62,19 +62,19 @@ def test_killed_live_run_resumes(tmp_path: Path, recording: Path) -> None:
     ends = sorted(chance.randrange(len(data) // 3, len(data)) for _ in range(kills))
     written = 0
     for end in ends:
-        # It grows while the program reads it.
+        # The file grows while the program reads it.
         with open(source, "ab") as file:
             file.write(data[written:end])
         written = end
         program = live_program(source, into)
-        # Before it has begun nothing can go wrong.
+        # Before the state exists, a kill loses nothing.
         until(lambda: [*into.glob(".live/*/state.json")])
         time.sleep(chance.uniform(0, iterations(5, 1)))
         program.send_signal(signal.SIGKILL)
         program.communicate()
     with open(source, "ab") as file:
         file.write(data[written:])
-    # What is left, to the end.
+    # The rest, to the end.
     live = Watcher([Pieces(source, [len(data)])], lake=str(into), limits=LIMITS, findings=False)
     try:
         play(live)
@@ -87,7 +87,7 @@ def test_killed_live_run_resumes(tmp_path: Path, recording: Path) -> None:
 
 @pytest.mark.long
 def test_steps_do_not_wait_for_lake(tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Intervals are closed while the parts before them are imported, in their order."""
+    """Intervals are closed while earlier parts are imported, in order."""
     go, add, imported = threading.Event(), lake.add, []
 
     def slowly(parts: list[Path], *words: Any, **options: Any) -> object:
@@ -146,12 +146,12 @@ def test_live_lake_resumes_after_restart(tmp_path: Path, recording: Path) -> Non
     first = Watcher([Pieces(recording, cuts[:seen])], lake=into, limits=LIMITS, findings=False)
     for _ in range(seen):
         first.step()
-    # What was handed over by now is there, and others may read at any moment.
+    # Closed parts are in the lake, which others may read at any time.
     first._collect_imports(wait=True)
     with CoreSession([into]) as stored:
         ((ends,),) = stored.sql("SELECT count(DISTINCT interval_end) FROM load").rows
     assert 0 < ends < iterations(60, 14)
-    # No end: as if it had been killed.
+    # No regular end, as after a kill.
     assert first._lock is not None
     first._lock.close()
     second = Watcher([Pieces(recording, cuts)], lake=into, limits=LIMITS, findings=False)

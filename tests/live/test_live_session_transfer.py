@@ -1,4 +1,4 @@
-"""What another process opens: the rows and records of a session, also after its files have grown."""
+"""Tests of a session opened by another process: rows and records, also after its files have grown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from zlens.live.watcher import Watcher
 
 
 def reopened(session: Session, folder: Path) -> Session:
-    """A session as another process opens it."""
+    """Open a session as another process does."""
     folder.mkdir(exist_ok=True)
     data = session_transfer.Published(session)
     numbers = itertools.count()
@@ -75,7 +75,7 @@ def test_removed_part_is_error(demo_folder: Path, tmp_path: Path) -> None:
 
 
 def test_window_of_session(demo_folder: Path, tmp_path: Path) -> None:
-    """Of measures only the rows that selected times need are fetched."""
+    """Only rows of measures that the window needs are fetched."""
     path = demo_folder / "zldemo.monwrite"
     live = Watcher([Pieces(path, split_points(path, 1)[30:31])], findings=False)
     play(live)

@@ -1,4 +1,4 @@
-"""Sources that stop, repeat and change: each interval is shown once, and what is wrong is told."""
+"""Tests of interrupted, repeated and changed streams: intervals are shown once, problems are reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def played(path: Path, ends: Iterable[int]) -> tuple[Watcher, list[WatchStep]]:
 def test_repeated_stream_intervals_are_shown_once(tmp_path: Path, recording: Path) -> None:
     data, cuts = recording.read_bytes(), split_points(recording, 1)
     path = tmp_path / "again"
-    # Ten intervals, the last five of them again, and the rest.
+    # Ten intervals, a duplicate of the last five, and the rest.
     path.write_bytes(data[: cuts[10]] + data[cuts[5] : cuts[10]] + data[cuts[10] :])
     live, _ = played(path, [cuts[10], 2 * cuts[10] - cuts[5], path.stat().st_size])
     with CoreSession([str(recording)]) as recorded, live.session() as shown:
@@ -60,7 +60,7 @@ def test_damaged_stream_part_is_reported(tmp_path: Path, recording: Path) -> Non
 
 
 def test_stream_with_second_system(tmp_path: Path, demo_folder: Path) -> None:
-    """As after an IPL of another system: the recordings of two follow each other."""
+    """The recordings of two systems in sequence, as after an IPL of another system."""
     one, other = demo_folder / "zldemo.monwrite", demo_folder / "sim.monwrite"
     end = split_points(one, 1)[10]
     second = other.read_bytes()[: split_points(other, 1)[10]]
@@ -74,7 +74,7 @@ def test_stream_with_second_system(tmp_path: Path, demo_folder: Path) -> None:
 
 
 def test_capture_of_live_stream_is_followed(tmp_path: Path, recording: Path) -> None:
-    """The form of /dev/monreader: 12 bytes of control element, then exactly the data (Linux, monreader)."""
+    """The format of /dev/monreader: 12 bytes of control element, then exactly the data (Linux, monreader)."""
     data, cuts = recording.read_bytes(), split_points(recording, 1)
     capture, sizes = bytearray(), []
     at = 0

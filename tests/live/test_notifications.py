@@ -1,4 +1,4 @@
-"""Commands and webhooks that receive findings."""
+"""Tests of commands and webhooks that receive findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ A, B = {"a": {"rule": "A"}}, {"b": {"rule": "B"}}
 
 
 class Kept:
-    """A receiver that keeps what it gets."""
+    """A hook that stores its messages."""
 
     def __init__(self) -> None:
         self.messages: list[dict[str, list[dict[str, str]]]] = []
@@ -54,19 +54,19 @@ def test_no_finding_sends_no_notification() -> None:
 
 
 def test_flapping_findings_are_held_back() -> None:
-    """Hysteresis: open for 10 s before it is told, away for 10 s before it is cleared."""
+    """Hysteresis: open for 10 s before a notification, absent for 10 s before it is cleared."""
     kept = Kept()
     hooks = Notifier([kept], hold_s=10, pause_s=0)
-    # For 5 s, then away: nobody is told.
+    # Open for 5 s, then absent: no notification.
     hooks.observe(A, 0)
     hooks.observe(A, 5)
     hooks.observe({}, 6)
-    # It begins again: the time before does not count.
+    # The finding opens again: the earlier time does not count.
     hooks.observe(A, 8)
     hooks.observe(A, 17)
     assert kept.told == []
     hooks.observe(A, 18)
-    # Away for less than 10 s.
+    # Absent for less than 10 s.
     hooks.observe({}, 20)
     hooks.observe(A, 25)
     hooks.observe({}, 30)
@@ -81,7 +81,7 @@ def test_message_rate_is_limited() -> None:
     hooks = Notifier([kept], pause_s=60)
     hooks.observe(A, 0)
     hooks.observe(A | B, 10)
-    # In between, one more appears and clears.
+    # In between, another finding opens and clears.
     hooks.observe(A | B | {"c": {"rule": "C"}}, 20)
     hooks.observe(B, 30)
     hooks.observe(B, 59)
@@ -121,7 +121,7 @@ def test_notification_is_bounded() -> None:
 
 
 def test_slow_webhook_does_not_delay_monitor() -> None:
-    """What it cannot take is dropped, said, and counted in the next message."""
+    """Messages beyond its capacity are dropped, reported and counted in the next message."""
     release, kept, said = threading.Event(), Kept(), []
 
     class Slow:
@@ -171,7 +171,7 @@ def test_command_hook_needs_program() -> None:
 
 @contextmanager
 def receiving(*statuses: int) -> Iterator[tuple[str, list[bytes]]]:
-    """The address of a receiver that answers with these statuses, and what it got."""
+    """Run a receiver that answers with these statuses; return its address and the requests."""
     left, got = list(statuses), []
 
     class Page(BaseHTTPRequestHandler):
@@ -205,9 +205,9 @@ def receiving(*statuses: int) -> Iterator[tuple[str, list[bytes]]]:
         ((500, 503, 204), 3, None),
         ((500, 500, 500, 500), 3, "answered 500"),
         ((429, 200), 2, None),
-        # Asking again would not help.
+        # A retry would not help.
         ((404,), 1, "answered 404"),
-        # Elsewhere nobody is told.
+        # Redirects are not followed.
         ((302,), 1, "answered 302"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Polling an HMC exporter: over HTTP and TLS, from a file; what a poll does not bring; what stays secret."""
+"""Tests of polling an HMC exporter: HTTP, TLS and files; failed polls; secrets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def scrape(ratio: str) -> bytes:
 
 
 def monitor3(ratio: str) -> bytes:
-    """What RMF exports, of a machine, a system and a sysplex."""
+    """Return RMF metrics of a machine, a system and a sysplex."""
     return (
         b'mvs_rmf_m3_mintime{sysplex="A"} 100\n'
         b'mvs_lpar_actual_msu_h{sysplex="A",cpc_id="CPC1",lpar_name="P1",line_type="CP"} %s\n'
@@ -60,7 +60,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def serving(
     answer: Callable[[http.server.BaseHTTPRequestHandler], None], context: ssl.SSLContext | None = None
 ) -> Iterator[str]:
-    """The address of a server that answers with `answer`."""
+    """Run a server that responds with `answer`; return its address."""
     handler = type("Answering", (Handler,), {"answer": staticmethod(answer)})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     if context is not None:
@@ -96,7 +96,7 @@ def wait_for(feed: PollingFeed, count: int) -> list[FeedChunk]:
 
 
 class Given:
-    """A place whose polls bring what a list says."""
+    """A polled source with a list of results."""
 
     name = "given"
 
@@ -132,7 +132,7 @@ def test_length_of_intervals_of_text() -> None:
     ],
 )
 def test_rmf_poll_period_equals_interval(asked: float | None, text: bytes, every_s: float) -> None:
-    """Unless the user says otherwise: a long default would miss intervals, a short one count them twice."""
+    """Unless set by the user: a longer period misses intervals, a shorter one counts them twice."""
     feed = PollingFeed(Given((text, 1), (text, 2), (text, 3)), asked)
     try:
         assert len(wait_for(feed, 3)) == 3
@@ -142,7 +142,7 @@ def test_rmf_poll_period_equals_interval(asked: float | None, text: bytes, every
 
 
 def test_polled_rmf_is_stored_with_timestamps() -> None:
-    """The end of an OpenMetrics text would end the stream, and its time stamps are in seconds."""
+    """The end mark of an OpenMetrics text would end the stream, and its timestamps are in seconds."""
     text = b'mvs_cf_request_rate{sysplex="A"} 1\nmvs_cf_request_rate{sysplex="B"} 2 1700000000.5\n# EOF\n'
     made = add_timestamps(text, 5000)
     assert made.splitlines() == [
@@ -158,7 +158,7 @@ def test_polled_rmf_is_stored_with_timestamps() -> None:
 def test_measures_are_those_of_saved_scrapes(
     tmp_path: Path, program: str, system: str, text: Callable[[str], bytes], every_s: int, samples: int
 ) -> None:
-    """Also in the lake, part by part, and after a restart."""
+    """The same in the lake, part by part, and after a restart."""
     moments = [1_700_000_000_000 + 1000 * every_s * number for number in range(6)]
     scrapes = [(text(f"0.{number}"), ms) for number, ms in enumerate(moments)]
     saved = tmp_path / "saved.prom"
@@ -175,7 +175,7 @@ def test_measures_are_those_of_saved_scrapes(
         with CoreSession([str(saved)]) as recorded, live.session() as shown:
             if given[-1] == scrapes[-1]:
                 assert differences(recorded, shown) == []
-                # The fourth came again after the restart.
+                # The fourth scrape arrived again after the restart.
                 assert [problem.kind for problem in problems] == ["duplicate"]
         live.finish()
         live.close()
@@ -218,7 +218,7 @@ def test_polled_response_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_slow_poll_response_times_out() -> None:
-    """Each read of the socket is in time; the whole answer is not."""
+    """Each read of the socket is in time; the complete response is not."""
     done = threading.Event()
 
     def slowly(request: http.server.BaseHTTPRequestHandler) -> None:
@@ -267,7 +267,7 @@ def test_consecutive_failed_polls_are_one_gap() -> None:
 
 def test_stale_polled_file_is_gap() -> None:
     same = [None] * 4
-    # Written every fifth poll, then not for many.
+    # The file changes with every fifth poll, then not for many.
     texts = [(scrape("1"), 1000), *same, (scrape("1"), 2000), *[None] * 30, (scrape("1"), 3000)]
     feed = PollingFeed(Given(*texts), 0.001)
     found = wait_for(feed, 4)
@@ -384,7 +384,7 @@ def test_logins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_one_label_at_two_addresses_is_two_systems(tmp_path: Path) -> None:
-    """Each keeps its own values, in the lake, too."""
+    """Each keeps its own values, also in the lake."""
     moments = [1_700_000_000_000 + 60_000 * number for number in range(4)]
     feeds = []
     for name, first in (("http://one:9291/metrics", 1), ("http://two:9291/metrics", 5)):

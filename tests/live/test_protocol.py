@@ -1,4 +1,4 @@
-"""Frames of forwarders: the same bytes as in Rust, and nothing else is taken for one."""
+"""Tests of forwarder frames: the same bytes as in Rust; damaged frames are refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlens.live.protocol import END_OF_SET, Frame, FrameKind
 
 
 def test_frame_encoding_equals_forwarder() -> None:
-    # The same as crates/forward/tests/wire.rs has.
+    # The same bytes as in crates/forward/tests/wire.rs.
     frame = Frame(FrameKind.DATA, 0x0102_0304_0506_0708, b"abc", END_OF_SET)
     assert frame.encode().hex() == "5a46030100000003010203040506070886e64c6e616263"
 
@@ -26,7 +26,7 @@ def test_fields_are_lines() -> None:
 @settings(max_examples=iterations(300, 20), deadline=None)
 @given(data=st.data())
 def test_damaged_frames_are_refused(data: st.DataObject) -> None:
-    """One bit of a frame: whatever it becomes, it is not taken for the frame it was."""
+    """A frame with one changed bit is never accepted."""
     payload = data.draw(st.binary(max_size=200))
     frame = Frame(
         FrameKind.DATA, data.draw(st.integers(0, 2**64 - 1)), payload, data.draw(st.integers(0, 255))

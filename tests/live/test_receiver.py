@@ -1,4 +1,4 @@
-"""The receiver: what is acknowledged is durable, and no peer makes it fail, grow or wait for ever."""
+"""Tests of the receiver: acknowledged data is durable; no peer makes it fail, grow or wait forever."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_restart_truncates_unacknowledged_data(tmp_path: Path) -> None:
         peer.greet()
         peer.deliver(0, b"durable")
         [path] = receiver.sources()[0].files
-    # As after a crash between writing and the state.
+    # As after a crash before the state is written.
     path.write_bytes(b"durable and more")
     (path.parent / "00000002-20261125T021500Z.monreader").write_bytes(b"never listed")
     (path.parent / GAPS).write_text('{"half')
@@ -122,7 +122,7 @@ def test_gaps_are_listed_with_position(receiver: Receiver) -> None:
         ("overflow", 1, 3),
         ("spool_full", 2, 3),
     ]
-    # Between sets a capture goes on behind a gap.
+    # Between sets, a capture continues after a gap.
     assert contents(receiver) == [b"oneten"]
 
 
@@ -149,11 +149,11 @@ def test_durable_data_is_read_once(tmp_path: Path) -> None:
                 assert len(part[0]) <= 4
                 read, place = read + part[0], part[1]
         assert read == b"abcdefghijk"
-        # What is in the file and not in the state may be cut off.
+        # Data in the file that is not in the state may be truncated.
         with open(source.files[-1], "ab") as file:
             file.write(b"later")
         assert source.read(place, 10)[0] == b""
-        # Files that are no longer needed can go.
+        # Files that are no longer needed can be removed.
         source.files[0].unlink()
         assert source.read(ReadPosition(), 10)[0] == b"ghij"
 
@@ -249,7 +249,7 @@ def test_out_of_sequence_frame_ends_connection(receiver: Receiver, frames: list[
 
 def test_oversized_frames_are_rejected(receiver: Receiver) -> None:
     peer = Peer(receiver)
-    # Before it is known who speaks, only a greeting's length.
+    # Before the peer is known, only the length of a hello is accepted.
     peer.socket.sendall(Frame(FrameKind.HELLO, 0, b"a" * (protocol.MOST_TEXT + 1)).encode())
     assert peer.read().kind is FrameKind.REFUSED
     peer = Peer(receiver)
@@ -284,7 +284,7 @@ def test_silent_peer_is_disconnected(tmp_path: Path) -> None:
         silent = Peer(receiver)
         greeted = Peer(receiver)
         greeted.greet()
-        # Half a frame, and then nothing.
+        # An incomplete frame, then nothing.
         greeted.socket.sendall(Frame(FrameKind.DATA, 0, b"abc").encode()[:-1])
         for peer in (silent, greeted):
             with pytest.raises((EOFError, ConnectionError)):
@@ -411,7 +411,7 @@ def test_receiver_state_is_readable(receiver: Receiver) -> None:
     assert (state["kind"], state["streams"], state["size"]) == ("monreader", {STREAM: 1}, 3)
 
 
-# What is removed ----------------------------------------------------------------------------------
+# Removal ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -438,12 +438,12 @@ def test_old_files_are_removed_up_to_read_position(several: ReceivedFiles) -> No
     files = several.files
     for path in files[:3]:
         os.utime(path, (0, 0))
-    # The one of the place stays, however old it is.
+    # The file at the read position stays, whatever its age.
     assert several.forget(ReadPosition(files[2].name, 100), RetentionPolicy(age_s=3600)) == files[:2]
     assert several.files == files[2:]
     assert several.forget(ReadPosition(files[4].name, 0), RetentionPolicy(age_s=3600)) == files[2:3]
     assert several.forget(ReadPosition(files[4].name, 0), RetentionPolicy(age_s=3600)) == []
-    # Reading goes on behind a place in a file that is gone.
+    # Reading continues after a position in a removed file.
     assert several.read(ReadPosition(files[1].name, 50), 1000) == (
         b"." * 100,
         ReadPosition(files[3].name, 100),
@@ -456,7 +456,7 @@ def test_oldest_files_beyond_size_are_removed(several: ReceivedFiles) -> None:
     assert several.forget(end, RetentionPolicy(bytes=500)) == []
     assert several.forget(end, RetentionPolicy(bytes=499)) == files[:1]
     assert several.forget(end, RetentionPolicy(bytes=150)) == files[1:4]
-    # The file that grows is never removed.
+    # The growing file is never removed.
     assert several.forget(end, RetentionPolicy(bytes=0)) == []
     assert several.files == files[-1:]
 

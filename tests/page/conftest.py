@@ -1,6 +1,6 @@
-"""The page in headless Chromium, over a real `zlens serve`.
+"""Fixtures with the web UI in headless Chromium, over a `zlens serve` process.
 
-Without Chromium these tests are skipped, but not where CI is set: `make packages` installs it.
+These tests are skipped without Chromium, unless CI is set; `make packages` installs it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def demo(demo_folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def address(demo: Path) -> Iterator[str]:
-    """Where the page over the demo files is."""
+    """Return the address of a server over the demo files."""
     names = ("sim.monwrite", "zldemo.monwrite", "zlzos.smf")
     with served(*(str(demo / name) for name in names)) as found:
         yield found
@@ -51,7 +51,7 @@ def page(window: Window) -> Iterator[Page]:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """Not watched: a browser tells of each answer that is an error by itself."""
+    """A context without error checks, because browsers log every error response."""
     context = browser.new_context(reduced_motion="reduce")
     yield context
     context.close()
@@ -70,5 +70,5 @@ def views(opened_views: Views) -> Iterator[Views]:
 
 @pytest.fixture(scope="session")
 def view(request: pytest.FixtureRequest) -> str:
-    """A parameter of the session: so pytest puts tests of one view beside each other, from all files."""
+    """A parameter with session scope: pytest groups the tests of one view, across all files."""
     return str(request.param)

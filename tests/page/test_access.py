@@ -1,4 +1,4 @@
-"""The page for everybody: axe finds nothing, in the light and in the dark."""
+"""Accessibility tests: axe reports no violation, in light and dark mode."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """Its source, to be evaluated: a script of another place is not let in."""
+    """Return the source of axe for evaluation, because the web UI blocks foreign scripts."""
     tools.require("node modules", present=AXE.exists())
     return AXE.read_text(encoding="utf-8")
 
@@ -49,7 +49,7 @@ def test_axe_finds_no_violation_in_dark_mode(browser: Browser, address: str, vie
 
 
 def test_main_button_is_readable_under_pointer(page: Page, address: str) -> None:
-    """White on the accent, hovered or not: a contrast of 4.5 at least."""
+    """White on the accent color has a contrast of at least 4.5, hovered or not."""
     opened(page, address, "sql", system="ZLDEMO", q="SELECT 1")
     button = page.get_by_role("button", name="Run", exact=True)
     button.hover()

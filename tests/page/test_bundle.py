@@ -1,4 +1,4 @@
-"""The page as it is shipped: built from these sources, small, and in need of nothing else."""
+"""Tests of the shipped web UI: built from these sources, small and self-contained."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import tools
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "python" / "zlens" / "server" / "static"
-#: Bytes of what opens the page, as it is and packed. What makes it larger must be worth it.
+#: Size limits in bytes of the files loaded first, raw and compressed; raise them only for a good reason.
 BUDGET, PACKED = 480_000, 170_000
-#: What only one view loads, when it opens.
+#: Files that a single view loads when it opens.
 LATER = {"editor.js": (380_000, 125_000)}
 
 
 def test_bundle_equals_built_sources(tmp_path: Path):
-    """Built again, it is the same to the byte; `make page` writes it."""
+    """A new build is identical byte for byte; `make page` writes it."""
     present = (ROOT / "ui" / "node_modules").is_dir() and shutil.which("npm") is not None
     tools.require("node modules", present=present)
     subprocess.run(
@@ -47,7 +47,7 @@ def test_bundle_stays_small():
 
 
 def test_bundle_names_no_other_host():
-    """But for names of XML, and links to explanations that nobody follows by himself."""
+    """Except XML namespaces and links to explanations, which only users follow."""
     for path in SHIPPED.iterdir():
         if path.name == "licenses.txt":
             continue
@@ -58,7 +58,7 @@ def test_bundle_names_no_other_host():
 
 
 def test_licenses_of_bundled_packages_are_shipped():
-    """The texts that Svelte, uPlot, CodeMirror and what they bring ask to be kept with them."""
+    """The license texts that Svelte, uPlot, CodeMirror and their dependencies require."""
     text = (SHIPPED / "licenses.txt").read_text(encoding="utf-8")
     modules = ROOT / "ui" / "node_modules"
     tools.require("node modules", present=modules.is_dir())

@@ -1,4 +1,4 @@
-"""What the overview shows leads on: events, legends, lines and titles are clicked."""
+"""Tests of the overview's links: events, legends, lines and titles are clickable."""
 
 from __future__ import annotations
 

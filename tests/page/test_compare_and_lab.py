@@ -1,4 +1,4 @@
-"""Two windows held against each other, and models: by hand in the page, beside what the commands print."""
+"""Tests of comparisons and models in the web UI, compared with the output of the commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HALF = "2010-03-09T08:00:00Z"
 
 @pytest.fixture(scope="module")
 def differences(demo: Path) -> list[dict]:
-    """What `zlens compare` says of the two halves of the file."""
+    """Differences between the halves of the file, by `zlens compare`."""
     told = printed(
         "compare", str(demo / "zldemo.monwrite"), "--to", HALF, "--", "--from", HALF, "--format", "json"
     )
@@ -109,11 +109,10 @@ def test_scenarios_are_written_and_solved(page: Page, address: str):
 
 def test_laboratory_compares_and_plans_measured_interval(page: Page, address: str):
     opened(page, address, "lab", system="ZLSIM", mode="expected", model="shares")
-    # Expected stands beside observed.
     expect(page.locator('[data-testid="chart-expected-shares-0"]')).to_contain_text("observed")
     expect(page.locator('[data-testid="moment"]')).to_contain_text("The busiest interval, which ended")
     expect(page.locator("main")).to_contain_text("processors for guests were idle")
-    # A what-if is asked by a click.
+    # A click selects a what-if.
     opened(page, address, "lab", system="ZLSIM", mode="plan")
     page.locator('[data-testid="table-plan-list-whatifs"] tbody tr').first.click()
     page.wait_for_url(re.compile(r"set=logical_cores"))
@@ -128,7 +127,7 @@ def a_wrong_scenario_is_said_while_it_is_written(page: Page) -> None:
     field = page.locator("#scenario-text")
     right = field.input_value()
     field.fill(right.replace("relative = 400", "relative = 99999"))
-    # `wait_for` looks at every frame, an expectation twice a second.
+    # `wait_for` polls every frame, an expectation twice a second.
     page.locator("#scenario-check", has_text="relative is 99999").wait_for()
     expect(page.locator("#scenario-check")).to_contain_text("an integer from 1 to 10,000")
     expect(page.get_by_role("button", name="Solve")).to_be_disabled()
@@ -168,13 +167,13 @@ def a_sweep_is_drawn(page: Page) -> None:
 
 
 def the_laboratory_opens_on_what_this_file_measured(page: Page) -> None:
-    """Expected beside observed of the busiest interval, without an option of the command line in any text."""
+    """Shows expected and observed for the busiest interval; no text names a command line option."""
     pressed = page.locator('[aria-label="Kind of model"] button[aria-pressed="true"]')
     expect(pressed).to_have_text("Expected and observed")
     expect(page.locator('[data-testid="moment"]')).to_contain_text("which ended 2010-03-09 09:11:00")
     answer = page.locator('[data-testid="answer-expected-partitions"]')
     expect(answer).to_contain_text("ZLDEMO")
-    # Of a system without samples of multithreading, its model has nothing to observe.
+    # Without multithreading samples, the multithreading model has nothing to observe.
     models = page.locator("label", has_text="Model").locator("option").all_inner_texts()
     assert models == ["partitions", "shares", "aliases", "capacity"]
     for mode in ("Expected and observed", "What if", "Scenario"):

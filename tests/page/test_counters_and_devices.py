@@ -1,4 +1,4 @@
-"""Hardware counters and I/O: what these views print, what a click does, what they say is missing."""
+"""Tests of the views of hardware counters and I/O: numbers, clicks and notes on missing data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_devices_by_table_and_by_pool(page: Page, address: str, demo: Path):
 
 
 def devices_are_those_of_the_program(page: Page, demo: Path) -> None:
-    """The question that the table hands out gives the same rows in `zlens sql`; every digit of the CSV."""
+    """The table's SQL returns the same rows in `zlens sql`, with every digit of the CSV."""
     program = query_objects(demo / "sim.monwrite", copied(page, "devices", "Copy SQL"))
     shown = copied_rows(page, "devices")
     assert len(shown) == len(program) > 10
@@ -38,11 +38,11 @@ def devices_are_those_of_the_program(page: Page, demo: Path) -> None:
                 assert on_page[key] == value
             elif value is not None:
                 assert float(on_page[key]) == pytest.approx(float(str(value)), rel=1e-14)
-    # Slowest first; what is not computable last.
+    # Slowest first, unknown values last.
     known = [float(one["resp_s_mean"]) for one in shown if one["resp_s_mean"]]
     assert known == sorted(known, reverse=True)
     assert [one["resp_s_mean"] == "" for one in shown] == sorted(one["resp_s_mean"] == "" for one in shown)
-    # The parts of a response are the response.
+    # The response components add up to the response time.
     seen = 0
     for row in shown:
         if row["resp_s_mean"]:
@@ -71,14 +71,14 @@ def a_device_is_chosen_and_searched_for(page: Page) -> None:
 
 
 def a_table_shows_every_column_of_its_measure(page: Page, address: str) -> None:
-    """What the catalog has of devices, by its own names: a new column needs nothing of the page."""
+    """The table has all device columns of the catalog; a new column needs no change of the web UI."""
     few = copied(page, "devices", "Copy CSV").splitlines()[0].split(",")
     page.locator(TABLE).get_by_role("button", name="All columns").click()
     ready(page, "io")
     assert setting(page, "devices.all") == "1"
     schema = page.request.get(f"{address}/api/v1/schema").json()["tables"]
     [device] = [one for one in schema if one["name"] == "device"]
-    # No device is of a group here: that column stays away.
+    # No device belongs to a group here, so that column is hidden.
     leading = {"system", "source", "interval_end", "seconds", "flag", "group_name"}
     names = {one["name"] for one in device["columns"]} - leading
     heads = copied(page, "devices", "Copy CSV").splitlines()[0].split(",")
@@ -120,14 +120,14 @@ def an_alias_pool_is_chosen(page: Page) -> None:
 
 def test_counters_and_their_nest(page: Page, address: str, demo: Path, tmp_path: Path):
     opened(page, address, "cpumf", system="ZLZ1")
-    # CPI of the window is its cycles over its instructions, not a mean of means.
+    # CPI of the window is its cycles divided by its instructions, not a mean of means.
     query = (
         "SELECT sum(cycles) / sum(instructions) AS cpi FROM cpumf_type WHERE system = 'ZLZ1' AND flag IS NULL"
     )
     cpi = float(str(query_objects(demo / "zlzos.smf", query)[0]["cpi"]))
     title = page.locator('[title*="(cpumf_type.cpi)"]').first.get_attribute("title") or ""
     assert abs(float(title.split()[0]) - cpi) < 1e-5 * cpi
-    # The nest has the regions of the hint.
+    # The nest chart has the regions of the hint.
     nest = page.locator('[data-testid="chart-nest"]')
     nest.locator("summary").click()
     with page.expect_download() as waiting:
@@ -140,7 +140,7 @@ def test_counters_and_their_nest(page: Page, address: str, demo: Path, tmp_path:
         count = sum(one["category"] == category for one in regions)
         assert text.count(f">{category}</text>") == count
     assert text.count("<circle") == 60
-    # Where there is no RNI, it says why.
+    # Without RNI, the view shows the reason.
     opened(page, address, "cpumf", system="ZLSIM")
     expect(nest).to_contain_text("z15")
     expect(nest).to_contain_text("RNI needs weights of your own")

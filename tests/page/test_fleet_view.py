@@ -1,4 +1,4 @@
-"""The fleet: all systems as a table that is searched and grouped, and the findings of all of them."""
+"""Tests of the fleet view: a searchable, grouped table of all systems, and their findings."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def test_wide_input_requests_findings_of_one_system(page: Page, address: str):
     )
     opened(page, address, "overview")
     first, second = asked
-    # Before the schema says how many there are.
+    # Sent before the number of systems is known.
     assert "few=true" in first
     assert "system=ZLDEMO" in second
 
 
 def test_machines_trends_and_findings_of_all_systems(page: Page, address: str):
     opened(page, address, "fleet", by="machine")
-    # A machine has its partitions over time.
+    # A machine shows its partitions over time.
     machine = page.get_by_role("region", name="2097-D3E01", exact=True)
     expect(machine.get_by_test_id("chart-partitions-2097-D3E01-CP")).to_contain_text("ZLZOS")
     expect(machine.get_by_test_id("chart-partitions-2097-D3E01-IFL")).to_contain_text("ZLDEMO")

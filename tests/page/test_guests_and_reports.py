@@ -1,4 +1,4 @@
-"""Guests, workloads, reports and the console by hand, beside what the commands print."""
+"""Tests of guests, workloads, reports and the console, compared with the output of the commands."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from ui_comparison import (
 
 GUESTS = '[data-testid="table-guests"]'
 OWNERS = '[data-testid="chart-owners"]'
-#: A join that would take hours.
+#: A join that runs for hours.
 SLOW = "SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.range * b.range = 7"
 
 
 def column(table: Locator, heading: str) -> list[str]:
-    """The cells under the first heading that begins so, without small charts over time."""
+    """Return the cells below the first heading with this prefix, except sparklines."""
     heads = [text.split("\n")[0].strip() for text in table.locator("th").all_inner_texts()]
     at = next(n for n, text in enumerate(heads) if text.startswith(heading) and "over time" not in text)
     rows = table.locator("tbody tr:not([aria-hidden])").all()
@@ -57,7 +57,7 @@ def test_guests_by_table_series_and_owner(page: Page, address: str, demo: Path):
 
 
 def the_table_is_that_of_the_program(page: Page, demo: Path) -> None:
-    """Every printed number is what `zlens sql` gives, rounded; the sums also by a question of our own."""
+    """Every number equals that of `zlens sql`, rounded; the sums also that of a separate query."""
     program = {
         str(row["userid"]): row
         for row in query_objects(demo / "sim.monwrite", copied(page, "guests", "Copy SQL"))
@@ -95,7 +95,7 @@ def the_table_is_that_of_the_program(page: Page, demo: Path) -> None:
     told = {line.split()[0]: line.split()[1:] for line in own.splitlines()[2:]}
     for at, heading in enumerate(("CPU raw", "MT-1", "Prorated")):
         assert as_shown(column(table, heading), [told[name][at] for name in names])
-    # All three times, and they differ: the threads of a core are shared.
+    # All three times differ, because the threads of a core are shared.
     assert column(table, "CPU raw") != column(table, "MT-1") != column(table, "Prorated")
 
 
@@ -126,7 +126,7 @@ def guests_are_sorted_and_found(page: Page) -> None:
     sorted_by(table, "Guest")
     assert column(table, "Guest") == names[::-1]
     set_to(page, "sort", "-userid")
-    # A drawn cell each: the course of the hour, and what samples found.
+    # One sparkline and one state bar per row.
     expect(table.locator('tbody td svg[aria-label*="up to"]')).to_have_count(12)
     expect(table.locator('tbody td svg[role="img"]:not([aria-label*="up to"])')).to_have_count(12)
     page.locator("#find").fill("linux0?")
@@ -134,7 +134,7 @@ def guests_are_sorted_and_found(page: Page) -> None:
     expect(page.locator(".sum")).to_contain_text("8 of 12 guests")
     page.locator("#find").fill("tcp")
     assert column(table, "Guest") == ["TCPIP"]
-    # The link has it all.
+    # The link contains all settings.
     link = page.url
     page.goto("about:blank")
     page.goto(link)
@@ -191,7 +191,7 @@ def owners_are_gone_into_by_click_and_by_keyboard(page: Page, demo: Path) -> Non
     set_to(page, "owner", "LINUX/LINUX01")
     trail = page.get_by_role("navigation", name="owner")
     expect(trail).to_contain_text("LINUX01")
-    # What lies above it leads up again.
+    # A click on a parent opens it.
     press(1)
     set_to(page, "owner", "LINUX")
     trail.get_by_role("button", name="ZLSIM").click()
@@ -251,12 +251,12 @@ def test_workloads_and_jobs_of_zos(page: Page, address: str, demo: Path):
         "SELECT performance_index AS pi FROM workload WHERE class = 'DB2HI' ORDER BY interval_end",
     )
     assert [float(one) if one else None for one in index] == [row["pi"] for row in told]
-    # Report classes are not added to service classes: they are the same work once more.
+    # Report classes are not added to service classes: they count the same work.
     page.get_by_label("Records", exact=True).select_option("report")
     ready(page, "workloads")
     assert "RCICS" in column(table, "Class")
     assert "CICSHI" not in column(table, "Class")
-    # Records of intervals are put together, and those of ended jobs and steps stand for themselves.
+    # Interval records are combined; records of ended jobs and steps stay separate.
     opened(page, address, "workloads", system="ZLZ1", of="job")
     table = page.get_by_test_id("table-jobs")
     kinds = {
@@ -289,12 +289,12 @@ def test_workloads_and_jobs_of_zos(page: Page, address: str, demo: Path):
 
 
 def bare(report: str) -> str:
-    """A report without the moment at which it was made."""
+    """Return a report without its run time."""
     return re.sub(r"Run \d{4}/\d\d/\d\d \d\d:\d\d:\d\d", "Run", report)
 
 
 def cells(text: str) -> list[list[float | str]]:
-    """Lines of a CSV, numbers as such."""
+    """Return CSV rows with numbers as floats."""
 
     def cell(word: str) -> float | str:
         try:
@@ -332,7 +332,7 @@ def a_report_is_that_of_the_command(page: Page, name: str, file: Path) -> None:
     assert bare(pasted(page)) == bare(told)
     page.locator("section[aria-label=Report] > .tools").get_by_role("button", name="Copy CSV").click()
     expect(page.get_by_role("status").filter(has_text="CSV copied")).to_be_visible()
-    # The last digits of a sum depend on the order in which threads come to it.
+    # The last digits of a sum depend on the order of the threads.
     lines = cells(printed("report", name, str(file), "--format", "csv"))
     for shown, line in zip(cells(pasted(page)), lines, strict=True):
         assert [one for one in shown if isinstance(one, str)] == [one for one in line if isinstance(one, str)]
@@ -360,7 +360,7 @@ def test_report_is_searched_opened_and_sorted(page: Page, address: str, demo: Pa
     assert names.all_inner_texts() == ["user"]
     page.locator("#find-report").fill("nothing is called so")
     expect(page.locator("aside[aria-label=Reports]")).to_contain_text("No report matches this search.")
-    # Those without data are there when asked for.
+    # Reports without data are listed on request.
     page.locator("#find-report").fill("")
     page.get_by_label("Include reports without data").check()
     assert names.count() > everything
@@ -399,7 +399,7 @@ def test_console_runs_and_remembers_queries(page: Page, address: str, demo: Path
     assert history.all_inner_texts() == ["SELECT 7 AS seven", query]
     history.nth(1).click()
     expect(page.get_by_test_id("sql-status")).to_contain_text("3 rows in")
-    # A link asks it again, also for somebody who has asked nothing yet.
+    # A link runs the query again, also for users without history.
     link = page.url
     page.goto("about:blank")
     page.evaluate("0")
@@ -407,7 +407,7 @@ def test_console_runs_and_remembers_queries(page: Page, address: str, demo: Path
     ready(page, "sql")
     assert page.locator("#query").inner_text() == query
     assert column(table, "userid") == [row["userid"] for row in told]
-    # History outlives the page, until it is forgotten.
+    # The history survives a reload until it is cleared.
     page.locator("summary", has_text="History").click()
     expect(history).to_have_count(2)
     page.get_by_role("button", name="Clear history").click()
@@ -422,7 +422,7 @@ def names_are_completed_and_words_colored(page: Page) -> None:
     field.click()
     page.keyboard.type("select use")
     offered = page.locator(".cm-tooltip-autocomplete li")
-    # Not a column yet: the query names no table.
+    # No column is offered yet: the query names no table.
     expect(page.locator(".tok-keyword", has_text="select")).to_be_visible()
     page.keyboard.press("Escape")
     field.fill("SELECT  FROM guest LIMIT 2")
@@ -430,12 +430,12 @@ def names_are_completed_and_words_colored(page: Page) -> None:
         page.keyboard.press("ArrowLeft")
     page.keyboard.type("user")
     expect(offered.first).to_contain_text("userid")
-    page.wait_for_timeout(100)  # CodeMirror takes a key that comes at once for a slip.
+    page.wait_for_timeout(100)  # CodeMirror ignores a key pressed immediately.
     page.keyboard.press("Enter")
     expect(field).to_have_text("SELECT userid FROM guest LIMIT 2")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_test_id("sql-status")).to_contain_text("2 rows in")
-    # Names of the list beside it go where the cursor is.
+    # Names clicked in the column list are inserted at the cursor.
     page.locator("#find-column").fill("cpu_pct")
     page.keyboard.press("Tab")
     page.locator(".columns button", has_text=re.compile("^cpu_pct")).first.click()
@@ -451,13 +451,13 @@ def a_slow_question_is_ended(page: Page, address: str) -> None:
     cancel.click()
     expect(page.get_by_test_id("sql-status")).to_have_text("Canceled")
     until(lambda: not running(page))
-    # Who goes elsewhere does not leave it behind either.
+    # Leaving the view also cancels the query.
     page.get_by_role("button", name="Run", exact=True).click()
     until(lambda: [one for one in running(page) if one["what"] == "sql"])
     page.get_by_role("link", name="Reports").click()
     ready(page, "reports")
     until(lambda: not running(page))
-    # And the page goes on.
+    # The web UI remains usable.
     page.goto(console(address, "SELECT 1 AS one", system="ZLSIM"))
     expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
 

@@ -1,4 +1,4 @@
-"""A long recording: of what a pixel holds it shows the least, the median and the most; a zoom shows all."""
+"""Tests of a long recording: each pixel shows minimum, median and maximum; a zoom shows all values."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ def wide(large_window: Window) -> Iterator[Page]:
 
 
 def held(rows: list[dict[str, str]], name: str) -> list[tuple[float, ...]]:
-    """Time, smallest, median and largest value of every point of a line."""
+    """Return time, minimum, median and maximum of every point of a line."""
     return [
         tuple(float(row[key]) for key in ("time_utc_s", f"{name} min", name, f"{name} max")) for row in rows
     ]
 
 
 def program(large: Path, table: str, column: str, width: int, only: str = "true") -> list[tuple[float, ...]]:
-    """The same by a question of our own: an interval belongs to the bucket in which it ends."""
+    """Return the same from `zlens sql`; an interval belongs to the bucket in which it ends."""
     rows = query_objects(
         large,
         f"SELECT ceil(epoch(interval_end) / {width}) * {width} AS t, min({column}) AS least, "
         f"quantile_cont({column}, 0.5) AS median, max({column}) AS most "
         f"FROM {table} WHERE {only} GROUP BY t ORDER BY t",
     )
-    # Sums of doubles differ in their last digit with the order of the rows.
+    # Sums of doubles differ in the last digit with the row order.
     return [
         pytest.approx(tuple(float(str(row[key])) for key in ("t", "least", "median", "most")), rel=1e-14)
         for row in rows
@@ -75,11 +75,11 @@ def test_wide_window_shows_min_median_and_max(wide: Page, place: str, large: Pat
     assert any(least < median < most for _, least, median, most in shown)
     guests = chart_rows(wide, "top-guests")
     names = [name for name in guests[0] if name.startswith("LNX") and " " not in name]
-    # Who was busy for one interval only is among the largest, too.
+    # A guest that was busy for only one interval is among the largest, too.
     assert large_recording.SPIKY in guests[0]
     assert len(names) == 7
     assert held(guests, names[3]) == program(large, "guest", "cpu_pct", 180, f"userid = '{names[3]}'")
-    # The question behind the chart says so too, and no mean.
+    # The chart's SQL has minimum and median and no mean.
     sql = from_chart(wide, "busy", "Copy SQL")
     assert "min(" in sql
     assert "quantile_cont(" in sql
@@ -103,7 +103,7 @@ def one_interval_of_a_guest_is_seen_in_the_widest_window(wide: Page, large: Path
     [there] = [one for one in shown if one[3] > 50]
     assert there[0] - 180 < SPIKE_S <= there[0]
     assert (there[3], there[2] < 1) == (100.0, True)
-    # It is drawn: the band reaches far above everything else.
+    # The chart draws it: the band extends far above all other values.
     frame = wide.get_by_test_id("chart-guest-cpu")
     frame.locator("summary").click()
     with wide.expect_download() as waiting:
@@ -117,7 +117,7 @@ def one_interval_of_a_guest_is_seen_in_the_widest_window(wide: Page, large: Path
     band = max(points, key=len)
     assert len(band) > 600
     assert sum(y < min(band) + (max(band) - min(band)) / 2 for y in band) == 1
-    # The small course of the table has it as well.
+    # The table's sparkline shows it as well.
     wide.locator("#find").fill("spiky")
     spark = wide.locator('[data-testid="table-guests"] svg[aria-label^="SPIKY"]')
     expect(spark).to_have_attribute("aria-label", "SPIKY: up to 100")
@@ -142,7 +142,7 @@ def a_narrow_window_shows_every_interval_as_it_is(wide: Page, large: Path, begin
 
 
 def questions(page: Page) -> list[tuple[str, dict[str, object]]]:
-    """What is asked from now on: the name of each question and what it says."""
+    """Record requests from now on: the name of each endpoint and its parameters."""
     found: list[tuple[str, dict[str, object]]] = []
 
     def note(request: Request) -> None:
@@ -167,7 +167,7 @@ def test_brush_requests_only_its_window(wide: Page, place: str):
     wide.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 40)
     wide.mouse.down()
     for share in (0.45, 0.5, 0.55):
-        # While it is drawn nothing is asked.
+        # The web UI sends no request during the brush.
         wide.mouse.move(box["x"] + box["width"] * share, box["y"] + 40)
         wide.wait_for_timeout(60)
         assert not found
@@ -181,7 +181,7 @@ def test_brush_requests_only_its_window(wide: Page, place: str):
         windowed = ("aggregate", "peak", "correlations")
         assert name in windowed, "findings, schema and the like are those of the whole recording"
         assert (float(str(said["from"])), float(str(said["to"]))) == (begin, end)
-    # Each only once.
+    # Each request is sent once.
     told = [(name, json.dumps({**said, "id": ""}, sort_keys=True)) for name, said in found]
     assert len(told) == len(set(told))
 
@@ -209,11 +209,11 @@ def what_was_overtaken_is_ended(wide: Page, large: Path) -> None:
         and "LNX007" in str(said.get("where"))
     ]
     assert len(ended) > 4
-    # All but the last were ended, or were answered before the next came.
+    # All requests but the last were canceled or answered before the next.
     last = [said for said in asked_for if (said["from"], said["to"]) == (begin, end)]
     assert len(last) == 1
     assert last[0]["id"] not in ended
-    # What is shown is of the last.
+    # The chart shows the last window.
     rows = chart_rows(wide, "guest-cpu")
     told = query_objects(
         large,

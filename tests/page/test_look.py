@@ -1,6 +1,6 @@
-"""What the page looks like, at three sizes, held against pictures that somebody has looked at.
+"""Tests of the appearance of the web UI at three sizes, against reviewed pictures.
 
-ZLENS_BASELINES=write makes the pictures again; look at them before they are committed.
+ZLENS_BASELINES=write writes new pictures; review them before committing.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from chromium import VIEWS, Views, opened, watched
 
 BASELINES = Path(__file__).parent / "baselines"
 SIZES = ((1280, 800), (2560, 1440), (1024, 768))
-#: Pictures are held against each other in squares of this many pixels: letters of another font differ within.
+#: Side in pixels of the squares that are compared: another font differs only within them.
 SQUARE = 16
-#: A square differs when one of its colors is further away than this (of 255) ...
+#: A square differs if one of its colors is further away than this (of 255) ...
 FAR = 12
-#: ... and a picture when more of its squares than this do.
+#: ... and a picture if a larger share of its squares differs.
 MOST = 0.01
 
 
@@ -30,7 +30,7 @@ def squares(picture: Image.Image, size: tuple[int, int]) -> Image.Image:
 
 
 def differing(one: Image.Image, other: Image.Image, size: tuple[int, int]) -> float:
-    """The share of squares that differ."""
+    """Return the share of squares that differ."""
     bands = ImageChops.difference(squares(one, size), squares(other, size)).split()
     worst = ImageChops.lighter(ImageChops.lighter(bands[0], bands[1]), bands[2]).histogram()
     return sum(worst[FAR + 1 :]) / sum(worst)
@@ -57,7 +57,7 @@ def test_view_matches_baseline_at_other_size(
 
 def looks_as_it_did(page: Page, view: str, size: tuple[int, int], folder: Path) -> None:
     now = Image.open(io.BytesIO(page.screenshot(animations="disabled")))
-    # Nothing is wider than the window.
+    # No content is wider than the window.
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
     path = BASELINES / f"{view}-{size[0]}x{size[1]}.jpg"
     if os.environ.get("ZLENS_BASELINES") == "write":
@@ -74,7 +74,7 @@ def looks_as_it_did(page: Page, view: str, size: tuple[int, int], folder: Path) 
 
 
 def test_visible_change_is_detected():
-    """A chart that is gone, or moved by a tenth of the page, is more than the tolerance."""
+    """A missing chart, or one moved by a tenth of the page, exceeds the tolerance."""
     size = SIZES[0]
     before = Image.open(BASELINES / f"overview-{size[0]}x{size[1]}.jpg").convert("RGB").resize(size)
     gone = before.copy()

@@ -1,4 +1,4 @@
-"""Only what the data of a system fill is offered; for the rest, and for empty windows, the page says so."""
+"""Tests of offered views: only those with data; other views and empty windows show a note."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chromium import opened, quiet, ready, served, watched
 
 
 def counters(demo: Path, folder: Path) -> Path:
-    """Counters alone: the records of type 113 of the demo."""
+    """Write a file with only the counters of the demo, SMF type 113."""
     data = (demo / "zlzos.smf").read_bytes()
     records, at = [], 0
     while at < len(data):
@@ -26,7 +26,7 @@ def counters(demo: Path, folder: Path) -> Path:
 
 
 def exported(folder: Path) -> Path:
-    """What RMF exports of a machine and of a system."""
+    """Write RMF metrics of a machine and of a system."""
     line = (
         'mvs_lpar_actual_msu_h{cpc_id="CPC1",lpar_name="PROD1",line_type="CP"} %d 17000000%d00\n'
         'mvs_lpar_actual_msu_h{cpc_id="CPC1",lpar_name="PROD2",line_type="CP"} 7 17000000%d00\n'
@@ -41,15 +41,15 @@ def test_system_has_tiles_of_its_data(browser: Browser, demo: Path, tmp_path: Pa
     files = (str(counters(demo, tmp_path)), str(exported(tmp_path)))
     with served(*files) as address, watched(browser, address) as page:
         tiles = page.locator('.tiles [data-testid^="chart-"]')
-        # Of a machine that RMF exports, what its partitions use; nothing else is known of it over time.
+        # Of a machine from RMF metrics, only the use of its partitions is known over time.
         opened(page, address, "overview", system="CPC1")
         assert [tile.get_attribute("data-testid") for tile in tiles.all()] == ["chart-partition-capacity"]
         expect(page.locator(".tiles")).to_contain_text("MSU/h")
         expect(page.locator(".tiles")).to_contain_text(re.compile("PROD1.*PROD2"))
-        # A system beside it has no such tile.
+        # A system in the same input has no such tile.
         opened(page, address, "overview", system="SYS1")
         expect(tiles).to_have_count(0)
-        # Of a system of counters alone, counters.
+        # A system with only counters has tiles of counters.
         opened(page, address, "overview", system="ZLZ1")
         menu = page.locator('nav[aria-label="Views"] a').all_inner_texts()
         assert menu == ["Overview", "Findings", "Fleet", "CPU MF", "Laboratory", "Reports", "SQL"]
@@ -84,7 +84,7 @@ def test_missing_data_is_stated(page: Page, address: str):
     expect(notes).to_have_count(0)
 
 
-#: 09:05:00 in the zone of ZLDEMO.
+#: 09:05:00 in the time zone of ZLDEMO.
 FIVE = 1268121900
 
 
@@ -108,7 +108,7 @@ def test_empty_window_links_to_data(page: Page, address: str):
 
 
 def test_windows_are_drawn_and_typed(page: Page, address: str):
-    # A view that asks nothing of a window: it moves many times.
+    # This view does not depend on the window, which moves many times.
     opened(page, address, "findings", system="ZLDEMO")
     windows_snap_to_the_ends_of_intervals(page)
     a_window_in_an_address_snaps_to_the_ends_of_intervals(page, address)
@@ -136,7 +136,7 @@ def windows_snap_to_the_ends_of_intervals(page: Page) -> None:
         assert found
         assert found.groups() == ("00", "00")
         before, text = text, page.locator('[data-testid="window"]').inner_text()
-    # At the shortest window, a step is still one interval.
+    # In the shortest window, a step is one interval.
     assert "(60\N{NO-BREAK SPACE}s)" in text
     assert text != before
 
@@ -147,7 +147,7 @@ def a_window_in_an_address_snaps_to_the_ends_of_intervals(page: Page, address: s
         "2010-03-09 09:05:00 to 2010-03-09 09:07:00 (2 min)"
     )
     page.wait_for_url(re.compile(f"from={FIVE}&.*to={FIVE + 120}$"))
-    # Where only one end is given, the other is still that of the recording.
+    # With only one end in the link, the other is that of the recording.
     opened(page, address, "findings", system="ZLDEMO", **{"from": FIVE + 17})
     page.wait_for_url(re.compile(f"from={FIVE}&"))
     assert "to=" not in page.url
@@ -169,7 +169,7 @@ def a_window_that_moves_is_asked_for_once(page: Page, address: str) -> None:
 
 
 def a_window_is_typed_as_people_write_it(page: Page, address: str) -> None:
-    """Times in the system's zone, ends in any order; what is no time is named."""
+    """Times are in the system's zone, ends in any order; an invalid time is named."""
     window = page.locator('[data-testid="window"]')
     typed = {"from": "2010-03-09T09:05", "to": "2010-03-09 09:07"}
     opened(page, address, "findings", system="ZLDEMO", **typed)

@@ -1,4 +1,4 @@
-"""What happened, on the overview: one look leads to the causes that the demo was written with."""
+"""Tests of the peak card on the overview: it shows the causes that the demo data contains."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def test_peak_card_shows_vary_off_and_logon(page: Page, address: str):
     guests = card.locator("section", has_text="Guests: largest growth").locator("li")
     expect(guests.first).to_contain_text("LNXBAT01")
     expect(card.locator('[data-testid="moved"]')).to_contain_text("Machine busy")
-    # It is the first card: seen without scrolling.
+    # It is the first card, visible without scrolling.
     box = card.bounding_box()
     assert box is not None
     assert box["y"] < 400
-    # Events tell what is inferred.
+    # Inferred events are marked.
     event = page.locator("li", has_text="device 030D: vary on").last
     expect(event).to_contain_text("vary on inferred")
 

@@ -1,4 +1,4 @@
-"""The page on a phone: nothing scrolls sideways, and what matters most comes first."""
+"""Tests of the web UI on a phone: no horizontal scrolling, and findings come first."""
 
 from __future__ import annotations
 

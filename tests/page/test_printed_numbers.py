@@ -1,4 +1,4 @@
-"""What the page prints is what `zlens sql` prints, to the digit."""
+"""Tests that the web UI shows the same digits as `zlens sql`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_figures_hover_and_console_equal_cli(page: Page, address: str, demo: Pat
 
 
 def the_console_prints_what_the_program_prints(page: Page, address: str, demo: Path) -> None:
-    """Every digit of a table of all kinds of columns: whole, small and large numbers, texts, NULL."""
+    """All column types have equal digits: integers, small and large numbers, texts, NULL."""
     query = (
         "SELECT cpu_id, cpu_type, busy_pct, busy_pct / 1000000 AS small, busy_pct * 1e6 AS large, "
         "parked_pct, CAST(NULL AS DOUBLE) AS nothing FROM cpu WHERE system = 'ZLSIM' AND cpu_id < 3 "
@@ -35,7 +35,7 @@ def the_console_prints_what_the_program_prints(page: Page, address: str, demo: P
     ready(page, "sql")
     page.locator('[data-testid="table-sql"]').get_by_role("button", name="Copy text").click()
     copied = pasted(page)
-    # The page marks with a dash what the program calls NULL.
+    # The web UI shows NULL as a dash.
     page_rows = [line.split() for line in copied.splitlines()[2:]]
     program = sql(demo, query).replace("NULL", "\N{EN DASH}")
     program_rows = [line.split() for line in program.splitlines()[2:]]
@@ -58,7 +58,7 @@ def figures_of_the_overview_are_those_of_the_program(page: Page, demo: Path) -> 
             "FROM load WHERE flag IS NULL"
         )
         [row] = json.loads(sql(demo, query, "json"))
-        # The last digits of a sum over processors depend on the order in which threads come to it.
+        # The last digits of a sum over processors depend on the order of the threads.
         assert shown[name] == pytest.approx([row["a"], row["b"], row["c"]], rel=1e-13)
 
 

@@ -1,4 +1,4 @@
-"""Views of processors and of the machine: what a click opens, what they print, the way in and back out."""
+"""Tests of the processor and machine views: numbers, clicks and navigation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOMENT = 1715672100
 
 
 def press(page: Page, place: str, across: float, down: float) -> None:
-    """A click on a drawing, in parts of its size from the left and in pixels from above."""
+    """Click on a canvas: a fraction of its width from the left, and pixels from the top."""
     surface = page.locator(f"{place} canvas")
     surface.scroll_into_view_if_needed()
     box = surface.bounding_box()
@@ -35,7 +35,7 @@ def test_processors_and_cores(page: Page, address: str, demo: Path):
     the_keyboard_walks_through_processors(page)
     the_choice_of_what_is_shown_is_in_the_address(page)
     opened(page, address, "processors", system="ZLDEMO")
-    # Where there is no multithreading, it says why cores are missing.
+    # Without multithreading, the view shows why cores are missing.
     expect(page.locator('[data-testid="chart-cores"]')).to_contain_text("multithreading is not enabled")
     expect(page.locator('[data-testid="table-cores"]')).to_have_count(0)
     page.route("**/api/v1/aggregate", without_a_processor_for_a_while)
@@ -95,7 +95,7 @@ def the_choice_of_what_is_shown_is_in_the_address(page: Page) -> None:
 
 
 def a_parked_core_is_told_to_be_so(page: Page) -> None:
-    """Core 5 is parked in the first minutes: nothing of it can be computed, and it is not 0."""
+    """Core 5 is parked in the first minutes: its values are unknown, not 0."""
     surface = page.locator('[data-testid="chart-cores"] canvas')
     surface.scroll_into_view_if_needed()
     box = surface.bounding_box()
@@ -116,7 +116,7 @@ def what_is_left_of_the_cores_is_drawn(page: Page) -> None:
 
 
 def without_a_processor_for_a_while(route: Route) -> None:
-    """Records of one processor are taken away from the middle of the recording."""
+    """Remove the rows of a processor from the middle of the recording."""
     answer = route.fetch()
     body = answer.json()
     question = json.loads(route.request.post_data or "{}")
@@ -146,7 +146,7 @@ def test_machine_view_navigation(page: Page, address: str, demo: Path):
     the_machine_in_figures(page, demo)
     moments_follow_one_another(page)
     the_way_in_and_back(page, address)
-    # ZLZ1 is the partition ZLZOS of the machine that ZLDEMO's records tell of.
+    # ZLZ1 is partition ZLZOS of the machine in ZLDEMO's records.
     opened(page, address, "machine", system="ZLZ1")
     expect(page.get_by_role("heading", name="2097-D3E01")).to_be_visible()
     expect(page.locator('[data-testid="table-partitions"] tbody tr.chosen')).to_contain_text("ZLZOS")

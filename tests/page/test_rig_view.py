@@ -1,4 +1,4 @@
-"""The runs of the rig in the page: verdicts, expected beside observed over time, and a run that is opened."""
+"""Tests of the rig view: verdicts, expected and observed values over time, and runs opened in other views."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("rig")
     runs = made / "runs"
     files = [rig_samples.write(made), rig_samples.write(made, rig_samples.EQUAL + OFF, "blind")]
-    # One process: a second one imports everything again, which takes longer than the runs.
+    # One process: a second one would import all modules again, which takes longer than the runs.
     zlens.run_rig(files, str(runs), jobs=1)
     (runs / "blind" / "1.data").unlink()
     return runs

@@ -1,4 +1,4 @@
-"""What the page never does: ask elsewhere, read names as HTML, die of an odd address or a lost file."""
+"""Tests of robustness: no requests to other hosts, escaped names, odd links, damaged and removed files."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from patience import until
 from ui_comparison import console, printed, running
 
 SLOW = "SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.range * b.range = 7"
-#: Were it read as HTML, there would be an element of this name.
-# The editor of queries has images without a source around its hint and long lines.
+#: Text that would create elements of this name if parsed as HTML.
+# The query editor has images without a source around its hint and in long lines.
 GUEST, SYSTEM, ELEMENTS = "<X-A>Y", "<X-B>Z", "x-a, x-b, img:not(.cm-widgetBuffer), script:not([src])"
-#: Chromium asks its maker about every field for text, on any page.
+#: Chromium queries this host of its vendor for every text field, on any site.
 AUTOFILL = "https://content-autofill.googleapis.com"
 
 
 def small(path: Path, minutes: int = 31, **config: str) -> Path:
-    """A system with a processor and two guests."""
+    """Write a system with a processor and two guests."""
     ends = [made.START_US + number * made.MINUTE_US for number in range(minutes)]
     intervals = [
         made.interval(
@@ -48,13 +48,13 @@ def small(path: Path, minutes: int = 31, **config: str) -> Path:
 
 
 def test_web_ui_contacts_no_other_host(browser: Browser, address: str, tmp_path: Path):
-    """A walk through everything; what Chromium itself notes of names and connections."""
+    """All views are opened; Chromium's own log shows names and connections."""
     log = tmp_path / "net.json"
     assert CHROMIUM is not None
     alone = browser.browser_type.launch(
         executable_path=CHROMIUM, args=[*FLAGS, f"--log-net-log={log}", "--net-log-capture-mode=Default"]
     )
-    # A name that is asked for is noted only where it can be looked up.
+    # Chromium logs a name only if it can resolve it.
     with watched(alone, address) as page:
         asked: list[str] = []
         page.context.on("request", lambda request: asked.append(request.url))
@@ -67,7 +67,7 @@ def test_web_ui_contacts_no_other_host(browser: Browser, address: str, tmp_path:
             for link in links:
                 page.goto(f"{address}/{link}")
                 ready(page, link.removeprefix("#/").partition("?")[0])
-                # Nothing that a browser would look up ahead either.
+                # No element makes the browser prefetch or connect either.
                 assert (
                     page.locator("link[rel*=prefetch], link[rel=preconnect], iframe, object, embed").count()
                     == 0
@@ -86,7 +86,7 @@ def test_web_ui_contacts_no_other_host(browser: Browser, address: str, tmp_path:
         said = event.get("params", {})
         name = names[event["type"]]
         if name == "HOST_RESOLVER_MANAGER_REQUEST" and "host" in said:
-            # What the browser asks for itself, of its maker, is not asked for a site.
+            # The browser's own requests to its vendor belong to no site.
             if "127.0.0.1" in said["network_anonymization_key"] and said["host"] != AUTOFILL:
                 resolved.add(said["host"])
         elif name == "TCP_CONNECT_ATTEMPT" and "address" in said:
@@ -120,7 +120,7 @@ ODD = (
 
 @pytest.mark.long
 def test_malformed_address_is_harmless(context: BrowserContext, address: str):
-    """Neither one that somebody comes with, nor one that an open page is sent to."""
+    """Odd links are opened in a new page and in an open one."""
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -133,14 +133,14 @@ def test_malformed_address_is_harmless(context: BrowserContext, address: str):
         assert not wrong, (odd, wrong)
         assert page.locator(ELEMENTS).count() == 0, odd
         assert "root:" not in page.locator("main").inner_text()
-        # The page goes on from there.
+        # The web UI continues from there.
         page.locator("nav[aria-label=Views] a").first.click()
         page.wait_for_selector('[data-testid="view-overview"]', timeout=10_000)
         assert not wrong, (odd, wrong)
 
 
 def walked(page: Page) -> Iterator[str]:
-    """Every view of the menu comes up."""
+    """Open every view of the menu in turn."""
     for link in page.locator("nav[aria-label=Views] a").all():
         view = (link.get_attribute("href") or "").removeprefix("#/").partition("?")[0]
         link.click()
@@ -149,7 +149,7 @@ def walked(page: Page) -> Iterator[str]:
 
 
 def test_names_are_escaped_and_deleted_file_is_reported(browser: Browser, tmp_path: Path):
-    """A file, a system and a guest are named like tags; the file stays open, and so it stays whole."""
+    """The file, the system and a guest have names like tags; the open file stays readable after deletion."""
     path = small(tmp_path / "<x-a>.monwrite", MTRSYS_SYSTMID=SYSTEM)
     with served(str(path)) as tagged, watched(browser, tagged) as page:
         opened(page, tagged, "sql")
@@ -158,7 +158,7 @@ def test_names_are_escaped_and_deleted_file_is_reported(browser: Browser, tmp_pa
         expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
         menu = page.locator("nav[aria-label=Views] a")
         assert menu.count() > 6
-        # One system is no fleet.
+        # One system is not a fleet.
         expect(menu.filter(has_text="Findings")).to_have_count(1)
         expect(menu.filter(has_text="Fleet")).to_have_count(0)
         for view in walked(page):
@@ -168,7 +168,7 @@ def test_names_are_escaped_and_deleted_file_is_reported(browser: Browser, tmp_pa
         table = page.get_by_test_id("table-guests")
         expect(table.get_by_role("cell", name=GUEST, exact=True)).to_be_visible()
         expect(page.get_by_test_id("detail").get_by_role("heading", name=GUEST)).to_be_visible()
-        # Over it all: the hover of the chart of owners, and what leaves the page.
+        # Also checked: the hover text of the owner chart, and exported files.
         page.locator('[data-testid="chart-owners"] canvas').hover(position={"x": 30, "y": 75})
         expect(page.get_by_test_id("hover")).to_contain_text(GUEST)
         with page.expect_download() as waiting:
@@ -183,7 +183,7 @@ def test_names_are_escaped_and_deleted_file_is_reported(browser: Browser, tmp_pa
         page.goto((tmp_path / "view.html").as_uri())
         assert GUEST in page.locator("body").inner_text()
         assert SYSTEM in page.locator("body").inner_text()
-        # Its pictures are images, which it brings along.
+        # Its images are embedded.
         assert page.locator("x-a, x-b, script, img:not([src^='data:'])").count() == 0
     tree = ElementTree.parse(tmp_path / "owners.svg")
     assert GUEST in "".join(tree.getroot().itertext())
@@ -213,7 +213,7 @@ def test_result_is_escaped(page: Page, address: str):
 
 @pytest.mark.long
 def test_truncated_file_is_shown_as_problem(browser: Browser, tmp_path: Path):
-    """What is left is shown, with a word in the head that leads to what is wrong."""
+    """The rest is shown, with a link in the header to the problems."""
     path = small(tmp_path / "short.monwrite")
     with served(str(path)) as address, watched(browser, address) as page:
         opened(page, address, "sql")
@@ -241,13 +241,13 @@ def test_removed_folder_is_shown_as_error(context: BrowserContext, tmp_path: Pat
         expect(trouble).to_contain_text("cannot be read")
         expect(trouble).to_contain_text("zlens lake check shows what is wrong")
         assert str(tmp_path) not in trouble.inner_text()
-        # What needs no file is answered, and the page lives.
+        # Queries that need no file still run.
         page.locator("#query").fill("SELECT 7 AS seven")
         page.locator("#query").press("Control+Enter")
         expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
         assert len([*walked(page)]) > 6
         assert not wrong
-    # And when the server is gone too, that is said.
+    # A stopped server is reported too.
     page.get_by_role("link", name="SQL").click()
     page.locator("#query").fill("SELECT 8 AS eight")
     page.locator("#query").press("Control+Enter")
@@ -271,7 +271,7 @@ def test_token_lets_browser_in_once(context: BrowserContext, tmp_path: Path):
         page.get_by_role("button", name="Open").click()
         ready(page, "guests")
         assert page.url.startswith(f"{address}/#/guests?find=P")
-        # No script of the page can read what stands for the token.
+        # Scripts cannot read the session cookie.
         assert page.evaluate("document.cookie") == ""
         [cookie] = page.context.cookies()
         assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
@@ -281,7 +281,7 @@ def test_token_lets_browser_in_once(context: BrowserContext, tmp_path: Path):
 
 @pytest.mark.long
 def test_two_browsers_cancel_only_their_requests(browser: Browser, page: Page, address: str):
-    """Neither waits for, cancels or sees what the other does."""
+    """Neither waits for, cancels or sees the other's requests."""
     one = page
     with watched(browser, address) as other:
         one.goto(f"{address}/#/overview?system=ZLSIM")
@@ -299,7 +299,7 @@ def test_two_browsers_cancel_only_their_requests(browser: Browser, page: Page, a
         one.get_by_role("button", name="Cancel", exact=True).click()
         expect(one.get_by_test_id("sql-status")).to_have_text("Canceled")
         until(lambda: len(running(one)) == 1)
-        # The first goes on meanwhile; the other waits for its own.
+        # The first browser continues; the other still waits for its own request.
         one.locator("#query").fill("SELECT 7 AS seven")
         one.locator("#query").press("Control+Enter")
         expect(one.get_by_test_id("sql-status")).to_contain_text("1 row in")

@@ -1,4 +1,4 @@
-"""Ctrl-K, the link to the view, and terms that explain themselves."""
+"""Tests of Ctrl-K, the skip link and the explanations of terms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOUND = (
 def test_search_opens_views_and_explains_terms(page: Page, address: str) -> None:
     opened(page, address, "overview", system="ZLSIM")
     the_first_tab_leads_to_the_view(page)
-    # A term explains itself where it stands.
+    # A term has its explanation as a title.
     term = page.get_by_test_id("chart-tv").locator("h2 dfn")
     expect(term).to_have_attribute("title", re.compile("^T/V: T/V ratio"))
     for words, kind, view, address_has in FOUND:

@@ -1,4 +1,4 @@
-"""The documentation site, as `make docs` builds it and a browser opens it from a folder."""
+"""Tests of the documentation site of `make docs`, opened from a folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def build(folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with all that the site is built from."""
+    """A folder with all sources of the site."""
     folder = tmp_path_factory.mktemp("project")
     shutil.copy(ROOT / "zensical.toml", folder)
     shutil.copytree(ROOT / "docs" / "theme", folder / "docs" / "theme")
@@ -54,7 +54,7 @@ def test_every_address_is_file_of_site(site: Path) -> None:
             r'<(\w+)\b[^>]*?\b(?:src|href)="([^"#]+)', page.read_text(encoding="utf-8")
         ):
             if "://" in target:
-                # A link may lead elsewhere; nothing is loaded from there.
+                # Links may lead to other hosts; nothing is loaded from them.
                 assert tag == "a", f"{page}: {tag} {target}"
             else:
                 assert (page.parent / unquote(target)).is_file(), f"{page} leads to {target}"

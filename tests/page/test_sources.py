@@ -1,4 +1,4 @@
-"""A system that several sources describe: one of them is shown, and the other is offered."""
+"""Tests of a system with several sources: one is shown, the other can be selected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_one_source_is_shown_and_other_selectable(context: BrowserContext, demo_
     page = context.new_page()
     with served(*names, "--tz", "+01:00") as address:
         page.goto(f"{address}/#/processors?system=ZLZ1")
-        # Three processors, not three of each source.
+        # Three processors, not three per source.
         assert processors(page) == 3
         choice = page.get_by_label("Source", exact=True)
         expect(choice).to_have_value("smf")
@@ -32,7 +32,7 @@ def test_one_source_is_shown_and_other_selectable(context: BrowserContext, demo_
             choice.select_option("rmf-xml")
         assert processors(page) == 3
         assert "source=rmf-xml" in page.url
-        # What only the records have is shown beside the page of RMF.
+        # Data that only the records contain is also shown with source rmf-xml.
         page.goto(f"{address}/#/cpumf?system=ZLZ1&source=rmf-xml")
         ready(page, "cpumf")
         expect(page.get_by_text("CPI").first).to_be_visible()

@@ -1,4 +1,4 @@
-"""Tables and tiles as they are read: heads, digits, what stays in place, what is wider, whole titles."""
+"""Tests of tables and tiles: headings, digits, fixed columns, wide tables and complete titles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def heads_have_unit_and_statistic_and_numbers_four_digits(page: Page) -> None:
     expect(response.locator("small")).to_have_text(re.compile(r"^ms mean$"))
     at = [one.inner_text() for one in table.locator("th").all()].index(response.inner_text())
     cells = [row.locator("td").nth(at) for row in table.locator("tbody tr").all()]
-    # All have the decimals of the typical one.
+    # All cells have the decimals of the typical value.
     digits = [len(re.sub(r"^0*\.?0*|\.", "", cell.inner_text().strip())) for cell in cells]
     assert 3 <= sorted(digits)[len(digits) // 2] <= 4
     assert all(1 <= count <= 5 for count in digits)
@@ -68,7 +68,7 @@ def titles_are_whole_and_figures_have_their_own_line(page: Page) -> None:
 
 
 def decimal_points_of_a_column_are_below_each_other(page: Page, name: str) -> None:
-    # A blank as wide as a digit, and one as wide as a decimal point.
+    # Spaces as wide as a digit and as a decimal point.
     digit, point = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"
     number = re.compile(rf"-?\d+((\.\d+)|{point})?{digit}*")
     table = page.get_by_test_id(f"table-{name}")

@@ -1,4 +1,4 @@
-"""Every view opened, zoomed, brushed, linked and exported, over the demo files of z/VM and z/OS."""
+"""Tests that open, zoom, brush, link and export every view, with z/VM and z/OS demo files."""
 
 from __future__ import annotations
 
@@ -46,30 +46,30 @@ def test_findings_request_has_system_of_address(page: Page, address: str):
     with page.expect_request("**/api/v1/findings/stream*") as asked:
         page.goto(f"{address}#/overview?system=ZLSIM")
     assert "?system=ZLSIM&" in asked.value.url
-    # Asked again, as the page may be done with the body of its own; a browser asks once more where the server
-    # has just closed an idle connection.
+    # Fetched again, because the web UI may have consumed its own response body; a browser repeats the request
+    # if the server has just closed an idle connection.
     lines = page.evaluate("url => fetch(url).then((answer) => answer.text())", asked.value.url).splitlines()
     assert {row["system"] for line in lines for row in json.loads(line)["rows"]} == {"ZLSIM"}
-    # A system that these inputs do not have: the page shows the first one, with its findings.
+    # For an unknown system, the web UI shows the first one, with its findings.
     page.goto("about:blank")
     page.goto(f"{address}#/overview?system=NOBODY")
     ready(page, "overview")
     expect(page.locator("section[aria-label=Findings] li").first).to_be_visible()
 
 
-# The first has little for most views; pictures are of the last.
+# The first has little data for most views; the baselines show the last.
 @pytest.mark.parametrize("system", quick_subset(1, ["ZLZ1", "ZLDEMO", "ZLSIM"]))
 def test_views_open(page: Page, address: str, system: str):
-    """Of every system, also those that have little for it: no error, nothing that never ends."""
+    """Every view opens and finishes loading without errors, also for systems with little data for it."""
     opened(page, address, "overview", system=system)
     for view in VIEWS:
         if iterations(True, False):
             page.goto("about:blank")
         if system == "ZLZ1" and view == "guests":
-            # z/OS has service classes and jobs in the place of guests.
+            # z/OS has service classes and jobs instead of guests.
             view = "workloads"
         if system == "ZLZ1" and view == "io":
-            # Its records tell nothing of devices: not in the menu, and a link to it leads to the overview.
+            # Its records contain no devices: the menu has no such view, and a link to it opens the overview.
             opened(page, address, "io", "overview", system=system)
             expect(page.locator('nav a[href*="/io"]')).to_have_count(0)
             continue
@@ -93,7 +93,6 @@ def offline(browser: Browser) -> Iterator[Page]:
 def test_exported_view_is_self_contained(views: Views, offline: Page, view: str, tmp_path: Path):
     page = views.at(view)
     expect(page.locator('[role="alert"]')).to_have_count(0)
-    # Nothing is wider than the window.
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Export").click()
@@ -112,7 +111,7 @@ def test_exported_view_is_self_contained(views: Views, offline: Page, view: str,
     assert len(shown) > 20
 
 
-#: Whose links are opened by somebody else, too.
+#: Views whose links are also opened in a second page.
 LINKED = iterations(VIEWS, ("overview", "guests"))
 
 
@@ -132,13 +131,13 @@ def test_brush_zooms_view_and_link_restores_it(views: Views, view: str):
     assert "(15\N{NO-BREAK SPACE}min)" in window
     expect(page.locator('[role="alert"]')).to_have_count(0)
     if view in LINKED:
-        # A colleague who opens the link sees the same.
+        # A user who opens the link sees the same window.
         other = page.context.new_page()
         other.goto(page.url)
         ready(other, view)
         assert other.locator('[data-testid="window"]').inner_text() == window
         other.close()
-    # The browser's way back leads to the whole recording.
+    # The browser's Back button leads to the complete recording.
     page.go_back()
     ready(page, view)
     assert "(60\N{NO-BREAK SPACE}min)" in page.locator('[data-testid="window"]').inner_text()

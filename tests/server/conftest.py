@@ -1,4 +1,4 @@
-"""A server over demo files, as a browser meets it: over HTTP, on a port of its own."""
+"""Fixtures with an HTTP server over the demo files, on a port of its own."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from zlens.server.guard import Guard
 from zlens.server.running_requests import RunningRequests
 from zlens.server.workspace import Workspace
 
-#: Serves a session while it is entered.
+#: Runs a server over a session inside a `with` block.
 Serve = Callable[..., AbstractContextManager["Served"]]
 
 
 class Served:
-    """A server that runs, and what it was made of."""
+    """A running server with its workspace and session."""
 
     def __init__(self, place: Workspace, running: RunningRequests, address: str) -> None:
         self.place = place
@@ -62,7 +62,7 @@ def serving(
 
 @pytest.fixture(scope="session")
 def served(demo_files: list[Path]) -> Iterator[Served]:
-    """Over the z/VM file: nothing in these tests changes what it holds."""
+    """A server over the z/VM demo file; shared, because tests do not change its data."""
     path = str(demo_files[0])
     with zlens.open(path) as session, serving(session, [path]) as found:
         yield found

@@ -6,7 +6,7 @@ import socket
 
 
 def free_socket() -> socket.socket:
-    """A socket that listens on a port that was free."""
+    """Return a socket that listens on a free port."""
     found = socket.socket(proto=socket.IPPROTO_TCP)
     found.bind(("127.0.0.1", 0))
     found.listen(64)

@@ -1,4 +1,4 @@
-"""The server as a program of its own, with all processes that it starts."""
+"""The server as a separate program, with its child processes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import httpx
 
 
 class Program:
-    """A program that serves."""
+    """A running server program."""
 
     def __init__(self, process: subprocess.Popen[str], address: str) -> None:
         self.process = process
         self.address = address
 
     def client(self, seconds: float = 60) -> httpx.Client:
-        # Without certificates, which each client would read again.
+        # Without certificates, which every client would load again.
         return httpx.Client(base_url=f"{self.address}api/v1", timeout=seconds, verify=False)
 
     def sql(self, query: str, rows: int = 1000, id: str | None = None) -> httpx.Response:
@@ -34,7 +34,7 @@ class Program:
             return found
 
     def numbers(self) -> list[int]:
-        """Its process and all that it started."""
+        """Return the ids of all its processes."""
         found = [self.process.pid]
         for number in found:
             try:
@@ -44,7 +44,7 @@ class Program:
         return found
 
     def megabytes(self) -> float:
-        """Memory that all of them hold."""
+        """Return their resident memory."""
         pages = 0
         for number in self.numbers():
             try:
@@ -54,7 +54,7 @@ class Program:
         return pages * 4096 / 1e6
 
     def end(self, sign: signal.Signals = signal.SIGTERM, seconds: float = 30) -> tuple[int, str]:
-        """Its status and what it says on standard error."""
+        """Stop it; return its exit status and standard error."""
         self.process.send_signal(sign)
         status = self.process.wait(seconds)
         assert self.process.stderr is not None

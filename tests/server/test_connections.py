@@ -1,4 +1,4 @@
-"""Connections to the server: sockets, not questions."""
+"""Tests of the server's connections."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from zlens.server.response_bodies import BodySender
 
 
 def _own_loop(work: Coroutine[Any, Any, Any]) -> Any:
-    """The result of a coroutine; in a thread, for tests of the page leave a loop running in this one."""
+    """Run a coroutine in a thread, because UI tests leave an event loop running in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result(60)
 
 
 def test_response_does_not_wait_for_acknowledgment():
-    # asyncio sets TCP_NODELAY only if it knows the protocol; without it every kept connection waits 40 ms.
+    # asyncio sets TCP_NODELAY only for known protocols; without it, reused connections wait 40 ms.
     async def delays() -> int:
         accepted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
@@ -98,7 +98,7 @@ def test_unread_responses_share_memory_limit(served):
 
         with pytest.raises(TimeoutError):
             await slow({}, None, stuck)
-        # What was given up leaves its room to others, and one alone may always be sent.
+        # A timed-out response frees its memory, and a single response of any size can be sent.
         sent = []
 
         async def took(message) -> None:

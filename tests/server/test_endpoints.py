@@ -1,4 +1,4 @@
-"""Every question of the page on a demo file, and its numbers beside those of `zlens sql`."""
+"""Tests of every API endpoint on a demo file, compared with `zlens sql`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from zlens.server.workspace import Workspace
 
 @pytest.fixture
 def fresh(demo_files):
-    """A place of its own: nothing was asked of it before."""
+    """A new workspace without cached answers."""
     vm, *_ = demo_files
     with zlens.open(vm) as session:
         yield Workspace(session, [str(vm)])
@@ -51,7 +51,7 @@ def test_schema_lists_systems_tables_reports_and_models(served):
 
 
 def test_system_fills_follow_its_inputs(demo_folder):
-    """A z/OS system beside one of z/VM has no guests, and the view of them stays away."""
+    """A z/OS system opened with a z/VM system has no guests and no guest view."""
     vm, rmf = demo_folder / demo.MONWRITE_NAME, demo_folder / demo.RMF_NAME
     with zlens.open([vm, rmf]) as session:
         found = schema.answer(Workspace(session, [str(vm), str(rmf)]), {})
@@ -62,7 +62,7 @@ def test_system_fills_follow_its_inputs(demo_folder):
 
 
 def test_system_of_two_sources_is_answered_by_one(demo_folder, serve_over):
-    """The first of the schema, or the one that is asked for."""
+    """The first source of the schema answers, or the requested one."""
     files = [str(demo_folder / name) for name in (demo.SMF_NAME, demo.RMF_NAME)]
     with zlens.open(files) as session, serve_over(session, files) as served:
         listed = [(one["source"], one["same"]) for one in response_data(served.get("schema"))["systems"]]
@@ -195,7 +195,7 @@ def test_finding_stages_equal_all_findings(serve_over, demo_files):
     missing = {rule["rule"] for part in parts for rule in part["missing"]}
     assert missing == {rule["rule"] for rule in found["missing"]}
     assert not missing & set(asked)
-    # What is tested without a measure comes before what needs the costliest ones.
+    # Rules that need no measure come before rules that need the costliest ones.
     at = {rule["rule"]: index for index, part in enumerate(parts) for rule in part["asked"]}
     assert at["DQ-001"] < min(at[rule] for rule in asked if rule.startswith("BAL-"))
     assert {row["system"] for part in own for row in part["rows"]} == {"ZLDEMO"}
@@ -252,7 +252,7 @@ def test_two_windows_compared(served):
     assert [side["intervals"] for side in found["sides"]] == [30, 30]
     busy = next(one for one in found["differences"] if one["metric"] == "load.busy_pct")
     for sign, name in (("<=", "base_value"), (">", "other_value")):
-        # Each processor counts alike: one that was varied on or off counts while it was there.
+        # Processors have equal weight; one that was varied on or off counts for its online time.
         query = (
             "SELECT sum(busy_pct * online * seconds) / sum(online * seconds) FROM load "
             f"WHERE flag IS NULL AND interval_end {sign} TIMESTAMPTZ '{half}'"
@@ -291,7 +291,7 @@ def test_unknown_request_id_cancels_nothing(served):
 
 
 def aggregated(served, **asked):
-    """Rows of an answer of /aggregate, by name of the column."""
+    """Return the rows of /aggregate by column name, and the response."""
     found = response_data(served.post("aggregate", **asked))
     return [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]], found
 
@@ -358,7 +358,7 @@ def test_shares_are_of_all_rows(served):
     assert [row["cpu_s_share"] for row in rows] == pytest.approx(
         [100 * row["cpu_s_total"] / whole for row in rows]
     )
-    # Of what is handed out alone it would be more.
+    # A share of the returned rows alone would be larger.
     first, _ = aggregated(served, table="guest", columns=asked, by=["userid"], limit=1)
     assert first[0]["cpu_s_share"] == pytest.approx(rows[0]["cpu_s_share"])
     again = served.session.sql(found["sql"])
@@ -387,7 +387,7 @@ def test_rows_have_time_series(served):
     assert found["series_t"] == sorted({t for _, t in points})
     for row, values in zip(rows, found["series"], strict=True):
         assert values == [points.get((row["userid"], t)) for t in found["series_t"]]
-    # The largest first, as without a series.
+    # The largest rows come first, as without a series.
     largest, _ = aggregated(served, **asked, series=series, order="cpu_s_total", limit=2)
     plain, _ = aggregated(served, **asked, order="cpu_s_total", limit=2)
     assert [row["userid"] for row in largest] == [row["userid"] for row in plain]
@@ -410,7 +410,7 @@ def test_missing_mean_has_reason(served):
 
 
 def test_few_intervals_are_not_combined(served):
-    """Those of several intervals too, as they are: the last value."""
+    """Values of several intervals stay unchanged, too: the last value."""
     asked = {"table": "guest", "columns": {"cpu_pct": ["last", "max"]}, "by": ["userid"]}
     rows, found = aggregated(served, **asked, system="ZLDEMO", buckets=600)
     own = served.session.sql(
@@ -430,7 +430,7 @@ def test_buckets_agree_with_sql(served):
     assert found["bucket_s"] > nominal
     again = served.session.sql(found["sql"])
     assert [dict(zip(again.columns, row, strict=True)) for row in again.rows] == rows
-    # Nothing is lost between buckets, and the largest of the buckets is the largest of all.
+    # No rows are lost between buckets; the maximum of the buckets is the overall maximum.
     largest = served.session.sql("SELECT max(busy_pct) FROM cpu WHERE flag IS NULL").rows[0][0]
     assert max(row["busy_pct_max"] for row in rows if row["busy_pct_max"] is not None) == largest
 
@@ -482,14 +482,14 @@ def test_announced_columns_are_materialized_together(fresh):
 
 
 def test_single_source_is_not_grouped(served):
-    """Grouping millions of rows by what all of them have takes as long as adding them."""
+    """Grouping millions of rows by a constant column takes as long as adding them."""
     asked = {"table": "cpu", "columns": ["busy_pct", "user_pct"], "by": ["cpu_id"]}
     every, plain = aggregated(served, **asked)
     one, fixed = aggregated(served, **asked, system="ZLDEMO")
     assert one == [row for row in every if row["system"] == "ZLDEMO"] != []
     assert "GROUP BY 1, 2, 3" in plain["sql"]
     assert "GROUP BY 3" in fixed["sql"]
-    # Without groups there is no row of nothing either.
+    # Without groups, an empty window has no row either.
     asked = {"table": "cpu", "columns": ["busy_pct"], "system": "ZLDEMO"}
     assert aggregated(served, **asked, **{"from": 4e9, "to": 4.1e9})[0] == []
     assert len(aggregated(served, **asked)[0]) == 1
@@ -516,7 +516,7 @@ def test_rows_are_those_of_measure(served):
     assert [row[1:] for row in found["rows"]] == [list(row[1:]) for row in own]
     assert found["types"] == ["time", "text", "text"]
     assert served.session.sql(found["sql"]).columns == found["columns"]
-    # A window of what has moments, not intervals.
+    # A window of timestamps, not of intervals.
     middle = found["rows"][len(own) // 2][0]
     later = response_data(served.post("rows", **asked, **{"from": middle}))["rows"]
     assert later == [row for row in found["rows"] if row[0] > middle]

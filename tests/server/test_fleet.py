@@ -1,4 +1,4 @@
-"""GET /fleet: all systems of the demo side by side."""
+"""Tests of GET /fleet with all demo systems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may ask, and how."""
+"""Tests of access control."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_cross_site_requests_are_refused():
     assert Guard().check_request(request(sec_fetch_site="cross-site")).kind == "Origin"
     assert Guard().check_request(request(sec_fetch_site="same-site")).kind == "Origin"
     assert Guard().check_request(request(sec_fetch_site="same-origin")) is None
-    # A link from elsewhere leads to the page; the page itself then asks.
+    # Links from other sites may open the web UI, which then sends its own requests.
     assert Guard().check_request(request("/", sec_fetch_site="cross-site")) is None
 
 
@@ -91,7 +91,7 @@ def test_token_is_read_from_header_or_cookie():
     assert guard.check_request(request(authorization="Bearer wrong")).status == 401
     assert guard.check_request(request(authorization=f"Basic {TOKEN}")).status == 401
     assert guard.check_request(request(authorization=f"Bearer {TOKEN}")) is None
-    # The page itself tells nothing, and is there for whoever comes by a link.
+    # The page at / contains no data and needs no token.
     assert guard.check_request(request("/")) is None
     cookie = guard.session_cookie(TOKEN)
     assert "HttpOnly" in cookie
@@ -114,7 +114,7 @@ def test_browser_logs_in_with_token(demo_files, serve_over):
     with zlens.open(path) as session, serve_over(session, [path], Guard(frozenset(), TOKEN)) as served:
         assert served.get("schema").status_code == 401
         assert served.get("schema").headers["www-authenticate"] == "Bearer"
-        # A token in the address is not taken: addresses are shown, stored and shared.
+        # A token in the URL is ignored: URLs are displayed, stored and shared.
         assert served.client.get("/", params={"token": TOKEN}).status_code == 200
         assert served.get("schema", token=TOKEN).status_code == 401
         wrong = served.post("login", token="wrong")
@@ -145,7 +145,7 @@ def test_public_address():
     assert str(PublicUrl.read("http://[::1]:8080")) == "http://[::1]:8080/"
     guard = Guard(public=PUBLIC)
     assert guard.check_request(request(host="perf.example")) is None
-    # Proxies pass on the host that they were asked for, or name the one that they ask.
+    # Proxies forward the host of the request or send the host of their target.
     assert guard.check_request(request(host="perf.example", origin="https://perf.example")) is None
     assert guard.check_request(request(origin="https://perf.example")) is None
     assert guard.check_request(request(origin="http://perf.example")).kind == "Origin"
@@ -180,7 +180,7 @@ def test_proxy_names_user():
     for peer in ("10.1.2.3", "::ffff:10.1.2.3", "::1"):
         assert guard.check_request(request(peer=peer, **named)) is None
         assert guard.user(request(peer=peer, **named)) == "MAIER"
-    # Others may name whom they want.
+    # Other peers could set any user name.
     for peer in ("10.1.3.3", "127.0.0.1", None, "nonsense"):
         assert guard.check_request(request(peer=peer, **named)).kind == "Proxy"
         assert guard.user(request(peer=peer, **named)) is None

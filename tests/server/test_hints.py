@@ -1,4 +1,4 @@
-"""The regions of the workload hint say what the catalog's conditions say."""
+"""Tests of the workload hint's regions against the catalog's conditions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zlens.server.schema import hint_regions
 
 
 def _category(l1mp: float, rni: float) -> str:
-    """The first region that holds the place; a place on a bound belongs to the first that has it."""
+    """Return the category of the first region that contains the point, bounds included."""
     for one in hint_regions()["regions"]:
         inside = True
         for value, (low, high) in ((l1mp, one["l1mp"]), (rni, one["rni"])):

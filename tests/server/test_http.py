@@ -1,4 +1,4 @@
-"""The server as strangers meet it: what it says of itself, and what it does with what makes no sense."""
+"""Tests of HTTP: security headers, and responses to malformed requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def wrong(response, status, kind):
 
 
 def raw(served, text: bytes) -> bytes:
-    """The answer to bytes that are sent as they are."""
+    """Send raw bytes and return the response."""
     host, port = served.address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=20) as connection:
         connection.sendall(text)
@@ -119,7 +119,7 @@ def test_oversized_request_is_rejected(served):
     headers = {"content-type": "application/json"}
     body = b'{"query": "' + b"x" * 1_100_000 + b'"}'
     assert served.client.post("/api/v1/sql", content=body, headers=headers).status_code == 413
-    # And one that does not say how long it is.
+    # A body without a Content-Length header.
     parts = (b"x" * 100_000 for _ in range(12))
     wrong(served.client.post("/api/v1/sql", content=parts, headers=headers), 413, "TooLarge")
 
@@ -194,7 +194,7 @@ def test_request_is_canceled_by_id(served):
     answers = []
     thread = slowly(served, answers, id="slow one")
     until(lambda: [one for one in served.get("running").json() if one["id"] == "slow one"])
-    # Others are answered meanwhile.
+    # Other requests are answered in the meantime.
     assert served.post("sql", query="SELECT 1").json()["rows"] == [[1]]
     assert served.post("cancel", id="slow one").json() == {"cancelled": 1}
     thread.join(30)
@@ -257,7 +257,7 @@ def test_two_clients_at_once(served):
 
 
 def test_truncated_file_is_reported_in_response(demo_files, serve_over, tmp_path):
-    """What is left of it is read; every answer says how many things are wrong by now."""
+    """The rest of the file is read; every response has the current problem count."""
     path = tmp_path / "short.monwrite"
     path.write_bytes(demo_files[0].read_bytes())
     with zlens.open([path]) as session, serve_over(session, [str(path)]) as served:
@@ -272,7 +272,7 @@ def test_truncated_file_is_reported_in_response(demo_files, serve_over, tmp_path
 
 
 def test_problems_are_counted_once_and_completely(sim_file, serve_over, tmp_path):
-    """One count: what the table has, whatever was asked before; damage is said to be damage."""
+    """The count equals the rows of the table `problem`, whatever queries ran before; damage is marked."""
     data = bytearray(sim_file.read_bytes())
     chance = draws(7)
     for _ in range(400):

@@ -1,4 +1,4 @@
-"""What-ifs, checked scenarios and saved comparisons, as the page asks for them."""
+"""Tests of what-ifs, checked scenarios and saved comparisons, as in the web UI."""
 
 from __future__ import annotations
 

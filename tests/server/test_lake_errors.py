@@ -1,4 +1,4 @@
-"""Errors of a lake that is damaged while it is served: what is wrong, and not where it is."""
+"""Tests of errors for a lake damaged while it is served: they do not disclose its path."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cut(path: Path) -> None:
 
 
 def scramble(path: Path) -> None:
-    """Change the pages, but not the footer that lists them."""
+    """Overwrite the Parquet pages but not the footer, which lists them."""
     data = bytearray(path.read_bytes())
     foot = int.from_bytes(data[-8:-4], "little") + 8
     data[4:-foot] = bytes(byte ^ 0x5A for byte in data[4:-foot])

@@ -1,4 +1,4 @@
-"""SQL of a page that follows: in processes with the newest data, which the monitor outlives."""
+"""Tests of SQL in a live server: worker processes see the newest data, and the monitor survives them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from patience import until
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are bounded on Linux only")
 
 LIST = "SELECT list_sum(range(450000000))"
-#: Where the memory of the processes ends, in GB.
+#: Memory limit of the processes, in GB.
 MEMORY = "0.5"
 
 
 class Growing:
-    """A program that follows a file, to which the test adds intervals."""
+    """A program that follows a file, to which the test appends intervals."""
 
     def __init__(self, served: Program, path: Path, recording: Path) -> None:
         self.served = served
@@ -33,25 +33,25 @@ class Growing:
         self._count = 1
 
     def grow(self, count: int = 1) -> None:
-        """Add intervals and wait until the page has them."""
+        """Append intervals and wait until the server has them."""
         before = self.end()
         self._count += count
         self._path.write_bytes(beginning(self._recording, self._count))
         until(lambda: self.end() != before)
 
     def end(self) -> str | None:
-        """The newest interval that the page has."""
+        """Return the newest interval end in the schema."""
         with self.served.client() as client:
             systems = client.get("/schema").json()["systems"]
         return systems[0]["end"] if systems else None
 
     def newest(self) -> str:
-        """The newest interval that SQL has."""
+        """Return the newest interval end in SQL."""
         rows = self.served.sql("SELECT max(interval_end) FROM load").json()["rows"]
         return str(rows[0][0])
 
     def workers(self) -> list[int]:
-        """The processes that answer; the first two are the monitor and the one that forks."""
+        """Return the worker processes; the first two processes are the monitor and the fork server."""
         return self.served.numbers()[2:]
 
 
@@ -59,7 +59,7 @@ class Growing:
 def growing(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Growing]:
     path = tmp_path_factory.mktemp("growing") / "growing"
     path.touch()
-    # Of the raw records as little as possible is kept.
+    # Retain as few raw records as possible.
     limits = ["--query-memory", MEMORY, "--part", "2m", "--raw", "2m"]
     with program(str(path), *limits, command="live") as served:
         found = Growing(served, path, demo_folder / "zldemo.monwrite")
@@ -68,7 +68,7 @@ def growing(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def deleted(process: int) -> list[str]:
-    """The deleted files of the spool that a process has open."""
+    """Return the deleted spool files that a process has open."""
     found = []
     for descriptor in Path(f"/proc/{process}/fd").glob("*"):
         try:
@@ -79,7 +79,7 @@ def deleted(process: int) -> list[str]:
 
 
 def resident(process: int) -> float:
-    """Megabytes that a process holds."""
+    """Return resident memory in MB."""
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096 / 1e6
 
 
@@ -130,7 +130,7 @@ def test_monitor_continues_during_query_and_worker_kill(growing: Growing, query:
 
 
 def scenario(stations: int) -> str:
-    """Three classes of customers, exactly solved: time and memory grow with the stations."""
+    """Return a scenario of three exactly solved classes: time and memory grow with the stations."""
     names = [f"s{number}" for number in range(stations)]
     demand = ", ".join(f"{name} = 0.1" for name in names)
     return "".join(
@@ -189,7 +189,7 @@ def test_monitor_stops_during_query(tmp_path: Path) -> None:
     path.touch()
     with program(str(path), command="live") as served:
         in_background(lambda: served.sql(DEAF["a constant"], id="deaf"))
-        # The monitor, the one that forks, the one that works.
+        # The monitor, the fork server and the worker.
         until(lambda: is_running(served, "deaf") and len(served.numbers()) == 3)
         numbers = served.numbers()
         status, told = served.end()

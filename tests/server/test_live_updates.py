@@ -1,4 +1,4 @@
-"""A place that is replaced: events for those who follow, and requests that are not disturbed."""
+"""Tests of replaced workspaces: clients get events, and running requests continue."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from zlens.server.live_updates import LiveWorkspace, event
 from zlens.server.sql_workers import GoneError, WorkerResponse
 from zlens.server.workspace import Workspace
 
-#: Longer than any of these takes; nothing is measured by it.
+#: A timeout longer than any of these tests needs.
 PATIENCE_S = 120
 
 
 class Few(Watcher):
-    """Computes two measures: what is told when an interval closes is the same."""
+    """A watcher that computes only two measures; its events are the same."""
 
     @staticmethod
     def _names(session: Session) -> list[str]:
@@ -41,7 +41,7 @@ class Few(Watcher):
 
 
 class Served:
-    """A live system under a server, stepped by the test."""
+    """A live system with a server, stepped by the test."""
 
     def __init__(self, path: Path, intervals: int) -> None:
         form = forms.stream_format("zvm.monwrite")
@@ -63,7 +63,7 @@ class Served:
         return Workspace(self.live.session(), ["demo"], live=True)
 
     def pass_by(self, seconds: float) -> None:
-        """Let time pass, and tell of what has closed."""
+        """Advance the clock and send an event for closed intervals."""
         self._now[0] += seconds
         step = self.live.step()
         if step is not None:
@@ -87,7 +87,7 @@ def served(demo_folder: Path) -> Iterator[Served]:
 
 @pytest.mark.long
 def test_metrics_are_computed_before_scrape(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once an interval has closed, if the page before was scraped; nothing is computed for nobody."""
+    """Metrics are computed when an interval closes, only if the previous ones were scraped."""
     computed: queue.Queue[int] = queue.Queue()
 
     def counted(session: Session, **_: Any) -> bytes:
@@ -108,7 +108,7 @@ def test_metrics_are_computed_before_scrape(served: Served, monkeypatch: pytest.
     assert computed.empty()
     served.pass_by(2)
     computed.get(timeout=PATIENCE_S)
-    # That one was not scraped.
+    # The previous metrics were not scraped.
     served.pass_by(2)
     with pytest.raises(queue.Empty):
         computed.get(timeout=1)
@@ -142,7 +142,7 @@ def test_closed_interval_sends_event(served: Served) -> None:
             f"{served.address}/api/v1/rows", json=asked, timeout=PATIENCE_S, verify=False
         ).json()["rows"]
         (system,) = second["systems"]  # type: ignore[misc]
-        # The first row is of the interval that only closes its samples.
+        # The first row belongs to an interval that only ends the first samples.
         assert len(rows) >= system["intervals"] > 1
         schema = httpx.get(f"{served.address}/api/v1/schema", timeout=PATIENCE_S, verify=False).json()
         assert schema["live"] is True
@@ -165,7 +165,7 @@ def test_replaced_session_stays_open_while_in_use(served: Served, monkeypatch: p
 
 
 class Changing:
-    """Processes that find the data of a place gone; meanwhile there are newer ones."""
+    """A worker pool that finds the workspace's data removed, optionally after a replacement."""
 
     def __init__(self, replace: Callable[[], None]) -> None:
         self._replace = replace
@@ -192,7 +192,7 @@ def test_query_of_removed_data_is_repeated(served: Served, newer: bool) -> None:
 
 
 def test_many_clients_get_newest_event(served: Served) -> None:
-    """Those that come late or are slow get the newest one, not all of them."""
+    """Late and slow clients get only the newest event."""
     clients = iterations(200, 10)
     served.pass_by(3)
     served.pass_by(1)

@@ -1,4 +1,4 @@
-"""The description of the API: complete, and a base for questions nobody would ask."""
+"""Tests of the OpenAPI document: it is complete, and a base for arbitrary requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlens.server.endpoints import ENDPOINTS
 from zlens.server.openapi import document
 from zlens.server.response_bodies import LINES
 
-#: Asked for with what makes them quick: these are of the whole input, and no parameter changes that.
+#: Endpoints with fixed costs: they read the complete input whatever the parameters.
 WHOLE = ("reports",)
 
 
@@ -45,7 +45,7 @@ def test_openapi_describes_every_endpoint():
 
 
 def check_schema(schema):
-    """Words of JSON Schema only, each where it means something."""
+    """Check that all keywords are JSON Schema's, each where it applies."""
     known = {"type", "anyOf", "enum", "description", "items", "properties", "required"}
     known |= {"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"}
     known |= {"maxProperties", "additionalProperties"}
@@ -74,7 +74,7 @@ STRANGE = st.one_of(
 
 
 def values(schema):
-    """What the document allows, and a little of what it does not."""
+    """Return a strategy of mostly valid values for a schema."""
     return st.one_of(allowed(schema), allowed(schema), allowed(schema), STRANGE)
 
 

@@ -1,4 +1,4 @@
-"""What happened around the busiest interval of the demo, as the overview asks for it."""
+"""Tests of /peak and /correlations for the busiest interval of the demo."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_peak_links_to_vary_off_and_logon(happened):
     assert events["vary off processor", "CPU 3"]["view"] == "processors"
     assert events["vary off processor", "CPU 3"]["settings"] == {"cpu": "3"}
     assert events["logon", "guest LNXBAT01"]["settings"] == {"user": "LNXBAT01"}
-    # Frequent events say nothing about these minutes.
+    # Frequent events do not explain the peak.
     assert not [kind for kind, _ in events if kind.startswith("transaction")]
 
 
@@ -54,9 +54,9 @@ def test_new_guest_has_largest_growth(happened):
     groups = {group["title"]: group for group in happened["growth"]}
     first = groups["Guests"]["rows"][0]
     assert first["subject"] == "LNXBAT01"
-    # It was logged on during the peak and for a few minutes after it: without rows it used nothing.
+    # The guest was logged on only during the peak and a few minutes after it; without rows its use is 0.
     assert first["usual"] < 5 < 50 < first["value"]
-    # A record of the logoff for each of its two virtual CPUs.
+    # The logoff has one record for each of its two virtual CPUs.
     assert [event["kind"] for event in first["events"]] == ["logon", "logoff", "logoff"]
     batch, *paging = [row["subject"] for row in groups["Devices: requests"]["rows"]]
     assert "LNX012" in batch
@@ -80,7 +80,7 @@ def test_correlations_with_busy(served):
     assert rows["cec.total_pct"]["value"] > 1.5 * rows["cec.total_pct"]["usual"]
     strengths = [abs(row["correlation"]) for row in answer["rows"]]
     assert strengths == sorted(strengths, reverse=True)
-    # Parts of busy move with it by definition.
+    # Components of busy correlate with it by definition.
     assert "load.guest_pct" not in rows
     short = data(served.get("correlations", system="ZLDEMO", **{"from": 1268122260, "to": 1268122500}))
     assert short["rows"] == []

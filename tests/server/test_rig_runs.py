@@ -1,4 +1,4 @@
-"""Runs of the rig behind the API: results, runs as inputs, and folders that are wrong."""
+"""Tests of rig runs in the API: results, runs as inputs, and invalid folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of a scenario are named as --set takes them, so that a slider changes what it shows."""
+"""Tests of the numbers of a scenario, which have the names that --set accepts."""
 
 from __future__ import annotations
 

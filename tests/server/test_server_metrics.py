@@ -1,4 +1,4 @@
-"""/metrics of the server: who may read it, in which form, and that Prometheus itself does."""
+"""Tests of the server's /metrics: access, formats, and scrapes by Prometheus and other collectors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_metrics_need_token_and_health_does_not(serve_over: Serve, monkeypatch: 
     monkeypatch.setattr("zlens.server.metrics.render", lambda *_, **__: b"what else is tested\n")
     with serve_over(empty_session(), [], Guard(token=TOKEN)) as served:
         assert served.client.get("/metrics").status_code == 401
-        # A token in the address is for people: it would be in the logs of whoever scrapes.
+        # A token in the URL is refused: it would appear in the scraper's logs.
         assert served.client.get("/metrics", params={"token": TOKEN}).status_code == 401
         assert served.client.get("/metrics", headers={"host": "evil.example"}).status_code == 403
         assert served.client.get("/metrics", headers={"sec-fetch-site": "cross-site"}).status_code == 403
@@ -71,7 +71,7 @@ def test_server_without_interval_is_not_ready(serve_over: Serve) -> None:
 
 
 def test_prometheus_returns_sql_number(tmp_path: Path, served: Served, demo_files: list[Path]) -> None:
-    """Prometheus itself scrapes the page, and PromQL gives what SQL gives."""
+    """A Prometheus scrapes the server; PromQL and SQL return the same number."""
     with started(tmp_path, served.address) as prometheus:
         found = answered(prometheus, "sum by (system) (zvm_cpu_busy_ratio) * 100")
         assert answered(prometheus, "up") == {"": 1.0}
@@ -80,7 +80,7 @@ def test_prometheus_returns_sql_number(tmp_path: Path, served: Served, demo_file
 
 
 def test_pcp_returns_sql_numbers(tmp_path: Path, served: Served) -> None:
-    """PCP's agent reads the page by the file in contrib/, and pminfo shows what SQL gives."""
+    """PCP's agent scrapes the server with the file in contrib/; pminfo and SQL return the same numbers."""
     url = (CONTRIB / "pcp" / "zlens.url").read_text(encoding="utf-8")
     with pcp.running(tmp_path, url.replace(f"http://127.0.0.1:{DEFAULT_PORT}", served.address)) as agent:
         found = agent.values("openmetrics.zlens.zvm_cpu_busy_ratio")
@@ -89,7 +89,7 @@ def test_pcp_returns_sql_numbers(tmp_path: Path, served: Served) -> None:
 
 
 def test_collector_forwards_sql_numbers(tmp_path: Path, served: Served) -> None:
-    """By the file in contrib/: OTLP to one backend, remote write to another, which is a Prometheus."""
+    """With the file in contrib/: OTLP to one backend, remote write to a Prometheus."""
     backend = otel_collector.Backend()
     text = (CONTRIB / "opentelemetry" / "collector.yaml").read_text(encoding="utf-8")
     wanted = pytest.approx(busy(served.session), rel=1e-12)

@@ -1,4 +1,4 @@
-"""What the page offers: measures and reports that a system's own data fill, and the ends of its intervals."""
+"""Tests of the schema: measures and reports with data for each system, and interval ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_reports_list_their_systems(place):
     assert systems["prclog"] == ["ZLDEMO", "ZLSIM", "ZLZ1"]
     assert systems["cpumf"] == ["ZLSIM", "ZLZ1"]
     assert systems["workload"] == ["ZLZ1"]
-    # Its first table lacks its records, though another table would have a line of load.
+    # The records of its first table are missing, though another table has a row of load.
     assert systems["rmfcpu"] == ["ZLZ1"]
     assert systems["ustat"] == ["ZLSIM"]
 
@@ -30,7 +30,7 @@ def test_reports_list_their_systems(place):
 def test_measures_follow_inputs_of_system(place):
     fills = {entry["system"]: entry["fills"] for entry in schema.answer(place, {})["systems"]}
     assert "cpumf" in fills["ZLZ1"]
-    # Both are z/VM systems, in one source: its tables are those of both.
+    # Both are z/VM systems of one source, which shares its tables.
     assert "cpumf" in fills["ZLSIM"]
     assert "cpumf" not in fills["ZLDEMO"]
     assert "guest" not in fills["ZLZ1"]

@@ -1,4 +1,4 @@
-"""Questions that no engine ends or bounds: they keep nobody else waiting, and end when they are canceled."""
+"""Tests of queries that the engine cannot interrupt or limit: they block no other query and are canceled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from zlens.server.sql_workers import MAX_WORKERS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are bounded on Linux only")
 
-#: The engine works on each for minutes, and looks for no interrupt.
+#: The engine runs each for minutes without checking for interrupts.
 DEAF = {
     "a constant": "SELECT levenshtein(repeat('a', 200000), repeat('b', 200000))",
     "nesting": f"SELECT {'(' * 90_000}1{')' * 90_000}",
@@ -79,7 +79,7 @@ def test_worker_results_equal_single_process(served: Program) -> None:
 def test_any_query_can_be_canceled(served: Program, query: str) -> None:
     thread, found = in_background(lambda: served.sql(query, id="deaf"))
     until(lambda: is_running(served, "deaf"))
-    # Others are answered meanwhile: in SQL, and by the views.
+    # Other SQL queries and endpoints are answered in the meantime.
     assert served.sql("SELECT count(*) FROM load").status_code == 200
     with served.client() as client:
         assert client.post("/rows", json={"table": "load", "limit": 5}).status_code == 200
@@ -135,7 +135,7 @@ def test_queries_wait_for_free_worker(served: Program) -> None:
 def test_server_stops_during_query(demo_files: list[Path]) -> None:
     with program(str(demo_files[0])) as served:
         in_background(lambda: served.sql(DEAF["a constant"], id="deaf"))
-        # The server, the one that forks, the one that works.
+        # The server, the fork server and the worker.
         until(lambda: is_running(served, "deaf") and len(served.numbers()) == 3)
         numbers = served.numbers()
         status, told = served.end(seconds=15)
@@ -187,7 +187,7 @@ def test_fifty_clients_get_answers_in_constant_memory(served: Program) -> None:
     assert lost == []
     assert len(counts) == 50
     assert min(counts) > 0
-    # Once every process has what it needs, no more is taken.
+    # Memory stays constant after all processes have warmed up.
     third = len(samples) // 3
     assert max(samples[2 * third :]) < 1.2 * max(samples[third : 2 * third])
     print(f"{sum(counts)} answers, {max(samples):.0f} MB")

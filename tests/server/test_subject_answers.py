@@ -1,4 +1,4 @@
-"""The table, charts and owners of each kind of subject, asked as the page asks them."""
+"""Tests of the table, charts and owners of each kind of subject, with the requests of the web UI."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zlens.server.endpoints import ENDPOINTS
 from zlens.server.workspace import Workspace
 
 ENDPOINT = next(one for one in ENDPOINTS if one.name == "aggregate")
-#: Nothing in the demo files tells these.
+#: Columns without values in the demo files.
 UNKNOWN = {
     "guest": {"limit_kind_last", "share_limit_last"},
     "workload": set[str](),
@@ -27,7 +27,7 @@ UNKNOWN = {
 
 @pytest.fixture(scope="module")
 def places(demo_files: list[Path]) -> Iterator[dict[str, Workspace]]:
-    """The measures, each over the last demo file that fills it: the one of the newest release."""
+    """Workspaces by measure, each over the last demo file with data: the newest release."""
     found: dict[str, Workspace] = {}
     opened = [(str(path), zlens.open(str(path))) for path in demo_files]
     for path, session in opened:

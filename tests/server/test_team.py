@@ -1,4 +1,4 @@
-"""A server for a team: behind nginx, with users, a log of requests, and limits for each user."""
+"""Tests of a shared server: behind nginx, with users, a request log and limits per user."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from zlens.server.proxy import Proxy
 from zlens.server.running_requests import RunningRequests
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-#: As in docs/team.md, but for ports, folders and where the user's name comes from.
+#: The configuration of docs/team.md, except ports, folders and the source of the user name.
 CONFIGURATION = Path(__file__).parents[2] / "contrib" / "nginx" / "zlens.conf"
 SLOW = "SELECT count(*) FROM range(10000000) a, range(10000000) b"
 
 
 @contextmanager
 def running(*arguments: str, ready: str) -> Iterator[subprocess.Popen[str]]:
-    """A `zlens serve`, once it has printed its address."""
+    """Start `zlens serve` and wait until it has printed its address."""
     command = [sys.executable, "-m", "zlens", "serve", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -47,7 +47,7 @@ def running(*arguments: str, ready: str) -> Iterator[subprocess.Popen[str]]:
 
 @contextmanager
 def nginx(folder: Path, socket: Path) -> Iterator[str]:
-    """The address of an nginx with the shipped configuration; users are named by HTTP's own password."""
+    """Start nginx with the shipped configuration and HTTP basic authentication; return its address."""
     tools.require("nginx", present=NGINX is not None)
     with free_socket() as free:
         port = free.getsockname()[1]
@@ -90,7 +90,7 @@ def test_behind_nginx(demo_files: list[Path], tmp_path: Path):
     ):
         assert socket.stat().st_mode & 0o777 == 0o660
         with httpx.Client(base_url=f"{address}/zlens", timeout=60, auth=("MAIER", "secret")) as client:
-            # The page, its files and the API, all below the path.
+            # The web UI, its files and the API are all below the path.
             page = client.get("/")
             assert page.status_code == 200
             assert '"./app.js"' in page.text
@@ -99,21 +99,21 @@ def test_behind_nginx(demo_files: list[Path], tmp_path: Path):
             question = {"query": "SELECT max(busy_pct) FROM cpu WHERE 'secret of MAIER' IS NOT NULL"}
             answer = client.post("/api/v1/sql", json=question)
             assert answer.status_code == 200
-            # What a browser sends at the public address, and a page of another site.
+            # The origin of the public address, and that of another site.
             for origin, status in (("https://perf.example", 200), ("https://evil.example", 403)):
                 asked = client.post("/api/v1/sql", json=question, headers={"origin": origin})
                 assert asked.status_code == status
-            # The proxy sets the header; whoever sends one of his own is not believed.
+            # The proxy sets the header; a header of the client is ignored.
             named = client.get("/api/v1/running", headers={"X-Forwarded-User": "HUBER"})
             assert named.status_code == 200
             client.get("/api/v1/secret-of-MAIER")
         assert httpx.get(f"{address}/zlens/api/v1/schema", timeout=PATIENCE_S).status_code == 401
         assert httpx.get(f"{address}/zlens/healthz", timeout=PATIENCE_S).text == "ok\n"
-        # Past the proxy, the socket's users name nobody.
+        # Requests that bypass the proxy have no user name.
         with httpx.Client(transport=httpx.HTTPTransport(uds=str(socket)), timeout=PATIENCE_S) as direct:
             unnamed = direct.get("http://localhost/api/v1/schema")
             assert unnamed.json()["error"]["kind"] == "User"
-            # This proxy passes the path on.
+            # This proxy forwards the path unchanged.
             assert direct.get("http://localhost/zlens/healthz").text == "ok\n"
             assert direct.get("http://localhost/zlens").headers["location"] == "/zlens/"
     assert not socket.exists()
@@ -147,7 +147,7 @@ def test_users_see_and_cancel_only_own_requests(demo_files: list[Path], serve_ov
         for thread in threads:
             thread.start()
         until(lambda: len(ask("A", "GET", "running").json()) == 2)
-        # A has what one user may have; B is not kept from asking, and sees nothing of it.
+        # A has reached the limit per user; B can send requests and sees none of A's.
         refused = ask("A", "GET", "schema")
         assert (refused.status_code, refused.json()["error"]["kind"]) == (429, "TooMany")
         assert ask("B", "GET", "schema").status_code == 200
@@ -161,7 +161,7 @@ def test_users_see_and_cancel_only_own_requests(demo_files: list[Path], serve_ov
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are made on Linux only")
 def test_sql_of_one_user_runs_in_one_process(demo_files: list[Path], tmp_path: Path):
-    """Three questions of A that never end leave two of the three processes to others."""
+    """Three endless queries of A leave two of the three processes to others."""
     with free_socket() as free:
         port = free.getsockname()[1]
     address = f"http://127.0.0.1:{port}/"
@@ -212,7 +212,7 @@ def test_incompatible_serve_options_are_rejected(options, message, demo_files, c
 
 
 def test_stale_socket_is_replaced(tmp_path: Path, demo_files, capsys):
-    """One that a killed server has left is replaced; one that somebody listens on, or a file, is not."""
+    """A socket of a killed server is replaced; a socket in use or a file is not."""
     from zlens.cli import main
 
     file = tmp_path / "socket"

@@ -1,4 +1,4 @@
-"""What waits for what: a long question must not keep those that have nothing to do with it."""
+"""Tests of concurrency: a long query delays only requests that depend on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zlens.server.findings import stream
 from zlens.server.warmup import SHOWN, Warmup
 from zlens.server.workspace import Workspace
 
-#: Longer than any of these takes; nothing is measured by it.
+#: A timeout longer than any of these tests needs.
 PATIENCE_S = 60
 
 
@@ -25,7 +25,7 @@ def place(demo_files):
 
 
 def in_background(work):
-    """A thread that does it, and what comes of it."""
+    """Run `work` in a thread; return the thread and its results."""
     found = []
     thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""Many systems in one input: a request for one of them reads its data alone, schema and fleet read little."""
+"""Tests of inputs with many systems: a request for one reads only its data; schema and fleet read little."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zlens.server import findings, problems, schema, workspace
 from zlens.server.workspace import Workspace
 
 SYSTEMS = ("FIRST", "SECOND", "THIRD")
-#: A request for all findings.
+#: Parameters of a request for all findings.
 ALL = {"classes": None, "from": None, "to": None, "input": None, "system": None, "few": False}
 ROWS = {"table": "cpu", "columns": ["system", "interval_end", "cpu_id", "busy_pct"]}
 
@@ -36,7 +36,7 @@ def lake_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(lake_path: Path) -> dict[str, Any]:
-    """All findings of all systems, as they are found where there are few."""
+    """All findings of all systems, computed as for few systems."""
     with zlens.open(lake_path) as session:
         own = Workspace(session, [str(lake_path)])
         answer = findings.answer(own, ALL)
@@ -118,7 +118,7 @@ def test_schema_and_fleet_read_no_intervals(
             expected = known[system["system"]]
             assert system["intervals"] is None
             assert system["end"] == expected["end"]
-            # The length of the first interval is in no document: here it is unknown, and taken as usual.
+            # The length of the first interval is not in the lake document; the usual length is assumed.
             assert (system["start"], expected["start"]) == ("2026-03-02T10:00:00Z", "2026-03-02T10:01:00Z")
         from zlens.server import fleet
 
@@ -130,7 +130,7 @@ def test_schema_and_fleet_read_no_intervals(
 
 @pytest.mark.long
 def test_new_hours_are_computed(lake_path: Path, tmp_path: Path) -> None:
-    """What is kept of the last hour is not all of it any more."""
+    """The rollup of the last hour is incomplete after an import."""
     import shutil
 
     from zlens.studies import fleet
@@ -184,9 +184,9 @@ def test_wide_findings_are_computed_per_machine(
         stream = findings.stream(own, ALL)
         first = next(stream)
         assert {row["system"] for row in first["rows"]} == {"FIRST", "THIRD"}
-        # A reader that leaves: the next one goes on with what is there.
+        # The client disconnects; the next request continues from the cached results.
         stream.close()
-        # The page asks before it knows how many there are.
+        # The web UI sends this before it knows the number of systems.
         assert [*findings.stream(own, ALL | {"few": True})] == []
         answer = findings.answer(own, ALL)
         assert rows(answer) == rows(found)

@@ -1,4 +1,4 @@
-"""Answers for windows of long tables: from parts that are kept as from all rows."""
+"""Tests of windows of long tables: cached blocks and all rows give the same results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zlens.server import window_queries
 from zlens.server.window_queries import WindowQueries
 from zlens.server.workspace import Workspace
 
-#: Measures with what their rows are kept apart by, and with less, so that rows come together.
+#: Measures grouped by all their subject columns and by fewer, so that rows are combined.
 GROUPS = [
     ("guest", ["userid"]),
     ("cpu", ["cpu_type"]),
@@ -43,7 +43,7 @@ def place(sim_session: Session) -> Iterator[Workspace]:
 
 
 def wanted(table: measures.Measure, by: list[str]) -> list[tuple[measures.MeasureColumn, list[str]]]:
-    """One column of each kind, type and way over subjects, with all its statistics."""
+    """Return one column of each kind, type and subject rule, with all its statistics."""
     kinds = {}
     for column in table.columns:
         if column.name not in (*by, "system", "source", "flag") and column.type != "time":
@@ -65,7 +65,7 @@ def test_window_from_blocks_equals_rows(place: Workspace, name: str, by: list[st
     @given(
         st.floats(first - 200, last + 200), st.floats(0, 1.2 * (last - first)), st.booleans(), st.booleans()
     )
-    # An end of rows that no block covers, and windows without rows.
+    # Rows at an end that no block covers, and windows without rows.
     @example(1715671598.0, 0.0, False, True)
     @example(1715671598.0, 0.0, True, False)
     @example(last, 0.0, False, True)
