@@ -41,7 +41,7 @@ _MEMORY = "/dev/shm"
 if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= 8 * 2**30:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)
 
-#: A test that takes a minute: started last, it would run alone on one processor.
+#: A test of a minute: started last, it would run while the other processors are idle.
 LONGEST = "test_guide.py"
 
 

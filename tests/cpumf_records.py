@@ -101,7 +101,7 @@ def _set(name: str, values: Mapping[str, float], generation: str) -> bytes:
 
 
 def _cut(data: bytes, pieces: int) -> Iterator[tuple[int, bytes]]:
-    """Split bytes into this many pieces, not at counter boundaries, and flag whether another one follows."""
+    """Split bytes into `pieces` parts, not at counter boundaries, and flag whether another one follows."""
     step = -(-len(data) // pieces) + 3
     for at in range(0, len(data), step):
         yield (0x80 if at + step < len(data) else 0), data[at : at + step]

@@ -100,7 +100,7 @@ def intervals(count: int, start_us: int = START_US) -> list[Interval]:
 def processors(
     name: str, shares: list[list[float | None]], *, flags: dict[int, str] | None = None
 ) -> FakeTable:
-    """D0R2 of one system: shares[k][cpu] is the part of minute k in which the processor ran for users.
+    """Build D0R2 of one system; shares[k][cpu] is the share of minute k in which the processor ran for users.
 
     None is a sample after a counter reset: its differences and seconds are NULL.
     """

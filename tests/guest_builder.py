@@ -35,7 +35,7 @@ def activity(
     make: Make = made.sim_record,
     **more: Any,
 ) -> bytes:
-    """D4R3 of a virtual CPU that used this many seconds since logon, four fifths of them virtual time.
+    """Build D4R3 of a virtual CPU that used this many seconds since logon, four fifths of them virtual time.
 
     MT-1 equivalent is 0.7 and prorated 0.6 of it, unless `more` has other values.
     """
@@ -56,7 +56,7 @@ def activity(
 def states(
     end_us: int, userid: str, counts: Mapping[str, int], *, vcpu: int = 0, make: Make = made.sim_record
 ) -> bytes:
-    """D4R4: the number of samples of a virtual CPU in each state since logon."""
+    """Build D4R4: the number of samples of a virtual CPU in each state since logon."""
     values: dict[str, Any] = {"USEINT_VMDUSER": userid, "USEINT_VMDCPUAD": vcpu}
     values |= {f"USEINT_HF{state}": count for state, count in counts.items()}
     return make("D4R4", end_us - 150, values)
@@ -65,7 +65,7 @@ def states(
 def processor(
     end_us: int, user_s: float, own_s: float = 0.0, cpu: int = 0, make: Make = made.sim_record
 ) -> bytes:
-    """D0R2 of a processor with this many seconds charged to users and of guest instructions."""
+    """Build D0R2 of a processor with this many seconds charged to users and of guest instructions."""
     return make(
         "D0R2",
         end_us - 100,
@@ -89,14 +89,14 @@ def logoff(
     make: Make = made.sim_record,
     **more: Any,
 ) -> made.Group:
-    """D4R2 with all time that a virtual CPU used since logon."""
+    """Build D4R2 with all time that a virtual CPU used since logon."""
     return False, [make("D4R2", time_us, _ended("USELOF", userid, used_s, vcpu, logon_us, more))]
 
 
 def real_end(
     record: str, time_us: int, userid: str, used_s: float, *, logon_us: int = LOGON_US, **more: Any
 ) -> made.Group:
-    """D4R2 or D4R9 as z/VM 5.3 writes it."""
+    """Build D4R2 or D4R9 as z/VM 5.3 writes it."""
     prefix = {"D4R2": "USELOF", "D4R9": "USEATE"}[record]
     values = _ended(prefix, userid, used_s, 0, logon_us, more)
     return False, [made.record(record, time_us, {k: v for k, v in values.items() if "_MT1" not in k})]

@@ -42,7 +42,7 @@ def iterations(many: T, few: T) -> T:
 
 
 def quick_subset(count: int, cases: Iterable[Any], several: bool = False) -> list[Any]:
-    """Mark all but the first `count` cases of a test as long; `several` for tests with several parameters."""
+    """Mark all but the first `count` cases of a test as long; `several`: a case has several parameters."""
     return [
         case if at < count else pytest.param(*(case if several else (case,)), marks=pytest.mark.long)
         for at, case in enumerate(cases)

@@ -40,7 +40,7 @@ def sim_record(
     values: Mapping[str, Any] | None = None,
     entries: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> bytes:
-    """Build a record in a synthetic layout, or in that of z/VM 5.3 if there is none."""
+    """Build a record in its synthetic layout, or else in the layout of z/VM 5.3."""
     own = layouts.sim_layouts(name) or [one for one in layouts.layouts(name) if one.release == "5.3"]
     return plans.encode(
         own[0], dict(values or {}), tod=_native.tod_from_unix_us(time_us), entries=entries or {}

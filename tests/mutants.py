@@ -251,7 +251,7 @@ class Run:
     def __init__(self, recorded: Path, mutants: dict[int, Mutant]) -> None:
         self.mutants = mutants
         self.programs = build()
-        #: Where each mutant was reached: tests, fixtures, imports of files, Rust programs.
+        #: Tests, fixtures, imports of files and Rust programs that reached each mutant.
         self.reached: dict[int, set[str]] = defaultdict(set)
         self.fixtures: dict[str, set[str]] = {}
         #: Seconds of tests that passed, and of fixtures that several tests use.

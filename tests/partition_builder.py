@@ -71,7 +71,7 @@ def partition(
 
 
 def physical(time_us: int, management_us: Sequence[tuple[str, int]]) -> bytes:
-    """D0R17: type and management time of each physical processor."""
+    """Build D0R17: type and management time of each physical processor."""
     rows = [
         {"SYTCUM_LCUMCPU": number, "SYTCUM_LCUMGTM": time, "SYTCUM_LCUPTYPE": kind}
         for number, (kind, time) in enumerate(management_us)
@@ -80,6 +80,6 @@ def physical(time_us: int, management_us: Sequence[tuple[str, int]]) -> bytes:
 
 
 def own(time_us: int, name: str, number: int, **values: int) -> bytes:
-    """D0R15: the partition that the system runs in."""
+    """Build D0R15: the partition that the system runs in."""
     full = {"SYTCUG_LPARNAME": name, "SYTCUG_LPNUMBER": number}
     return encoded("D0R15", time_us, full | {f"SYTCUG_{k.upper()}": v for k, v in values.items()}, {})

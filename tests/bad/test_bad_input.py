@@ -74,7 +74,7 @@ def test_undamaged_file_has_no_problem(capsys: pytest.CaptureFixture[str], good:
     assert seen.samples() == ALL
 
 
-# Nothing to read --------------------------------------------------------------------------------
+# Unreadable input -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -403,7 +403,7 @@ def test_irregular_files_are_rejected(capsys: pytest.CaptureFixture[str], tmp_pa
         assert capsys.readouterr().err.startswith("zlens: ")
 
 
-# A file that changes while it is read -----------------------------------------------------------
+# Files that change while they are read ----------------------------------------------------------
 
 
 def grow(path: Path) -> None:

@@ -135,7 +135,7 @@ def test_repeated_linux_input_is_read_once(said: Said, tmp_path: Path, form: str
 def test_linux_names_with_unusual_characters(said: Said, tmp_path: Path, form: str, name: str) -> None:
     path = written(tmp_path / name, FORMS[form])
     _, found = said.info(path)
-    # The name of an archive includes its folder; here there is none.
+    # An archive is named with its folder, here without one.
     assert found[0]["file"] == str(path)
     assert "\x1b" not in said.run("info", path)[1]
 

@@ -124,7 +124,7 @@ def test_invalid_study_arguments(
     assert err.count("\n") == 1
 
 
-# Runs that were measured ----------------------------------------------------------------------------
+# Measured runs --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from zlens.api import Session
 from zlens.catalog import measures
 
 EXPECTED = Path(__file__).parent / "numbers-of-the-simulation.txt"
-#: Measures of files, and those that describe other columns in words.
+#: Measures of files, and measures that describe other columns in words.
 APART = ("system", "problem", "event", "inventory")
 
 

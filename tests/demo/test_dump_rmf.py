@@ -42,7 +42,7 @@ def test_counters_have_polarity_and_parked_time(session: Session) -> None:
 
 def test_smf_and_rmf_agree_on_partitions_and_processors(demo_folder: Path) -> None:
     """The report truncates times to the millisecond and prints two decimals."""
-    # A processor that z/VM varies off is partly offline in SMF; the report only changes their number.
+    # A processor that z/VM varies off is partly offline in SMF; in the report only the count changes.
     partitions = (
         "SELECT interval_end, partition, cpu_type, weight, logical_cpus, effective_s, total_s, msu_actual "
         f"FROM partition WHERE partition <> '{machine.SYSTEM}' ORDER BY ALL"

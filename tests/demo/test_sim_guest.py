@@ -33,7 +33,7 @@ def test_guest_virtual_time_equals_emulation_time(session: Session) -> None:
 
 
 def test_three_times_keep_their_order(session: Session) -> None:
-    """A thread alone on its core needs less time than two; core time is the minimum."""
+    """A thread needs less time without a sibling than with one; core time is the minimum."""
     rows = session.sql("SELECT cpu_s, mt1_s, prorated_s FROM guest_cpu").rows
     assert len(rows) > 1_500
     assert all(0 <= prorated <= mt1 <= raw < 60 for raw, mt1, prorated in rows if raw is not None)

@@ -80,7 +80,7 @@ def test_two_state_model_holds(session: Session) -> None:
 
 
 def test_vertical_low_core_is_parked_at_low_load(session: Session) -> None:
-    """The number of unparked cores equals CP's decision, made every two seconds."""
+    """The number of unparked cores equals CP's decisions, one every two seconds."""
     rows = session.sql("SELECT interval_end, cores FROM core_type ORDER BY interval_end").rows
     decided = session.sql(
         "SELECT date_trunc('minute', tod) + INTERVAL 1 MINUTE, avg(unparked) FROM role.unparking "

@@ -59,7 +59,7 @@ def test_alert_file_is_current() -> None:
             "SMT-002",
             "zvm",
             "zvm_core_busy_ratio * 100 >= 5 unless zvm_core_productivity_ratio * 100 "
-            # Without any core's productivity, none is missing.
+            # If no core has a productivity, it is not missing.
             "and on (system) zvm_core_productivity_ratio",
         ),
     ],

@@ -122,7 +122,7 @@ def test_measure_covers_every_raw_interval(source: str, demo_folder: Path, tmp_p
             assert lost(session) == [], seed
 
 
-# In a lake --------------------------------------------------------------------------------------
+# Lakes ------------------------------------------------------------------------------------------
 
 
 def hours(inputs: Path, query: str) -> list[tuple[object, ...]]:

@@ -176,7 +176,7 @@ def test_time_options_select_buckets(demo_lake: Path) -> None:
     assert rows(demo_lake, "SELECT DISTINCT system FROM load_hour", Options(systems=("ZLZ1",))) == [("ZLZ1",)]
 
 
-# What becomes of them ---------------------------------------------------------------------------
+# Recomputation and removal ----------------------------------------------------------------------
 
 
 def days_of(made: Path) -> dict[str, bytes]:
