@@ -21,7 +21,7 @@ from zlens.models import sweeps
 from zlens.models.shares import model as shares
 
 USERS, SCENARIOS, POOLS = 10_000, 1_000, 20
-#: One number that users exhaust, and one of which some stay idle.
+#: Number of processors that users exhaust, and number of which some stay idle.
 PROCESSORS, PROCESSORS_IDLE = 64, 20_000
 ABSOLUTE_AT_MOST = 99.0
 

@@ -73,7 +73,7 @@ def scrambled(
 
 
 def survives(read: Callable[[str], Source], path: Path, damaged: Callable[[], bytes], tried: int) -> None:
-    """Check that damaged copies of a text give rows and problems, or an InputError; a quarter is readable."""
+    """Check that damaged texts give rows and problems, or an InputError; at least a quarter is readable."""
     readable = 0
     for nth in range(tried):
         data = damaged()

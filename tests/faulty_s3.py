@@ -20,7 +20,7 @@ _CONDITIONS = ("if-none-match", "if-match")
 
 
 class ObjectStore:
-    """A bucket at an address, with its requests recorded.
+    """A bucket at an address that records requests and injects faults.
 
     Kinds of faults: a status such as 503; `cut`: half of the response is sent; `lost`: the request is
     executed but not answered; `late`: the response is sent after `late_s`; `deaf`: conditions are ignored.
