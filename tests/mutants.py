@@ -39,8 +39,7 @@ WORKERS = 2
 LIMIT_S, CHOSEN_S = 60.0, 50.0
 #: Elapsed time limit of a test, as a multiple of its CPU time limit.
 WAITED = 10
-#: Limits a fault that allocates all memory; a process that runs all tests needs more than one that runs a
-#: few.
+#: Limits a fault that allocates all memory; a process that runs all tests needs more than one with few tests.
 MAX_BYTES = 12 << 30
 #: Built by other targets of the Makefile; tests use the existing ones.
 SHARED = ("target/pcp", "target/collector", "target/prometheus", "target/trino", "ui/node_modules")
@@ -287,8 +286,7 @@ class Run:
         costs: dict[str, tuple[bool, float]] = {}
         for test in tests:
             if test.split("::")[0] in files:
-                # The first cases of many tests detect more than all cases of one; tests of the same package
-                # most.
+                # The first cases of many tests detect more than all cases of one, most in the same package.
                 cases[test.split("[")[0]] += 1
                 weight = cases[test.split("[")[0]] / (3 if test.split("/")[1] == room else 1)
                 seconds = self.seconds[test] + sum(self.setup[name] for name in self.fixtures.get(test, ()))
