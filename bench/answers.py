@@ -1,9 +1,9 @@
-"""What answers cost: CPU time of whole commands on the demo files, as a multiple of B.
+"""Cost of answers: CPU time of complete commands on the demo files, as a multiple of B.
 
-B is what a Python that imports duckdb, connects and selects one value costs, measured in the same run: no
-question can go below. Seconds are user and system time of the whole process. Every command runs twice, on an
-empty cache directory to begin with: bounds are of the second time, when what only depends on the catalog is
-kept, and the first is printed beside it. --save keeps the table in docs/speed.md.
+B is the cost of a Python that imports duckdb, connects and selects one value, measured in the same run: no
+query can cost less. Seconds are user and system time of the process. Every command runs twice, first with an
+empty cache directory: bounds apply to the second run, when data that depends only on the catalog is cached;
+the first is printed with it. --save writes the table to docs/speed.md.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ LISTED, FOLDER = "report --list", "folder"
 SQL, REPORT, REPORT_OF_FOLDER, FINDINGS, INFO, HELP, DEMO = 2, 3, 4, 5, 2, 0.5, 20
 PROBLEMS, COMPARE, LIST = 3, 5, 3
 SECOND_QUESTION = 0.020
-#: After so many commands B is measured again: a machine is not equally fast all the time.
+#: Commands between two measurements of B, because the speed of a machine varies.
 EVERY = 10
 
 
 @dataclass(frozen=True)
 class Question:
-    """A command, and the multiple of B it may cost; None where nobody set one."""
+    """A command, and its bound as a multiple of B; None if it has no bound."""
 
     name: str
     on: str
@@ -51,13 +51,13 @@ class Question:
 
 @dataclass
 class Row:
-    """What one question cost, in seconds of CPU."""
+    """The cost of one command, in seconds of CPU."""
 
     question: Question
-    #: The first time, and later ones.
+    #: The first run, and later ones.
     first: float = math.nan
     seconds: list[float] = field(default_factory=list)
-    #: What it said where it failed.
+    #: Error output of a failed run.
     error: str = ""
 
     @property
@@ -66,7 +66,7 @@ class Row:
 
 
 def cpu(*words: str) -> float:
-    """Seconds of CPU of one process and of those it waited for; OSError with its last words if it failed."""
+    """Return CPU seconds of a process and its children; raise OSError with its output if it failed."""
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=said, stdin=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
@@ -86,7 +86,7 @@ def base() -> float:
 
 
 def fullest(files: Sequence[Path]) -> dict[str, Path]:
-    """For each report the file that has values for most of its columns."""
+    """Return for each report the file that has values for most of its columns."""
     best: dict[str, tuple[int, Path]] = {}
     for path in files:
         with zlens.open(path) as session:
@@ -136,7 +136,7 @@ def questions(folder: Path, files: Sequence[Path], everything: bool) -> Iterator
 
 
 def second_question(path: Path) -> float:
-    """Seconds of CPU of a question on columns that an earlier one of the session asked for."""
+    """Return CPU seconds of a query on columns that an earlier query of the session has read."""
     text = "SELECT cpu_id, avg(busy_pct) FROM cpu GROUP BY cpu_id"
     seconds = []
     with zlens.open(path) as session:
@@ -179,7 +179,7 @@ def _line(row: tuple[str, str, str, str]) -> str:
 
 
 def _summary(rows: Sequence[tuple[str, str, str, str]]) -> tuple[str, str, str, str]:
-    """The median of reports, and those that cost more than they may."""
+    """Summarize reports by their median, and list those above their bound."""
     costs = [(float(value.split()[0]), name, bound) for name, _, value, bound in rows if value.endswith(" B")]
     missed = [
         f"{name.removeprefix('report ')} {cost:.2f} B"
@@ -211,7 +211,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.save and arguments.only:
         parser.error("--save keeps the whole table: leave --only out")
-    # pip compiles what it installs; a checkout is compiled when it runs, where that is allowed at all.
+    # pip compiles what it installs; a checkout is compiled when it runs, if its folders are writable.
     compileall.compile_dir(Path(zlens.__file__).parent, quiet=2)
     print(f"machine: {bench.machine()}")
     with tempfile.TemporaryDirectory() as name:
@@ -253,7 +253,7 @@ def main() -> int:
 
 
 def measured(asked: Sequence[Question], runs: int, jobs: int) -> tuple[list[Row], list[float]]:
-    """What each question cost, and B measured in between."""
+    """Return the cost of each command, and the values of B measured in between."""
     rows, bases = [Row(question) for question in asked], [base()]
 
     def ask(number: int) -> None:

@@ -1,8 +1,8 @@
-"""`make bench`: what zlens costs, as ratios measured in one run on one file.
+"""`make bench`: costs of zlens as ratios, measured in one run on one file.
 
-The denominator is what the machine needs to look at the file at all: pread in 256 KiB windows, one byte
-touched in 64. Everything is measured with the file in the page cache. Ratios are medians of rounds in which
-the denominator is measured before, between and after; of whole commands the best run counts.
+The denominator is the minimal time to read the file: pread in 256 KiB windows, one byte touched in 64.
+Everything is measured with the file in the page cache. Ratios are medians of rounds in which the denominator
+is measured before, between and after; for complete commands the best run counts.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ ROOT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / ".data"
 TOUCH = ROOT / "target" / "release" / "examples" / "touch"
 PROGRAM = Path(sys.executable).parent / "zlens"
-#: Three columns each of the record that most questions begin with, and of the one that fills the file most.
+#: Three columns each of the record that most queries start with, and of the file's largest record type.
 NARROW = ("D0R2", ["sytprp_pfxcpuad", "sytprp_pfxutime", "sytprp_pfxtmsys"])
 WIDEST = ("D6R3", ["ioddev_rdevdev", "ioddev_scgssch", "ioddev_scmcntim"])
 
 
 @dataclass(frozen=True)
 class Round:
-    """Seconds of what is compared, measured close together."""
+    """Seconds of compared operations, measured close together."""
 
     touch: float
     everything: float
@@ -49,7 +49,7 @@ class Round:
 
 
 def in_turns(path: Path) -> Round:
-    """One round. A machine is not equally fast all the time: the denominator is taken in between."""
+    """Measure a round; the denominator is taken in between, because the speed of a machine varies."""
     before = touch(path, 3)
     source = source_of(path)
     everything = best(3, lambda: decode_all(source))
@@ -114,7 +114,7 @@ def source_of(path: Path) -> MonwriteSource:
 
 
 def decode_all(source: MonwriteSource) -> int:
-    """Every column of every record type as Arrow batches, each dropped when the next comes."""
+    """Decode every column of every record type to Arrow batches, dropping each before the next."""
     rows = 0
     for group in source.groups:
         chosen = [plan for record in source.types(group) for plan in source.plans(group, record)]
@@ -133,7 +133,7 @@ def decode_all(source: MonwriteSource) -> int:
 
 
 def three_columns(path: Path, record: str, columns: list[str]) -> int:
-    """Index, then three columns of one record type as Arrow batches."""
+    """Index, then decode three columns of one record type to Arrow batches."""
     import pyarrow
 
     source = source_of(path)
@@ -146,7 +146,7 @@ def three_columns(path: Path, record: str, columns: list[str]) -> int:
 
 
 def bench_file(size: int) -> Path:
-    """The file of this size and of this mix; made once."""
+    """Return the file of this size and of this mix, written once."""
     recipe = hashlib.sha256(Path(mix.__file__).read_bytes()).hexdigest()[:12]
     path = DATA / f"mix-{recipe}-{size}.monwrite"
     if path.exists():
@@ -198,7 +198,7 @@ def main() -> int:
     base = statistics.median(one.touch for one in rounds)
     print(f"\npread and touch: {base:.3f} s, {size / base / 1e9:.1f} GB/s; medians of {runs} rounds")
     for what, seconds, wanted in (
-        # A reader of the file waits for the index as well: that is what the bound is for.
+        # The bound includes the index, because a reader of the file waits for it too.
         (f"index and every column of {all_rows:,} rows into Arrow", [one.with_index for one in rounds], 0.40),
         ("every column, the index at hand", [one.everything for one in rounds], None),
         (f"index and three columns of {NARROW[0]}", [one.narrow for one in rounds], 0.75),

@@ -1,9 +1,9 @@
-"""How much memory it takes to open a day of many systems: 16 clusters of 4 members, an interval a minute.
+"""Memory to open a day of many systems: 16 clusters of 4 members, an interval a minute.
 
     python bench/clusters.py --folder /tmp/clusters
 
-Writes the files once (one is made, the others are it under another name), opens them in a process of its own
-and prints what that used at most: after opening, and after questions that read some kinds of record of all.
+Writes the files once (one is built, the others are copies with another system name), opens them in a separate
+process and prints its peak memory: after opening, and after queries on some record types of all systems.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from zlens.catalog import layouts, plans
 
 START_US = 1_772_442_000_000_000
 MINUTE_US = 60_000_000
-#: System of the file that is made; the names of the others have as many letters.
+#: System of the first file; the names of the others have the same length.
 FIRST = "C00M0"
 
 
@@ -32,7 +32,7 @@ def record(name: str, time_us: int, values: dict[str, Any], length: int | None =
 
 
 def interval(guests: int, devices: int, cpus: int) -> list[bytes]:
-    """The samples of one interval, as long as those of a newer release."""
+    """Build the samples of one interval, with the record lengths of a newer release."""
     found = [record("D3R1", START_US, {}, 952), record("D0R3", START_US, {}, 604)]
     for cpu in range(cpus):
         found.append(record("D0R2", START_US, {"SYTPRP_PFXCPUAD": cpu}, 352))
@@ -66,7 +66,7 @@ def make(path: Path, minutes: int, records: list[bytes]) -> None:
 
 
 def copy(path: Path, target: Path, name: str) -> None:
-    """The same file of another system: only its name differs, in the record of its configuration."""
+    """Copy the file for another system: only its name differs, in the configuration record."""
     old, new = (_native.encode_text(text, 8) for text in (FIRST, name))
     with path.open("rb") as source, target.open("wb") as sink:
         head = source.read(1 << 20)
@@ -76,7 +76,7 @@ def copy(path: Path, target: Path, name: str) -> None:
 
 
 def measure(folder: str) -> None:
-    """In a process of its own: what opening takes, and a question over all systems."""
+    """Open the files in a separate process, and run a query over all systems."""
     import zlens
 
     begin = time.monotonic()

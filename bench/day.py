@@ -1,7 +1,7 @@
-"""A made day of z/VM: records whose counters advance from sample to sample, imported once and kept.
+"""A synthetic day of z/VM: records whose counters advance from sample to sample, imported once.
 
-Made with zlens' own pack, which alone has all fields of some of the records. Between two samples every
-counter advances by one of some amounts at random, so that differences are as unlike as those of a real day.
+It has synthetic layouts, because only these have all fields of some records. Between two samples every
+counter advances by a random amount out of several, so that differences vary as in a real day.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from zlens import _native, lake
 from zlens.catalog import layouts, plans
 
 INTERVALS = 1_440
-#: So many different steps from one interval to the next.
+#: Number of different steps from one interval to the next.
 STEPS = 16
 START_US = 1_767_225_600_000_000
 INTERVAL_US = 60_000_000
 TICK = 4096
 LOGON = _native.tod_from_unix_us(START_US - 3_600_000_000)
-#: A record of the configuration: its name and the fields that matter.
+#: A configuration record: its name and relevant fields.
 Told = tuple[str, dict[str, object]]
 
 
@@ -36,9 +36,9 @@ def layout_of(record: str) -> layouts.RecordLayout:
 
 
 class Day:
-    """Records of one interval as one large number; steps that lead to the next interval's are added to it.
+    """Records of one interval as one large number, to which the steps to the next intervals are added.
 
-    most: what a count ("sampled"), a counter of four bytes and a time of eight advance by at most
+    most: maximum advance of a count ("sampled"), a counter of four bytes and a time of eight
     """
 
     def __init__(self, system: str, most: dict[str | int, int], seed: int = 1) -> None:
@@ -50,7 +50,7 @@ class Day:
         self.places: list[tuple[int, layouts.RecordLayout]] = []
 
     def add(self, record: str, facts: dict[str, object]) -> None:
-        """One more record of every interval."""
+        """Add a record to every interval."""
         layout = layout_of(record)
         self.places.append((len(self.base), layout))
         self.base += plans.encode(layout, facts, tod=_native.tod_from_unix_us(START_US))
@@ -99,7 +99,7 @@ class Day:
 
 
 def kept(name: str, sources: Iterable[Path], write: Callable[[Path], None]) -> Path:
-    """The lake of what `write` writes; made once, and again when one of the sources has changed."""
+    """Return the lake of what `write` writes; built once, and again when one of the sources has changed."""
     text = b"".join(source.read_bytes() for source in (Path(__file__), *sources))
     path = bench.DATA / f"{name}-{hashlib.sha256(text).hexdigest()[:12]}"
     if path.exists():

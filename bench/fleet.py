@@ -1,9 +1,9 @@
-"""What a fleet costs: partitions simulated for days, imported by several processes, and asked together.
+"""Cost of a fleet: partitions simulated for days, imported by several processes, and queried as one lake.
 
-`--systems 1000 --days 7` is the whole measure, takes hours and 45 GB; without arguments it is a sample, from
-which the last line extrapolates. Batches of partitions are simulated and staged by all processors, then
-committed and rolled up, and their recordings removed. An interrupted measure goes on where it was; the lake
-is kept, and measured again only after it is removed.
+`--systems 1000 --days 7` is the complete measurement, which takes hours and 45 GB; without arguments it is a
+sample, and the last line extrapolates from it. Batches of partitions are simulated and staged by all
+processors, then committed and rolled up, and their recordings removed. An interrupted measurement resumes;
+the lake stays, and is measured again only after it is removed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from zlens import lake, stores
 from zlens.inputs.options import Options, parse_time_spec
 from zlens.studies import fleet
 
-#: What is to be reached, in seconds.
+#: Targets in seconds.
 BUSIEST_S, DAY_S, VIEW_S = 1.0, 0.3, 2.0
 BUSIEST = """
 SELECT bucket_end, system, busy_pct FROM load_hour
@@ -38,7 +38,7 @@ PARTITIONS, BATCH = 10, 2
 
 
 def scenario(machine: int, count: int, days: int) -> dict[str, Any]:
-    """A machine of z/VM systems with four processors and six users each, whose load follows the day."""
+    """Return a machine of z/VM systems with four processors and six users each, with a daily load profile."""
     day = [[0, 0.2], [25_200, 0.3], [36_000, 1.0], [57_600, 0.8], [72_000, 0.3]]
     profile = [[at + 86_400 * of, factor] for of in range(days) for at, factor in day]
     names = [f"P{machine:04}{number:02}" for number in range(count)]
@@ -49,7 +49,8 @@ def scenario(machine: int, count: int, days: int) -> dict[str, Any]:
             "cores": 4,
             "dedicated": True,
             "zvm": "7.4",
-            # Time slices longer than z/VM's usual 5 ms: as many records, and fewer events to simulate.
+            # Time slices longer than z/VM's usual 5 ms: the same number of records, but fewer events to
+            # simulate.
             "cp": {"global_performance_data": name == names[0], "slice": 50},
         }
         for name in names
@@ -78,7 +79,7 @@ def scenario(machine: int, count: int, days: int) -> dict[str, Any]:
 
 
 def make(folder: Path, machine: int, count: int, days: int) -> dict[str, float]:
-    """Simulate and stage a machine's partitions; bytes of their recordings, and CPU seconds of both."""
+    """Simulate and stage a machine's partitions; return bytes of recordings, and CPU seconds of both."""
     work = folder / "recorded" / str(machine)
     for old in (work, area(folder, machine)):
         shutil.rmtree(old, ignore_errors=True)
@@ -94,13 +95,13 @@ def make(folder: Path, machine: int, count: int, days: int) -> dict[str, float]:
 
 
 def area(folder: Path, machine: int) -> Path:
-    """Where what a machine's systems recorded is staged."""
+    """Return the folder of a machine's staged data."""
     return folder / "staged" / str(machine)
 
 
 def publish(folder: Path, machines: Sequence[int]) -> dict[str, float]:
-    """Commit and roll up a batch; CPU seconds of both."""
-    # What was committed before an interruption is left out.
+    """Commit and roll up a batch; return CPU seconds of both."""
+    # Areas that were committed before an interruption are omitted.
     areas = [one for machine in machines for one in sorted(area(folder, machine).glob("*"))]
     committing = took(lambda: lake.commit(areas, folder / "lake"))[1]
     rolling = took(lambda: stores.rollup(folder / "lake"))[1]
@@ -110,10 +111,10 @@ def publish(folder: Path, machines: Sequence[int]) -> dict[str, float]:
 
 
 def fill(folder: Path, systems: int, days: int) -> list[dict[str, float]]:
-    """The lake, batch by batch; what each batch took. Batches of an interrupted measure are not repeated."""
+    """Fill the lake by batches and return the cost of each; an interrupted run does not repeat batches."""
     log = folder / "batches.jsonl"
     done = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    # The first machine is the one with fewer partitions, if their number asks for one.
+    # The first machine has fewer partitions if their number requires it.
     counts = [PARTITIONS] * (systems // PARTITIONS)
     if systems % PARTITIONS:
         counts.insert(0, systems % PARTITIONS)
@@ -143,7 +144,7 @@ def cpu() -> float:
 
 
 def took(work: Callable[[], object]) -> tuple[float, float]:
-    """Elapsed and CPU seconds."""
+    """Return elapsed and CPU seconds."""
     begin, used = time.perf_counter(), cpu()
     work()
     return time.perf_counter() - begin, cpu() - used
@@ -166,9 +167,9 @@ def view(made: Path) -> Callable[[], object]:
 
 
 def ask(made: Path) -> int:
-    """Print what questions of a lake take; returns how many miss their bound."""
+    """Print the times of queries on a lake; return the number of missed bounds."""
     print("\n| question, opening included | elapsed s | CPU s | to reach |\n|---|--:|--:|--:|")
-    # The second day: of the first there is only the end.
+    # The second day, because the first has only its end.
     day = Options(
         systems=("P000000",), start=parse_time_spec("2026-01-05"), end=parse_time_spec("2026-01-06")
     )

@@ -1,6 +1,6 @@
-"""What reports over many guests cost: 2,000 virtual machines in 1,440 intervals, from a lake.
+"""Cost of reports over many guests: 2,000 guests in 1,440 intervals, from a lake.
 
-The day is made as day.py tells. Measured with files in the page cache.
+day.py describes the data. Measured with files in the page cache.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from zlens.catalog import layouts
 GUESTS = 2_000
 PROCESSORS = 8
 MOST: dict[str | int, int] = {"sampled": 30, 4: 2_000, 8: day.INTERVAL_US * day.TICK}
-#: Reports and the seconds they may take.
+#: Reports with their limits in seconds.
 WANTED = (("ustat", 1.0), ("user", 1.0))
 
 
@@ -33,7 +33,7 @@ def write(path: Path) -> None:
 
 
 def lake_of_guests() -> Path:
-    """The lake of the day; made once."""
+    """Return the lake of the day, built once."""
     records = (layouts.sim_root() / layouts.file_name(one) for one in ("D4R3", "D4R4"))
     return day.kept("guests", [Path(__file__), *records], write)
 

@@ -1,7 +1,7 @@
-"""What a lake costs: import against DuckDB writing the same tables alone, a question to a month of systems.
+"""Cost of a lake: import compared with DuckDB writing the same tables, and a query on a month of systems.
 
-The month is made once and kept beside the other data: daily files of eight systems with eight processors,
-one-minute intervals, each imported as it is written. Everything is measured with files in the page cache.
+The month is built once and stored with the other data: daily files of eight systems with eight processors,
+one-minute intervals, each imported when it is written. Everything is measured with files in the page cache.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from zlens.lake import documents, manifest
 
 SYSTEMS = [f"ZVM{number}" for number in range(1, 9)]
 DAYS = 30
-#: Records of an interval: a system of eight processors and what belongs to it.
+#: Records of an interval of a system with eight processors.
 SAMPLES = (
     ("D0R1", 8, 0),
     ("D0R2", 8, 0),
@@ -48,7 +48,7 @@ FIRST, LAST = "2026-01-15 00:00:30Z", "2026-01-16 00:00:30Z"
 
 
 def writing_alone(path: Path) -> float:
-    """Seconds in which DuckDB writes the decoded tables from its memory, with the settings of the lake."""
+    """Return the seconds in which DuckDB writes the decoded tables from memory, with the lake's settings."""
     source = bench.source_of(path)
     source.read_all()
     seconds = 0.0
@@ -83,8 +83,8 @@ def configuration(system: str, tod: int) -> list[bytes]:
 
 
 def month(results: bench.Results) -> Path:
-    """The lake of a month; made once."""
-    # Another mix or another layout of the lake makes another month.
+    """Return the lake of a month, built once."""
+    # Another mix or another layout of the lake requires another month.
     sources = [Path(__file__), Path(mix.__file__), Path(documents.__file__), Path(manifest.__file__)]
     recipe = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     path = bench.DATA / f"month-{recipe}"
@@ -123,7 +123,7 @@ def write_day(path: Path, system: str, samples: mix.Interval, day: int) -> None:
 
 
 def ask(path: Path, *, options: bool) -> int:
-    """One day of one system, said with options or in the question."""
+    """Query one day of one system, selected by options or in the query."""
     if options:
         chosen = Options(systems=("ZVM5",), start=parse_time_spec(FIRST), end=parse_time_spec(LAST))
         where = ""

@@ -1,4 +1,4 @@
-"""What reading listings costs, in CPU time, beside Python splitting the same text into words and no more.
+"""Cost of reading listings, in CPU time, compared with Python only splitting the same text into words.
 
 The goal is 50 MB/s where splitting reaches 200 MB/s: four times the cost of splitting.
 """
@@ -28,7 +28,7 @@ WANTED = 4.0
 
 
 def prclog(folder: Path) -> str:
-    """PRCLOG of the simulated system, on many days."""
+    """Return PRCLOG of the simulated system, repeated for many days."""
     demo.write(folder)
     with zlens.open(str(folder / demo.SIM_NAME)) as session:
         text = reports.render("prclog", session)
@@ -38,7 +38,7 @@ def prclog(folder: Path) -> str:
 
 
 def rmf() -> str:
-    """The published page of CPU Activity, for many intervals, with other numbers in the same columns."""
+    """Return the published page of CPU Activity for many intervals, with other numbers in its columns."""
     page = (PUBLISHED / "rmf-cpu-mt.txt").read_text(encoding="utf-8")
     pages = []
     for number in range(INTERVALS):
@@ -49,7 +49,7 @@ def rmf() -> str:
 
 
 def cpu(runs: int, run: Callable[[], object]) -> float:
-    """The least seconds of CPU time that a run takes."""
+    """Return the minimum CPU seconds of a run."""
     least = float("inf")
     for _ in range(runs):
         begin = time.process_time()

@@ -1,6 +1,6 @@
-"""What the page of metrics costs to write: 60,000 samples of 1,000 guests, as a multiple of a join in Python.
+"""Cost of the metrics page: 60,000 samples of 1,000 guests, as a multiple of a join in Python.
 
-Both make the same text; the columns are there already. CPU time of this process.
+Both write the same text from existing columns. CPU time of this process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import bench
 from zlens._native import ArrowTable, samples
 
 GUESTS, FAMILIES = 1_000, 60
-#: CPU seconds that the page may take, and its part of those of the join.
+#: Maximum CPU seconds of the page, and their maximum share of the join's.
 WANTED, PART = 0.2, 0.5
 
 COLUMNS = ["system", "user", *(f"value_{number}" for number in range(FAMILIES))]
@@ -43,7 +43,7 @@ def written(table: ArrowTable) -> str:
 
 
 def joined(lines: list[tuple[object, ...]]) -> str:
-    """The same in Python, label sets made once."""
+    """Write the same in Python, with label sets built once."""
     labels = [f'{{system="{line[0]}",user="{line[1]}"}}' for line in lines]
     return "".join(
         head
@@ -53,7 +53,7 @@ def joined(lines: list[tuple[object, ...]]) -> str:
 
 
 def cpu(runs: int, work: Callable[[], object]) -> float:
-    """The least CPU seconds of some runs."""
+    """Return the minimum CPU seconds of some runs."""
     least = float("inf")
     for _ in range(runs):
         start = time.process_time()

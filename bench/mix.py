@@ -1,8 +1,8 @@
-"""The file that `make bench` measures on: a stated mix of records, written by the catalog's layouts.
+"""The file that `make bench` measures: a stated mix of records, written by the catalog's layouts.
 
-One interval is written once with the catalog's encoder. The following ones are the same bytes, taken as one
-large number, plus a step that advances every time stamp and counter: an addition per interval instead of a
-million small ones. Fields are given room, so that no carry leaves a field.
+One interval is written with the catalog's encoder. Each following one is the same bytes as one large number,
+plus a step that advances every timestamp and counter: an addition per interval instead of a million small
+ones. Field values have headroom, so that no carry leaves a field.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 from zlens import _native
 from zlens.catalog import layouts, plans
 
-#: Records of an interval: how many, and entries of its section. A system with 16 processors in one of ten
-#: partitions, 200 virtual machines of which 60 end a transaction, 250 devices and 20 paging volumes.
+#: Records of an interval: their number, and entries of their section. A system with 16 processors in one of
+#: ten partitions, 200 guests of which 60 end a transaction, 250 devices and 20 paging volumes.
 Mix = tuple[tuple[str, int, int], ...]
 SAMPLES: Mix = (
     ("D0R1", 16, 0),
@@ -50,7 +50,7 @@ TICK = 4096
 
 @dataclass
 class Interval:
-    """The first interval's records as one number, and what is added for each that follows."""
+    """The first interval's records as one number, and the step to each following interval."""
 
     base: int
     step: int
@@ -109,7 +109,7 @@ class Maker:
             return f"S{subject:05}"[: field.length]
         if not number:
             return None
-        # Room above: a quarter of the field's range is never reached by the steps of a long file.
+        # Headroom: the steps of a long file never reach a quarter of the field's range.
         return self.random.randrange(1, 1 << min(8 * field.length - 2, 48))
 
     def _step(self, layout: layouts.RecordLayout, entries: int, length: int) -> bytearray:
@@ -140,14 +140,14 @@ def _plain(field: layouts.MonitorField) -> bool:
 
 
 def _layout(record: str) -> layouts.RecordLayout:
-    # D4R3 is public in part, as release 5.2 has it.
+    # Part of D4R3 is public, in release 5.2.
     return next(one for one in layouts.layouts(record) if one.release in ("5.2", "5.3"))
 
 
 def write(
     path: Path, size: int = 0, *, intervals: int = 0, samples: Mix = SAMPLES, events: Mix = EVENTS
 ) -> None:
-    """Write a MONWRITE file of about `size` bytes, or of so many intervals."""
+    """Write a MONWRITE file of about `size` bytes, or of this many intervals."""
     maker = Maker()
     sampled = maker.interval(samples, 0, closed=True)
     between = maker.interval(events, 30_000_000, closed=False)
@@ -161,7 +161,7 @@ def write(
 
 
 def _configuration() -> list[bytes]:
-    """What tells the system's name and release, so that layouts are chosen as for a real file."""
+    """Build records with the system's name and release, which select layouts as in a real file."""
     tod = _native.tod_from_unix_us(START_US - INTERVAL_US)
     system = {"MTRSYS_SYSTMID": "BENCH", "MTRSYS_HCPCPEID": "5.3.0"}
     profile = {"MTRSPR_INTERVAL": INTERVAL_US // 1_000_000}
@@ -173,7 +173,7 @@ def _configuration() -> list[bytes]:
 
 
 def described() -> Iterator[str]:
-    """The mix in words."""
+    """Yield the mix in words."""
     for mix, kind in ((SAMPLES, "sample"), (EVENTS, "event")):
         parts = [
             f"{count} {record}" + (f" of {entries} entries" if entries else "")

@@ -1,9 +1,9 @@
-"""What the page costs on a day of 200 guests and 2,000 devices: opening it, and zooming in it.
+"""Cost of the web UI on a day of 200 guests and 2,000 devices: opening a view, and zooming.
 
-A `zlens serve` over the imported day, and a headless Chromium that looks at it. Opening is from the
-navigation until all charts of the view have their data, with a server that has just said its address. Zooming
-is from the new window until the last answer of the server is there, over windows of many lengths; beside it
-stands how long it takes until the page has drawn it all. Measured with files in the page cache.
+`zlens serve` runs over the imported day, and a headless Chromium opens it. Opening lasts from the navigation
+until all charts of the view have their data, right after the server printed its address. Zooming lasts from
+the new window to the server's last response, over windows of many lengths; the time until the page is drawn
+is shown in addition. Measured with files in the page cache.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CHROMIUM = next(
     None,
 )
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
-#: Views, and the seconds that opening (where it has a limit) and zooming may take.
+#: Views, and the limits of opening (if any) and zooming in seconds.
 WANTED: tuple[tuple[str, float | None, float], ...] = (
     ("overview", 2.0, 0.1),
     ("guests", None, 0.1),
@@ -39,8 +39,8 @@ WANTED: tuple[tuple[str, float | None, float], ...] = (
 )
 WINDOWS = 30
 _PATIENCE_MS = 60_000
-#: Puts a new address and waits for the data: when the page was done, when the last answer was there, how long
-#: the slowest answer took, and how many there were.
+#: Sets a new address and waits for the data: time until the page was drawn, until the last response, of the
+#: slowest response, and number of responses.
 _ZOOM = """async (hash) => {
   const ready = () => document.querySelector("main [data-ready]")?.getAttribute("data-ready") === "true";
   const rest = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -68,7 +68,7 @@ class Zoom:
 
 
 class Server:
-    """A `zlens serve` of its own."""
+    """Separate `zlens serve`."""
 
     def __init__(self, process: subprocess.Popen[str], address: str, seconds: float) -> None:
         self._process = process
@@ -109,8 +109,8 @@ def served(path: str) -> Iterator[Server]:
 
 
 def opened(page: Page, address: str) -> float:
-    """Seconds until a view has all its data."""
-    # The page keeps nothing: without this a change of the address alone would load nothing.
+    """Return the seconds until a view has all its data."""
+    # The page is left first, since a changed address alone would not load it again.
     page.goto("about:blank")
     begin = time.perf_counter()
     page.goto(address)
@@ -125,7 +125,7 @@ def found(page: Page) -> None:
 
 
 def windows(count: int, seed: int) -> list[tuple[int, int]]:
-    """Stretches of the day, from twenty minutes to the whole."""
+    """Return windows of the day, from twenty minutes to the entire day."""
     chosen = random.Random(seed)
     start, whole = day.START_US // 1_000_000, day.INTERVALS * 60
     result = []
@@ -168,7 +168,7 @@ def measure_view(
         found(page)
         print(f"        findings {seconds + time.perf_counter() - begin:.1f} s after the navigation")
     print(f"        opened again {opened(page, address):.3f} s")
-    # The first window may bring out what is kept from then on; it is one of a reader's, and said apart.
+    # The first window may materialize tables for later ones; it is typical for users, and shown separately.
     first = zoomed(page, view, 1, 0)[0]
     print(f"        first window {first.answered:.3f} s")
     measure_zooms(results, page, server, view, f"{view}, zoom beside findings", zooming)
@@ -180,7 +180,7 @@ def measure_view(
 def measure_zooms(
     results: bench.Results, page: Page, server: Server, view: str, name: str, zooming: float
 ) -> None:
-    """Other windows of a view. Until the findings are there, they take processors and remake tables."""
+    """Measure other windows of a view. Pending findings use processors and recreate tables."""
     before = server.cpu_seconds
     times = zoomed(page, view, WINDOWS, 1)
     used = (server.cpu_seconds - before) / len(times)
@@ -209,7 +209,7 @@ def main() -> int:
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         for view, opening, zooming in chosen:
-            # Each view with a server that was not asked anything before.
+            # Each view has a new server, without earlier requests.
             with served(str(path)) as server:
                 page = browser.new_page(viewport={"width": 1280, "height": 800})
                 print(f"\nzlens serve says its address after {server.seconds:.2f} s")

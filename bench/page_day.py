@@ -1,4 +1,4 @@
-"""The day that the page is measured on: 200 guests, 2,000 devices and 8 processors in 1,440 intervals."""
+"""The day for measuring the web UI: 200 guests, 2,000 devices and 8 processors in 1,440 intervals."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def write(path: Path) -> None:
 
 
 def lake_of_the_day() -> Path:
-    """The lake of the day; made once."""
+    """Return the lake of the day, built once."""
     sources = [Path(__file__), Path(documents.__file__), Path(manifest.__file__)]
     return day.kept("page", [*sources, *sorted(layouts.sim_root().glob("*.toml"))], write)

@@ -1,7 +1,7 @@
-"""What a long report costs: PRCLOG of 1.6 million rows, as text and as CSV, against DuckDB's own COPY.
+"""Cost of a long report: PRCLOG of 1.6 million rows, as text and as CSV, against DuckDB's own COPY.
 
-COPY writes the same columns of the same rows to CSV from a table of its own, so that it neither reads the
-file nor computes a measure. Seconds are CPU time, of whole commands and of the one statement.
+COPY writes the same columns of the same rows to CSV from a separate table, so it neither reads the file nor
+computes a measure. Seconds are CPU time of complete commands and of the one statement.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import answers
 import zlens
 from zlens.catalog.reports.definition import load_report
 
-#: Of each sample: 16 processors and what PRCLOG needs beside D0R2 to know its intervals.
+#: A sample has D0R2 of 16 processors, and the records that PRCLOG needs for its intervals.
 SAMPLES = (("D0R2", 16, 0),)
 INTERVALS = 100_000
 BOUND = 3
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def copied(path: Path, folder: Path, runs: int) -> tuple[int, float]:
-    """How many rows there are, and the CPU time of a COPY of the report's columns of them."""
+    """Return the number of rows, and the CPU time of a COPY of the report's columns."""
     (table,) = (table for table in load_report("prclog").tables if table.time)
     columns = ", ".join(f'"{column.column}"' for column in table.columns)
     connection = duckdb.connect()

@@ -1,8 +1,8 @@
-"""How fast the simulator is: against a loop that only pops and pushes the event queue, and by the hour.
+"""Speed of the simulator: compared with a loop that only pops and pushes the event queue, and per hour.
 
-The first line compares a simulation of 8 processors and 100 guests with as many events of the queue alone, in
-one run. The others simulate such a machine with all records written, for one hour and for two: time, and
-memory, which does not depend on what is simulated.
+The first line compares a simulation of 8 processors and 100 guests with the same number of events of the
+queue only, in one run. The others simulate such a machine with all records written, for one hour and for two:
+time, and memory, which does not depend on the simulated time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ print(json.dumps({"s": took, "mib": peak, "events": run.summary["events"]}))
 
 
 def machine(hours: float) -> dict[str, Any]:
-    """Guests of which a third want all they can get, and the others bursts."""
+    """Return guests of which a third has unlimited demand, and the others bursts."""
     users = []
     for at in range(GUESTS):
         user: dict[str, Any] = {"name": f"U{at:03}", "relative": 100, "virtual_cpus": 1 + at % 3}

@@ -1,9 +1,9 @@
-"""What zlens costs on an SMF dump: `python bench/smf.py` writes one of the stated mix and measures.
+"""Cost of zlens on an SMF dump: `python bench/smf.py` writes one of the stated mix and measures.
 
 Each interval of 15 minutes holds, for each of 24 processors, a record of type 113 subtype 1 and one of
 subtype 2 with the counter sets of a z15 (188 counters), one of type 70 with 24 processors, 6 partitions and
-40 logical processors, and 40 of type 72 with one to three periods. With --only-113 the others are left out,
-with --only-70 all but type 70. Whole commands are measured with the file in the page cache, best of several
+40 logical processors, and 40 of type 72 with one to three periods. --only-113 omits the other types,
+--only-70 all but type 70. Complete commands are measured with the file in the page cache, best of several
 runs.
 """
 
@@ -44,7 +44,7 @@ PROCESSOR_ACTIVITY: dict[str, list[dict[str, Any]]] = {
 
 
 def workload(number: int) -> dict[str, list[dict[str, Any]]]:
-    """A service class of one to three periods."""
+    """Build a service class of one to three periods."""
     periods = [
         {"CPER": n + 1, "CCPU": 1e6 * number, "CRTX": n + 1, "CVAL": 40} for n in range(number % 3 + 1)
     ]
@@ -56,7 +56,7 @@ def workload(number: int) -> dict[str, list[dict[str, Any]]]:
 
 
 class Maker:
-    """Records made once by the catalog and changed in place, which is quick enough for gigabytes."""
+    """Records built once by the catalog and changed in place, which is fast enough for gigabytes."""
 
     def __init__(self) -> None:
         self.layout = smf.layout(113)
@@ -90,7 +90,7 @@ class Maker:
         return smf_writer.encode_record(layout, subtype, system="BENC", local_us=START_US, sections=given)
 
     def rmf_interval(self, number: int) -> list[bytes]:
-        """The records of RMF of an interval; the product section is the first one in each."""
+        """Return the RMF records of an interval; the product section is the first one in each."""
         end_us = START_US + number * INTERVAL_US
         header = smf_record.header(70, 1, "BENC", end_us)[6:14]
         tod = _native.tod_from_unix_us(end_us)
@@ -203,7 +203,7 @@ def main() -> int:
 
 
 def sections(path: Path, say: Callable[[str, float], None]) -> None:
-    """Decoding of tables of sections, the index included, and whole questions."""
+    """Measure decoding of section tables, including the index, and complete queries."""
     for record in opened(path).sections.records:
         seconds = best(3, lambda record=record: opened(path).sections.decoder.drain(record))
         say(f"index and all sections of type {record}", seconds)

@@ -1,9 +1,9 @@
-"""How much memory a day of SMF takes: `python bench/smf_memory.py` writes dumps of several sizes, measures.
+"""Memory for a day of SMF: `python bench/smf_memory.py` writes dumps of several sizes and measures.
 
 Each gigabyte holds a day of four systems: every 15 minutes a record of type 113 subtype 1 for each of 24
-processors, one of type 70 and 40 of type 72, and between them records of type 30, of whose sections none is
-there, and 110, of 400 to 6,400 bytes, that fill it up. The dump is in blocks of 27,998 bytes, with records
-spanned. The slope over the sizes says what a day of 17 GB takes.
+processors, one of type 70 and 40 of type 72, and between them filler records of type 30 without sections and
+of type 110, of 400 to 6,400 bytes. The dump has blocks of 27,998 bytes, with spanned records. The slope over
+the sizes results in the memory for a day of 17 GB.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ALLOWED_GIB = 2.0
 
 
 def sections(end_us: int) -> list[bytes]:
-    """One record of type 70 and 40 of type 72, with sections in them."""
+    """Build one record of type 70 and 40 of type 72, with sections."""
     common = smf_writer.interval(end_us, INTERVAL_US / 1e6)
     rmf70, rmf72 = smf_sections.layout(70), smf_sections.layout(72)
     product = {**common, "SAM": 900, "PTN": 1, "SNM": "B000"}
@@ -54,7 +54,7 @@ def sections(end_us: int) -> list[bytes]:
 
 
 class Blocks:
-    """Writes full blocks, across which records are in segments."""
+    """Writer of full blocks, in which records are split into segments."""
 
     def __init__(self, path: Path) -> None:
         self.out = path.open("wb", 1 << 20)
@@ -131,7 +131,7 @@ def _some(records: list[bytearray]) -> Iterator[bytearray]:
 
 
 def peak(*command: str) -> tuple[float, float]:
-    """GiB that a program had at most, and seconds that it ran."""
+    """Return the peak memory of a program in GiB, and its seconds."""
     begin = time.perf_counter()
     running = subprocess.Popen([str(PROGRAM), *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(running.pid, 0)
@@ -142,7 +142,7 @@ def peak(*command: str) -> tuple[float, float]:
 
 
 def slope(sizes: list[float], values: list[float]) -> tuple[float, float]:
-    """The line through them, by least squares: per size, and at none."""
+    """Fit a line by least squares; return its slope and intercept."""
     mean_size, mean = sum(sizes) / len(sizes), sum(values) / len(values)
     square = sum((size - mean_size) ** 2 for size in sizes)
     rise = sum((s - mean_size) * (v - mean) for s, v in zip(sizes, values, strict=True)) / square

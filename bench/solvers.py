@@ -1,8 +1,8 @@
-"""What exact answers cost: ten thousand users of CP's shares, and a thousand scenarios of every model.
+"""Cost of exact answers: ten thousand users of CP's shares, and a thousand scenarios of every model.
 
-The limits are seconds. Beside them stands a ratio to what the same machine needs, at the same time, to sort
-as many numbers as there are virtual processors (users), or to read the scenario's text as TOML (scenarios):
-runs on other machines can be compared by it.
+The limits are seconds. A ratio makes runs on other machines comparable: it relates them to the time of the
+same machine to sort one number per virtual processor (users), or to read the scenario's text as TOML
+(scenarios).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from zlens.models import sweeps
 from zlens.models.shares import model as shares
 
 USERS, SCENARIOS, POOLS = 10_000, 1_000, 20
-#: So many that all are used, and so many that some stay idle.
+#: Number of processors that users exhaust, and number of which some stay idle.
 PROCESSORS, PROCESSORS_IDLE = 64, 20_000
 ABSOLUTE_AT_MOST = 99.0
 
 
 def users(seed: int = 1) -> dict[str, Any]:
-    """Users as a large system has them: most want little, some are limited, some are in pools."""
+    """Return users of a large system: most have a low demand, some are limited, some are in pools."""
     chance = random.Random(seed)
     made = []
     for at in range(USERS):

@@ -1,7 +1,7 @@
-"""What opening and asking a lake as wide as a fleet costs: the first machines of a fleet, many times.
+"""Cost of opening and querying a lake as wide as a fleet: the first machines of a fleet, many times.
 
-`python wide.py` after a batch of `python fleet.py --systems 1000 --days 7`. Machines have other names, their
-files are linked, and their measures exist gathered only: nothing is simulated or imported.
+Run `python wide.py` after a batch of `python fleet.py --systems 1000 --days 7`. Machines have other names,
+their files are linked, and only their consolidated measures exist: nothing is simulated or imported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SOURCE = Path(__file__).parent / ".data" / "fleet-1000-7" / "lake"
 
 
 def renamed(name: str, copy: int) -> str:
-    """P001203 as copy 7: P071203."""
+    """Return the name of a system in a copy: P001203 becomes P071203 in copy 7."""
     return f"P{copy:02}{name[3:]}"
 
 
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def widen(source: Path, into: Path, systems: int) -> None:
-    """Make the lake."""
+    """Build the lake."""
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)
     here = lake_folder.LakeFolder(source)
@@ -69,7 +69,7 @@ def widen(source: Path, into: Path, systems: int) -> None:
 
 
 def copied(here: lake_folder.LakeFolder, imported: LakeInput, copy: int, into: Path) -> LakeInput:
-    """An input under another name."""
+    """Return an input under another name."""
     ((system, part),) = imported.parts.items()
     name = renamed(system, copy)
     sha256 = hashlib.sha256(f"{imported.sha256} {copy}".encode()).hexdigest()
@@ -108,7 +108,7 @@ def copied(here: lake_folder.LakeFolder, imported: LakeInput, copy: int, into: P
 def gathered(
     here: lake_folder.LakeFolder, entry: ConsolidatedDay, copies: int, there: set[str], into: Path
 ) -> ConsolidatedDay:
-    """The gathered measures of a day, of all copies."""
+    """Write the consolidated measures of a day for all copies."""
     stored = here.gathered(entry)
     files = []
     engine = duckdb.connect()

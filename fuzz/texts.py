@@ -2,9 +2,9 @@
 
     python fuzz/texts.py --seconds 60 [TARGET...]
 
-Inputs are made from whole ones by small damage. One that a reader answers in a way not seen before is kept
-and damaged further. Whatever the bytes, the answer must be rows and problems, or one sentence (InputError);
-an input that is answered otherwise, or after too long, is written to fuzz/artifacts/texts.
+Inputs are complete ones with small damage. An input whose result is new is kept and damaged further. For any
+bytes, the result must be rows and problems, or one sentence (InputError); inputs with another result, or with
+one that takes too long, are written to fuzz/artifacts/texts.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from zlens.readers.throughput import table as throughput  # noqa: E402
 from zlens.readers.zos import text as zos_text  # noqa: E402
 from zlens.readers.zvm import console as zvm_console  # noqa: E402
 
-#: Answers that are kept to damage further; how long one may take; how large an input is.
+#: Maximum number of inputs with new results, time of a result, and size of an input.
 MOST_KEPT = 400
 LONGEST_S = 20.0
 LARGEST = 256 * 1024
@@ -65,7 +65,7 @@ _PIECES = (
 
 
 def of_reader(module: ModuleType) -> Callable[[str], Hashable]:
-    """Opens a file with a reader and reads all that it has."""
+    """Return a function that opens a file with a reader and reads all its data."""
 
     def read(path: str) -> Hashable:
         source = module.open_files([path], Options())
@@ -74,7 +74,7 @@ def of_reader(module: ModuleType) -> Callable[[str], Hashable]:
             table.stream([column.name for column in table.columns]).__arrow_c_stream__()
             counts.append(table.name)
         data = Path(path).read_bytes()
-        # Places in what was packed are counted in what it unpacks to.
+        # Offsets in compressed data refer to the decompressed bytes.
         most = None if data.startswith(b"\x1f\x8b") else len(data)
         told = set()
         for problem in source.problems(complete=True):
@@ -98,12 +98,12 @@ def of_throughput(path: str) -> Hashable:
 
 
 def _shape(sentence: str) -> str:
-    """A sentence without what it quotes and counts."""
+    """Return a sentence without its quoted texts and numbers."""
     return re.sub(r"\d+", "9", re.sub(r"'[^']*'|\"[^\"]*\"", "''", sentence))
 
 
 def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
-    """Of each target how it is read, and whole inputs."""
+    """Return for each target its reading function, and complete inputs."""
     linux = test_linux_counters
     counters = [
         *(linux.PERF_TEXT, linux.PERF_EACH, linux.PERF_CSV, linux.perf_json(), linux.LSHWC, linux.LSCPUMF),
@@ -170,7 +170,7 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
 
 
 def damaged(corpus: list[bytes], chance: random.Random) -> bytes:
-    """One of the inputs with some damage, or with a part of another."""
+    """Return an input with some damage, or with a part of another."""
     data = bytearray(chance.choice(corpus))
     for _ in range(chance.choice((1, 1, 2, 3, 5, 12))):
         at = chance.randrange(len(data) + 1)
@@ -189,7 +189,7 @@ def damaged(corpus: list[bytes], chance: random.Random) -> bytes:
                 begin = chance.randrange(len(other) + 1)
                 data[at:at] = other[begin : begin + chance.choice((5, 50, 500))]
             case 5:
-                # A line twice, or away.
+                # Repeat or delete a line.
                 begin = data.rfind(b"\n", 0, at) + 1
                 end = data.find(b"\n", at) + 1 or len(data)
                 data[begin:end] = data[begin:end][:4096] * chance.choice((0, 2, 30))
@@ -202,7 +202,7 @@ def damaged(corpus: list[bytes], chance: random.Random) -> bytes:
 
 
 def tried(name: str, chance: random.Random, folder: Path) -> Iterator[bytes | None]:
-    """Endlessly: None for an input that is answered as it should be, else the input."""
+    """Yield endlessly: None for an input with a valid result, otherwise the input."""
     read, corpus = seeds()[name]
     known: set[Hashable] = set()
     path = folder / f"input-{name}"

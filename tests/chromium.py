@@ -1,4 +1,4 @@
-"""A `zlens serve` and a headless Chromium that looks at it."""
+"""`zlens serve` and a headless Chromium that opens it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHROMIUM = next(
     None,
 )
 expect.set_options(timeout=60_000)
-#: Milliseconds after which an answer is taken for one that never comes; other tests have the machine, too.
+#: Timeout of a response in milliseconds; long because other tests share the machine.
 PATIENCE = 180_000
 FLAGS = (
     "--no-sandbox",
@@ -31,13 +31,13 @@ FLAGS = (
     "--disable-sync",
     "--font-render-hinting=none",
 )
-#: Nothing leaves this machine, whatever a page asks for.
+#: Pages cannot reach other hosts.
 HERE_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
-#: Pages of a context share a process: the next one finds the page's program compiled.
+#: Pages of a context share a process, which reuses the compiled program.
 SHARED = ("--process-per-site", "--renderer-process-limit=1", "--disable-site-isolation-trials")
 
 
-#: Views of the demo's z/VM system; what an input has nothing for is not in the menu.
+#: Views of the demo's z/VM system; the menu omits views without data.
 VIEWS = (
     "overview",
     "findings",
@@ -56,7 +56,7 @@ VIEWS = (
 
 @contextlib.contextmanager
 def served(*arguments: str) -> Iterator[str]:
-    """The address of a `zlens serve` of its own."""
+    """Start a separate `zlens serve` and yield its address."""
     port = () if "--listen" in arguments else ("--port", "0")
     command = [sys.executable, "-m", "zlens", "serve", *arguments, *port]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -78,7 +78,7 @@ def served(*arguments: str) -> Iterator[str]:
 
 
 def in_context(browser: Browser, **how: object) -> BrowserContext:
-    """A context of its own: nothing of what others store is seen in it."""
+    """Return a new context, isolated from what others store."""
     return browser.new_context(
         viewport=how.pop("viewport", {"width": 1280, "height": 800}),  # type: ignore[arg-type]
         accept_downloads=True,
@@ -89,7 +89,7 @@ def in_context(browser: Browser, **how: object) -> BrowserContext:
 
 @contextlib.contextmanager
 def unharmed(context: BrowserContext, address: str) -> Iterator[None]:
-    """At the end no page of a context may have gone wrong, or asked elsewhere."""
+    """Fail at the end if a page of the context had an error or sent a request to another address."""
     wrong: list[str] = []
 
     def failed(error: WebError) -> None:
@@ -100,7 +100,7 @@ def unharmed(context: BrowserContext, address: str) -> Iterator[None]:
             wrong.append(f"console: {said.text}")
 
     def asked(request: Request) -> None:
-        # Not even the same machine's other ports.
+        # Other ports of this machine are not allowed either.
         parts = urlsplit(request.url)
         if parts.scheme in ("http", "https") and parts.netloc != urlsplit(address).netloc:
             wrong.append(f"asked elsewhere: {request.url}")
@@ -119,7 +119,7 @@ def unharmed(context: BrowserContext, address: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def watched(browser: Browser, address: str, **how: object) -> Iterator[Page]:
-    """A page in a context of its own; at the end nothing may have gone wrong or elsewhere."""
+    """Yield a page in a new context; fail at the end on an error or a request to another address."""
     context = in_context(browser, **how)
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
     try:
@@ -130,15 +130,15 @@ def watched(browser: Browser, address: str, **how: object) -> Iterator[Page]:
 
 
 class Window:
-    """A context for one test after the other: the next page in it costs half of what a new context does."""
+    """Context that tests share in sequence; a page in it costs half as much as a new context."""
 
     def __init__(self, browser: Browser, address: str) -> None:
         self.address = address
         self.context = in_context(browser)
         self.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
-        #: It keeps Chromium's process for the address alive, and reaches what is stored for it.
+        #: Keeps Chromium's process for the address alive, and reads what is stored for it.
         self._keeper = self.context.new_page()
-        # Without a picture of its own, Chromium would ask for one some time later.
+        # Without its own icon, Chromium requests one some time later.
         self._keeper.route(
             "**/empty",
             lambda route: route.fulfill(content_type="text/html", body='<link rel="icon" href="data:,">'),
@@ -147,7 +147,7 @@ class Window:
 
     @contextlib.contextmanager
     def page(self) -> Iterator[Page]:
-        """A new page, watched; it leaves nothing behind."""
+        """Yield a new watched page, and remove what it stored."""
         before = self.context.pages
         with unharmed(self.context, self.address):
             try:
@@ -168,26 +168,26 @@ def window_at(browser: Browser, address: str) -> Iterator[Window]:
 
 
 def opened(page: Page, address: str, view: str, shown: str | None = None, **settings: str | float) -> None:
-    """Go to a view and wait until all its questions are answered, or those of the one that is `shown`."""
+    """Open a view and wait for the responses to all its requests, or to those of the view `shown`."""
     words = "&".join(f"{key}={value}" for key, value in settings.items())
     page.goto(f"{address}/#/{view}{'?' + words if words else ''}")
     ready(page, shown or view)
 
 
 def ready(page: Page, view: str) -> None:
-    """Until the view and all around it have their answers."""
+    """Wait until the view and its surroundings have their data."""
     page.wait_for_selector(f'[data-testid="view-{view}"][data-ready="true"]', timeout=PATIENCE)
     quiet(page)
 
 
-#: The calls of `quiet`, so that none counts the frames of an earlier one.
+#: Numbers of the calls of `quiet`, so that no call counts the frames of an earlier one.
 _calls = itertools.count()
 
 
 def quiet(page: Page) -> None:
-    """Until nothing was asked for some frames: what follows from an answer is asked before the next one.
+    """Wait until no request was pending for some frames: follow-up requests start before the next frame.
 
-    A machine that is busy draws late, and so this waits longer there.
+    On a busy machine frames are drawn later, and the wait is longer.
     """
     page.wait_for_function(
         """call => {
@@ -207,7 +207,7 @@ def quiet(page: Page) -> None:
 
 
 class Views:
-    """One page for all tests of all views: it goes to the link of another, or of one that a test left."""
+    """A page that all tests of views share; it navigates when the view differs or a test changed it."""
 
     def __init__(self, window: Window) -> None:
         self.address = window.address
@@ -215,9 +215,9 @@ class Views:
         self._at = ""
 
     def at(self, view: str, *, leaves: bool = False) -> Page:
-        """The page at a view as a link opens it; who `leaves` shows something else afterwards."""
+        """Return the page at a view as a link opens it; `leaves`: the caller changes what is shown."""
         if self._at != view:
-            # What the pointer was over explains itself.
+            # The pointer would open a tooltip.
             self.page.mouse.move(0, 0)
             opened(self.page, self.address, view, system="ZLSIM")
         self._at = "" if leaves else view

@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Fixtures and hooks of all tests."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from zlens import demo
 from zlens.api import Session
 from zlens.stores import bucket_sql
 
-# Started in the background of a script, a program ignores Ctrl-C, and so would every program it starts.
+# In the background of a script, a program and its children ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Beside other tests an example may take long, and that says nothing of it.
-# In CI the examples are the same in each run, elsewhere new ones; a failure prints what repeats its example.
+# Other tests slow an example down, so there is no deadline.
+# In CI the examples are the same in each run, elsewhere new; a failure prints how to repeat its example.
 settings.register_profile("zlens", deadline=None, max_examples=25, print_blob=True)
 settings.register_profile("zlens-ci", settings.get_profile("zlens"), derandomize=True)
 settings.register_profile("zlens-all", settings.get_profile("zlens"), max_examples=100)
 
-# Lakes and spools sync what they write, thousands of times in a run: in memory that takes no time.
+# Lakes and spools sync their files thousands of times in a run, which takes no time in memory.
 _MEMORY = "/dev/shm"
 if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= 8 * 2**30:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)
 
-#: One test that takes a minute: begun last, it would keep one processor busy and the others waiting.
+#: A test of a minute: started last, it would run while the other processors are idle.
 LONGEST = "test_guide.py"
 
 
@@ -59,7 +59,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Kept from one run to the next, and by this checkout alone: others would push its entries out.
+    # The cache persists between runs but is private to this checkout: others would evict its entries.
     cache = getattr(config, "cache", None)
     os.environ["XDG_CACHE_HOME"] = str(cache.mkdir("zlens")) if cache else ""
     if config.getoption("--update"):
@@ -78,16 +78,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """All workers have the seed of the process that starts them, and prints it."""
+    """Pass the seed to all workers; the process that starts them prints it."""
     node.workerinput["seed"] = node.config.option.seed
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where tests run side by side, the longest of them begins first."""
+    """Start the longest test first if tests run in parallel."""
     if config.option.shuffle is None:
         items.sort(key=lambda item: item.path.name != LONGEST)
     else:
-        # Modules stay together: their fixtures are made once.
+        # Tests of a module stay together, so that its fixtures are created once.
         draw = random.Random(config.option.shuffle)
         places = {path: draw.random() for path in dict.fromkeys(item.path for item in items)}
         draw.shuffle(items)
@@ -95,7 +95,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What stands now stays to the end: collecting garbage need not look at it again each time."""
+    """Exclude objects that live until the end from garbage collection."""
     gc.collect()
     gc.freeze()
 
@@ -106,7 +106,7 @@ def pytest_sessionfinish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """The process that prints the summary is told of the tools that tests of its workers used."""
+    """Report the tools that tests of a worker used to the process that prints the summary."""
     report = yield
     report.user_properties += [("tool", name) for name in sorted(tools.used)]
     tools.used.clear()
@@ -114,13 +114,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print skipped tests by reason, and what repeats the numbers and the order of a run that failed."""
+    """Print skipped tests by reason, and how to repeat the numbers and the order of a failed run."""
     outcomes.summarize(terminalreporter, config.option)
 
 
 @functools.cache
 def _program() -> str:
-    """A digest of the program, its pages, and the tests that run them."""
+    """Return a digest of the program, its pages, and the tests that run them."""
     root = Path(__file__).parents[1]
     folders = (root / "python" / "zlens", root / "docs", root / "examples")
     found = [
@@ -135,7 +135,7 @@ def _program() -> str:
 
 @pytest.fixture
 def unless_unchanged(request: pytest.FixtureRequest) -> Iterator[None]:
-    """For a test of a page and its commands: skipped where nothing has changed since it passed."""
+    """Skip the test of a page and its commands if nothing has changed since it passed."""
     cache, key = request.config.cache, f"zlens/passed/{request.node.name}"
     if cache is None or request.config.getoption("--all"):
         yield
@@ -150,8 +150,8 @@ def unless_unchanged(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo files, made once for all workers: to be read only."""
-    # A worker's own folder stands in one that all of them share.
+    """The demo files, written once for all workers; read-only."""
+    # A worker's folder is below one that all workers share.
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "demo"
     with open(folder.with_suffix(".lock"), "w") as lock:
@@ -178,19 +178,19 @@ def sim_file(demo_folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def sim_session(sim_file: Path) -> Iterator[Session]:
-    """Opened for all who only ask."""
+    """Shared read-only session of `sim_file`."""
     with zlens.open([sim_file]) as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
 def dump_session(demo_folder: Path) -> Iterator[Session]:
-    """The demo's SMF dump, opened for all who only ask."""
+    """Shared read-only session of the demo's SMF dump."""
     with zlens.open([demo_folder / demo.SMF_NAME]) as opened:
         yield opened
 
 
 @pytest.fixture
 def few_measures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lake keeps three measures by hour and day, for tests of when it does."""
+    """Limit rollups of a lake to three measures, for tests of when they are computed."""
     monkeypatch.setattr(bucket_sql, "measures", lambda: ["cpu", "guest", "load"])

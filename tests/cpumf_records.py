@@ -1,4 +1,4 @@
-"""Records of D5R13 and D5R20 in layouts of our own: counters of a processor cut into several records."""
+"""Records of D5R13 and D5R20 in synthetic layouts: counters of a processor split over several records."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from zlens.catalog import cpumf, layouts
 
-#: Makes a record of a name, a time and values.
+#: Builds a record from a name, a time and values.
 Make = Callable[[str, int, Mapping[str, Any]], bytes]
 
 #: Bits of the sets in the mask of active ones.
@@ -26,7 +26,7 @@ def counters(
     area: int | None = None,
     **facts: Any,
 ) -> list[bytes]:
-    """What one processor has counted so far, by the names that formulas have for counters (B0, E145)."""
+    """Build the counters of one processor, named as in formulas (B0, E145)."""
     known = cpumf.generation(generation)
     data = b"".join(_set(name, values, generation) for name in sets)
     fixed = {
@@ -67,7 +67,7 @@ def of_the_core(
     pieces: int = 2,
     area: int | None = None,
 ) -> list[bytes]:
-    """What one thread tells of the counters of its core."""
+    """Build the counters of a core that one thread records."""
     known = cpumf.generation(generation)
     at = area or layouts.sim_layouts("D5R20")[0].length
     return [
@@ -92,7 +92,7 @@ def of_the_core(
 
 
 def _set(name: str, values: Mapping[str, float], generation: str) -> bytes:
-    """The counters of a set, of which those not named are zero."""
+    """Encode the counters of a set; unnamed ones are zero."""
     known = cpumf.generation(generation)
     each = cpumf.sets()[name]
     size = cpumf.sizes(known.cfvn, known.csvn)[name] or 0
@@ -101,7 +101,7 @@ def _set(name: str, values: Mapping[str, float], generation: str) -> bytes:
 
 
 def _cut(data: bytes, pieces: int) -> Iterator[tuple[int, bytes]]:
-    """The bytes in so many pieces, which do not end where counters do, and whether another one follows."""
+    """Split bytes into `pieces` parts, not at counter boundaries, and flag whether another one follows."""
     step = -(-len(data) // pieces) + 3
     for at in range(0, len(data), step):
         yield (0x80 if at + step < len(data) else 0), data[at : at + step]

@@ -1,4 +1,4 @@
-"""Ways to damage files, what must hold of whatever is read of them, and what reading costs."""
+"""Ways to damage files, and checks of what is read from them and at which cost."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def scrambled(
     values: Sequence[int],
     lines: Sequence[bytes] = (),
 ) -> bytes:
-    """A text with a few bytes gone, added or changed; `pieces`, bytes of `values` and `lines` come in."""
+    """Delete, change or insert a few bytes of a text: `pieces`, bytes of `values`, or `lines`."""
     data = bytearray(whole)
     for _ in range(chance.randrange(1, 7)):
         at = chance.randrange(len(data))
@@ -73,7 +73,7 @@ def scrambled(
 
 
 def survives(read: Callable[[str], Source], path: Path, damaged: Callable[[], bytes], tried: int) -> None:
-    """Damaged copies of a text give rows and problems, or an InputError; at least a quarter can be read."""
+    """Check that damaged texts give rows and problems, or an InputError; at least a quarter is readable."""
     readable = 0
     for nth in range(tried):
         data = damaged()
@@ -102,8 +102,8 @@ def xml_survives(
     check: Callable[[Any], None],
     chance: random.Random,
 ) -> None:
-    """Damaged copies of a report in XML: a source or an InputError, nothing else; most can be read."""
-    # Emptying a file again thousands of times is slow on some file systems; writing over it is not.
+    """Check that damaged copies of an XML report result in a source or an InputError; most are readable."""
+    # Truncating a file thousands of times is slow on some file systems; overwriting it is not.
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
     readable = refused = unseen = 0
     tried = iterations(2_500, 250)

@@ -1,4 +1,4 @@
-"""The pages of the documentation site, as `make docs` collects them."""
+"""Pages of the documentation site, as `make docs` collects them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expected texts beside the tests: a difference is shown line by line, and `pytest --update` writes them."""
+"""Expected texts in files next to the tests; differences are shown by line, `pytest --update` writes them."""
 
 from __future__ import annotations
 

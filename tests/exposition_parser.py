@@ -1,4 +1,4 @@
-"""Pages of metrics as Prometheus reads them: the text format 0.0.4 and OpenMetrics 1.0, read strictly."""
+"""Strict parser of metrics pages: Prometheus' text format 0.0.4 and OpenMetrics 1.0."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Family:
 
 
 def families(page: bytes) -> dict[str, Family]:
-    """The families of a page; AssertionError where it is not what the formats allow."""
+    """Return the families of a page; raise AssertionError if it violates the format."""
     text = page.decode()
     assert text.endswith("\n")
     found: dict[str, Family] = {}
@@ -35,7 +35,7 @@ def families(page: bytes) -> dict[str, Family]:
         if line.startswith("# "):
             word, name, *rest = line[2:].split(" ", 2)
             if name != current.name:
-                # All that is of a family stands together.
+                # Lines of a family are consecutive.
                 assert name not in found, name
                 current = found[name] = Family(name)
             assert not current.samples, line
@@ -65,5 +65,5 @@ def labels(text: str) -> Labels:
 
 @lru_cache(maxsize=8)
 def samples(page: bytes) -> dict[tuple[str, Labels], float]:
-    """All samples of a page, which is read once however many tests look at it."""
+    """Return all samples of a page; cached, because many tests read the same page."""
     return {key: value for family in families(page).values() for key, value in family.samples.items()}

@@ -1,4 +1,4 @@
-"""A package whose facts are a copy that a test has changed; the rest of it is that of the sources."""
+"""A copy of the package with facts that a test has changed; its other files are links to the sources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TESTS = Path(__file__).parent
 
 
 def changed(name: str, changes: Mapping[str, str]) -> str:
-    """The text of a file of facts with passages replaced, each of which it has once."""
+    """Return a facts file with passages replaced, each of which occurs once."""
     text = (SOURCES / "facts" / name).read_text(encoding="utf-8")
     for old, new in changes.items():
         assert text.count(old) == 1, old
@@ -27,7 +27,7 @@ def changed(name: str, changes: Mapping[str, str]) -> str:
 
 
 def answers(folder: Path, files: Mapping[str, str], questions: str, *arguments: str) -> Any:
-    """What a program prints, as JSON, whose package has these files among its facts."""
+    """Return the JSON output of a program whose package has these facts files."""
     package = folder / "zlens"
     package.mkdir()
     for entry in SOURCES.iterdir():

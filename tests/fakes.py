@@ -1,4 +1,4 @@
-"""A source of rows written in a test: what the engine sees of a reader."""
+"""Fake source with rows written in a test, as the engine sees a reader."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEADER = (
 
 
 class FakeTable:
-    """A raw table that remembers which columns it was asked for."""
+    """A raw table that records the requested columns."""
 
     def __init__(self, name: str, columns: tuple[RawColumn, ...], rows: list[tuple[Any, ...]]) -> None:
         self.name = name
@@ -63,7 +63,7 @@ class FakeSource:
 
 
 def session(sources: list[FakeSource], options: Options | None = None) -> Session:
-    """A session over sources that no file stands behind."""
+    """Return a session over sources without files."""
     made = Session.__new__(Session)
     made.options = options or Options()
     made.sources = list(sources)
@@ -93,16 +93,16 @@ TOD_PER_S = 4096e6
 
 
 def intervals(count: int, start_us: int = START_US) -> list[Interval]:
-    """Minutes, one after the other."""
+    """Return consecutive intervals of a minute."""
     return [Interval(start_us + k * MINUTE_US, 60.0, None, 10) for k in range(count)]
 
 
 def processors(
     name: str, shares: list[list[float | None]], *, flags: dict[int, str] | None = None
 ) -> FakeTable:
-    """D0R2 of one system: shares[k][cpu] is the part of minute k in which the processor ran for users.
+    """Build D0R2 of one system; shares[k][cpu] is the share of minute k in which the processor ran for users.
 
-    None stands for a sample after which counters were reset: its differences and seconds are NULL.
+    None is a sample after a counter reset: its differences and seconds are NULL.
     """
     fields = ("pfxcpuad", "pfxcputy", "pfxutime", "pfxutime_d", "pfxprbtm_d", "pfxtmsys_d", "pfxtotwt_d")
     columns = (*HEADER, *(RawColumn(f"sytprp_{field}", "int") for field in fields))

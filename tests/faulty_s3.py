@@ -13,21 +13,21 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import boto3
 from moto.server import ThreadedMotoServer
 
-#: Whether a request is to fail, by its method and path.
+#: Whether a request fails, by its method and path.
 Which = Callable[[str, str], bool]
 BUCKET = "lake"
 _CONDITIONS = ("if-none-match", "if-match")
 
 
 class ObjectStore:
-    """A bucket at an address, and what happens to requests.
+    """A bucket at an address that records requests and injects faults.
 
-    Kinds of faults: a status such as 503; `cut`: half of the answer; `lost`: the request is answered, and
-    nobody hears it; `late`: the answer comes after `late_s`; `deaf`: conditions are ignored.
+    Kinds of faults: a status such as 503; `cut`: half of the response is sent; `lost`: the request is
+    executed but not answered; `late`: the response is sent after `late_s`; `deaf`: conditions are ignored.
     """
 
     def __init__(self) -> None:
-        # One line for each request, kept for every test.
+        # Suppress the log line for each request.
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self._moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
         self._moto.start()
@@ -70,7 +70,7 @@ class ObjectStore:
 
     @contextmanager
     def fault(self, kind: str | int, which: Which, times: int = 1) -> Iterator[None]:
-        """Some of the requests in the block fail, the first ones."""
+        """Inject a fault into the first matching requests in the block."""
         with self._lock:
             self._faults = [(kind, which, times)]
         try:
@@ -80,7 +80,7 @@ class ObjectStore:
                 self._faults = []
 
     def take(self, method: str, path: str) -> str | int | None:
-        """The fault of a request."""
+        """Record a request and return its fault."""
         with self._lock:
             self.requests.append((method, path))
             for at, (kind, which, times) in enumerate(self._faults):
@@ -90,7 +90,7 @@ class ObjectStore:
         return None
 
     def objects(self, prefix: str) -> dict[str, bytes]:
-        """The objects below a prefix, without it."""
+        """Return the objects below a prefix by their names without it."""
         found = {}
         for page in self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{prefix}/"):
             for entry in page.get("Contents", []):
@@ -100,7 +100,7 @@ class ObjectStore:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    #: Headers and body are sent one after the other; the second would wait for the first to be acknowledged.
+    #: Headers and body are sent separately; the second would wait for the acknowledgment of the first.
     disable_nagle_algorithm = True
     protocol_version = "HTTP/1.1"
     store: ObjectStore

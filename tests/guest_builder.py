@@ -1,4 +1,4 @@
-"""Guests in a file written with zlens' own pack: what they used and were doing, minute by minute."""
+"""Guests in a file with synthetic layouts: their use and states, minute by minute."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import monwrite_builder as made
 from zlens import _native
 
-#: Writes a record by its name, time and values.
+#: Builds a record from its name, time and values.
 Make = Callable[..., bytes]
 
 #: An hour before the first interval ends.
@@ -17,7 +17,7 @@ LOGON_US = made.START_US - 3600 * made.S_US
 
 
 def seconds(count: float) -> int:
-    """Seconds as CPU timers count them."""
+    """Return seconds in the unit of CPU timers."""
     return round(count * made.TOD_S)
 
 
@@ -35,9 +35,9 @@ def activity(
     make: Make = made.sim_record,
     **more: Any,
 ) -> bytes:
-    """D4R3: a virtual processor that used so many seconds since logon, four fifths of them its own.
+    """Build D4R3 of a virtual CPU that used this many seconds since logon, four fifths of them virtual time.
 
-    MT-1 equivalent is 0.7 and prorated 0.6 of it, unless `more` says otherwise.
+    MT-1 equivalent is 0.7 and prorated 0.6 of it, unless `more` has other values.
     """
     values = {
         "VMDUSER": userid,
@@ -56,7 +56,7 @@ def activity(
 def states(
     end_us: int, userid: str, counts: Mapping[str, int], *, vcpu: int = 0, make: Make = made.sim_record
 ) -> bytes:
-    """D4R4: how many samples found a virtual processor in which state, since logon."""
+    """Build D4R4: the number of samples of a virtual CPU in each state since logon."""
     values: dict[str, Any] = {"USEINT_VMDUSER": userid, "USEINT_VMDCPUAD": vcpu}
     values |= {f"USEINT_HF{state}": count for state, count in counts.items()}
     return make("D4R4", end_us - 150, values)
@@ -65,7 +65,7 @@ def states(
 def processor(
     end_us: int, user_s: float, own_s: float = 0.0, cpu: int = 0, make: Make = made.sim_record
 ) -> bytes:
-    """D0R2: a processor that was charged to users, and ran guests' instructions, for so many seconds."""
+    """Build D0R2 of a processor with this many seconds charged to users and of guest instructions."""
     return make(
         "D0R2",
         end_us - 100,
@@ -89,14 +89,14 @@ def logoff(
     make: Make = made.sim_record,
     **more: Any,
 ) -> made.Group:
-    """D4R2, with all that a virtual processor used since logon."""
+    """Build D4R2 with all time that a virtual CPU used since logon."""
     return False, [make("D4R2", time_us, _ended("USELOF", userid, used_s, vcpu, logon_us, more))]
 
 
 def real_end(
     record: str, time_us: int, userid: str, used_s: float, *, logon_us: int = LOGON_US, **more: Any
 ) -> made.Group:
-    """D4R2 or D4R9 as z/VM 5.3 writes it."""
+    """Build D4R2 or D4R9 as z/VM 5.3 writes it."""
     prefix = {"D4R2": "USELOF", "D4R9": "USEATE"}[record]
     values = _ended(prefix, userid, used_s, 0, logon_us, more)
     return False, [made.record(record, time_us, {k: v for k, v in values.items() if "_MT1" not in k})]
@@ -124,7 +124,7 @@ def write(
     config: Mapping[str, Any] | None = None,
     more: Iterable[bytes] = (),
 ) -> Path:
-    """A file of intervals of a minute; `events` stand before the interval of that number."""
+    """Write a file of intervals of a minute; `events` precede the interval with their number."""
     groups = [made.configuration(made.START_US - made.MINUTE_US, config or made.SIM_CONFIG, more=list(more))]
     for number, records in enumerate(intervals):
         groups += (events or {}).get(number, ())
@@ -133,5 +133,5 @@ def write(
 
 
 def end_of(number: int) -> int:
-    """When the interval of that number ends; the one of number 0 only begins the differences."""
+    """Return the end of an interval; differences start with interval 0."""
     return made.START_US + number * made.MINUTE_US

@@ -1,6 +1,6 @@
-"""How often a property is tried: a few times by `make test`, many times by `make test-all`.
+"""Number of iterations of a property test: few in `make test`, many in `make test-all`.
 
-`make test` tries the same random numbers in each run, `make test-all` new ones.
+`make test` uses the same random numbers in each run, `make test-all` new ones.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ T = TypeVar("T")
 
 
 def run_all() -> None:
-    """Make `iterations` the larger number; files of tests ask for it as they are imported."""
+    """Make `iterations` return the larger number; test modules call it at import."""
     global _all
     _all = True
 
 
 def set_seed(seed: int) -> None:
-    """Make the numbers of `draws` depend on the run; before files of tests are imported."""
+    """Make the numbers of `draws` depend on the run; call it before test modules are imported."""
     global _seed
     _seed = seed
 
 
 def draws(name: int | str) -> random.Random:
-    """Return the random numbers of a test whose property is true for any of them.
+    """Return the random numbers of a test whose property holds for any of them.
 
     Data with values that a test expects, and statistics with a tolerance, come from `random.Random` instead.
     """
@@ -42,7 +42,7 @@ def iterations(many: T, few: T) -> T:
 
 
 def quick_subset(count: int, cases: Iterable[Any], several: bool = False) -> list[Any]:
-    """Cases of a test with one parameter, or with several: all but so many are long."""
+    """Mark all but the first `count` cases of a test as long; `several`: a case has several parameters."""
     return [
         case if at < count else pytest.param(*(case if several else (case,)), marks=pytest.mark.long)
         for at, case in enumerate(cases)

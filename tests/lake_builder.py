@@ -1,4 +1,4 @@
-"""A small z/VM system written as one file or as several, and its tables in a form that can be compared."""
+"""A small z/VM system in one file or several, and its tables in a comparable form."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def record(name: str, us: int, values: dict[str, Any], entries: list[dict[str, A
 
 
 def end_us(number: int) -> int:
-    """When interval `number` ends."""
+    """Return the end of interval `number`."""
     return START_US + (number + 1) * MINUTE_US
 
 
 def configuration(number: int, system: str = "LAKETEST", ipl_us: int = START_US - 10**12) -> Group:
-    """What a file begins with whose first interval is `number`."""
+    """Build the configuration of a file whose first interval is `number`."""
     us = end_us(number - 1) + 3_000
     values = {"SYSTMID": system, "HCPCPEID": "5.3.0", "SYSTODST": _native.tod_from_unix_us(ipl_us)}
     records = [
@@ -61,7 +61,7 @@ def configuration(number: int, system: str = "LAKETEST", ipl_us: int = START_US 
 
 
 def events(number: int) -> list[bytes]:
-    """What happened within an interval: a transaction, sometimes a processor that goes or comes."""
+    """Build the event records of an interval: a transaction, and where due VARY ON or OFF of a processor."""
     us = end_us(number - 1) + 20_000_000
     found = [record("D4R9", us, {"VMDUSER": f"USER{number % 3}", "VMDTTIME": number * TICK})]
     if number == VARIED.start:
@@ -74,7 +74,7 @@ def events(number: int) -> list[bytes]:
 def samples(
     number: int, devices: Sequence[int] = DEVICES, step_back: int = 0, partitions: bool = False
 ) -> list[bytes]:
-    """The records of one interval, closed by its end."""
+    """Build the records of one interval, with its end record."""
     us = end_us(number) - 2_000
     found = []
     for cpu in CPUS:
@@ -117,7 +117,7 @@ def interval(number: int, **facts: Any) -> list[Group]:
 def piece(
     numbers: Iterable[int], *, system: str = "LAKETEST", ipl_us: int | None = None, **facts: Any
 ) -> list[Group]:
-    """A file: configuration and intervals."""
+    """Build a file: configuration and intervals."""
     listed = list(numbers)
     groups = [configuration(listed[0], system, *([] if ipl_us is None else [ipl_us]))]
     for number in listed:
@@ -135,9 +135,9 @@ def write(path: Path, groups: Iterable[Group]) -> str:
 
 # Tables -------------------------------------------------------------------------------------------
 
-#: What tells of files cannot be the same for one file and for several.
+#: Tables about files differ between one file and several.
 _OF_FILES = frozenset({"inventory", "problem", "d1r13"})
-#: Measures that are compared beside all raw tables.
+#: Measures that are compared in addition to all raw tables.
 MEASURES = frozenset({"system", "interval", "event", "cpu"})
 _PLACES = frozenset({"file", "offset", "files"})
 
@@ -156,7 +156,7 @@ def _order(row: tuple[Any, ...]) -> list[tuple[bool, str]]:
 def tables(
     inputs: str | os.PathLike[str] | Sequence[str], options: Options | None = None
 ) -> dict[str, Table]:
-    """The raw tables of an input and some measures, without what tells of files."""
+    """Return the raw tables of an input and some measures, without tables and columns about files."""
     with zlens.open(inputs, options=options) as session:
         return tables_of(session)
 
@@ -176,7 +176,7 @@ def tables_of(session: Session, names: Iterable[str] | None = None) -> dict[str,
 
 
 def differences(found: dict[str, Table], expected: dict[str, Table]) -> list[str]:
-    """The tables that are not the same, with the first row of each that is not."""
+    """Describe the tables that differ, with the first differing row of each."""
     told = []
     for name in sorted(found.keys() | expected.keys()):
         if name not in found or name not in expected:

@@ -1,7 +1,7 @@
-"""A long recording: minute by minute, with many guests, and one guest that was busy only once.
+"""A long recording by minutes, with many guests, one of which was busy only once.
 
-Counters of all but that guest advance by one of some steps from one interval to the next: the records of an
-interval are one large number to which a step is added. So it is made in a second.
+Counters of all other guests advance by one of several steps per interval: the records of an interval are one
+large number to which a step is added, so the file is written in a second.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from zlens.catalog import layouts
 SYSTEM = "LARGE"
 INTERVALS = 1_000
 GUESTS, DEVICES, CPUS = 60, 60, 4
-#: In this interval the guest had a processor all the time, in the others hardly at all.
+#: The guest used a processor all the time in this interval, and hardly at all in the others.
 SPIKE, SPIKY = 613, "SPIKY"
 FIRST_US = made.START_US
 _STEPS = 12
 
 
 def write(path: Path, seed: int = 1) -> Path:
-    """The file."""
+    """Write the file."""
     chosen = random.Random(seed)
     records: list[bytes] = []
     kinds: list[str] = []
@@ -69,7 +69,7 @@ def write(path: Path, seed: int = 1) -> Path:
 
 
 def _step(kinds: list[str], records: list[bytes], chosen: random.Random) -> bytearray:
-    """What is added to the records of an interval: a minute to their clock, something to every counter."""
+    """Return what is added to an interval's records: a minute to their clock, an amount to every counter."""
     step = bytearray()
     for name, record in zip(kinds, records, strict=True):
         one = bytearray(len(record))

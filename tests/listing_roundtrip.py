@@ -1,4 +1,4 @@
-"""What a report printed and what was read back from it."""
+"""Comparison of a printed report with the values read back from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOW = dt.datetime(2026, 11, 21, 8, 0, 0)
 
 
 def differences(session: Session, name: str, folder: Path) -> tuple[int, list[str]]:
-    """The number of values that a printed report has, and those that are not read back as printed."""
+    """Return the number of values of a printed report, and those that are not read back as printed."""
     report = definition.load_report(name)
     path = folder / f"{name}.txt"
     path.write_text(reports.render(name, session, now=NOW), encoding="utf-8")
@@ -65,7 +65,7 @@ def rows_of(session: Session, raw: str) -> list[dict[str, Any]]:
 
 
 def differs(expected: Any, row: dict[str, Any], column: definition.ReportColumn) -> str:
-    """Why a value is not the printed one; "" if it is, within the precision it was printed with."""
+    """Describe how a value differs from the printed one; "" if it is within the printed precision."""
     name = listings.column_name(column)
     value = row[name]
     if listings.is_number(column):
@@ -78,7 +78,7 @@ def differs(expected: Any, row: dict[str, Any], column: definition.ReportColumn)
     if column.type == "time":
         return "" if (value is None) == (expected is None) else f"{value!r} for {expected!r}"
     if column.type == "bool":
-        # A total has none.
+        # Totals have no value.
         missing = expected is None or expected == ""
         return "" if (value is None) == missing else f"{value!r} for {expected!r}"
     if isinstance(value, int):
@@ -89,10 +89,10 @@ def differs(expected: Any, row: dict[str, Any], column: definition.ReportColumn)
 
 
 def of_measures(session: Session, name: str, folder: Path) -> tuple[int, list[str], list[str]]:
-    """A report made from the measures of its own listing, held against the printed one.
+    """Compare a report computed from its own listing's measures with the printed one.
 
-    Returns the number of equal values, the columns that measures do not give back, and what differs. Tables
-    and columns that the catalog sets apart are left out.
+    Return the number of equal values, the columns that measures do not provide, and the differences. Tables
+    and columns that the catalog lists as unmapped are skipped.
     """
     report = definition.load_report(name)
     path = folder / f"{name}.txt"
@@ -106,7 +106,7 @@ def of_measures(session: Session, name: str, folder: Path) -> tuple[int, list[st
         computed = json.loads("".join(json_format.chunks(report, listing)))
     for table in report.tables:
         raw = listings.table_name(report, table)
-        # What shows one source only is not computed from a listing of it.
+        # A table of one source is not computed from a listing of it.
         if raw in apart or "source = '" in table.query:
             continue
         own, other = (
@@ -128,7 +128,7 @@ def of_measures(session: Session, name: str, folder: Path) -> tuple[int, list[st
 
 
 def alike(value: Any, printed: Any, column: definition.ReportColumn) -> bool:
-    """Whether a value is the printed one: within a unit of its last digit or 1 %; a time, to the second."""
+    """Return whether a value equals the printed one: within its last digit or 1 %; a time, to the second."""
     if isinstance(value, float) and isinstance(printed, float | int):
         return math.isclose(value, printed, rel_tol=0.011, abs_tol=1.01 / 10**column.decimals)
     if column.type == "time":

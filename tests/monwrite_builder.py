@@ -1,4 +1,4 @@
-"""MONWRITE files written in a test: any records at any time, framed as CMS frames them."""
+"""MONWRITE files built in a test: any records at any time, framed as CMS frames them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOD_S = 4096 * S_US
 
 CONFIG: Mapping[str, Any] = {"MTRSYS_SYSTMID": "MADETEST", "MTRSYS_HCPCPEID": "5.3.0"}
 
-#: Of a system whose file is written with zlens' own pack.
+#: Configuration of a system in synthetic layouts.
 SIM_CONFIG: Mapping[str, Any] = {"MTRSYS_SYSTMID": "SIMTEST", "MTRSYS_HCPCPEID": layouts.SIM_MARK}
 
 #: Records of one control record: whether they are samples, and their bytes.
@@ -29,7 +29,7 @@ Group = tuple[bool, Sequence[bytes]]
 def record(
     name: str, time_us: int, values: Mapping[str, Any] | None = None, length: int | None = None
 ) -> bytes:
-    """A record in the layout of z/VM 5.3, cut or filled up to `length`."""
+    """Build a record in the layout of z/VM 5.3, truncated or padded to `length`."""
     layout = next(one for one in layouts.layouts(name) if one.release == "5.3")
     return plans.encode(layout, dict(values or {}), tod=_native.tod_from_unix_us(time_us), length=length)
 
@@ -40,17 +40,17 @@ def sim_record(
     values: Mapping[str, Any] | None = None,
     entries: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> bytes:
-    """A record in the layout of zlens' own pack; of z/VM 5.3 where the pack has none of it."""
+    """Build a record in its synthetic layout, or else in the layout of z/VM 5.3."""
     own = layouts.sim_layouts(name) or [one for one in layouts.layouts(name) if one.release == "5.3"]
     return plans.encode(
         own[0], dict(values or {}), tod=_native.tod_from_unix_us(time_us), entries=entries or {}
     )
 
 
-#: How records are written, and the configuration of a system that writes them so.
+#: A builder of records, and the configuration of a system with such records.
 Way = tuple[Callable[..., bytes], Mapping[str, Any]]
 OWN: Way = (sim_record, SIM_CONFIG)
-#: By the name that cases give it.
+#: By the name used in test cases.
 WAYS: Mapping[str, Way] = {"sim": OWN, "5.3": (record, CONFIG)}
 
 
@@ -64,8 +64,8 @@ def configuration(
     interval_s: int | None = 60,
     more: Sequence[bytes] = (),
 ) -> Group:
-    """What stands first in every file; None leaves the record out."""
-    # A file of our own pack is read with it from the first record on.
+    """Build the configuration records at the start of a file; None omits a record."""
+    # A file with synthetic layouts is read with them from the first record on.
     written = sim_record if config and config.get("MTRSYS_HCPCPEID") == layouts.SIM_MARK else record
     found = [] if config is None else [written("D1R4", time_us - 2_000, config)]
     if interval_s is not None:
@@ -74,7 +74,7 @@ def configuration(
 
 
 def interval(end_us: int, records: Sequence[bytes]) -> Group:
-    """The samples of one interval and the record that ends it."""
+    """Build the samples of one interval and its end record."""
     return True, [*records, record("D1R11", end_us)]
 
 
@@ -83,14 +83,14 @@ def event(name: str, time_us: int, values: Mapping[str, Any] | None = None) -> G
 
 
 def bare_event(name: str, time_us: int) -> Group:
-    """An event record of which nothing is known but that it is one: a header."""
+    """Build an event record that consists of a header only."""
     domain, number = layouts.record_key(name)
     tod = _native.tod_from_unix_us(time_us)
     return False, [struct.pack(">HHBBHQI", 20, 0, domain, 0, number, tod, 0)]
 
 
 def write(path: Path, groups: Iterable[Group], *, finish: bool = True) -> Path:
-    """A file of these groups, each behind a control record of its own."""
+    """Write a file of groups, each after its own control record."""
     writer = _native.MonwriteWriter(str(path))
     for sample, records in groups:
         writer.write([(sample, 0x80, 0, 0x0200, list(records))])
@@ -100,7 +100,7 @@ def write(path: Path, groups: Iterable[Group], *, finish: bool = True) -> Path:
 
 
 def processors(end_us: int, values: Mapping[int, Mapping[str, Any]]) -> list[bytes]:
-    """D0R2 of each processor, built shortly before the interval's end."""
+    """Build D0R2 of each processor, shortly before the interval end."""
     return [
         record("D0R2", end_us - 100, {"SYTPRP_PFXCPUAD": cpu, "SYTPRP_PFXCPUTY": 3, **given})
         for cpu, given in values.items()
@@ -108,7 +108,7 @@ def processors(end_us: int, values: Mapping[int, Mapping[str, Any]]) -> list[byt
 
 
 def minutes(count: int, busy: float = 0.5, cpus: int = 2, first: int = 0) -> list[Group]:
-    """Intervals of a minute in which every processor ran for users for this share of the time."""
+    """Build intervals of a minute in which every processor ran for users for this share of the time."""
     found = []
     for number in range(first, first + count):
         end = START_US + number * MINUTE_US
@@ -120,6 +120,6 @@ def minutes(count: int, busy: float = 0.5, cpus: int = 2, first: int = 0) -> lis
 
 
 def beginning(path: Path, intervals: int) -> bytes:
-    """The first intervals of a recording. Its configuration ends one without samples, not counted here."""
+    """Return the first intervals of a recording; the configuration's empty interval does not count."""
     cuts = _native.MonwriteFile.open(str(path)).split_points()
     return path.read_bytes()[: cuts[intervals + 1][1]]

@@ -1,7 +1,7 @@
-"""Small faults that `mutants.py` puts into the program: which are possible, and which are drawn.
+"""Small faults that `mutants.py` inserts into the program: the possible ones, and the draw.
 
-A mutant replaces an expression in a function of Python or a token in a function of Rust. Left out is what
-runs on import, since every test reaches it, and what is within f-strings or patterns of `match`.
+A mutant replaces an expression in a Python function or a token in a Rust function. Code that runs on import
+is excluded, because every test reaches it, and so are f-strings and patterns of `match`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 SEED = "zlens 1"
-#: How many mutants are drawn below each of these folders.
+#: Number of mutants drawn below each of these folders.
 DRAWN = {"python": 80, "crates": 40}
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """Bytes `start` to `end` of a file replaced by `text`; `body` is the function that has them, in Rust."""
+    """Bytes `start` to `end` of a file replaced by `text`; `body` is the enclosing Rust function."""
 
     file: str
     function: str
@@ -38,7 +38,7 @@ class Mutant:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What identifies it when code around it changes."""
+        """Return an identity that is stable when code around the mutant changes."""
         return (self.file, self.function, self.source, self.change, self.nth)
 
     @property
@@ -47,10 +47,10 @@ class Mutant:
 
 
 def possible(root: Path, folder: str) -> Iterator[Mutant]:
-    """Every mutant below `python` or `crates`."""
+    """Yield every mutant below `python` or `crates`."""
     pattern = "zlens/**/*.py" if folder == "python" else "*/src/**/*.rs"
     for path in sorted((root / folder).glob(pattern)):
-        # Each byte is a character here: places count bytes.
+        # One character per byte, so that offsets count bytes.
         code, name = path.read_text("latin-1"), path.relative_to(root).as_posix()
         times: Counter[tuple[str, ...]] = Counter()
         for function, start, end, text, body in _python(code) if folder == "python" else _rust(code):
@@ -63,7 +63,7 @@ def possible(root: Path, folder: str) -> Iterator[Mutant]:
 
 
 def ranked(root: Path, folder: str) -> list[Mutant]:
-    """The mutant of the lowest rank of each function, in the order of their ranks."""
+    """Return the mutant with the lowest rank of each function, ordered by rank."""
     first: dict[tuple[Any, ...], Mutant] = {}
     for mutant in possible(root, folder):
         place = (mutant.file, mutant.function, mutant.body[0])
@@ -71,7 +71,7 @@ def ranked(root: Path, folder: str) -> list[Mutant]:
     return sorted(first.values(), key=lambda one: one.rank)
 
 
-#: A function, start and end of what is replaced, by what, and the body of the function.
+#: A function, start and end of the replaced bytes, the replacement, and the body of the function.
 Place = tuple[str, int, int, str, tuple[int, int]]
 
 
@@ -112,7 +112,7 @@ def _python(code: str) -> Iterator[Place]:
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | str]]:
-    """What may be replaced in a node, and by what."""
+    """Yield the replaceable parts of a node with their replacements."""
     others = [getattr(ast, name)() for name in _OPERATORS.get(type(getattr(node, "op", None)).__name__, ())]
     match node:
         case ast.Compare(left, [operator], [right]):
@@ -162,7 +162,7 @@ def _rust(code: str) -> Iterator[Place]:
     texts = [token[0] for token in tokens]
 
     def after(at: int) -> int:
-        """Behind the bracket that closes the one at `at`."""
+        """Return the index after the bracket that closes the one at `at`."""
         depth = 0
         while True:
             depth += (texts[at] in _CLOSED) - (texts[at] in _CLOSED.values())
@@ -171,7 +171,7 @@ def _rust(code: str) -> Iterator[Place]:
                 return at
 
     def block(at: int) -> tuple[int, int]:
-        """The next block that is within no brackets, or the semicolon that stands for it."""
+        """Return the next block outside of brackets, or the semicolon in its place."""
         while texts[at] not in {"{", ";"}:
             at = after(at) if texts[at] in _CLOSED else at + 1
         return at, after(at) if texts[at] == "{" else at + 1

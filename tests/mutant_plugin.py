@@ -1,8 +1,8 @@
-"""The plugin with which `mutants.py` runs pytest: it tells what reaches a mutant, or chooses tests.
+"""Pytest plugin of `mutants.py`: records what reaches a mutant, or selects tests.
 
-MUTANT_TEST in the environment is what runs now: a test, a fixture that several tests use, or the import of a
-file. Programs that tests start inherit it. Before the first test of a file, everything that is cached is
-dropped, so that what a file needs is reached by its own tests.
+MUTANT_TEST in the environment is the current test, shared fixture or import of a test file. Programs that
+tests start inherit it. Caches are cleared before the first test of a file, so that its own tests reach what
+it needs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 
 LOG = os.environ["MUTANT_LOG"]
 REACH = os.environ["MUTANT"] == "-1"
-#: Names of tests, each once.
+#: Names of tests, without duplicates.
 CHOSEN = {} if REACH else dict.fromkeys(json.loads(Path(os.environ["MUTANT_TESTS"]).read_text("utf-8")))
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 _seconds: dict[str, float] = {}
@@ -44,7 +44,7 @@ def running(name: str) -> Iterator[None]:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Files of chosen tests alone are read, in the order and with the conftest.py that they always have."""
+    """Collect only files of chosen tests, with their usual conftest.py."""
     wanted = [Path(one.split("::")[0]) for one in CHOSEN]
     ignored = (
         not REACH
@@ -56,7 +56,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Chosen tests alone, file by file in the order in which the files were chosen."""
+    """Select the chosen tests, file by file in the order of choice."""
     if not REACH:
         files = list(dict.fromkeys(one.split("::")[0] for one in CHOSEN))
         items[:] = [item for item in items if item.nodeid in CHOSEN]

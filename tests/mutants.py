@@ -1,12 +1,12 @@
-"""How many small faults of the program the tests detect.
+"""Share of small faults in the program that the tests detect.
 
     python tests/mutants.py draw    the list of mutants
     python tests/mutants.py reach   one run of all tests: which of them reach each mutant
     python tests/mutants.py run     each mutant against the tests that reach it, and a table of the results
 
-All three by default. The list is drawn only if there is none, so that other tests are tried with the same
+All three by default. The list is drawn only if it does not exist, so that other tests are tried with the same
 mutants. All mutants are compiled into one copy of the checkout, in target/mutants; MUTANT in the environment
-turns one on.
+enables one.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ HOME = ROOT / "target" / "mutants"
 TREE = HOME / "tree"
 PYTHON = TREE / ".venv" / "bin" / "python"
 WORKERS = 2
-#: Processor seconds of one mutant, and recorded ones of the tests that are chosen for it.
+#: CPU seconds of one mutant, and recorded ones of the tests that are chosen for it.
 LIMIT_S, CHOSEN_S = 60.0, 50.0
-#: How many times as long a test may wait.
+#: Elapsed time limit of a test, as a multiple of its CPU time limit.
 WAITED = 10
-#: A fault may ask for all memory there is; a process that runs all tests needs more than one that runs a few.
+#: Limits a fault that allocates all memory; a process that runs all tests needs more than one with few tests.
 MAX_BYTES = 12 << 30
-#: Made by other targets of the Makefile; tests use what is there.
+#: Built by other targets of the Makefile; tests use the existing ones.
 SHARED = ("target/pcp", "target/collector", "target/prometheus", "target/trino", "ui/node_modules")
 
 PYTHON_SWITCH = """
@@ -56,7 +56,7 @@ def on(number):
                 log.write(json.dumps(["reach", *key]) + "\\n")
     return number == ON
 """
-# A function is called a million times in a test: it asks only now and then which test that is.
+# Functions are called a million times in a test, so the current test is read only now and then.
 RUST_SWITCH = """
 #[allow(dead_code)]
 pub(crate) mod mutant {
@@ -84,7 +84,7 @@ pub(crate) mod mutant {
 
 
 def instrument(mutants: dict[int, Mutant]) -> dict[str, list[tuple[int, int, int]]]:
-    """Bring the copy of the checkout up to date; the lines of each mutant in it, by file."""
+    """Update the copy of the checkout and return the lines of each mutant in it, by file."""
     listed = ["git", "ls-files", "-z", "-co", "--exclude-standard"]
     files = subprocess.check_output(listed, cwd=ROOT, text=True).split("\0")
     places: dict[str, list[tuple[int, int, int]]] = {}
@@ -95,7 +95,7 @@ def instrument(mutants: dict[int, Mutant]) -> dict[str, list[tuple[int, int, int
         for _, number, mutant in reversed(here):
             start, end = mutant.body if any(mutant.body) else (mutant.start, mutant.end)
             changed = code[start : mutant.start] + mutant.text.encode() + code[mutant.end : end]
-            # In parentheses: an assignment expression may stand alone where it is, and not beside others.
+            # Parenthesized: an assignment expression is valid where it is, but not as an operand.
             form = b"((%s) if __import__('zlens_mutants').on(%d) else (%s))"
             new = form % (changed, number, code[start:end])
             if any(mutant.body):
@@ -121,7 +121,7 @@ def instrument(mutants: dict[int, Mutant]) -> dict[str, list[tuple[int, int, int
 
 
 def environment() -> None:
-    """The private environment of the copy: the packages of this one, and the copy's own zlens."""
+    """Create the private environment of the copy: the packages of this one, and the copy's own zlens."""
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", TREE / ".venv"], check=True)
         own, packages = (next(Path(p).glob("lib/*/site-packages")) for p in (sys.prefix, TREE / ".venv"))
@@ -132,7 +132,7 @@ def environment() -> None:
         )
         PYTHON.with_name("zlens").chmod(0o755)
         subprocess.run(["git", "init", "-q"], cwd=TREE, check=True)
-    # Tests ask git for the files of the checkout.
+    # Tests list the files of the checkout with git.
     subprocess.run(["git", "add", "-A"], cwd=TREE, check=True)
     for name in SHARED:
         if (ROOT / name).exists() and not (TREE / name).exists():
@@ -141,7 +141,7 @@ def environment() -> None:
 
 
 def cargo(words: str) -> list[dict[str, Any]]:
-    """What cargo reports of a command."""
+    """Run a cargo command and return its messages."""
     command = f"cargo {words} --locked --message-format=json".split()
     variables = os.environ | {"CARGO_TARGET_DIR": str(TREE / "target"), "PYO3_PYTHON": sys.executable}
     done = subprocess.run(command, cwd=TREE, env=variables, stdout=-1, stderr=subprocess.DEVNULL)
@@ -151,7 +151,7 @@ def cargo(words: str) -> list[dict[str, Any]]:
 
 
 def build() -> dict[str, tuple[Path, Path]]:
-    """Build the copy; the programs of the tests of Rust, and the folders that they run in."""
+    """Build the copy and return the programs of the Rust tests with their working folders."""
     cargo("build --profile develop --package zlens-native --features pyo3/extension-module")
     shutil.copy(TREE / "target/develop/lib_native.so", TREE / "python/zlens/_native.abi3.so")
     programs = {}
@@ -163,7 +163,7 @@ def build() -> dict[str, tuple[Path, Path]]:
 
 
 def draw() -> list[Mutant]:
-    """The mutants of the lowest ranks; those of Rust that do not compile are left out."""
+    """Return the mutants with the lowest ranks; Rust mutants that do not compile are excluded."""
     candidates = dict(enumerate(ranked(ROOT, "crates")[: 2 * DRAWN["crates"]]))
     errors = bad = {(-1, "")}
     while errors:
@@ -181,7 +181,7 @@ def draw() -> list[Mutant]:
 
 
 def spent_s(session: int) -> float:
-    """Processor seconds of a program and of what it started."""
+    """Return the CPU seconds of a program and its children."""
     ticks = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -191,7 +191,7 @@ def spent_s(session: int) -> float:
 
 
 def start(words: list[Any], log: Path, limit_s: float, **more: Any) -> tuple[int | None, str, float]:
-    """Run a program and end all that it started: its code, None if time was up; its output; seconds."""
+    """Run a program, then kill its children; return its code (None at the time limit), output and seconds."""
     path = f"{PYTHON.parent}{os.pathsep}{os.environ['PATH']}"
     folder = more.pop("folder", TREE)
     variables = os.environ | {"PATH": path, "MUTANT_LOG": str(log)} | {name: str(more[name]) for name in more}
@@ -204,7 +204,7 @@ def start(words: list[Any], log: Path, limit_s: float, **more: Any) -> tuple[int
                 process.wait(0.2)
             seconds = max(seconds, spent_s(process.pid))
         code = process.poll()
-        # Servers that a test left behind have this log in their environment.
+        # Servers that a test did not stop have this log in their environment.
         for found in Path("/proc").glob("[0-9]*/environ"):
             with suppress(OSError):
                 if f"MUTANT_LOG={log}\0".encode() in found.read_bytes():
@@ -216,7 +216,7 @@ def start(words: list[Any], log: Path, limit_s: float, **more: Any) -> tuple[int
 
 
 def pytest(words: list[str], log: Path, limit_s: float, **more: Any) -> tuple[int | None, str, float]:
-    """Run pytest with nothing that an earlier run left in a cache."""
+    """Run pytest with an empty cache."""
     memory = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else HOME
     cache, temporary = Path(f"{log}.cache"), memory / f"zlens-mutants-{os.getpid()}-{log.stem}"
     command = [PYTHON, "-m", "pytest", "-p", "mutant_plugin", "-o", f"cache_dir={cache}"]
@@ -231,7 +231,7 @@ def read(log: Path) -> list[Any]:
 
 
 def reach(path: Path) -> None:
-    """Run all tests once, and write what they reach."""
+    """Run all tests once and write which mutants they reach."""
     log = HOME / "reach.new"
     log.write_text("", encoding="utf-8")
     for name, (program, folder) in build().items():
@@ -245,18 +245,18 @@ def reach(path: Path) -> None:
 
 
 class Run:
-    """Mutants against the tests that reach them, as one run of all tests recorded it."""
+    """Mutants run against the tests that reach them, as recorded in one run of all tests."""
 
     def __init__(self, recorded: Path, mutants: dict[int, Mutant]) -> None:
         self.mutants = mutants
         self.programs = build()
-        #: Where each mutant was reached: tests, fixtures, imports of files, programs of Rust.
+        #: Tests, fixtures, imports of files and Rust programs that reached each mutant.
         self.reached: dict[int, set[str]] = defaultdict(set)
         self.fixtures: dict[str, set[str]] = {}
         #: Seconds of tests that passed, and of fixtures that several tests use.
         self.seconds: dict[str, float] = {}
         self.setup: dict[str, float] = defaultdict(float)
-        #: Seconds of tests alone, without a mutant; 0 if they fail then too.
+        #: Seconds of tests that run alone without a mutant; 0 if they fail then too.
         self._alone: dict[str, float] = {}
         entries = read(recorded)
         failed = {name for kind, name, *more in entries if kind == "end" and more[0] != "passed"}
@@ -271,7 +271,7 @@ class Run:
                 self.seconds[name] = more[1]
 
     def tests(self, number: int) -> list[str]:
-        """The tests of Python to try: those that reach a mutant, then others of their files."""
+        """Return the Python tests to try: those that reach a mutant, then others of their files."""
         reached = self.reached[number]
         tests = [test for test in self.seconds if "/" in test]
         files = {name.removeprefix("import ") for name in reached}
@@ -286,7 +286,7 @@ class Run:
         costs: dict[str, tuple[bool, float]] = {}
         for test in tests:
             if test.split("::")[0] in files:
-                # The first cases of many tests say more than all cases of one; tests of the same room most.
+                # The first cases of many tests detect more than all cases of one, most in the same package.
                 cases[test.split("[")[0]] += 1
                 weight = cases[test.split("[")[0]] / (3 if test.split("/")[1] == room else 1)
                 seconds = self.seconds[test] + sum(self.setup[name] for name in self.fixtures.get(test, ()))
@@ -302,7 +302,7 @@ class Run:
         return chosen
 
     def verdict(self, number: int) -> tuple[str, str, float]:
-        """What became of a mutant, by which test, and the seconds that it took."""
+        """Return the result for a mutant, the test that detected it, and the seconds used."""
         if number not in self.mutants:
             return "gone", "", 0.0
         rust = sorted(self.reached[number] & {*self.programs} & {*self.seconds}, key=self.seconds.__getitem__)
@@ -316,20 +316,20 @@ class Run:
             spent += seconds
             alone_s = self._alone_s(test) if test else 0.0
             if late and alone_s:
-                # What was running when time was up: does it end in twice the time that it needs?
+                # At the time limit: does the running test end in twice its normal time?
                 again = self._try([test], number, log.with_stem(f"{number}-again"), 2 * alone_s + 10)
                 alone_s *= bool(again[0])
             if alone_s:
                 return "killed", test + " (never ends)" * (late and again[1]), spent
             up = ", time is up" if late else ""
             if now is tests:
-                # One that fails without the mutant too is left out, and the others are tried again.
+                # A test that fails without the mutant too is excluded, and the others are tried again.
                 tests = [one for one in tests if test and not late and one != test]
         passed += len({entry[1] for entry in read(log) if entry[0] == "end"})
         return f"survived{up}", f"{passed} pass", spent
 
     def _try(self, tests: list[str], number: int, log: Path, limit_s: float) -> tuple[str, bool, float]:
-        """The first test that fails, or the one that ran when time was up; whether it was up; seconds."""
+        """Return the first failing or unfinished test, whether the time limit was reached, and seconds."""
         log.write_text("", encoding="utf-8")
         if tests[0] in self.programs:
             program, folder = self.programs[tests[0]]

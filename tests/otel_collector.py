@@ -1,4 +1,4 @@
-"""An OpenTelemetry Collector, if it is here: `make collector` builds it."""
+"""OpenTelemetry Collector, if `make collector` has built it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import Any
 import tools
 
 PROGRAM = Path(__file__).parents[1] / "target" / "collector" / "collector"
-#: Seconds until what was scraped has been handed on.
+#: Timeout for scraped metrics to arrive, in seconds.
 _PATIENCE_S = 60
-#: OTLP as JSON that is not compressed, so that a test can read it.
+#: Uncompressed OTLP as JSON, which a test can read.
 _READABLE = ("encoding: json", "compression: none")
 
 
 class Backend:
-    """What takes metrics by OTLP over HTTP."""
+    """Server that receives metrics by OTLP over HTTP."""
 
     def __init__(self) -> None:
         self._received: Queue[Any] = Queue()
@@ -38,7 +38,7 @@ class Backend:
                 self.wfile.write(b"{}")
 
             def log_message(self, *_: Any) -> None:
-                """Nothing to tell."""
+                """Log nothing."""
 
         self._server = HTTPServer(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self._server.server_port}"
@@ -49,7 +49,7 @@ class Backend:
         self._server.server_close()
 
     def points(self, name: str) -> list[tuple[dict[str, str], float, str]]:
-        """The points of a metric, once there are some: attributes, value, and the unit of the metric."""
+        """Wait for points of a metric; return attributes, value, and the unit of the metric."""
         while True:
             for metric in _metrics(self._received.get(timeout=_PATIENCE_S)):
                 if metric["name"] == name:
@@ -72,7 +72,7 @@ def _attributes(point: Any) -> dict[str, str]:
 
 @contextmanager
 def running(folder: Path, configuration: str) -> Iterator[None]:
-    """A Collector with a configuration; the test is skipped where it is absent."""
+    """Run a Collector with a configuration; skip the test if it is not installed."""
     tools.require("collector", present=PROGRAM.exists())
     path = folder / "collector.yaml"
     path.write_text(configuration, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The outcomes of a run of pytest: skipped tests by reason, tools that were used, how to repeat a failure."""
+"""Outcomes of a run of pytest: skipped tests by reason, tools that were used, how to repeat a failure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-#: A file that the outcomes of each run are added to as a line of JSON; `runners.py` sets it.
+#: Environment variable with the file that each run appends its outcomes to as JSON; `runners.py` sets it.
 FILE = "ZLENS_OUTCOMES"
 _COUNTED = ("passed", "failed", "error", "xfailed", "deselected")
 
@@ -24,7 +24,7 @@ def by_reason(reports: Iterable[Any]) -> dict[str, int]:
 
 
 def summarize(reporter: pytest.TerminalReporter, options: argparse.Namespace) -> None:
-    """Print the summary, and add it to the file of outcomes where one is named."""
+    """Print the summary, and append it to the file of outcomes if there is one."""
     skipped = by_reason(reporter.stats.get("skipped", ()))
     for reason, count in skipped.items():
         reporter.write_line(f"skipped {count}: {reason}")

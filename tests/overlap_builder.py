@@ -1,4 +1,4 @@
-"""A dump with counters (113) and RMF's records (70-1) whose intervals do not end together."""
+"""Dump with counters (113) and RMF records (70-1) whose intervals end at different times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ POLARITY = {"Vh": 0xC0, "Vl": 0x40}
 
 
 def rmf(end: float, polarity: str, parked_s: float, seconds: float = 900.0) -> bytes:
-    """A quarter of an hour of one processor, which ended at so many seconds."""
+    """Build a quarter of an hour of one processor, which ends at `end` seconds."""
     end_us = START_US + round(end * SECOND)
     sections = {
         "product": [
@@ -39,7 +39,7 @@ def rmf(end: float, polarity: str, parked_s: float, seconds: float = 900.0) -> b
 
 
 def mixed(path: Path, shift: float = 0.0) -> Path:
-    """Counters each ten minutes, RMF each quarter of an hour, `shift` seconds later."""
+    """Write counters every ten minutes, and RMF every quarter of an hour, `shift` seconds later."""
     counters = [
         record(1, 0, end, (6_000_000_000, 3_000_000_000), start=end - 600) for end in (600, 1200, 1800)
     ]

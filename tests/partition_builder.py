@@ -12,7 +12,7 @@ from zlens.catalog import layouts, plans
 Build = Callable[[str, int, Mapping[str, Any], Mapping[str, Sequence[Mapping[str, Any]]]], bytes]
 
 US = 1_000_000
-#: The weight that says that a logical processor is dedicated.
+#: Weight of a dedicated logical processor.
 DEDICATED = 0xFFFF
 
 
@@ -42,7 +42,7 @@ class Partition:
 def encoded(
     name: str, time_us: int, values: Mapping[str, Any], entries: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> bytes:
-    """A record with its entries in the layout of z/VM 5.3."""
+    """Encode a record with its entries in the layout of z/VM 5.3."""
     layout = next(one for one in layouts.layouts(name) if one.release == "5.3")
     return plans.encode(layout, dict(values), tod=_native.tod_from_unix_us(time_us), entries=entries)
 
@@ -50,7 +50,7 @@ def encoded(
 def partition(
     time_us: int, given: Partition, build: Build = encoded, more: Mapping[str, Any] | None = None
 ) -> bytes:
-    """D0R16 of one partition, with more fields of it where `build` has a layout that knows them."""
+    """Build D0R16 of one partition, with `more` fields if the layout of `build` has them."""
     rows = [
         {
             "SYTCUP_LCUCPUID": one.address,
@@ -71,7 +71,7 @@ def partition(
 
 
 def physical(time_us: int, management_us: Sequence[tuple[str, int]]) -> bytes:
-    """D0R17: type and management time of each physical processor."""
+    """Build D0R17: type and management time of each physical processor."""
     rows = [
         {"SYTCUM_LCUMCPU": number, "SYTCUM_LCUMGTM": time, "SYTCUM_LCUPTYPE": kind}
         for number, (kind, time) in enumerate(management_us)
@@ -80,6 +80,6 @@ def physical(time_us: int, management_us: Sequence[tuple[str, int]]) -> bytes:
 
 
 def own(time_us: int, name: str, number: int, **values: int) -> bytes:
-    """D0R15: the partition that the system runs in."""
+    """Build D0R15: the partition that the system runs in."""
     full = {"SYTCUG_LPARNAME": name, "SYTCUG_LPNUMBER": number}
     return encoded("D0R15", time_us, full | {f"SYTCUG_{k.upper()}": v for k, v in values.items()}, {})

@@ -1,11 +1,11 @@
-"""Waiting for what other threads and processes do."""
+"""Waiting for other threads and processes."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-#: Long, because it ends only tests that fail: on a busy machine a program takes many times its time alone.
+#: Only failing tests reach it; long because programs are much slower on a busy machine.
 PATIENCE_S = 120.0
 
 

@@ -1,4 +1,4 @@
-"""Performance Co-Pilot, if it is here: `make pcp` brings it."""
+"""Performance Co-Pilot, if `make pcp` has installed it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ import pytest
 import tools
 
 UNPACKED = Path(__file__).parents[1] / "target" / "pcp"
-#: Debian's Python, for which its pcp module is.
+#: Debian's Python, which its pcp module requires.
 PYTHON = Path("/usr/bin/python3")
-#: Where PCP writes while it runs.
+#: Variables of folders that PCP writes to.
 _WRITTEN = ("PCP_RUN_DIR", "PCP_LOG_DIR", "PCP_TMP_DIR", "PCP_TMPFILE_DIR")
 #: Tries, a tenth of a second apart, until the agent has answered.
 _TRIES = 300
 
 
 class Copilot:
-    """A pmcd on this machine with the agent for OpenMetrics alone, which reads one address."""
+    """A local pmcd with only the OpenMetrics agent, which reads one address."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self._environment = environment
@@ -43,7 +43,7 @@ class Copilot:
         self.process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
 
     def values(self, name: str) -> dict[str, float]:
-        """The values of a metric by their labels, once there are some."""
+        """Wait for values of a metric and return them by their labels."""
         command = [str(UNPACKED / "usr/bin/pminfo"), "-h", f"127.0.0.1:{self._port}", "-f", name]
         for _ in range(_TRIES):
             done = subprocess.run(
@@ -58,7 +58,7 @@ class Copilot:
 
 @contextmanager
 def running(folder: Path, url: str) -> Iterator[Copilot]:
-    """PCP that reads the addresses in a file of contrib/; the test is skipped where PCP is absent."""
+    """Run PCP that reads the addresses in a file of contrib/; skip the test if PCP is not installed."""
     tools.require("pcp", present=(UNPACKED / "usr/lib/pcp/bin/pmcd").exists() and PYTHON.exists())
     (folder / "config").mkdir()
     (folder / "config" / "zlens.url").write_text(url)
@@ -77,7 +77,7 @@ def running(folder: Path, url: str) -> Iterator[Copilot]:
             **os.environ,
             "PCP_CONF": str(folder / "pcp.conf"),
             "LD_LIBRARY_PATH": str(UNPACKED / "usr/lib"),
-            # The agent needs requests, which the tests have.
+            # The agent needs requests, which the test environment has.
             "PYTHONPATH": os.pathsep.join(map(str, modules)),
         },
     )

@@ -1,4 +1,4 @@
-"""Prometheus and promtool, if they are here: `make prometheus` brings them."""
+"""Prometheus and promtool, if `make prometheus` has installed them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import pytest
 import tools
 
 UNPACKED = Path(__file__).parents[1] / "target" / "prometheus" / "usr" / "bin"
-#: Tries, a tenth of a second apart, until a program that was started answers.
+#: Tries, a tenth of a second apart, until a started program answers.
 _TRIES = 300
 
 
 def program(name: str) -> str:
-    """The path of a program; the test is skipped where it is absent."""
+    """Return the path of a program; skip the test if it is not installed."""
     found = shutil.which(name) or shutil.which(name, path=str(UNPACKED))
     tools.require("prometheus", present=found is not None)
     return found or ""
@@ -30,7 +30,7 @@ def program(name: str) -> str:
 
 @contextmanager
 def started(folder: Path, scraped: str | None, rules: Path | None = None) -> Iterator[str]:
-    """The address of a Prometheus on this machine that scrapes one address every second, or is written to."""
+    """Start a local Prometheus that scrapes one address every second, or receives remote writes."""
     configuration = [
         "global: {scrape_interval: 1s, evaluation_interval: 1s}",
         *([f"rule_files: [{rules}]"] if rules is not None else []),
@@ -68,7 +68,7 @@ def started(folder: Path, scraped: str | None, rules: Path | None = None) -> Ite
 
 
 def answered(address: str, query: str) -> dict[str, float]:
-    """The answer to a query by system, once there is one."""
+    """Wait for the result of a query and return it by system."""
     for _ in range(_TRIES):
         answer = httpx.get(
             f"{address}/api/v1/query", params={"query": query}, timeout=10, verify=False

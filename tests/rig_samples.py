@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-#: Two users on one processor: runs take a tenth of a second.
+#: Two users on one processor: a run lasts a tenth of a second.
 EQUAL = """\
 title = "Two equal users"
 text = "Each should have half of a processor."

@@ -1,4 +1,4 @@
-"""Small RMF reports in XML, written here, and ways to look at what the reader made of them."""
+"""Small RMF reports in XML, and ways to inspect what the reader returns for them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cells(texts: list[str]) -> str:
 
 
 def table(heads: list[str], rows: list[str]) -> str:
-    """Rows are cells with | between; a row that begins with + is a sum."""
+    """Build a table from rows of cells separated by |; a row that starts with + is a sum."""
     body = "".join(
         f'<row refno="{n}" type="SUM">{cells(r[1:].split("|"))}</row>\n'
         if r.startswith("+")
@@ -160,7 +160,7 @@ CPC_CAPTION = {
 def monitor3(
     end: str = "140140", metric: str = "CPC", body: str | None = None, more: str = "", system: str = "SYSA"
 ) -> str:
-    """A CPC report of the 100 s before a time of 2 March 2026, UTC; local time is five hours behind."""
+    """Build a CPC report of the 100 s before a time on 2 March 2026, UTC; local time is five hours behind."""
     last = dt.datetime.strptime(f"20260302{end}", "%Y%m%d%H%M%S")
     first, behind = last - dt.timedelta(seconds=100), dt.timedelta(hours=5)
     times = {

@@ -1,7 +1,7 @@
 """Runs the programs that test zlens, and prints what ran and what was skipped, for `make test-all`.
 
-Each argument is `NAME: COMMAND`, or `NAME?: COMMAND` for a command that ends with 2 where it cannot run.
-The reason is its last line.
+Each argument is `NAME: COMMAND`, or `NAME?: COMMAND` for a command that exits with 2 if it cannot run. Its
+last line is the reason.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Run:
     name: str
     status: int
     text: str
-    #: What runs of pytest in it reported.
+    #: Outcomes of its runs of pytest.
     outcomes: list[dict[str, Any]] = field(default_factory=list)
     optional: bool = False
 

@@ -1,6 +1,6 @@
-"""The samples: data of real machines, which are not part of the repository; `make samples` lists them.
+"""Samples: data of real machines, which is not part of the repository; `make samples` lists it.
 
-The folder is `../shared/samples`, seen from the checkout, or the one that the variable ZLENS_SAMPLES names.
+The folder is `../shared/samples` relative to the checkout, or the value of the variable ZLENS_SAMPLES.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = Path(os.environ.get("ZLENS_SAMPLES") or ROOT.parent / "shared" / "samples")
-#: What each folder contains, where it is from, and what tests can compare with it.
+#: Contents of each folder, its origin, and what tests can compare with it.
 CONTENTS = {
     "cpumf": (
         "counters measured on a z13 and a z16, with the values that perf and lshwc printed (Linux mailing "

@@ -1,4 +1,4 @@
-"""Rows of the raw table of SMF 113, written in a test, and sessions over them."""
+"""Rows of the raw table of SMF 113 written in a test, and sessions over them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zlens.inputs.options import Options
 
 NUMBERS = [n for each in cpumf.sets().values() for n in range(each.first, each.first + each.max_size)]
 
-#: What the reader of SMF 113 hands over: header, identity, and for each counter number its difference.
+#: Columns from the SMF 113 reader: header, identity, and the difference of each counter number.
 COLUMNS = (
     *HEADER,
     RawColumn("cpu_id", "int"),
@@ -42,7 +42,7 @@ def row(
     flag: str | None = None,
     **facts: Any,
 ) -> tuple[Any, ...]:
-    """One sample. Counters by the names that formulas have for them (B0, E145)."""
+    """Build one sample. Counters are named as in formulas (B0, E145)."""
     end = START_US + minute * MINUTE_US
     values: dict[str, Any] = {"cpu_id": 0, "cpu_type": "CP"}
     if generation:
@@ -61,7 +61,7 @@ def row(
 def opened(
     rows: list[tuple[Any, ...]], options: Options | None = None, others: list[FakeSource] | None = None
 ) -> Session:
-    """A session over samples of one or several systems, a minute apart, and over other sources."""
+    """Return a session over samples of one or several systems, a minute apart, and over other sources."""
     systems = []
     for name in sorted({each[0] for each in rows}):
         minutes = {(each[4] - START_US) // MINUTE_US for each in rows}
@@ -72,6 +72,6 @@ def opened(
 
 
 def values(session: Session, columns: str, table: str = "cpumf") -> list[dict[str, Any]]:
-    """Rows of a measure as dictionaries, in order of system, time and key."""
+    """Return rows of a measure as dictionaries, in order of system, time and key."""
     answer = session.sql(f"SELECT {columns} FROM {table}")
     return [dict(zip(answer.columns, each, strict=True)) for each in answer.rows]

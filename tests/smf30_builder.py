@@ -35,7 +35,7 @@ def record(
     counts: dict[str, Any] | None = COUNTS,
     lengths: dict[str, int] | None = None,
 ) -> bytes:
-    """A record written a second after what it tells of ended; steps and intervals are a minute long."""
+    """Build a record written a second after its job, step or interval ended; these last a minute."""
     end = END_US + round(second * MILLION)
     local = end + ZONE_S * MILLION
     named = {"JBN": job, "PGM": "IEFBR14", "STM": "STEP1", "JNM": "JOB00042", "STN": 1, "CL8": "A"}

@@ -29,7 +29,7 @@ SAMPLES = 1800
 
 @dataclass
 class Logical:
-    """A logical processor, as PR/SM tells of it. own_weight: SMF70POW, in units of the partition's weight."""
+    """A logical processor, as PR/SM reports it. own_weight: SMF70POW, in units of the partition's weight."""
 
     type: str
     address: int
@@ -65,7 +65,7 @@ class Cpu:
 
 @dataclass
 class Core:
-    """A core of the system that writes; threads: how many of the processors, in their order, are its own."""
+    """A core of the recording system; threads: the number of consecutive processors that belong to it."""
 
     number: int
     threads: int
@@ -86,7 +86,7 @@ def record(
     control: Mapping[str, Any] | None = None,
     product: Mapping[str, Any] | None = None,
 ) -> Record:
-    """One interval of one system; *PHYSICAL* stands last, as PR/SM tells of it."""
+    """Build one interval of one system; *PHYSICAL* is last, as in PR/SM's data."""
     spent = management_s or {}
     told = [Logical(kind, n, second, 0.0, 0.0, 0) for n, (kind, second) in enumerate(spent.items())]
     all_lpars = [*lpars, *([Lpar("PHYSICAL", 0, told)] if told else [])]
@@ -161,7 +161,7 @@ def encoded(
     most: int | None = None,
     lengths: Mapping[str, int] | None = None,
 ) -> list[bytes]:
-    """The record as bytes, broken where it has more than `most` of them."""
+    """Encode a record, broken if it is longer than `most` bytes."""
     (product,) = made["product"]
     (control,) = made["control"]
     sections = {
@@ -182,7 +182,7 @@ def encoded(
 
 
 def written(path: Path, systems: Mapping[str, Sequence[Record]], seconds: float = 1800.0, **way: Any) -> Path:
-    """A dump of the records of systems, one interval after the other."""
+    """Write a dump of the records of systems, in order of intervals."""
     records = [
         piece
         for system, ones in systems.items()
@@ -202,7 +202,7 @@ def session(
     options: Options | None = None,
     **way: Any,
 ) -> Iterator[Session]:
-    """A session over a dump of the records of systems."""
+    """Open a session over a dump of the records of systems."""
     with TemporaryDirectory() as folder:
         path = written(Path(folder) / "made.smf", systems, seconds, **way)
         with zlens.open([path], options=options) as opened:

@@ -1,4 +1,4 @@
-"""Class periods of SMF 72-3 as rows that a test writes: what the engine sees of such records."""
+"""Rows of class periods of SMF 72-3 written in a test, as the engine sees such records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlens.inputs.options import Options
 from zlens.inputs.source import Interval
 
 QUARTER_US = 900_000_000
-#: All that a period can tell of is told; service coefficients are 1, and a zIIP is as fast as a CP.
+#: All fields of a period have values; service coefficients are 1, and a zIIP is as fast as a CP.
 CLASS = {
     "r723mcnm": "ONLINE",
     "r723mscf_mrcl": False,
@@ -30,7 +30,7 @@ CLASS = {
     "r723nffi": 256,
 }
 PERIOD = {"r723cadf": 0b1110_0000, "r723crs1": 0, "r723cper": 1, "r723crtx": 0, "r723crgf": 0, "r723crtf": 0}
-#: With those coefficients a million service units are a second.
+#: Service units per second with these coefficients.
 UNITS = 1e6
 
 Row = dict[str, Any]
@@ -39,7 +39,7 @@ Row = dict[str, Any]
 def period(
     seconds: float = 900.0, of: Row | None = None, buckets: list[int] | None = None, **values: Any
 ) -> Row:
-    """A period with fields by their names, of a class with fields `of`; counters that are not named are 0."""
+    """Build a period with fields by their names, of a class with fields `of`; unnamed counters are 0."""
     counted = {
         column.name: 0 for column in smf_sections.columns(*_section("scs")) if column.type in ("int", "float")
     }
@@ -56,7 +56,7 @@ def period(
 
 
 def opened(*moments: Iterable[Row], options: Options | None = None) -> Session:
-    """A session over class periods: `moments` are the intervals, each with a record for each of its rows."""
+    """Return a session over class periods: `moments` are the intervals, with a record for each row."""
     rows: dict[str, list[Row]] = {"wms": [], "scs": [], "rts": [], "rgs": []}
     seen: list[Interval] = []
     record = 0
@@ -86,7 +86,7 @@ def opened(*moments: Iterable[Row], options: Options | None = None) -> Session:
 
 
 def one(select: str, row: Row) -> tuple[Any, ...]:
-    """Columns of the measure `workload` for one period."""
+    """Return columns of the measure `workload` for one period."""
     with opened([row]) as made:
         ((*values,),) = made.sql(f"SELECT {select} FROM workload").rows
     return tuple(values)

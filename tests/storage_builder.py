@@ -1,4 +1,4 @@
-"""Files of storage, paging and network records: what a system did in some minutes, from counters at zero."""
+"""Files of storage, paging and network records of a system in some minutes, from counters at zero."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from monwrite_builder import MINUTE_US, SIM_CONFIG, START_US, configuration, int
 
 Maker = Callable[..., bytes]
 
-#: What a field counts in a minute; everything else stands as it is.
+#: Fields that count in a minute; all others are constant.
 RATES: Mapping[str, frozenset[str]] = {
     "D0R1": frozenset({"PLSPIOPR", "PLSPIOPW", "PLSPIOSR", "PLSPIOSW"}),
     "D3R1": frozenset({"RSAEMPTY"}),
@@ -24,19 +24,19 @@ RATES: Mapping[str, frozenset[str]] = {
     "D6R35": frozenset({f"ZL{way}{what}" for way in ("TX", "RX") for what in ("BYT", "PKT", "DSC", "ERR")}),
     "D8R4": frozenset({f"ZL{way}{what}" for way in ("TX", "RX") for what in ("BYT", "PKT", "DSC", "ERR")}),
 }
-#: What field names begin with.
+#: Prefixes of field names.
 PREFIXES = {
     "D0R1": "SYTSYP", "D0R3": "SYTRSG", "D1R8": "MTRPAG", "D3R1": "STORSG", "D3R4": "STOASP",
     "D3R8": "STOBPG", "D3R11": "STOASS", "D6R21": "IODVSW", "D6R26": "IODQDS", "D6R35": "IODBPS",
     "D8R1": "VNDSES", "D8R4": "VNDGLB",
 }  # fmt: skip
 
-#: One minute of a system: records and what is in them, counters by what is added to them.
+#: One minute of a system: records and their fields, counters by their increments.
 Minute = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 def _values(record: str, given: Mapping[str, Any], minutes: int) -> dict[str, Any]:
-    """The fields of a record after so many minutes alike."""
+    """Return the fields of a record after this many equal minutes."""
     found: dict[str, Any] = {}
     for name, value in given.items():
         if name in RATES.get(record, ()):
@@ -53,7 +53,7 @@ def alike(
     make: Maker = sim_record,
     config: Mapping[str, Any] = SIM_CONFIG,
 ) -> Path:
-    """A file of minutes that are all alike; areas are those of CP-owned volumes (D1R8)."""
+    """Write a file of equal minutes; areas are those of CP-owned volumes (D1R8)."""
     told = [make("D1R8", START_US - 1_400, _values("D1R8", area, 0)) for area in areas]
     groups = [configuration(START_US, config, 60, told)]
     for count in range(minutes + 1):

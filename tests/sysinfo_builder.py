@@ -1,4 +1,4 @@
-"""A made Linux on Z: the texts of the kernel, as a folder or in a tar."""
+"""Synthetic Linux on Z: the texts of the kernel, as a folder or in a tar."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ LPAR UUID:            00000000-0000-0000-0000-000000000007
 def cpu(
     number: int, threads: str, socket: str, book: str, polarization: str = "vertical:high"
 ) -> dict[str, str]:
-    """The texts of a CPU that is online."""
+    """Return the texts of an online CPU."""
     at = f"{CPUS}/cpu{number}"
     return {
         f"{at}/address": str(number),
@@ -79,7 +79,7 @@ def cpu(
 
 
 def texts(**changed: str) -> dict[str, str]:
-    """Two cores of two threads in socket 5, in socket 6 a core with one of its two online; a standby core."""
+    """Return texts: two 2-thread cores in socket 5, in socket 6 one with one CPU online; a standby core."""
     found = {
         "proc/sysinfo": SYSINFO,
         "proc/cpuinfo": "vendor_id       : IBM/S390\nbogomips per cpu: 3241.00\nfeatures\t: esan3 zarch vx\n"
@@ -108,7 +108,7 @@ def texts(**changed: str) -> dict[str, str]:
 
 
 def folder(root: Path, files: dict[str, str], moment_s: int = MOMENT_S) -> str:
-    """The texts below a folder."""
+    """Write the texts below a folder."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ def tar(
     pad: int = 0,
     packed: bool = False,
 ) -> bytes:
-    """The texts in an archive; `pad` zeros behind each, as tar leaves them of files of the kernel."""
+    """Return the texts in an archive, each padded with `pad` zeros, as tar does for files of the kernel."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=form) as archive:
         for name, text in files.items():

@@ -1,4 +1,4 @@
-"""The bench of answers: what it counts, and the table of docs/speed.md."""
+"""Tests of the bench of answers: its counts, and the table of docs/speed.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the build must not become: slow, unpinned, or scattered."""
+"""Tests that the build stays fast, pinned and well-organized."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCES = ROOT / "python" / "zlens"
 
-#: Each of these pulls minutes of compilation into the Rust build; Parquet and SQL are DuckDB's work.
+#: Each of these adds minutes of compilation to the Rust build; DuckDB provides Parquet and SQL.
 HEAVY = ("arrow-cast", "arrow-select", "arrow-ord", "arrow-string", "arrow-csv", "arrow-json", "parquet")
 HEAVY_FAMILIES = ("datafusion", "polars", "duckdb", "libduckdb")
-#: Names that say nothing of what is inside.
+#: Names that do not describe a module's contents.
 EMPTY_NAMES = frozenset({"util", "utils", "helper", "helpers", "common", "misc", "shared"})
 LONGEST = 900
 
 
 @cache
 def tracked() -> tuple[Path, ...]:
-    """The files of the repository, or all that are no build products where git is not there."""
+    """Return the files of the repository, or without git all that are not build products."""
     try:
         listed = subprocess.run(
             ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
@@ -112,20 +112,20 @@ def test_one_module_imports_duckdb() -> None:
 
 
 def test_program_needs_only_its_dependencies() -> None:
-    # pyarrow and the like are for tests: answers leave through Arrow capsules.
+    # pyarrow and the like are for tests: results are exported as Arrow capsules.
     used: set[str] = set()
     for path in SOURCES.rglob("*.py"):
-        # What runs within Spark has what its extra brings.
+        # Code that runs within Spark has the packages of its extra.
         if path != SOURCES / "spark.py":
             used |= imports(path.read_text(encoding="utf-8"))
     assert not used & {"pyarrow", "pandas", "numpy", "polars", "scipy", "requests", "pytest", "hypothesis"}
 
 
 def test_rust_does_not_read_catalog() -> None:
-    # Rust is handed a compiled plan; facts stay where people can read and correct them.
+    # Rust receives a compiled plan; facts stay where people can read and correct them.
     for path, text in texts(".rs"):
         code = re.sub(r"//.*", "", text)
-        # Tests and fuzz targets may look; what is built may not.
+        # Tests and fuzz targets may read the catalog; built code may not.
         if "crates" in path.parts and "src" in path.parts:
             assert not re.search(r'include_(str|bytes)!|\.toml"', code), path
 
@@ -162,13 +162,13 @@ def test_no_build_step_needs_node() -> None:
 def test_ci_runs_all_checks() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     made = {word for line in script.splitlines() if line.startswith("make ") for word in line.split()}
-    # Without Chromium the tests of the page are skipped; not there.
+    # Tests of the web UI are skipped without Chromium, but not in CI.
     assert made >= {"lint", "packages", "test"}
     assert "CI=true" in script
 
 
 def test_test_file_names_are_unique() -> None:
-    """Two of one name in different rooms cannot be collected together."""
+    """pytest cannot collect two modules with the same name in different packages."""
     names = [path.name for path in tracked() if path.suffix == ".py" and path.name.startswith("test_")]
     assert len(names) > 100
     assert sorted(name for name in set(names) if names.count(name) > 1) == []

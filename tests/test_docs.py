@@ -1,4 +1,4 @@
-"""Pages of the repository and those that `make docs` writes: all have their facts, and no link is broken."""
+"""Tests of the repository's documents and of the pages of `make docs`: complete facts, no broken links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted(p.relative_to(ROOT).as_posix() for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")))
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 
-#: A line of each page of the reference, as the facts have it.
+#: A line of each page of the reference, as in the facts.
 REFERENCE = {
     "records.md": "| D0R2 | MRSYTPRP | Processor Data (Per Processor) | sample | 5.4:124 6.2:140 6.4:352 |",
     "smf.md": "### smf70_cpu\n",
@@ -90,7 +90,7 @@ def test_every_report_is_in_reference(pages: Path) -> None:
 
 
 def listed(nav: list[Any] | str) -> Iterator[str]:
-    """The pages of a navigation: a page, a page under a title, or a list of both under a title."""
+    """Yield the pages of a navigation: a page, a page under a title, or a list of both under a title."""
     if isinstance(nav, str):
         yield nav
         return
@@ -106,7 +106,7 @@ def test_every_page_is_in_navigation(pages: Path) -> None:
     )
 
 
-#: What DuckDB reports of a query.
+#: DuckDB's messages about a query.
 ENGINE = {"Table with name", "does not exist", "Referenced column", "not found", "syntax error at or near"}
 
 

@@ -1,4 +1,4 @@
-"""The fuzzing of readers in Python: some damaged inputs of each target are answered as they should be."""
+"""Tests of the fuzzing of Python readers: some damaged inputs of each target are handled correctly."""
 
 from __future__ import annotations
 

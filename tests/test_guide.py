@@ -1,4 +1,4 @@
-"""Documents do what they say: every command is run, what is shown is what comes out."""
+"""Tests that run every command of the documents and compare its output with the one shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Step:
-    """A block of commands or of Python, and what the page shows of its output."""
+    """A block of commands or of Python, and its output as shown on the page."""
 
     kind: str
     code: str
@@ -37,7 +37,7 @@ def steps(page: str) -> list[Step]:
 def run(step: Step, folder: Path) -> str:
     words = ["bash", "-euc", step.code] if step.kind == "sh" else [sys.executable, "-c", step.code]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    # No layout pack of whoever runs this changes what is shown.
+    # A user's layout pack must not change the output.
     environment = {**os.environ, "PATH": path, "ZLENS_DATA": str(folder / "data")}
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, f"{step.code}\n{done.stderr}"
@@ -46,7 +46,7 @@ def run(step: Step, folder: Path) -> str:
 
 
 def matches(shown: str, output: str) -> bool:
-    """Whether the lines shown are those of the output; `...` stands for anything, a shown line may be cut."""
+    """Return whether the output has the lines shown; `...` matches anything, also the rest of a line."""
     pattern = ""
     lines = shown.rstrip("\n").split("\n")
     for line in lines:
@@ -57,7 +57,7 @@ def matches(shown: str, output: str) -> bool:
     return re.match(pattern, output.replace("\r", "")) is not None
 
 
-#: Each page with commands to run; GUIDE.md writes the files that the others use.
+#: Pages with their number of commands to run; GUIDE.md writes the files that the others use.
 PAGES = {
     "README.md": 1,
     "GUIDE.md": 18,
@@ -88,7 +88,7 @@ def test_guide_examples_run(page: str, tmp_path: Path, demo_files: list[Path]) -
 def test_readme_minute(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     minute = text[text.index("From checkout to diagnosis") : text.index("To try it or to work on it")]
-    # The first installs the program, the last serves until it is interrupted.
+    # The first command installs the program, the last serves until it is interrupted.
     _, write, check, serve = re.findall(r"^    (.+?)  +#", minute, re.MULTILINE)
     run(Step("sh", write, None), tmp_path)
     assert "VARY OFF while busy" in run(Step("sh", f"{check} 2>/dev/null", None), tmp_path)

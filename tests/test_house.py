@@ -1,6 +1,6 @@
-"""The rooms of the Python package form layers: an arrow goes from a room to those below it, never up.
+"""Tests that the packages of zlens form layers: a package imports only packages below it.
 
-All imports count, lazy ones and those for annotations too. docs/architecture.md says what each room is for.
+All imports count, lazy ones and those for annotations too. docs/architecture.md describes each package.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "python" / "zlens"
-#: From the lowest to the highest; a room imports those before it. `zlens` is what a program imports.
+#: From the lowest to the highest; a package imports those before it. `zlens` is the API of programs.
 LAYERS = (
     "version",
     "errors",
@@ -51,7 +51,7 @@ LAYERS = (
     "cli",
     "__main__",
 )
-#: Rooms without code.
+#: Packages without code.
 FACTS = "facts"
 
 
@@ -61,7 +61,7 @@ def package_of(path: Path) -> str:
 
 
 def imported(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
-    """The rooms that a module imports, wherever it does; `package` is the one that it is in."""
+    """Yield the packages that a module of `package` imports anywhere."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -70,12 +70,12 @@ def imported(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
             base = [*package[: len(package) - node.level + 1]] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
             if module == "zlens":
-                # What is no room is of the package itself: zlens.open, zlens.Session.
+                # Other names are attributes of the package: zlens.open, zlens.Session.
                 yield from (alias.name if alias.name in LAYERS else "zlens" for alias in node.names)
             else:
                 yield from of_name(module)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
-            # f"zlens.readers.{name}": a room whatever the name.
+            # f"zlens.readers.{name}": the package is known without the name.
             named = re.match(r"""f?["'](zlens[\w.]*)""", ast.unparse(node.args[0]))
             if named:
                 yield from of_name(named[1])
@@ -93,7 +93,7 @@ def imported_packages(source: str, path: Path) -> set[str]:
 
 
 def upward(source: str, path: Path) -> list[str]:
-    """Rooms that a module imports and that are not below its own."""
+    """Return the packages that a module imports but that are not below its own."""
     allowed = LAYERS[: LAYERS.index(package_of(path))]
     return sorted(one for one in imported_packages(source, path) if one not in allowed)
 
@@ -146,12 +146,12 @@ def test_facts_are_only_toml() -> None:
     assert {path.suffix for path in (SOURCES / FACTS).rglob("*") if path.is_file()} == {".toml"}
 
 
-#: Rooms whose data come from outside, or from the user.
+#: Packages whose data comes from outside, or from the user.
 OUTSIDE = ("inputs", "readers", "lake", "session", "server", "cli", "plan", "simulation", "live")
 
 
 def bare(source: str) -> list[str]:
-    """Calls of next() that end in a StopIteration if there is nothing; a counter never ends."""
+    """Return calls of next() that can raise StopIteration; a counter never ends."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     return [
         ast.unparse(call)
@@ -169,12 +169,12 @@ def test_bare_next_is_detected() -> None:
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_searches_never_raise_stop_iteration(name: str) -> None:
-    """A search that finds nothing says so with an error of zlens, or has an answer for it."""
+    """A search without a result raises an error of zlens or has a default."""
     found = {str(path): bare(path.read_text(encoding="utf-8")) for path in (SOURCES / name).rglob("*.py")}
     assert {path: calls for path, calls in found.items() if calls} == {}
 
 
-#: Words that name no module: prepositions, participles and adverbs.
+#: Words that do not name a module: prepositions, participles and adverbs.
 NO_NOUNS = re.compile(
     r"(^|_)(as|against|behind|beside|by|in|of|on|only|apart|together|alone|asked|kept|made|happened|listed|"
     r"measured|moved|observed|expected|printed|published|received|forwarded|polled|rounded|staged|shown|told|"
@@ -209,7 +209,7 @@ def test_functions_are_not_named_by_function_words() -> None:
     assert found == []
 
 
-#: Modules with what looks like the number of an SMF record type, and what it is.
+#: Modules with numbers that resemble SMF record types, and their meaning.
 NO_RECORD_NUMBERS = {
     "python/zlens/cli/catalog.py": "examples of commands",
     "python/zlens/demo/smf.py": "numbers of counters",
@@ -220,7 +220,7 @@ _NUMBERED_RECORD = re.compile(r"(?i)(?<![a-z])smf[ _]?\d+")
 
 
 def record_numbers(source: str, types: frozenset[int]) -> Iterator[str]:
-    """Numbers of SMF record types in code: in names and texts, and in numbers where a module knows of SMF."""
+    """Yield SMF record types in code: in names and texts, and as numbers in modules about SMF."""
     tree = ast.parse(source)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     texts = {

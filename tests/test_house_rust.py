@@ -1,6 +1,6 @@
-"""The modules of every crate form layers: no two use each other, directly or around a corner.
+"""Tests that the modules of every crate form layers: no two use each other, directly or indirectly.
 
-The check reads text: `use` trees and paths that begin at the crate, a parent or a child module. A name that a
+The check reads text: `use` trees and paths that start at the crate, a parent or a child module. A name that a
 module re-exports counts as use of the module that defines it.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 CRATES = Path(__file__).parents[1] / "crates"
-# The room that all others stand on.
+# The package that all others may use.
 CORE = "core"
 
 Module = tuple[str, ...]
@@ -29,7 +29,7 @@ _PATH = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass
 class _Source:
-    """A module as it is written: the paths that it names, and the names that it re-exports."""
+    """Parsed module: the paths that it names, and the names that it re-exports."""
 
     paths: list[tuple[str, ...]] = field(default_factory=list)
     exports: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class _Source:
 def _tree(
     tokens: list[str], at: int, before: tuple[str, ...]
 ) -> tuple[list[tuple[str, tuple[str, ...]]], int]:
-    """The names and paths of a `use` tree, and where it ends."""
+    """Return the names and paths of a `use` tree, and its end."""
     path = before
     while True:
         token = tokens[at]
@@ -66,7 +66,7 @@ def _tree(
 def _read(text: str) -> _Source:
     source = _Source()
     tokens = _TOKEN.findall(_NOISE.sub(" ", text))
-    # Where modules written in place begin, by depth of braces: `super` in them is this module.
+    # Depths of braces at which inline modules start: `super` in them is this module.
     inner: list[int] = []
     depth = at = 0
     while at < len(tokens):
@@ -113,7 +113,7 @@ def _modules(folder: Path) -> dict[Module, _Source]:
 
 
 def _uses(modules: dict[Module, _Source], user: Module, path: tuple[str, ...]) -> Module | None:
-    """The module that a path leads to: the one that defines what it names."""
+    """Return the module that defines the target of a path."""
     here, rest = user, list(path)
     match rest:
         case ["crate", *rest]:
@@ -144,7 +144,7 @@ def _uses(modules: dict[Module, _Source], user: Module, path: tuple[str, ...]) -
 
 
 def arrows(folder: Path) -> dict[Module, set[Module]]:
-    """Which modules of a crate each of its modules uses."""
+    """Return the modules of a crate that each of its modules uses."""
     modules = _modules(folder)
     return {
         user: {
@@ -155,7 +155,7 @@ def arrows(folder: Path) -> dict[Module, set[Module]]:
 
 
 def circles(graph: dict[Module, set[Module]]) -> list[list[Module]]:
-    """Modules that use each other: the strongly connected parts of a graph that have more than one node."""
+    """Return modules that use each other: the strongly connected components with more than one node."""
 
     def reach(start: Module) -> set[Module]:
         met: set[Module] = set()
@@ -174,7 +174,7 @@ def circles(graph: dict[Module, set[Module]]) -> list[list[Module]]:
 
 
 def package_graph(graph: dict[Module, set[Module]]) -> dict[Module, set[Module]]:
-    """The same for the folders directly below a crate; a file beside them is a room of its own."""
+    """Return the same graph for folders directly below a crate; a file next to them is a separate package."""
     merged: dict[Module, set[Module]] = {}
     for user, used in graph.items():
         if user:

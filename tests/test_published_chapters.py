@@ -1,4 +1,4 @@
-"""docs/published: the tables of publications, made by the commands shown, and every difference explained."""
+"""Tests of docs/published: the commands shown reproduce the tables, and every difference is explained."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_published_chapter_equals_command_output(name: str) -> None:
     chapter = CHAPTERS[name]
     found = [PUBLISHED["cells"](table) for table in chapter["table"]]
     assert [cell for cells in found for cell in cells if not cell.explained] == []
-    # A reason for no difference explains nothing.
+    # A reason requires a difference.
     for table, cells in zip(chapter["table"], found, strict=True):
         differing = {cell.column for cell in cells if not cell.same}
         assert {each["column"] for each in table.get("differs", ())} <= differing, table["title"]

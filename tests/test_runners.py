@@ -1,4 +1,4 @@
-"""What `make test-all` prints at its end, and what `make samples` lists."""
+"""Tests of the summary of `make test-all` and of the list of `make samples`."""
 
 from __future__ import annotations
 

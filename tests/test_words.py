@@ -1,4 +1,4 @@
-"""Words that the texts of zlens do without: what reads as translated, and what names a thing twice."""
+"""Tests that zlens' texts avoid certain words: literal translations and synonyms of terms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-#: What is refused, and what to write.
+#: Rejected patterns and their replacements.
 REFUSED = {
     r"\banew\b": "again",
     r"\bprocessor times?\b": "CPU time",
@@ -28,9 +28,9 @@ REFUSED = {
     r"\bwhoever\b": "the caller, its readers",
     r"\b(as it were|nor does)\b": "leave it out",
 }
-#: In facts and documents, where nothing is an identifier.
+#: In facts and documents, which have no identifiers.
 REFUSED_IN_PROSE = {r"\btold\b": "reported, shown, described"}
-#: In comments and texts of Rust, and what to write.
+#: In comments and texts of Rust, with replacements.
 REFUSED_IN_RUST = {
     r"\bstands? (at|behind|in|there|beyond)\b": "is at, is after; position",
     r"\bone (behind|after) the other\b": "back to back, consecutive",
@@ -42,14 +42,14 @@ REFUSED_IN_RUST = {
     r"\bmaybe later\b": "(first occurrence)",
     r"\b(whoever|nobody|everybody)\b": "the caller, no subject, all subjects",
 }
-#: Names of Rust that say nothing, or that several types had.
+#: Rust names that are meaningless or ambiguous.
 REFUSED_RUST_NAMES = re.compile(
     r"\b(?:struct|enum|trait|type) (?:Places?|Piece|Found|Told|Known|Journal|Facts|Gathered|Wide|Heads)\b"
     r"|\bfn (?:of|told|own|put|tell|everybody|wider)\b"
     r"|\bmod (?:places|pieces|journal|copies|census|walk|spans|reading|seen|cut|clock|made)\b"
 )
 
-#: A longer name of a test tells a story; what is tested and what is expected fit into this.
+#: A name within this length states what is tested and what is expected.
 MAX_TEST_NAME = 60
 #: In names of tests: retired words, articles, and subjects that are sentences ("what is wrong is told").
 REFUSED_TEST_NAMES = re.compile(

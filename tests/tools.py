@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-#: How each is installed; a test that finds none is skipped with this as its reason.
+#: How each is installed, which is also the reason for skipping a test without it.
 TOOLS = {
     "cargo": "https://rustup.rs",
     "chromium": "make packages",
@@ -21,7 +21,7 @@ TOOLS = {
     "trino": "make trino",
     "zensical": "make docs",
 }
-#: A change is not accepted without the tests of these.
+#: CI requires the tests of these.
 _IN_CI = frozenset({"chromium", "nginx", "node modules"})
 
 #: Tools that tests of this process used; conftest.py reports them.

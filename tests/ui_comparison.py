@@ -1,4 +1,4 @@
-"""What the program prints beside what the page shows, and how a test takes it from the page."""
+"""Comparison of the command line's output with the web UI, and ways to read values from the web UI."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from zlens import cli
 
 
 def printed(*arguments: str) -> str:
-    """What a command writes to standard output."""
+    """Return a command's standard output."""
     told = io.StringIO()
-    # In this process: a new one imports everything again, which is most of what it does.
+    # In this process, because a new process spends most of its time on imports.
     with contextlib.redirect_stdout(told):
         status = cli.main(arguments)
     assert status == 0
@@ -28,22 +28,22 @@ def printed(*arguments: str) -> str:
 
 
 def query_objects(path: Path, query: str) -> list[dict[str, object]]:
-    """Rows of `zlens sql`, with every digit."""
+    """Return rows of `zlens sql` with all digits."""
     found: list[dict[str, object]] = json.loads(printed("sql", str(path), "--format", "json", "-q", query))
     return found
 
 
 def digits(value: object, decimals: int) -> str:
-    """A number as a column with so many decimals prints it; a dash where it cannot be computed."""
+    """Format a number with a column's decimals; a dash if it cannot be computed."""
     if value is None:
         return "\N{EN DASH}"
-    # Of two that are as near the page takes the larger.
+    # The web UI rounds halves up.
     one = Decimal(float(str(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
     return f"{one:f}"
 
 
 def as_shown(cells: list[str], values: Sequence[object]) -> bool:
-    """Whether cells are these numbers: four significant digits each, three below 1, or every digit."""
+    """Return whether cells show these numbers: four significant digits, three below 1, or all digits."""
     assert len(cells) == len(values)
     for text, value in zip(map(str.strip, cells), values, strict=True):
         cell = text.replace(",", "")
@@ -62,12 +62,12 @@ def as_shown(cells: list[str], values: Sequence[object]) -> bool:
 
 
 def setting(page: Page, name: str) -> str | None:
-    """A setting that the address holds."""
+    """Return a setting from the page's address."""
     return _setting(page.url, name)
 
 
 def set_to(page: Page, name: str, value: str | None) -> None:
-    """Until the address holds a setting so."""
+    """Wait until the page's address has a setting."""
     page.wait_for_url(lambda url: _setting(url, name) == value)
 
 
@@ -76,7 +76,7 @@ def _setting(url: str, name: str) -> str | None:
 
 
 def console(address: str, query: str, **settings: str) -> str:
-    """The link that asks a question."""
+    """Return the link that runs a query."""
     words = "&".join(f"{name}={quote(value)}" for name, value in {**settings, "q": query}.items())
     return f"{address}/#/sql?{words}"
 
@@ -87,7 +87,7 @@ def pasted(page: Page) -> str:
 
 
 def copied(page: Page, table: str, what: str) -> str:
-    """What a button beside a table copies."""
+    """Return what a button of a table copies."""
     page.locator(f'[data-testid="table-{table}"]').get_by_role("button", name=what, exact=True).click()
     return pasted(page)
 
@@ -97,7 +97,7 @@ def copied_rows(page: Page, table: str) -> list[dict[str, str]]:
 
 
 def from_chart(page: Page, chart: str, what: str) -> str:
-    """What the menu of a chart copies."""
+    """Return what a button in the menu of a chart copies."""
     frame = page.locator(f'[data-testid="chart-{chart}"]')
     frame.locator("summary").first.click()
     frame.get_by_role("button", name=what).click()
@@ -109,7 +109,7 @@ def chart_rows(page: Page, chart: str) -> list[dict[str, str]]:
 
 
 def running(page: Page) -> list[dict[str, object]]:
-    """What the server works on, the question itself left out."""
+    """Return the server's running requests except this one."""
     told: list[dict[str, object]] = page.evaluate(
         "fetch('/api/v1/running').then((answer) => answer.json()).then((told) => told.running ?? told)"
     )

@@ -1,10 +1,10 @@
-"""Made texts of z/OS: HIS015I, a .CNT file after the fragment that IBM publishes, and IEE174I."""
+"""Synthetic texts of z/OS: HIS015I, a .CNT file based on the fragment that IBM publishes, and IEE174I."""
 
 from __future__ import annotations
 
 import re
 
-#: As J. Burg shows it (SHARE 8882, 2011): DISPLAY HIS on a z196, with the line that its command went on in.
+#: As J. Burg shows it (SHARE 8882, 2011): DISPLAY HIS on a z196, with the line that continues its command.
 DISPLAY_HIS = """\
 HIS015I 11.32.39 DISPLAY HIS 056
 HIS      0025 ACTIVE
@@ -25,7 +25,7 @@ COMMAND PARAMETER VALUES USED:
   SMFINTVAL= SYNC
 """
 
-#: A later one, in the form that IBM documents for z/OS 2.2, its values made up.
+#: A later one, in IBM's documented format for z/OS 2.2, with synthetic values.
 DISPLAY_HIS_SERVICE = """\
 HIS015I   16.00.01 DISPLAY HIS 123
 HIS      0031 IDLE
@@ -72,7 +72,7 @@ _BASIC = (
     "L1 D-CACHE DIRECTORY-WRITE COUNT",
     "L1 D-CACHE PENALTY CYCLE COUNT",
 )
-#: The moment that IBM's example prints: 16:14:06 local time is 21:14:06 UTC by its TOD clock.
+#: The time in IBM's example: 16:14:06 local time is 21:14:06 UTC by its TOD clock.
 START_TOD = 0xC59D40379C442000
 SECONDS = 60
 END_TOD = START_TOD + SECONDS * 4_096_000_000
@@ -114,7 +114,7 @@ _SETS = {"BASIC": range(6), "PROBLEM-STATE": range(32, 38), "EXTENDED": range(12
 def cnt(
     *, ends: tuple[bool, bool] = (True, True), change: str = "NO", by_set: bool = False, halves: bool = False
 ) -> str:
-    """A .CNT file of a z10 with two processors.
+    """Return a .CNT file of a z10 with two processors.
 
     by_set: the values of each set follow its names; halves: eight bytes are printed as two words.
     """
@@ -148,7 +148,7 @@ ONE, TWO = 5200 * 10**6 * 30, 5200 * 10**6 * 15
 
 
 def cnt_of_threads() -> str:
-    """A .CNT file of two threads of one core of a z15: the MT-diagnostic counters stand with the first."""
+    """Return a .CNT file of two threads of a z15 core: the first one has the MT-diagnostic counters."""
     lines = [
         "HIS019I EVENT COUNTERS INFORMATION VERSION 3",
         "FILE NAME: SYSHIS20100301.161406.000.CNT",
@@ -197,7 +197,7 @@ CPC ND  CENTRAL PROCESSING COMPLEX NODE DESCRIPTOR
 LP NAME  LOGICAL PARTITION NAME
 """
 
-#: Of the machine that the .CNT file was made on.
+#: Of the machine of the .CNT file.
 DISPLAY_CPUS = """\
 IEE174I 16.20.00 DISPLAY M 125
 PROCESSOR STATUS

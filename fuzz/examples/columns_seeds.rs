@@ -1,9 +1,10 @@
-//! Writes small good inputs for the fuzzer of `columns`: `cargo run --example columns_seeds` in this folder.
+//! Writes small valid inputs for the fuzzer of `columns`: `cargo run --example columns_seeds` in
+//! this folder.
 
 use std::fs;
 use std::path::Path;
 
-/// A record as the target reads it: kind, length, time since the one before, body.
+/// A record as the target reads it: kind, length, time since the previous one, body.
 fn record(kind: u8, later: u8, body: &[u8]) -> Vec<u8> {
     let length = u8::try_from(body.len()).unwrap_or(u8::MAX);
     [&[kind, length, later][..], body].concat()

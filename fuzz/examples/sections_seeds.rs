@@ -1,5 +1,5 @@
-//! Writes small good dumps of records of sections for the fuzzer to begin with: `cargo run --example sections_seeds`
-//! in this folder.
+//! Writes small valid dumps of records of sections as seeds of the fuzzer: `cargo run --example
+//! sections_seeds` in this folder.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn header() -> Vec<u8> {
     bytes
 }
 
-/// A quarter of an hour from midnight on; whether what is told of a broken record follows.
+/// A quarter of an hour from midnight; `broken` adds the data of a broken record.
 fn product(broken: bool) -> Vec<u8> {
     let mut bytes = vec![0, 0, 0, 0x0F];
     bytes.extend(Date::new(2026, 1).0.to_be_bytes());

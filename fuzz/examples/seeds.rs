@@ -1,4 +1,5 @@
-//! Writes small good files, and captures of the same data, for the fuzzer to begin with: `cargo run --example seeds` in this folder.
+//! Writes small valid files, and captures of the same data, as seeds of the fuzzer: `cargo run
+//! --example seeds` in this folder.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +31,7 @@ fn group(class: Class, start: u32, records: &[Vec<u8>]) -> Group<'_, Vec<u8>> {
     }
 }
 
-/// The entries of a good file, each before its own data: what the live stream would have given.
+/// The entries of a valid file, each before its data, as in the live stream.
 fn capture(monwrite: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut pages = monwrite.chunks(PAGE);
@@ -62,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let frames = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/forward");
     fs::create_dir_all(&captures)?;
     fs::create_dir_all(&frames)?;
-    // The third record of the target's spool, and an answer of a receiver.
+    // The third record of the target's spool, and a receiver's response.
     for (name, kind, sequence, payload) in [
         ("data", FrameKind::Data, 2, &b"more"[..]),
         ("refused", FrameKind::Refused, 0, b"reason full\n"),

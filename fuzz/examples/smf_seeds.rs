@@ -1,4 +1,4 @@
-//! Writes small good dumps for the fuzzer to begin with: `cargo run --example smf_seeds` in this folder.
+//! Writes small valid dumps as seeds of the fuzzer: `cargo run --example smf_seeds` in this folder.
 
 use std::fs;
 use std::io::Write;
@@ -75,7 +75,7 @@ fn blocks(records: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// Each record in segments, each of them in a block.
+/// Each record in segments, each segment in a block.
 fn segments(records: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::new();
     for record in records {
@@ -103,7 +103,7 @@ fn segments(records: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// An archive of one member that is not compressed.
+/// An archive with one uncompressed member.
 fn stored(bytes: &[u8]) -> Vec<u8> {
     let size = (bytes.len() as u32).to_le_bytes();
     let facts = [

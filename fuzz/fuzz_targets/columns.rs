@@ -1,5 +1,6 @@
-//! Any records, by plans that have every kind of column, sections and differences: what comes out is whole, and a
-//! stream of one column says what the whole table says. Input that begins with a bracket is a plan first.
+//! Any records, by plans with every kind of column, sections and differences: batches are complete,
+//! and a stream of one column equals that of the entire table. Input that begins with a bracket is
+//! a plan first.
 
 #![no_main]
 
@@ -16,7 +17,7 @@ const START: u64 = 0xE000_0000_0000_0000;
 /// 2^28 units are 65 ms.
 const TICK: u64 = 1 << 28;
 
-/// Records out of bytes: type and class, length, time since the one before, the body.
+/// Builds records from bytes: type and class, length, time since the previous one, body.
 fn records(mut bytes: &[u8]) -> Vec<(Class, Vec<u8>)> {
     let mut records = Vec::new();
     let mut tod = START;
@@ -38,7 +39,7 @@ fn records(mut bytes: &[u8]) -> Vec<(Class, Vec<u8>)> {
         } else {
             Class::Event
         };
-        // Many of the same take another way than few.
+        // Many equal records are decoded differently from few.
         let times = if kind & 0x40 == 0 { 1 } else { 50 };
         let whole = [&header[..], body].concat();
         records.extend(std::iter::repeat_n((class, whole), times));

@@ -1,4 +1,5 @@
-//! Any bytes from a receiver, and any bytes as a segment of the spool: what is read of it is whole, and the rest is a hole.
+//! Any bytes from a receiver, and any bytes as a segment of the spool: frames read from it are
+//! complete, and the rest is a gap.
 
 #![no_main]
 
@@ -17,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
         encode(&mut again, head.kind, head.flags, head.sequence, payload);
         assert_eq!(again, bytes[..again.len()]);
     }
-    // In memory where the system has it.
+    // In memory if the system supports it.
     let shared = PathBuf::from("/dev/shm");
     let parent = if shared.is_dir() {
         shared
@@ -38,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
     ];
     made.append(&first, true).expect("memory can be written");
     drop(made);
-    // Behind a true header, and as a whole.
+    // After a valid header, and as an entire segment.
     let path = folder.join(format!("{:020}.seg", 0));
     let mut segment = fs::read(&path).expect("it was made");
     segment.extend(bytes);

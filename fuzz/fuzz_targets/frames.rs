@@ -1,4 +1,5 @@
-//! Any bytes: the index accounts for every one, and a pass over all types finds what it counted.
+//! Any bytes: the index accounts for every byte, and a pass over all types finds the counted
+//! records.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Any bytes as a capture of the live stream: every byte is accounted for, and every record found stands in the capture.
+//! Any bytes as a capture of the live stream: every byte is accounted for, and the capture contains
+//! every record found.
 
 #![no_main]
 

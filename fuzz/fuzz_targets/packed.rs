@@ -1,4 +1,5 @@
-//! Any bytes as a packed file: it is unpacked up to the limit and no further, and what is wrong is said.
+//! Any bytes as a compressed file: it is decompressed up to the limit and no further, and errors
+//! are reported.
 
 #![no_main]
 
@@ -16,7 +17,7 @@ fuzz_target!(|bytes: Vec<u8>| {
     let Some(packing) = Compression::detect(&bytes) else {
         return;
     };
-    // In memory, for millions of files would be written otherwise.
+    // In memory, because millions of files would be written otherwise.
     let folder = Path::new("/dev/shm");
     let found = decompress(
         &bytes,

@@ -1,5 +1,5 @@
-//! Any bytes as records of sections: as many rows whatever is asked of them, whole records and pieces alike, and
-//! problems that lie in the file.
+//! Any bytes as records of sections: the number of rows does not depend on the columns selected, for
+//! complete and broken records, and problems have offsets within the file.
 
 #![no_main]
 
@@ -62,7 +62,7 @@ fuzz_target!(|bytes: Vec<u8>| {
     assert!(problems.iter().all(|found| found.problem.offset < size));
 });
 
-/// How many rows each of some tables has.
+/// Counts the rows of some tables.
 fn rows(decoder: &Arc<Decoder>, selections: &[Selection]) -> Vec<usize> {
     let mut scan = decoder.scan(selections);
     let mut rows = vec![0; selections.len()];

@@ -1,5 +1,5 @@
-//! Any bytes, in whatever physical form: the index accounts for every one, a pass finds the records that it counted,
-//! and the decoder makes as many rows of them whatever is asked.
+//! Any bytes, in any physical format: the index accounts for every byte, a pass finds the counted
+//! records, and the decoder returns the same number of rows for any selection.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ use zlens_columns::{DumpSet, File, IncrementalScan, Step};
 use zlens_frames::smf::{Header, Index, MAX_KINDS, Pass, index, open, sniff};
 use zlens_frames::{ReadAt, Windows};
 
-/// The plan of the catalog, as the tests of the decoder have it.
+/// The plan of the catalog, as in the tests of the decoder.
 static PLAN: LazyLock<Plan> = LazyLock::new(|| {
     Plan::parse(include_str!(
         "../../crates/columns/tests/counters/plan.json"
@@ -35,7 +35,7 @@ fuzz_target!(|bytes: Vec<u8>| {
     decode(&source, &found);
 });
 
-/// Every byte is one of a record, of a descriptor word, or of a problem.
+/// Every byte belongs to a record, a descriptor word, or a problem.
 fn accounted(found: &Index) {
     assert_eq!(
         found.record_bytes + found.skipped_bytes + found.word_bytes,
@@ -52,7 +52,7 @@ fn accounted(found: &Index) {
     );
 }
 
-/// A pass hands out what was counted.
+/// A pass returns the counted records.
 fn pass(source: &Arc<dyn ReadAt>, found: &Arc<Index>) {
     let with_subtype = || {
         found
@@ -83,7 +83,7 @@ fn pass(source: &Arc<dyn ReadAt>, found: &Arc<Index>) {
         }
     }
     assert!(pass.problems().is_empty());
-    // Records with extended headers are counted and not handed out, whatever type they name.
+    // Records with extended headers are counted but not returned, whatever their type.
     let mut bytes = vec![0; source.size() as usize];
     source.read_at(0, &mut bytes).expect("memory can be read");
     let extended = bytes.windows(4).any(|four| four == [0, 32, 0, 1]);
@@ -92,7 +92,7 @@ fn pass(source: &Arc<dyn ReadAt>, found: &Arc<Index>) {
     );
 }
 
-/// All columns, held against each other, and a few alone are of the same rows.
+/// All columns, with subtypes compared, and a few columns have the same number of rows.
 fn decode(source: &Arc<dyn ReadAt>, found: &Arc<Index>) {
     let ids: BTreeSet<[u8; 4]> = found.kinds.iter().map(|info| info.kind.system).collect();
     let systems = ids.into_iter().map(|id| {

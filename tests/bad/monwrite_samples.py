@@ -33,7 +33,7 @@ def processor(time_us: int, number: int, cpu: int, length: int | None = None) ->
 def sample(
     number: int, lengths: dict[int, int] | None = None, more: list[bytes] | None = None
 ) -> list[bytes]:
-    """The records of one interval; `lengths` of single processors' records, `more` records besides."""
+    """Build the records of one interval, with the `lengths` of some processors' and `more` records."""
     end = START_US + number * 60_000_000
     records = [processor(end - 100, number, cpu, (lengths or {}).get(cpu)) for cpu in range(CPUS)]
     return [*records, *(more or []), record("D1R11", end, {})]
@@ -46,7 +46,7 @@ def write(
     finish: bool = True,
     system: str = "BADTEST",
 ) -> Path:
-    """A whole file: configuration, an event, a control record for each interval."""
+    """Write a complete file: configuration, an event, a control record for each interval."""
     writer = _native.MonwriteWriter(str(path))
     config = [
         record("D1R4", START_US - 2_000, {"MTRSYS_SYSTMID": system, "MTRSYS_HCPCPEID": "5.3.0"}),
@@ -65,7 +65,7 @@ def write(
 
 
 def places(path: Path, domain: int, number: int) -> list[int]:
-    """Where the records of a type begin in a file."""
+    """Return the offsets of the records of a type in a file."""
     found = _native.MonwriteFile.open(str(path)).records(domain, number, 1000)
     return [offset for offset, _ in found]
 

@@ -1,5 +1,4 @@
-"""Every kind of bad input: a clear sentence with the offset, a row in `problem`, the exit status, and all
-that can be read is read."""
+"""Tests of bad input: message with offset, row in `problem`, exit status; readable data is read."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ def good(tmp_path: Path) -> Path:
 
 
 class Outcome:
-    """What the program said of a file."""
+    """Output and exit status of the program for files."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], *paths: Path | str) -> None:
         self._capsys = capsys
@@ -51,7 +50,7 @@ class Outcome:
         return status, captured.out, captured.err
 
     def samples(self) -> int:
-        """How many processor samples could be read."""
+        """Return the number of processor samples that were read."""
         status, out, _ = self.run("sql", "-q", "select count(*) as n from d0r2", "--format", "json")
         assert status == 0
         return int(json.loads(out)[0]["n"])
@@ -75,7 +74,7 @@ def test_undamaged_file_has_no_problem(capsys: pytest.CaptureFixture[str], good:
     assert seen.samples() == ALL
 
 
-# Nothing to read --------------------------------------------------------------------------------
+# Unreadable input -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,7 @@ def test_foreign_data_is_one_line_error(
 def test_text_mode_transfer_is_reported_with_fix(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path
 ) -> None:
-    # What FTP in ASCII mode does: EBCDIC to Latin-1, byte by byte.
+    # FTP in ASCII mode translates EBCDIC to Latin-1, byte by byte.
     path = tmp_path / "translated"
     path.write_bytes(good.read_bytes().decode("cp037").encode("latin-1"))
     status = cli.main(["info", str(path)])
@@ -122,7 +121,7 @@ def test_text_mode_transfer_is_reported_with_fix(
     assert status == 2
     assert "binary" in error
     assert "4096" in error
-    # Beside a good file it is a problem, and the good one is read.
+    # With a good file it is a problem, and the good file is read.
     seen = Outcome(capsys, path, good)
     assert seen.status == 1
     assert seen.problem("transfer")["file"] == str(path)
@@ -172,7 +171,7 @@ def test_impossible_record_length(
     seen = Outcome(capsys, good)
     assert seen.status == 1
     assert seen.problem(kind)["offset"] == place
-    # What is lost is at most the rest of that interval.
+    # At most the rest of that interval is lost.
     assert seen.samples() >= ALL - made.CPUS + 1
 
 
@@ -241,12 +240,12 @@ def test_gap_in_file_is_skipped_with_size(capsys: pytest.CaptureFixture[str], go
     assert seen.samples() == ALL - made.CPUS
 
 
-#: Damaged files whose measures are asked for together: most of what such a question takes is its planning.
+#: Damaged files whose measures one query reads, because planning dominates its time.
 TOGETHER = 12
 
 
 def test_any_damage_gives_rows_and_problems(tmp_path: Path) -> None:
-    """Seeded mutations: no exception but our own, and no more rows than were written."""
+    """Seeded mutations raise only zlens' exceptions and return no more rows than were written."""
     chance = draws(42)
     readable: list[Path] = []
     tried = iterations(120, 12)
@@ -404,7 +403,7 @@ def test_irregular_files_are_rejected(capsys: pytest.CaptureFixture[str], tmp_pa
         assert capsys.readouterr().err.startswith("zlens: ")
 
 
-# A file that changes while it is read -----------------------------------------------------------
+# Files that change while they are read ----------------------------------------------------------
 
 
 def grow(path: Path) -> None:
@@ -422,7 +421,7 @@ def vanish(path: Path) -> None:
 
 @pytest.mark.parametrize("change", [grow, shrink, vanish])
 def test_changed_input_is_reported(good: Path, change: Any) -> None:
-    # Files of sessions that other tests left open count among the hundred that stay open.
+    # Files of sessions that other tests left open count among the hundred open files.
     gc.collect()
     with zlens.open(good) as session:
         change(good)
@@ -437,7 +436,7 @@ def test_changed_input_is_reported(good: Path, change: Any) -> None:
 # Size -------------------------------------------------------------------------------------------
 
 
-#: Starts a program and prints its exit status, CPU seconds and peak memory. It begins with its parent's peak.
+#: Starts a program and prints its exit status, CPU seconds and peak memory, which includes its parent's peak.
 _SMALL = """
 import os, subprocess, sys
 process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -447,15 +446,15 @@ print(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.
 
 
 def peak_mib(*words: str) -> tuple[int, float, float]:
-    """Exit status, CPU seconds and peak memory of the program."""
+    """Return exit status, CPU seconds and peak memory of the program."""
     command = [sys.executable, "-c", _SMALL, sys.executable, "-m", "zlens", *words]
     status, seconds, peak = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     return int(status), float(seconds), int(peak) / 1024
 
 
 def test_gigabytes_of_zeros(tmp_path: Path) -> None:
-    """Zeros at the start, and zeros behind good data: the file is sparse, reading it is not."""
-    # More than the memory it may take.
+    """Zeros at the start and after good data; the file is sparse, reading it is not."""
+    # More than the memory limit.
     size = iterations(4 * 2**30, 3 * 2**29)
     zeros = tmp_path / "zeros"
     with open(zeros, "wb") as file:
@@ -474,7 +473,7 @@ def test_gigabytes_of_zeros(tmp_path: Path) -> None:
 
 
 def test_random_bytes(tmp_path: Path) -> None:
-    # A file that was not closed: what follows may be data, so all of it has to be looked at.
+    # The file was not closed, so the following bytes may be data and are all examined.
     good = made.write(tmp_path / "open", finish=False)
     block = random.Random(7).randbytes(8 * 2**20)
     path = tmp_path / "random"

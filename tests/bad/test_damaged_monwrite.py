@@ -1,4 +1,4 @@
-"""Sectors of zeros, and bytes that were added to a file or lost from it: what is lost is told of."""
+"""Tests of MONWRITE files with zeroed sectors and with added or lost bytes: losses are reported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def whole(sim_file: Path) -> bytes:
 
 
 class Damaged:
-    """The file with some change."""
+    """The file with a change."""
 
     def __init__(self, path: Path, data: bytes | bytearray | None = None) -> None:
         if data is not None:
@@ -37,7 +37,7 @@ def test_records_lost_to_zeros_are_problems(tmp_path: Path, whole: bytes) -> Non
     good = Damaged(tmp_path, whole)
     assert good.problems == []
     chance = draws(187_254)
-    # Sectors at which zeros begin that run to the end of the frame, and as many KB of them anywhere.
+    # Zeros from a sector to the end of its frame, and zeros of two sectors anywhere.
     sectors = chance.sample(range(len(whole) // SECTOR), 395)
     ends = [(at * SECTOR, -(at * SECTOR) % PAGE or PAGE) for at in sectors[:300]]
     anywhere = [(at * SECTOR, 2 * SECTOR) for at in sectors[300:]]

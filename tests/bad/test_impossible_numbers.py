@@ -1,4 +1,4 @@
-"""Numbers that no machine prints, in every text that zlens reads."""
+"""Tests of numbers that no machine prints, in every text format that zlens reads."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def seeds() -> dict[str, Any]:
 
 
 def damaged(corpus: list[bytes], chance: random.Random) -> bytes:
-    """One of the inputs with one or all of its numbers replaced, or all those of a column."""
+    """Return an input with one number, all equal numbers, or a column of numbers replaced."""
     data = chance.choice(corpus)
     number = chance.choice(NUMBERS).encode()
     places = list(_NUMBER.finditer(data))
@@ -74,7 +74,7 @@ def test_text_numbers_are_finite(seeds: dict[str, Any], tmp_path: Path, target: 
                 if pa.types.is_floating(column.type):
                     assert all(math.isfinite(value) for value in column.drop_null().to_pylist()), name
                 if pa.types.is_timestamp(column.type):
-                    # Python knows the years 1 to 9999.
+                    # Python's years are 1 to 9999.
                     column.to_pylist()
 
 

@@ -1,5 +1,4 @@
-"""Bad input in what a Linux on Z and an HMC tell: a clear sentence with its place, a row in `problem`, and
-all that can be read is read."""
+"""Tests of bad Linux on Z and HMC input: message with location, row in `problem`; readable data is read."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ def form(request: pytest.FixtureRequest) -> str:
 
 
 class Said:
-    """What the program says of files."""
+    """Output of the program for files."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -94,7 +93,7 @@ def test_undamaged_linux_inputs_have_no_read_problem(said: Said, tmp_path: Path,
     path = written(tmp_path / form, FORMS[form])
     _, found = said.info(path)
     assert found[0]["system"]
-    # perf and lshwc's CSV name neither zone nor machine; what is not counted is told of.
+    # perf and lshwc's CSV have no zone and no machine; uncounted values are reported.
     assert {problem.kind for problem in said.problems(path)} <= {"time", "zone", "section", "no_layout"}
 
 
@@ -118,7 +117,7 @@ def test_linux_input_is_read_up_to_truncation(said: Said, tmp_path: Path, form: 
         path = written(tmp_path / f"{form}-{twelfth}", data[: len(data) * twelfth // 12])
         status, _, error = said.run("info", path)
         assert (status == 2) == error.startswith("zlens: ")
-    # What is left of the last cut is most of it.
+    # The last truncation leaves most of the file.
     assert status == 0
 
 
@@ -136,7 +135,7 @@ def test_repeated_linux_input_is_read_once(said: Said, tmp_path: Path, form: str
 def test_linux_names_with_unusual_characters(said: Said, tmp_path: Path, form: str, name: str) -> None:
     path = written(tmp_path / name, FORMS[form])
     _, found = said.info(path)
-    # An archive is named with the folder in it, here none.
+    # An archive is named with its folder, here without one.
     assert found[0]["file"] == str(path)
     assert "\x1b" not in said.run("info", path)[1]
 
@@ -180,7 +179,7 @@ def test_file_removed_or_truncated_after_detection(
 
 @pytest.mark.parametrize("form", [*(name for name in FORMS if name not in ("sysinfo", "tar", "tgz"))])
 def test_growing_file_is_read(said: Said, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was there is read, and that there is more now is told."""
+    """The bytes of the first look are read, and the growth is reported."""
     path = written(tmp_path / form, FORMS[form])
     true = os.fstat
     seen: list[int] = []
@@ -189,7 +188,7 @@ def test_growing_file_is_read(said: Said, tmp_path: Path, form: str, monkeypatch
         told = true(number)
         if os.path.samestat(told, os.stat(path)):
             seen.append(number)
-            # Between the first look at its size and the last.
+            # Between the first and the last check of its size.
             if len(seen) == 1:
                 with path.open("ab") as more:
                     more.write(b"\n")
@@ -219,13 +218,13 @@ def test_info_reports_damage_of_archive_and_folder(said: Said, tmp_path: Path) -
 
 @pytest.mark.parametrize("form", quick_subset(3, ["nothing", *FORMS]))
 def test_four_gigabytes_of_trailing_zeros(said: Said, tmp_path: Path, form: str) -> None:
-    """A hole in a file costs no room on the disk. The data before it are read, and it is kept nowhere."""
+    """A sparse file needs no disk space. The data before the hole is read, and the zeros are not stored."""
     path = written(tmp_path / "hole", FORMS.get(form, b""))
     os.truncate(path, 4 << 30)
     tracemalloc.start()
     status, _, error = said.run("info", path)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # Of lshwc's JSON and pairs, 64 MiB are taken at once.
+    # lshwc's JSON and pairs are read in chunks of 64 MiB.
     assert most < (300 << 20 if form in ("lshwc-json", "lshwc-pairs") else 32 << 20)
     assert status == (2 if form == "nothing" else 0), error

@@ -1,4 +1,4 @@
-"""Names that are no text, folders that cannot be read, pipes that nobody writes to."""
+"""Tests of names that are not text, folders that cannot be read, and pipes without a writer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(*words: str | bytes) -> tuple[int, str, str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> bytes:
-    """A file of each way of reading, each under a name with a byte that no text has."""
+    """A file for each way of reading, each with a byte in its name that is not valid text."""
     found = os.fsencode(tmp_path) + b"/in\xff"
     os.mkdir(found)
     made.write(tmp_path / "good.data")

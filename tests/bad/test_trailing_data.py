@@ -1,4 +1,4 @@
-"""Files behind each other in one: what is not read is named, and how to cut it off."""
+"""Tests of files with trailing data: a problem names the skipped bytes and the command to extract them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_trailing_data_is_reported_with_command(
     assert problem.offset == start
     assert f"the skipped bytes {start:,} to {start + size:,} are {what};" in problem.detail
     assert f"tail -c +{start + 1} FILE | head -c {size} > OTHER" in problem.detail
-    # As the sentence says.
+    # The command in the message extracts the data.
     cut = tmp_path / "cut"
     cut.write_bytes(path.read_bytes()[start : start + size])
     with zlens.open(cut) as session:
@@ -89,7 +89,7 @@ def archive(data: bytes) -> bytes:
         ("zip", "gzip", "a gzip file"),
         ("gzip", "monwrite", "MONWRITE data"),
         ("gzip", "smf", "an SMF dump"),
-        # More than a comment of an archive may be long.
+        # More bytes than an archive comment may have.
         ("zip", "monwrite", "MONWRITE data"),
     ],
 )

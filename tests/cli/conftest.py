@@ -1,4 +1,4 @@
-"""An input for the commands: the demo's RMF report, which needs no binary file."""
+"""Input of the command tests: the demo's RMF report, which needs no binary file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shell completes, and the manual page."""
+"""Tests of shell completion and of the manual page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zlens.cli.parser import COMMANDS, build
 
 
 def completed(script: str, *words: str) -> list[str]:
-    """What bash offers for the last word."""
+    """Return bash's completions of the last word."""
     command = (
         f"{script}\nCOMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}\n"
         "_shtab_zlens; printf '%s\\n' \"${COMPREPLY[@]}\""

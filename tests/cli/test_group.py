@@ -1,4 +1,4 @@
-"""Groups of the user on the command line, with partitions of the demo's RMF report."""
+"""Tests of the user's groups on the command line, with partitions of the demo's RMF report."""
 
 from __future__ import annotations
 

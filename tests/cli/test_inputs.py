@@ -1,4 +1,4 @@
-"""Options of the command line and standard input."""
+"""Tests of input options and standard input on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`zlens live` as a program: its lines, its status, and how it ends."""
+"""Tests of `zlens live` as a program: output lines, exit status and termination."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import zlens
 from monwrite_builder import beginning
 
-#: Longer than any of these takes; nothing is measured by it.
+#: Timeout of every process; not a performance limit.
 PATIENCE_S = 120
 
 
@@ -80,7 +80,7 @@ def test_files_of_earlier_parts_do_not_stay_open(tmp_path: Path, demo_folder: Pa
 
 
 def _deleted(process: int) -> list[str]:
-    """The deleted files that a process has open."""
+    """Return the deleted files that a process has open."""
     files = []
     for descriptor in Path(f"/proc/{process}/fd").iterdir():
         with suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""The program: exit status, one-line errors, every command on a small input."""
+"""Tests of the program: exit status, one-line errors, every command on a small input."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_command_has_help_with_example(capsys: pytest.CaptureFixture[str],
 
 
 def test_help_imports_only_parser() -> None:
-    # What takes time to import must not be touched to print help: no command, no catalog, no engine.
+    # Modules that are slow to import are not needed for help: no command, no catalog, no engine.
     code = (
         "import sys\nfrom zlens import cli\n"
         "try:\n    cli.main(['--help'])\nexcept SystemExit:\n    pass\n"
@@ -222,7 +222,7 @@ def test_info_imports_no_engine(rmf_file: Path) -> None:
 
 
 def test_strict_sets_exit_status(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
-    # Without a zone the report's times are local, which is a problem of its own.
+    # Without a zone the report's times are local, which is a problem.
     assert run(capsys, "info", str(rmf_file))[0] == 0
     assert run(capsys, "info", str(rmf_file), "--strict")[0] == 1
     assert run(capsys, "info", str(rmf_file), "--strict", *ZONE)[0] == 0
@@ -261,7 +261,7 @@ QUERY = "select partition, count(*) as n from partition where cpu_type = 'IFL' g
 def test_unknown_report_is_reported_before_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no report 'fcx999'" in run(capsys, "report", "fcx999")[2]
     assert "no input" in run(capsys, "report", "fcx304")[2]
-    # A command of Performance Toolkit, which names a subject.
+    # Performance Toolkit commands that name a subject.
     assert "zlens report device INPUT --only 0120" in run(capsys, "report", "DEVICE 0120")[2]
     assert "zlens report user INPUT --only LNX*" in run(capsys, "report", "FCX112 lnx*")[2]
 
@@ -363,7 +363,7 @@ def test_closed_pipe_ends_output(rmf_file: Path) -> None:
 
 
 def on_terminal(*words: str) -> tuple[int, str]:
-    """Exit status and all that a terminal of 80 columns shows."""
+    """Return the exit status and the output on a terminal of 80 columns."""
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     with subprocess.Popen(
@@ -378,7 +378,7 @@ def on_terminal(*words: str) -> tuple[int, str]:
         while True:
             try:
                 block = os.read(controller, 65536)
-            except OSError:  # how Linux says that the other side is gone
+            except OSError:  # Linux: the other end was closed
                 break
             if not block:
                 break
@@ -410,7 +410,7 @@ def test_long_query_can_be_interrupted(rmf_file: Path, tmp_path: Path, form: str
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         try:
-            # Its query would take hours.
+            # The query would run for hours.
             assert process.wait(timeout=60) == 130
         finally:
             process.kill()
@@ -420,7 +420,7 @@ def test_long_query_can_be_interrupted(rmf_file: Path, tmp_path: Path, form: str
 
 
 def test_text_results_are_exact(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
-    """Whole numbers of any width, floats that read back, lists as text, columns of one name."""
+    """Integers of any width, floats that round-trip, lists as text, columns with equal names."""
     query = (
         "SELECT 170141183460469231731687303715884105727 AS huge, 18446744073709551615::UBIGINT AS wide, "
         "-1::TINYINT AS narrow, 0.1::DOUBLE + 0.2::DOUBLE AS x, 'nan'::DOUBLE AS x, 1e16::DOUBLE AS x, "
@@ -460,7 +460,7 @@ def test_text_results_are_exact(capsys: pytest.CaptureFixture[str], rmf_file: Pa
 
 
 def test_csv_has_texts_as_recorded(rmf_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No apostrophe before what a spreadsheet takes for a formula; the page saves the same."""
+    """Values that a spreadsheet reads as formulas get no apostrophe; the web UI saves the same text."""
     texts = ["=1+1", "@SUM(A1)", "+1", "-1"]
     query = f"SELECT unnest({texts!r}) AS name"
     status, out, _ = run(capsys, "sql", str(rmf_file), "-q", query, *ZONE, "--format", "csv")
@@ -479,7 +479,7 @@ def test_result_without_rows(
 def test_query_failing_midway_leaves_no_output_file(
     capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path
 ) -> None:
-    """Rows before are written already, except to a file, which appears only when it is complete."""
+    """Earlier rows are written to standard output; an output file appears only when it is complete."""
     query = "SELECT CAST(if(i = 900000, 'x', '1') AS INTEGER) AS x FROM range(1000000) AS t(i)"
     asked = ["sql", str(rmf_file), "-q", query, *ZONE, "--format", "csv"]
     status, _, err = run(capsys, *asked)
@@ -507,7 +507,7 @@ def test_memory_does_not_grow_with_rows(rmf_file: Path, form: str) -> None:
         done = subprocess.run([sys.executable, "-c", _PEAK, *words], stderr=subprocess.PIPE, check=True)
         return int(done.stderr.split()[-1])
 
-    # As Python values the rows between take more than 600 MB.
+    # As Python values, the additional rows require more than 600 MB.
     assert peak(3_000_000) - peak(500_000) < 150_000
 
 
@@ -523,7 +523,7 @@ def test_interrupt_removes_temporary_files(number: signal.Signals, tmp_path: Pat
     with subprocess.Popen(
         [*PROGRAM, "info", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
     ) as process:
-        # It waits for standard input, whose file is there by then.
+        # zlens waits for standard input, whose temporary file exists then.
         until(lambda: list(tmp_path.glob("*/*")))
         process.send_signal(number)
         assert process.wait(timeout=60) == (130 if number == signal.SIGINT else 143)

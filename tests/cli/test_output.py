@@ -1,4 +1,4 @@
-"""Where a result goes: a whole file or none, through links, and to devices without replacing them."""
+"""Tests of output files: complete or absent, written through links, devices and pipes not replaced."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_output_through_link_keeps_link(tmp_path: Path) -> None:
 
 
 def test_output_to_pipe_keeps_pipe(tmp_path: Path) -> None:
-    """So is /dev/null, which an administrator would miss."""
+    """This also protects /dev/null."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     got: list[str] = []
@@ -68,7 +68,7 @@ def test_output_over_input_is_rejected(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["compare", str(data), "-o", str(recording), "--", str(scenario)]) == 2
     assert "would replace an input" in capsys.readouterr().err
     assert scenario.read_bytes() == before
-    # A new file beside the data is no input.
+    # A new file next to the data is not an input.
     assert main(["solve", "queueing", str(scenario), "-o", str(tmp_path / "new.txt")]) == 0
 
 

@@ -1,4 +1,4 @@
-"""zlens plan as its user types it."""
+"""Tests of `zlens plan` on the command line."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_plan_text(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_one_more_core_in_json(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """ZLSIM is held by its six logical cores while two of the machine are idle; two threads on each."""
+    """Six logical cores limit ZLSIM while two cores of the machine are idle; each core has two threads."""
     text = run(capsys, monwrite, "--set", "logical_cores=+1", "--format", "json")[1]
     could = rows_of(text, "could")["ZLSIM"]
     assert (could["before"], could["after"]) == pytest.approx((6, 7))
@@ -106,7 +106,7 @@ def test_smt_setting_excludes_other_settings(monwrite: str, capsys: pytest.Captu
     ],
 )
 def test_plan_command_errors(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What cannot be asked of any input is said before one is read."""
+    """Changes that are invalid for every input are rejected before an input is read."""
     status, out, err = run(capsys, *words)
     assert (status, out) == (2, "")
     assert said in err
@@ -115,7 +115,7 @@ def test_plan_command_errors(words: tuple[str, ...], said: str, capsys: pytest.C
 
 @needs(Z15)
 def test_partitions_of_real_z15(capsys: pytest.CaptureFixture[str]) -> None:
-    """Weights 25, 10, 25, 52 on two CPs; VIRPT, whose report it is, has 52 of 112: 0.93 cores."""
+    """Weights 25, 10, 25, 52 on two CPs; VIRPT, which wrote the report, has 52 of 112: 0.93 cores."""
     text = run(capsys, str(Z15), "--set", "physical_cores=+1", "--format", "json")[1]
     row = rows_of(text, "entitled")["VIRPT"]
     assert (row["before"], row["after"]) == pytest.approx((2 * 52 / 112, 3 * 52 / 112))

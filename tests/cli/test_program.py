@@ -1,4 +1,4 @@
-"""The program ends its process without taking the interpreter apart, and loses nothing by that."""
+"""Tests of process exit without interpreter shutdown: no output is lost."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def test_exit_waits_for_threads() -> None:
 
 
 def test_module_objects_are_not_deleted_at_exit() -> None:
-    """An object that a module keeps is not deleted one by one at the end."""
+    """An object that a module references is not finalized at exit."""
     kept = "cli.kept = type('Kept', (), {'__del__': lambda self: print('deleted')})(); "
     assert "deleted" not in _run(kept, "report", "--list").stdout

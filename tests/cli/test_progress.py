@@ -1,4 +1,4 @@
-"""The progress line."""
+"""Tests of the progress line."""
 
 from __future__ import annotations
 

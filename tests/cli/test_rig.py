@@ -1,4 +1,4 @@
-"""zlens rig as its user types it."""
+"""Tests of `zlens rig` on the command line."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_charts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A chart of bars for each case, with the control in it; a chart of lines for each subject, without."""
+    """A bar chart per case includes the control; a line chart per subject does not."""
     vary = '[vary]\nkey = "processors.CP"\nvalues = [1, 2, 3]\n'
     for kind, titles in (
         ("bars", ["CPU, processors.CP = 1", "CPU, processors.CP = 2", "CPU, processors.CP = 3"]),

@@ -1,4 +1,4 @@
-"""zlens simulate as its user types it."""
+"""Tests of `zlens simulate` on the command line."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_text_names_files(
     assert status == 0
     [line] = [line for line in out.splitlines() if line.startswith("shares.data")]
     assert line.split()[1:4] == ["ZVM", "9", "36"]
-    # A name that is longer than a line is not broken.
+    # A name longer than a line is not broken.
     long = tmp_path / "a-folder-whose-name-is-long" / "and-one-in-it-whose-name-is-no-shorter-than-that"
     long.mkdir(parents=True)
     status, out, _ = run(capsys, scenario, "-o", str(long / "shares.data"), "--hours", "0.01")
@@ -99,7 +99,7 @@ def test_hours_with_partial_interval(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = str(tmp_path / "shares.data")
-    # A fraction that neither floats nor the clock represent exactly.
+    # A fraction of an hour that neither floats nor the clock represent exactly.
     status, out, _ = run(capsys, scenario, "-o", output, "--hours", "0.0067")
     assert status == 0
     assert "interrupted" not in out

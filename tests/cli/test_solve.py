@@ -1,4 +1,4 @@
-"""zlens solve as its user types it."""
+"""Tests of `zlens solve` on the command line."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_solve_set_and_sweep(scenario: str, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("model", models.MODELS)
 def test_help_on_model(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Keys, an example that solves, and every field of the answer, with its unit."""
+    """Help shows the keys, an example that can be solved, and every field of the answer with its unit."""
     with pytest.raises(SystemExit) as exit:
         main(["solve", model, "--help"])
     assert exit.value.code == 0

@@ -1,4 +1,4 @@
-"""zlens solve smt as its user types it."""
+"""Tests of `zlens solve smt` on the command line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_solve_smt_text(scenario: str, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_smt_without_calibration_has_only_bounds(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Bounds and a range, and the reason why there is no more."""
+    """The answer has bounds, a range, and the reason why a prediction is missing."""
     text = Path(scenario).read_text(encoding="utf-8").replace('calibrated_by = "SMT-2" ', "")
     Path(scenario).write_text(text, encoding="utf-8")
     out = run(capsys, scenario)

@@ -1,4 +1,4 @@
-"""zlens study as its user types it."""
+"""Tests of `zlens study` on the command line."""
 
 from __future__ import annotations
 
@@ -124,12 +124,12 @@ def test_invalid_study_arguments(
     assert err.count("\n") == 1
 
 
-# Runs that were measured ----------------------------------------------------------------------------
+# Measured runs --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ten minutes of a made system, and what was achieved in six of them."""
+    """Ten minutes of a synthetic system, with throughput for six of them."""
     place = tmp_path_factory.mktemp("study")
     made.write(place / "a.data", [made.configuration(made.START_US), *made.minutes(10)])
     rows = [f"2026-03-02 09:0{minute}:00,{60 * (100 + minute)},{10 * minute}" for minute in range(7)]
@@ -151,7 +151,7 @@ def of(answer: dict[str, Any], table: str) -> dict[str, Any]:
 
 
 def test_measured_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Names are from the folder of the TOML; numbers are those of the measures."""
+    """File names are relative to the TOML file's folder; the numbers equal the measures."""
     status, rows, err = measured(folder, capsys, 'throughput = "load.csv"')
     assert (status, err) == (0, "")
     assert main(
@@ -175,14 +175,14 @@ def test_measured_run_of_window(folder: Path, capsys: pytest.CaptureFixture[str]
     found = of(rows, "measured")
     assert (found["first"], found["last"]) == ("2026-03-02 09:02:00", "2026-03-02 09:04:00")
     assert (found["intervals"], found["seconds"]) == (2, 120)
-    # The mean of its two minutes, by the transactions of each.
+    # The mean of its two minutes, weighted by transactions.
     assert of(rows, "beside")["response_ms"] == pytest.approx((103 * 30 + 104 * 40) / 207)
 
 
 def test_explicit_run_numbers_override_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, rows, _ = measured(folder, capsys, "etr = 50.0", "busy = 25.0")
     assert of(rows, "scaling")["itr"] == pytest.approx(200.0)
-    # Parts of the busy that was measured are none of the busy that is told.
+    # Components of the measured busy do not apply to an explicit busy.
     assert "guest_pct" not in of(rows, "cpu")
 
 

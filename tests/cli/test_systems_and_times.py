@@ -1,4 +1,4 @@
-"""Which system and which interval a command means: it names them, and takes back what it prints."""
+"""Tests of the choice of system and interval: commands print both and accept the printed form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zlens.cli import main
 from zlens.errors import QueryError
 from zlens.inputs.options import parse_zone
 
-#: Commands on a measured interval, before the name of their input.
+#: Commands on a measured interval, without the input's name.
 COMMANDS = (
     ("solve", "shares", "--from"),
     ("solve", "partitions", "--from"),
@@ -39,7 +39,7 @@ def test_at_accepts_printed_time(
     path = tmp_path / "sim.monwrite"
     path.write_bytes(beginning(sim_file, 6))
     with zlens.open([path]) as session:
-        # Not the busiest, which is taken without --at.
+        # Not the busiest interval, which is the default without --at.
         ((end,),) = session.sql("SELECT interval_end FROM load ORDER BY busy_pct LIMIT 1").rows
         local = session.display(end, "ZLSIM")
     status, out, _ = run(capsys, *command, str(path), "--at", f"{local:%Y-%m-%d %H:%M:%S}")
@@ -53,7 +53,7 @@ def test_at_accepts_printed_time(
 
 @pytest.mark.parametrize(
     "command",
-    # Cores with threads are those of one system.
+    # Cores with threads belong to one system.
     [command for command in COMMANDS if "smt" not in command],
     ids=lambda command: " ".join(command[:2]),
 )
@@ -81,7 +81,8 @@ def test_unknown_system_is_one_line_error(
 
 
 def test_one_rate_is_one_series(demo_folder: Path) -> None:
-    """Paging is one fact in `load` and `storage`: unknown where a processor was varied off or counts anew."""
+    """Paging is one fact in `load` and `storage`: NULL where a processor was varied off or its counters
+    reset."""
     with zlens.open([demo_folder / demo.MONWRITE_NAME]) as session:
         rows = session.sql(
             "SELECT l.interval_end, l.page_rate, s.page_read_rate + s.page_write_rate FROM load AS l "
@@ -108,6 +109,6 @@ def test_offsets_are_those_of_iso_8601(text: str, minutes: int) -> None:
 
 @pytest.mark.parametrize("text", ["+18:01", "-19:00", "+23:59", "+99:00", "+01:60", "+02:99"])
 def test_invalid_zone_offsets_are_rejected(text: str) -> None:
-    """ISO 8601 has minutes below 60; no zone is farther from UTC than 18 hours (java.time.ZoneOffset)."""
+    """ISO 8601 minutes are below 60; zones are at most 18 hours from UTC (java.time.ZoneOffset)."""
     with pytest.raises(QueryError, match="is not a time zone"):
         parse_zone(text)

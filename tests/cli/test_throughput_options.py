@@ -1,4 +1,4 @@
-"""The user's throughput on the command line: told back, shown in every command, refused with a line."""
+"""Tests of the user's throughput on the command line: echo, use by every command, one-line errors."""
 
 from __future__ import annotations
 

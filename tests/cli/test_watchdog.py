@@ -1,4 +1,4 @@
-"""Queries that no engine ends or bounds, on the command line: signals end them, memory has a limit."""
+"""Tests of queries that the engine cannot interrupt: signals end them, and their memory is limited."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_signal_ends_uninterruptible_query(
     demo_files: list[Path], tmp_path: Path, sign: signal.Signals, status: int
 ) -> None:
     with started(tmp_path, str(demo_files[0]), "-q", DEAF) as process:
-        # It makes a folder when it begins to ask.
+        # A query creates its folder when it starts.
         until(lambda: list(tmp_path.glob("zlens-*/zlens-*")))
         time.sleep(0.3)
         process.send_signal(sign)

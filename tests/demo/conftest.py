@@ -1,4 +1,4 @@
-"""What most tests here ask: the file written with zlens' own pack."""
+"""Session of the file with synthetic layouts, which most tests here read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Fields that do not know of each other agree, in generated files of every pack.
+"""Tests that independent fields agree in generated files of every pack.
 
-Of z/VM 5.3 as it is built in, of zlens' own, and of a release whose record pages, with all fields of ours at
-other places, are read in.
+The packs are the built-in z/VM 5.3, the synthetic layouts, and an imported release whose record pages have
+zlens' fields at other offsets.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from zlens.catalog import layouts, writer_plans
 from zlens.simulation import run
 
 BALANCES = [f"BAL-{number:03}" for number in range(1, 7)]
-#: Which balances each file has the records for.
+#: Balances whose records each file has.
 HELD = {
     "zldemo.monwrite": {"BAL-002", "BAL-003", "BAL-004"},
     "sim.monwrite": set(BALANCES),
     "zlzos.smf": {"BAL-005"},
 }
-#: Reports whose own tests feed no moved pages.
+#: Reports without other tests on moved record pages.
 REPORTS = ("chargeback", "iochange", "lparlog", "lsharact", "pciconf", "syslog", "uconf")
 
 
@@ -35,14 +35,14 @@ def held(path: Path, wanted: set[str]) -> None:
         assert wanted <= {rule.id for rule in found.asked}
         assert [(one.rule.id, one.held) for one in found.rows] == []
         if "BAL-001" in wanted:
-            # Each minute, guests account for what processors charged to them.
+            # Each minute, CPU time of guests equals what processors charged to them.
             ((count, least),) = session.sql("SELECT count(capture_pct), min(capture_pct) FROM load").rows
             assert count == 60
             assert least > 99
 
 
 def printed(session: Session) -> dict[str, str]:
-    """Without the time of running, and footnotes on faults of a release."""
+    """Return reports without the run time and footnotes on known recording errors."""
     return {name: re.sub("Run .{19}", "", session.report(name, "text")).split("\n* ")[0] for name in REPORTS}
 
 

@@ -1,4 +1,4 @@
-"""The numbers of the demo's simulated system: a sum of each column, to five digits."""
+"""Tests of the numbers of the demo's simulated system: a sum per column, to five digits."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from zlens.api import Session
 from zlens.catalog import measures
 
 EXPECTED = Path(__file__).parent / "numbers-of-the-simulation.txt"
-#: What tells of files, or of what other columns say in words.
+#: Measures of files, and measures that describe other columns in words.
 APART = ("system", "problem", "event", "inventory")
 
 
 def test_demo_column_sums_are_unchanged(sim_session: Session) -> None:
-    """A change of the simulation or of a measure shows here, whatever else looks at that column."""
+    """A change of the simulation or of a measure fails here if no other test covers that column."""
     lines = []
     for name in measures.measure_names():
         if name in APART or not sim_session.has_data(name):

@@ -1,4 +1,4 @@
-"""Throughput beside the demo's z/OS system: RMF tells the load, counters of SMF what a transaction is."""
+"""Tests of throughput on the demo's z/OS system: load from RMF, instructions from SMF counters."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ def test_load_of_rmf_and_counters_of_smf(demo_folder: Path, tmp_path: Path, ever
         start = end - dt.timedelta(seconds=seconds)
         inside = sum(count for ended, count in counted if start < ended <= end)
         assert instructions == pytest.approx(inside / seconds / etr)
-        # Counters and RMF of the made hour tell nearly the same.
+        # Counters and RMF of the synthetic hour nearly agree.
         assert counted_s == pytest.approx(cpu_s, rel=0.01)

@@ -1,4 +1,4 @@
-"""The demo's SMF dump: counters that fit each other, the other files, and both subtypes of the record."""
+"""Tests of the demo's SMF dump: consistent counters, agreement with other files, both record subtypes."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def test_demo_counters_are_consistent(session: Session) -> None:
 
 
 def test_tlb_entries_have_misses_in_progress(session: Session) -> None:
-    """Each entry that is installed (counters 138 and 139 of the z10) has a miss in progress (145 and 146)."""
+    """Each installed entry (counters 138 and 139 of the z10) has a miss in progress (145 and 146)."""
     rows = session.sql("select count(*), count_if(c145_d > c138_d and c146_d > c139_d) from smf113").rows
     assert rows == [(180, 180)]
 
 
 def test_demo_cycles_equal_dispatch_time(demo_folder: Path) -> None:
-    """Against the RMF report of the same system, whose times are cut off at the millisecond."""
+    """The RMF report of the same system truncates times to the millisecond."""
     options = zlens.Options(tz=parse_zone(demo.ZONE), every_s=900)
     with zlens.open([demo_folder / demo.SMF_NAME, demo_folder / demo.RMF_NAME], options=options) as both:
         rows = both.sql(
@@ -87,7 +87,7 @@ def test_demo_cycles_equal_dispatch_time(demo_folder: Path) -> None:
 def test_counters_do_not_describe_partitions(
     demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A system that comes first by name, but tells of no partitions, does not hide what another tells."""
+    """A system without partition data, though first by name, does not hide another system's partitions."""
     monkeypatch.setattr(QuarterHourWriter, "add_minute", lambda *_: [])
     demo.write(tmp_path)
     first = tmp_path / demo.SMF_NAME

@@ -1,4 +1,4 @@
-"""The demo dump's RMF and job records: of the same hour as its counters and as the RMF report beside it."""
+"""Tests of the demo dump's RMF and job records against its counters and the RMF report of the same hour."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zlens.api import Session
 from zlens.demo import machine, zos
 from zlens.inputs.options import parse_zone
 
-#: The end of a job tells again what that of its step told.
+#: A job-end record repeats the values of its step-end record.
 JOBS = (
     "(SELECT a.interval_end, a.smf30cpt, a.smf30cps, p.smf30scn, c.smf30_inst_cp_task, "
     "c.smf30_inst_cp_preemptsrb FROM smf30_cas AS a "
@@ -41,8 +41,8 @@ def test_counters_have_polarity_and_parked_time(session: Session) -> None:
 
 
 def test_smf_and_rmf_agree_on_partitions_and_processors(demo_folder: Path) -> None:
-    """The report cuts times off at the millisecond and prints two decimals."""
-    # What z/VM varies off is offline for a while by SMF, in the report only by its number of processors.
+    """The report truncates times to the millisecond and prints two decimals."""
+    # A processor that z/VM varies off is partly offline in SMF; in the report only the count changes.
     partitions = (
         "SELECT interval_end, partition, cpu_type, weight, logical_cpus, effective_s, total_s, msu_actual "
         f"FROM partition WHERE partition <> '{machine.SYSTEM}' ORDER BY ALL"
@@ -64,7 +64,7 @@ def test_smf_and_rmf_agree_on_partitions_and_processors(demo_folder: Path) -> No
             for mine, theirs in zip(found, printed, strict=True):
                 for value, expected in zip(mine, theirs, strict=True):
                     if isinstance(value, float):
-                        # Service units are printed as whole numbers.
+                        # Service units are printed as integers.
                         slack = 0.51 if value is mine[-1] and "msu" in question else 0.0061
                         assert value == pytest.approx(expected, abs=slack), (mine, theirs)
                     else:
@@ -72,7 +72,8 @@ def test_smf_and_rmf_agree_on_partitions_and_processors(demo_folder: Path) -> No
 
 
 def test_classes_and_address_spaces_add_up(session: Session) -> None:
-    """Of every service class: what its address spaces were charged; of the system: what was dispatched."""
+    """Time of a service class equals that of its address spaces; time of the system equals its dispatched
+    time."""
     classes = session.sql(
         f"SELECT interval_end, class, appl_cp_pct * seconds / 100 FROM workload WHERE {SERVICE} ORDER BY ALL"
     ).rows
@@ -119,7 +120,7 @@ def test_response_times_are_those_of_distribution(session: Session) -> None:
         'WHERE scs_no IS NOT NULL GROUP BY file, "offset"'
     ).rows
     assert len(rows) == 4
-    # The report class tells of the same transactions.
+    # The report class counts the same transactions.
     assert sorted(round(ended) for ended, _, _ in rows for _ in "12") == sorted(count for (count,) in counts)
     for _, response_s, index in rows:
         assert 0.04 < response_s < 0.1

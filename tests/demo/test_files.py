@@ -1,4 +1,4 @@
-"""The demo files: the same each time, read back without a problem, telling what the machine did."""
+"""Tests of the demo files: reproducible, read without a problem, consistent with the simulated machine."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_demo_varied_processor_has_resets(session: Session) -> None:
 
 
 def test_demo_busy_equals_own_partition(session: Session) -> None:
-    """D0R2 against D0R16: independent fields of the file, one truth."""
+    """D0R2 and D0R16 are independent fields of the file that must agree."""
     rows = session.sql(
         "select c.interval_end, sum(c.user_pct + c.system_pct) * 0.6 as busy_s, any_value(p.effective_s) "
         "from cpu c join partition p using (interval_end) "

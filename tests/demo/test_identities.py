@@ -1,7 +1,7 @@
-"""Identities of published listings, and relations between records, over every demo file.
+"""Tests of identities from published listings and of relations between records, for every demo file.
 
-The file of a whole z/VM system must have rows for each of them, and the SMF dump for those of z/OS; others
-are asked what they have.
+The file of a complete z/VM system must have rows for each z/VM identity, the SMF dump for each z/OS identity;
+other files are checked where they have rows.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from zlens.inputs.options import parse_zone
 
 FILES = (demo.MONWRITE_NAME, demo.RMF_NAME, demo.SMF_NAME, demo.SIM_NAME)
 
-#: Kinds of cryptographic functions with counters of their own.
+#: Kinds of cryptographic functions with their own counters.
 CRYPTO = ("prng", "sha", "dea", "aes")
 
-#: A name: the table and the rows it is about, and the condition that holds for each of them.
+#: By name: the table and rows concerned, and the condition that holds for each row.
 HOLD = {
     # Times of processors and partitions.
     "processor times make up the interval": (
@@ -208,9 +208,9 @@ HOLD = {
     ),
 }
 
-#: A name: a query of the rows that it is about, each with whether it holds.
+#: By name: a query of the rows concerned, each with whether the identity holds.
 ROWS = {
-    # Within half a point in the published rows; caches that are filled again after a move take some here.
+    # Within half a point in the published rows; refilling caches after a move costs some here.
     "the model of two states": (
         "SELECT abs(k.productivity_pct "
         "- 100 * ((2 - k.thread_density) + (k.thread_density - 1) * most) / most) < 1 "
@@ -337,7 +337,7 @@ ROWS = {
     },
 }  # fmt: skip
 
-#: Identities of z/OS; the file of one whole z/VM system is asked all others.
+#: z/OS identities; the file of one complete z/VM system must have rows for all others.
 ZOS = {
     "velocity is using by using and delay",
     "APPL% is the time on CPs",

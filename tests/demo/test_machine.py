@@ -1,4 +1,4 @@
-"""The first machine of the demo: the records of its z/VM system, and those of z/OS made from them."""
+"""Tests of the demo's first machine: records of its z/VM system, and z/OS records derived from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zlens.api import Session
 from zlens.demo import machine
 from zlens.demo.machine import MINUTE, SECOND, MachineMinute
 
-#: Seconds after the beginning at which the scenario varies its processor off and on again.
+#: Seconds after the start at which the scenario varies its processor off and on again.
 OFF_S, ON_S, VARIED = 2240, 2620, 3
 
 
@@ -61,7 +61,7 @@ def test_partitions_fit_into_machine(minutes: list[MachineMinute]) -> None:
 
 
 def test_losing_processor_under_load_saturates_rest(session: Session) -> None:
-    """Load rises toward nine, a guest logs on, a processor goes, and the other three are not enough."""
+    """Load rises toward nine, a guest logs on, a processor is varied off, and the other three saturate."""
     rows = session.sql("SELECT busy_pct, online FROM load ORDER BY interval_end").rows
     busy = [row[0] for row in rows]
     off, on = OFF_S // 60, ON_S // 60

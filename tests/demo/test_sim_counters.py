@@ -1,4 +1,4 @@
-"""Hardware counters of the file written with zlens' own pack: they agree with what the processors did."""
+"""Tests of hardware counters with synthetic layouts: they agree with the work of the processors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_load_increases_cache_misses(session: Session) -> None:
     assert l1mp > 2.9
     assert 75 < l2p < 90
     assert 1 < memp < 4
-    # That of users of 35 to 75 %, by their use.
+    # The mean of users with 35 to 75 %, weighted by their use.
     assert 50 < problem < 75
     report = session.report("$cpumflg")
     assert "$CPUMFLG" in report

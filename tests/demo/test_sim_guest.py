@@ -1,4 +1,4 @@
-"""Guests of the file written with zlens' own pack: their times are those of the processors."""
+"""Tests of guests with synthetic layouts: their times equal those of the processors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zlens.api import Session
 MINUTES = 60
 #: Minutes in which BATCH1 logs on and off.
 COMES, GOES = 20, 45
-#: Samples of a virtual processor in a minute: one every two seconds.
+#: Samples of a virtual CPU per minute: one every two seconds.
 SAMPLES = 30
 
 
@@ -33,7 +33,7 @@ def test_guest_virtual_time_equals_emulation_time(session: Session) -> None:
 
 
 def test_three_times_keep_their_order(session: Session) -> None:
-    """Alone on the core a guest needs less than beside another; core time is the least that can be."""
+    """A thread needs less time without a sibling than with one; core time is the minimum."""
     rows = session.sql("SELECT cpu_s, mt1_s, prorated_s FROM guest_cpu").rows
     assert len(rows) > 1_500
     assert all(0 <= prorated <= mt1 <= raw < 60 for raw, mt1, prorated in rows if raw is not None)

@@ -1,4 +1,4 @@
-"""The I/O part of the second demo file: what it tells must agree with itself."""
+"""Tests of the second demo file's I/O data for consistency."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import zlens
 
 MINUTES = 60
-#: Volumes, but for one that comes later; aliases of each pool; bytes of an operation, by volume.
+#: Volumes except one that is added later; aliases of each pool; bytes of an operation, by volume.
 DISKS = 18
 ALIASES = {0: 4, 1: 6}
 OPERATION = {"PAGE": 8 * 4096, "LNX003": 1 << 20, "LNX004": 1 << 20}
@@ -21,7 +21,7 @@ def test_control_unit_rates_equal_device_rates(session: zlens.Session) -> None:
         "SELECT max(abs(d.rate - c.io_rate)), max(abs(d.read_pct - c.read_pct)), count(*) "
         "FROM device AS d JOIN cache AS c USING (system, interval_end, device)"
     ).rows
-    # The volume that comes later is there since minute 25.
+    # The volume added later exists from minute 25.
     assert rows[0][2] == MINUTES * DISKS + 36
     assert rows[0][:2] == (pytest.approx(0, abs=1e-6), pytest.approx(0, abs=1e-6))
 
@@ -35,13 +35,13 @@ def test_processor_ssch_rate_equals_device_rate(session: zlens.Session) -> None:
     ).rows
     assert len(rows) == MINUTES
     for disks, processors in rows:
-        # What is under way at the end of a minute is counted by processors alone.
+        # Only processors count an operation that is active at the end of a minute.
         assert processors == pytest.approx(disks, abs=30 / 60)
         assert disks > 50
 
 
 def test_reports_print_one_number_of_starts(session: zlens.Session) -> None:
-    """SYSTEM, SYSSUMLG and DEVICE round it each in their own way."""
+    """SYSTEM, SYSSUMLG and DEVICE each round it differently."""
     ((disks,),) = session.sql(
         "SELECT avg(rate) FROM (SELECT sum(rate) AS rate FROM device GROUP BY interval_end)"
     ).rows
@@ -80,7 +80,7 @@ def test_alias_use_stays_within_pool(session: zlens.Session) -> None:
 
 
 def test_volumes_in_service_equal_aliases_and_bases(session: zlens.Session) -> None:
-    """Operations in service are those on base devices and those on aliases."""
+    """Operations in service run on base devices and aliases."""
     rows = session.sql(
         "SELECT any_value(a.used), sum(d.rate * d.serv_s), count(*) FROM ("
         "SELECT interval_end, ssid, sum(in_use) AS used FROM alias_pool "
@@ -90,13 +90,13 @@ def test_volumes_in_service_equal_aliases_and_bases(session: zlens.Session) -> N
     ).rows
     assert len(rows) == 2 * MINUTES
     for used, serving, volumes in rows:
-        # Times of devices count in units of 128 microseconds, and when an operation ends.
+        # Device times have units of 128 microseconds and count when an operation ends.
         assert used <= serving * 1.01 + 0.01
         assert serving <= used + volumes
 
 
 def test_loading_guest_delays_minidisks(session: zlens.Session) -> None:
-    """BATCH1 comes at 07:49:20 and goes at 08:14:35: while it is there its volumes want all aliases."""
+    """BATCH1 logs on at 07:49:20 and off at 08:14:35; in between, its volumes use all aliases."""
     rows = session.sql(
         "SELECT interval_end BETWEEN '2024-05-14 07:51:00Z' AND '2024-05-14 08:14:00Z' AS loads, "
         "min(queued), max(queued), max(in_use) FROM alias_pool WHERE pool = 0 AND io_type = 'MDISK' "

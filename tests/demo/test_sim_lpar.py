@@ -1,4 +1,4 @@
-"""Partitions, locks and CPU pools of the second demo file agree with its processors."""
+"""Tests that partitions, locks and CPU pools of the second demo file agree with its processors."""
 
 from __future__ import annotations
 

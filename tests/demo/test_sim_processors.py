@@ -1,4 +1,4 @@
-"""The file written with zlens' own pack: what it tells of processors and cores agrees with itself."""
+"""Tests that logical processors and cores with synthetic layouts agree."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_another_seed_is_another_hour(sim_file: Path, tmp_path: Path) -> None:
 
 
 def test_time_of_threads_adds_up(session: Session) -> None:
-    """User, system, wait and parked time are what elapsed, but for what PR/SM gave to other partitions."""
+    """User, system, wait and parked time equal elapsed time minus PR/SM's time for other partitions."""
     rows = session.sql(
         "SELECT user_pct + system_pct + wait_pct + parked_pct, suspend_pct, polarity "
         "FROM cpu WHERE user_pct IS NOT NULL"
@@ -38,7 +38,7 @@ def test_time_of_threads_adds_up(session: Session) -> None:
 
 
 def test_threads_and_cores_agree(session: Session) -> None:
-    """What a core's threads ran is its busy time by thread density, as far as the core was not parked."""
+    """The time of a core's threads equals its busy time by thread density while the core was not parked."""
     rows = session.sql(
         "SELECT any_value(k.core_busy_pct * k.thread_density * k.sampled_s / k.seconds), "
         "sum(c.user_pct + c.system_pct) "
@@ -51,7 +51,7 @@ def test_threads_and_cores_agree(session: Session) -> None:
 
 
 def test_available_capacity_is_entitlement_less_use(session: Session) -> None:
-    """Used: MT utilization of the cores sampled, added; left: the entitlement less that."""
+    """Used is the sum of the sampled cores' MT utilization; available is the entitlement minus used."""
     rows = session.sql(
         "SELECT t.mt_used_pct, t.mt_available_pct, t.entitlement_pct, "
         "sum(k.productivity_pct * k.core_busy_pct * k.sampled_s / k.seconds) / 100 "
@@ -80,7 +80,7 @@ def test_two_state_model_holds(session: Session) -> None:
 
 
 def test_vertical_low_core_is_parked_at_low_load(session: Session) -> None:
-    """As many cores are unparked as CP decided to leave so, every two seconds."""
+    """The number of unparked cores equals CP's decisions, one every two seconds."""
     rows = session.sql("SELECT interval_end, cores FROM core_type ORDER BY interval_end").rows
     decided = session.sql(
         "SELECT date_trunc('minute', tod) + INTERVAL 1 MINUTE, avg(unparked) FROM role.unparking "
@@ -102,7 +102,7 @@ REPORTS = (
 
 
 def test_two_records_agree_on_diagnose_count(session: Session) -> None:
-    """D5R12 has them by code and in all, D0R1 in all."""
+    """D5R12 counts by code and in total, D0R1 in total."""
     ((first, second),) = session.sql(
         "SELECT (SELECT sum(sytsyp_plsdiagt_d) FROM d0r1), (SELECT sum(prcdia_plstotdi_d) FROM d5r12)"
     ).rows

@@ -1,4 +1,4 @@
-"""The file written with zlens' own pack: what it tells of storage, paging and networks agrees with itself."""
+"""Tests that storage, paging and networks with synthetic layouts agree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_pages_of_volumes_are_those_of_processors(session: Session) -> None:
     ).rows
     assert len(rows) == 60
     for read, written, spooled, reads, writes, spools, block in rows:
-        # Processors count a block when it is asked for, volumes when it is there.
+        # Processors count a block at its request, volumes at its completion.
         under_way = BLOCK * 8 / 60
         assert reads == pytest.approx(read, abs=under_way)
         assert writes == pytest.approx(written, abs=under_way)
@@ -41,12 +41,12 @@ def test_paging_volume_rates_equal_device_rates(session: Session) -> None:
     assert len(rows) == 60 * PAGING
     for operations, rate, mload, service in rows:
         assert operations == pytest.approx(rate)
-        # CP's estimate is smoothed over the last operations: within the range of those of a quiet volume.
+        # CP's estimate is smoothed over the last operations and stays in their range on a quiet volume.
         assert rate < 5 or 0.5 < mload / service < 2
 
 
 def test_sent_traffic_is_received(session: Session) -> None:
-    """What the NICs sent beyond the uplink, the other NICs received beyond it."""
+    """Traffic that NICs sent beyond the uplink equals what other NICs received beyond it."""
     rows = session.sql(
         "SELECT sum(out_bytes_rate) FILTER (WHERE kind = 'nic') "
         "- sum(out_bytes_rate) FILTER (WHERE kind = 'uplink'), "

@@ -1,6 +1,6 @@
-"""Alerts of Prometheus that are written from the rules of findings: they hold where the rules hold.
+"""Tests of Prometheus alerts written from finding rules: an alert fires where its rule holds.
 
-Oracle: the rules' own SQL on the same data.
+The expected values come from the rules' own SQL on the same data.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RULES = Path(__file__).parents[2] / "contrib" / "prometheus" / "rules.yml"
 
 @pytest.fixture(scope="module")
 def built_alerts() -> list[alerts.PrometheusAlert]:
-    """From all rules, each of which is compiled."""
+    """The alerts of all rules, each of which is compiled."""
     return [*alerts.alerts()]
 
 
@@ -59,7 +59,7 @@ def test_alert_file_is_current() -> None:
             "SMT-002",
             "zvm",
             "zvm_core_busy_ratio * 100 >= 5 unless zvm_core_productivity_ratio * 100 "
-            # Where no core has a productivity, none is missing.
+            # If no core has a productivity, it is not missing.
             "and on (system) zvm_core_productivity_ratio",
         ),
     ],
@@ -75,19 +75,19 @@ def test_alert_conditions(
 def test_rules_without_plain_threshold_have_no_alert(
     built_alerts: list[alerts.PrometheusAlert], rule: str
 ) -> None:
-    """Several measures, all intervals, windows, events, roles, and a text that is no label of the value."""
+    """Several measures, all intervals, windows, events, roles, texts that are not labels of the value."""
     assert rule in rules.builtin()
     assert rule not in {one.rule.id for one in built_alerts}
 
 
 def test_heuristic_rules_have_no_alert(built_alerts: list[alerts.PrometheusAlert]) -> None:
-    """As findings leave them out: only balances are always checked."""
+    """Findings omit them too: only balances are always checked."""
     assert all(one.rule.threshold_class != "heuristic" or one.rule.kind == "balance" for one in built_alerts)
 
 
 @contextmanager
 def published(page: bytes) -> Iterator[str]:
-    """The address of a page of metrics."""
+    """Serve a page of metrics and yield its address."""
 
     class Page(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -118,7 +118,7 @@ def everything(demo_files: list[Path]) -> Iterator[CoreSession]:
 def test_alerts_agree_with_rules(
     tmp_path: Path, everything: CoreSession, built_alerts: list[alerts.PrometheusAlert]
 ) -> None:
-    """Of each alert, also with a threshold that half of the subjects exceed, so that something is found."""
+    """Each alert is compared at its threshold and at one that half of the subjects exceed."""
     page = render(everything, openmetrics=False, limits=ExportLimits(None))
     compared = 0
     sources = exposition.names().sources
@@ -137,7 +137,7 @@ def test_alerts_agree_with_rules(
             numbers = sorted(float(value) for (value,) in values)
             for threshold in {rule.threshold["T"], *numbers[len(numbers) // 2 :][:1]}:
                 before = f"{rule.compare} {rule.threshold['T']:g}"
-                # A little beside it: values of PromQL are computed in another order.
+                # Next to the threshold, because PromQL computes values in another order.
                 beside = threshold + (1e-9 if rule.compare in (">", ">=") else -1e-9) * max(abs(threshold), 1)
                 query = alert.expr.replace(before, f"{rule.compare} {beside!r}", 1)
                 answer = httpx.get(f"{prometheus}/api/v1/query", params={"query": query}, timeout=30).json()

@@ -1,4 +1,4 @@
-"""Files for other programs in contrib/: that these programs accept them, as far as they are here."""
+"""Tests that other programs accept their files in contrib/, if these programs are installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _text(name: str) -> str:
 
 
 def test_promtool_accepts_configuration() -> None:
-    """With the rules, which stand beside it."""
+    """The check includes the rules file next to it."""
     command = [program("promtool"), "check", "config", str(CONTRIB / "prometheus" / "prometheus.yml")]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
@@ -32,7 +32,7 @@ def test_promtool_accepts_configuration() -> None:
 
 
 def test_collector_scrapes_like_prometheus(tmp_path: Path) -> None:
-    """Its Prometheus receiver has a Prometheus configuration; test_server_metrics.py runs the Collector."""
+    """The Collector's Prometheus receiver embeds it; test_server_metrics.py runs the Collector."""
     lines = _text("opentelemetry/collector.yaml").splitlines()
     start = lines.index("    config:") + 1
     length = next(at for at, line in enumerate(lines[start:]) if line and not line.startswith("      "))
@@ -81,7 +81,7 @@ def test_systemd_accepts_unit(tmp_path: Path) -> None:
 
 
 def test_container_checks_readiness() -> None:
-    """Where no container can be built, its file is only read."""
+    """The file is only read, because a container cannot be built everywhere."""
     text = _text("container/Containerfile")
     assert f"http://127.0.0.1:{DEFAULT_PORT}{READY}" in text
     assert f"EXPOSE {DEFAULT_PORT}" in text

@@ -1,4 +1,4 @@
-"""Dashboards for Grafana that are written from the catalog."""
+"""Tests of Grafana dashboards written from the catalog."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zlens.exposition.render import render
 from zlens.session.session import CoreSession
 
 FOLDER = Path(__file__).parents[2] / "contrib" / "grafana"
-#: One for each view of the page that a dashboard makes sense for.
+#: Views of the web UI that have a dashboard.
 VIEWS = ("overview", "processors", "partitions", "guests", "io", "cpumf")
 _NAME = re.compile(r"\b((?:zvm|zos|linux|hmc|cpumf)_[a-z0-9_]+)")
 

@@ -1,7 +1,7 @@
-"""The page of metrics: what it says is what the measures say.
+"""Tests of the metrics page: its samples equal the measures.
 
-Oracles: the OpenMetrics specification 1.0 and Prometheus' text format 0.0.4 for the form, promtool for the
-names, and `zlens sql` for the values.
+References: the OpenMetrics specification 1.0 and Prometheus' text format 0.0.4 for the format, promtool for
+the names, and `zlens sql` for the values.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ALL = ExportLimits(None)
 
 @pytest.fixture(scope="module")
 def everything(demo_files: list[Path]) -> Iterator[CoreSession]:
-    """Two systems of z/VM and one of z/OS, in two sources."""
+    """Two z/VM systems and one z/OS system, which has two sources."""
     with zlens.open(demo_files, options=Options(tz=parse_zone("+01:00"))) as session:
         yield session
 
@@ -48,7 +48,7 @@ def test_both_formats_have_same_samples(pages: dict[bool, bytes]) -> None:
 
 
 def test_families_follow_openmetrics(pages: dict[bool, bytes]) -> None:
-    """OpenMetrics 1.0: endings that belong to a type, and a unit that the name ends in."""
+    """OpenMetrics 1.0: suffixes reserved for a type, and the unit as suffix of the name."""
     for family in families(pages[True]).values():
         assert family.kind in ("gauge", "counter", "info"), family
         assert family.help, family
@@ -83,14 +83,14 @@ def test_values_are_those_of_sql(everything: CoreSession, pages: dict[bool, byte
         "AND interval_end = (SELECT max(interval_end) FROM interval WHERE system = 'ZLSIM')"
     ).rows
     found = _of(pages[False], "zvm_cpu_busy_ratio", system="ZLSIM")
-    # A machine's name is its type and serial; a partition's that of PR/SM.
+    # A machine is named by type and serial, a partition by its PR/SM name.
     of_system = {("system", "ZLSIM"), ("cpc", "8561-D3E01"), ("partition", "ZLSIM")}
     assert found == {frozenset({*of_system, ("cpu", str(cpu))}): busy / 100 for cpu, busy in rows}
     assert len(found) == 12
 
 
 def test_cumulative_counters_are_as_recorded(sim_session: CoreSession, pages: dict[bool, bytes]) -> None:
-    """Their difference over an interval is the time that the measure has for it."""
+    """Their difference over an interval equals the time in the measure."""
     before = sim_session.narrow(Options(end=_second_last(sim_session)))
     earlier = render(before, openmetrics=False)
     before.close()
@@ -141,7 +141,7 @@ Amounts = dict[Labels, float]
 
 
 def _amounts(session: CoreSession, page: bytes) -> Iterator[tuple[str, Amounts, Amounts]]:
-    """Amounts of the newest interval: their names, the page's samples, and sums of the measure's rows."""
+    """Yield metrics of the newest interval: name, samples of the page, and sums of the measure's rows."""
     for group in exposition.names().groups:
         if group.of or not session.has_data(group.measure):
             continue
@@ -179,7 +179,7 @@ def _shown(key: object) -> str:
 
 @pytest.fixture(scope="module")
 def transactions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A simulated system that records what users used at the ends of transactions."""
+    """A simulated system that records the use of users at transaction ends."""
     values = tomllib.loads(EXAMPLE) | {"simulation": {"seconds": 180, "interval": 60}}
     values["partition"][0] |= {"records": "5.3", "transaction_ends": True}
     # A user that waits between short bursts ends a transaction after each.
@@ -189,7 +189,7 @@ def transactions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-#: Inputs, those first whose samples differ most.
+#: Inputs, first those whose samples differ most.
 INPUTS = ("machine", demo.SMF_NAME, demo.MONWRITE_NAME, demo.RMF_NAME, demo.SIM_NAME)
 
 
@@ -200,7 +200,7 @@ def test_samples_with_equal_labels_are_summed(
     path = request.getfixturevalue("transactions") if name == "machine" else demo_folder / name
     with zlens.open([path], options=Options(tz=parse_zone("+01:00"))) as session:
         page = render(session, openmetrics=False, limits=ALL)
-        # Two samples with the same labels are an error of `samples`.
+        # `samples` rejects two samples with equal labels.
         assert samples(page)
         checked = 0
         for metric, found, sums in _amounts(session, page):
@@ -210,7 +210,7 @@ def test_samples_with_equal_labels_are_summed(
 
 
 def test_transaction_virtual_cpus_belong_to_guests(transactions: Path) -> None:
-    """Each end of a transaction is a row of its own: of all of them there is one sample."""
+    """Each transaction end is a separate row; all rows of a virtual CPU result in one sample."""
     with zlens.open([transactions]) as session:
         newest = "interval_end = (SELECT max(interval_end) FROM interval)"
         [(most,)] = session.sql(
@@ -236,14 +236,14 @@ def test_transaction_virtual_cpus_belong_to_guests(transactions: Path) -> None:
 
 
 def test_exposition_uses_one_source_per_system(everything: CoreSession, pages: dict[bool, bytes]) -> None:
-    """SMF and RMF describe the same processors: a sample for each would be a sample too many."""
+    """SMF and RMF describe the same processors, but each has one sample."""
     assert [info.source for info in everything.sources_by_system["ZLZ1"]] == ["smf", "rmf-xml"]
     cpus = [dict(labels)["cpu"] for labels in _of(pages[False], "zos_cpu_busy_ratio", system="ZLZ1")]
     assert len(cpus) == len({*cpus}) > 0
 
 
 def test_zos_system_has_sysplex_label(everything: CoreSession, pages: dict[bool, bytes]) -> None:
-    """SMF names it (SMF70XNM); the page has it also where RMF, which does not, is the source."""
+    """SMF names the sysplex (SMF70XNM); samples from RMF, which does not, have it too."""
     assert ("ZLZ1", "ZLPLEX") in everything.sql("SELECT system, sysplex FROM system").rows
     found = _of(pages[False], "zos_system_busy_ratio", system="ZLZ1", sysplex="ZLPLEX")
     assert len(found) == 1
@@ -260,7 +260,7 @@ def test_interval_end_is_exported(everything: CoreSession, pages: dict[bool, byt
     [(end,)] = everything.sql("SELECT max(interval_end) FROM interval WHERE system = 'ZLDEMO'").rows
     found = _of(pages[False], "zvm_interval_end_timestamp_seconds", system="ZLDEMO")
     assert [*found.values()] == [end.timestamp()]
-    # No sample has a time stamp of its own.
+    # No sample has its own timestamp.
     assert all(
         line.startswith("#") or len(line.rsplit("}", 1)[-1].split()) == 1
         for line in pages[False].decode().splitlines()
@@ -297,7 +297,7 @@ def test_exposition_time_follows_options(demo_folder: Path) -> None:
         ("*/*", False),
         ("text/plain", False),
         ("application/openmetrics-text; version=1.0.0", True),
-        # What Prometheus 2.42 sends.
+        # The header of Prometheus 2.42.
         (
             "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
             "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",

@@ -1,4 +1,4 @@
-"""The data source of Spark and Sail: `make spark` runs these tests in an environment of their own."""
+"""Tests of the data source for Spark and Sail; `make spark` runs them in a separate environment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zlens import lake
 
 pyspark = pytest.importorskip("pyspark")
 os.environ["PYSPARK_PYTHON"] = sys.executable
-# Executors import zlens as this process does.
+# Executors import zlens from the same path as this process.
 os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
 
 from pyspark.errors import PySparkException  # noqa: E402
@@ -50,7 +50,7 @@ def jvm() -> Iterator[Any]:
 
 @pytest.fixture(scope="module", params=[sail, jvm], ids=["sail", "spark"])
 def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
-    # A process has one kind of session.
+    # A process can have only one kind of session.
     if os.environ.get("ZLENS_SPARK", request.param.__name__) != request.param.__name__:
         pytest.skip("the other engine")
     for session in request.param():
@@ -69,7 +69,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return f"{value:.9g}"
     if isinstance(value, dt.datetime):
-        # Collected without a zone, in that of the session, which is UTC.
+        # Collected timestamps have no zone and are in the session's zone, UTC.
         return (value if value.tzinfo is None else value.astimezone(dt.UTC)).replace(tzinfo=None)
     return value
 
@@ -106,7 +106,7 @@ def test_columns_and_schemas_narrow(spark: Any, made: Path) -> None:
 def test_spark_pushes_conditions_down(
     spark: Any, made: Path, pushed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same rows, whether Spark hands conditions down or not."""
+    """Rows are the same with and without pushdown of conditions."""
     if "connect" not in type(spark).__module__:
         spark.conf.set(PUSHDOWN, pushed)
     found = (

@@ -1,4 +1,4 @@
-"""Lakes keep a few measures by default, and all of them with --all."""
+"""Fixtures of lakes, which store a few measures by default and every measure with --all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from iterations import iterations
 from zlens.stores import bucket_sql
 
-#: One or two of each source.
+#: One or two measures of each source.
 MEASURES = ("load", "cpu", "guest", "device", "cpumf", "partition", "workload", "job")
 
 

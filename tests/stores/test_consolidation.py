@@ -1,4 +1,4 @@
-"""Measures of many systems, gathered in one file for each measure and day: the same answers, fewer files."""
+"""Tests of consolidation: one file per measure and day for many systems, same rows, fewer files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def three_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake of four systems with an hour of one day, rolled up: not to be changed."""
+    """A read-only lake of four systems with an hour of one day, rolled up."""
     folder = tmp_path_factory.mktemp("gathering")
     into = folder / "lake"
     lake.add([recording(folder, name) for name in SYSTEMS], into)
@@ -46,7 +46,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def lake_copy(original: Path, tmp_path: Path, few_measures: None) -> Path:
-    """A copy of it."""
+    """A copy of `original` that a test may change."""
     return shutil.copytree(original, tmp_path / "lake")
 
 
@@ -58,7 +58,7 @@ def rows(lake_copy: Path, query: str = QUERY, options: Options | None = None) ->
     with zlens.open(lake_copy, options=options) as session:
         found = session.sql(query).rows
     del session
-    # Nobody reads any more: what was replaced can go.
+    # Without readers, replaced files can be removed.
     gc.collect()
     return found
 
@@ -66,14 +66,14 @@ def rows(lake_copy: Path, query: str = QUERY, options: Options | None = None) ->
 def apart(
     lake_copy: Path, monkeypatch: pytest.MonkeyPatch, options: Options | None = None
 ) -> list[tuple[Any, ...]]:
-    """The rows from the files of each system."""
+    """Return the rows read from each system's own files."""
     with monkeypatch.context() as alone:
         alone.setattr(rollup_reader, "MIN_CONSOLIDATED_SYSTEMS", 1_000)
         return rows(lake_copy, options=options)
 
 
 def files(lake_copy: Path, options: Options | None = None) -> list[str]:
-    """The files that rows of hours are read from."""
+    """Return the files that provide the hour rows."""
     with zlens.open(lake_copy, options=options) as session:
         found = [path for table in session.sources[-1].tables["cpu_hour"] for path in table.paths]  # type: ignore[attr-defined]
     del session
@@ -114,7 +114,7 @@ def test_options_choose_same_rows(lake_copy: Path, options: Options, monkeypatch
 def test_changed_system_is_read_from_own_files(
     lake_copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until all are gathered again: what is gathered has its old rows."""
+    """Consolidated files have the system's old rows until the next consolidation."""
     before = names_of(lake_copy)
     lake.add([recording(tmp_path, "SECOND", 6, 12)], lake_copy)
     with monkeypatch.context() as interrupted:
@@ -172,7 +172,7 @@ def test_rows_of_removed_system_are_removed(lake_copy: Path, monkeypatch: pytest
     assert LakeFolder(lake_copy).load().gathered == {}
     stores.rollup(lake_copy)
     assert {row[0] for row in rows(lake_copy)} == {*SYSTEMS} - {"FIRST"}
-    # The files with its rows are gone, not only unlisted.
+    # The files with its rows are deleted, not only unlisted.
     assert len([*(lake_copy / file_names.MEASURES / "cpu_hour").glob("day=*/*.parquet")]) == 1
     assert lake.check(lake_copy).faults == []
 
@@ -199,7 +199,7 @@ def test_changed_consolidated_file_is_reported(lake_copy: Path) -> None:
 def test_system_with_other_columns_keeps_own_files(
     tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Measures by earlier rules may have other columns."""
+    """Measures computed by earlier rules may have other columns."""
     from zlens.lake.documents import MeasuresDocument
 
     into = tmp_path / "lake"
@@ -248,7 +248,7 @@ def test_interrupted_consolidation_is_repeated(
 
 
 def test_files_of_killed_process_belong_to_lake() -> None:
-    """The next import removes those that its plan names, if they are the lake's."""
+    """The next import removes the lake's files that its plan names."""
     key = "0123456789abcdef"
     assert file_names.is_own(file_names.gathered("cpu_hour", "2026-03-02", key))
     assert file_names.is_own(file_names.gathered_document("2026-03-02", key))

@@ -1,4 +1,4 @@
-"""Every interval of a raw table is in the measures that its rows feed, whatever record types an input has."""
+"""Tests that every interval of a raw table is in the measures its rows feed, for any record types."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ import texts
 
 DAY_S = 86_400
 HOUR_US = 3_600_000_000
-#: Long after the data, some of which are of now.
+#: Long after the data, which is partly current.
 LATER_US = time.time_ns() // 1000 + 100 * DAY_S * 1_000_000
 
-#: Writes an input without some of its record types, in a part of its time or in all of it.
+#: Writes an input without some of its record types, for part or all of its time.
 Maker = Callable[[Path, random.Random], Path]
 
 
 def smf_records(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Type, local time of day in hundredths of a second, and bytes of each record of a dump."""
+    """Yield type, local time of day in hundredths of a second, and bytes of each record of a dump."""
     data, at = path.read_bytes(), 0
     while at < len(data):
         length = int.from_bytes(data[at : at + 2])
@@ -44,7 +44,7 @@ def smf_records(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def without_smf(path: Path, source: Path, dropped: dict[int, range]) -> Path:
-    """A dump without records of some types in a time of day, in hundredths of a second."""
+    """Write a dump without records of some types in a time range, in hundredths of a second of the day."""
     kept = [record for kind, time, record in smf_records(source) if time not in dropped.get(kind, ())]
     path.write_bytes(b"".join(kept))
     return path
@@ -66,7 +66,7 @@ def some_zvm(folder: Path) -> Maker:
     kinds = [
         (row["domain"], row["record"], row["count"])
         for row in _native.MonwriteFile.open(str(source)).inventory()
-        # The configuration names the system, and interval ends are those of the record.
+        # Configuration records name the system; D1R11 has the interval ends.
         if (row["domain"], row["record"]) not in ((1, 4), (1, 9), (1, 11))
     ]
 
@@ -77,7 +77,7 @@ def some_zvm(folder: Path) -> Maker:
             offsets = [offset for offset, _ in file.records(domain, record, count)]
             start = chance.randrange(len(offsets))
             for offset in offsets[start:] if chance.random() < 0.5 else offsets:
-                # A record that no layout describes: its number is not IBM's.
+                # A record number that IBM does not use and no layout describes.
                 data[offset + 7] = 0xEE
         path.write_bytes(data)
         return path
@@ -116,26 +116,26 @@ def test_measure_covers_every_raw_interval(source: str, demo_folder: Path, tmp_p
         try:
             session = zlens.open(path, options=Options(tz=parse_zone("+01:00")))
         except InputError:
-            # Too little is left to know what it is.
+            # Too few records are left to recognize the format.
             continue
         with session:
             assert lost(session) == [], seed
 
 
-# In a lake --------------------------------------------------------------------------------------
+# Lakes ------------------------------------------------------------------------------------------
 
 
 def hours(inputs: Path, query: str) -> list[tuple[object, ...]]:
     with zlens.open(inputs) as session:
         rows = session.sql(query).rows
     del session
-    # No reader keeps removed files.
+    # Without readers, removed files can be deleted.
     gc.collect()
     return rows
 
 
 def unflagged_hours(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """For each measure, system, source and local hour: the intervals with rows, without flagged ones."""
+    """Return the intervals with rows, without flagged ones, per measure, system, source and local hour."""
     found = {}
     with zlens.open(path) as session:
         zones = {(info.system, info.source): info.utc_offset_s or 0 for info in session.systems}
@@ -158,17 +158,17 @@ def test_measures_retain_removed_records(source: str, demo_folder: Path, tmp_pat
     for seed in range(iterations(8, 1)):
         path, made = tmp_path / f"{seed}.data", tmp_path / f"lake{seed}"
         if source in TEXTS:
-            # A printed report that was cut has rows that no measure shows: they are a problem.
+            # A truncated printed report has rows that no measure shows, which is a problem.
             path.write_bytes(max(TEXTS[source], key=len))
         else:
             make(path, random.Random(f"lake {source} {seed}"))
         expected = unflagged_hours(path)
         lake.add([path], made)
-        # Every interval with a raw row is in a measure: this raises no LakeError.
+        # Every interval with a raw row is in a measure, so this raises no LakeError.
         stores.rollup(made)
         tried = lake.forget_raw(made, DAY_S, now_us=LATER_US, dry_run=True)
         lost = {entry.table for entry in tried.proof if entry.measures and not entry.is_retained}
-        # What only adds columns to rows of others is nowhere if those are missing, and the proof says so.
+        # Tables that only add columns to other rows are lost if these are missing, and the proof shows it.
         with zlens.open(path) as session:
             assert lost <= coverage(session, bucket_sql.measures()).only_adds
         removed = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED, *lost], now_us=LATER_US)
@@ -194,7 +194,7 @@ def test_measures_retain_removed_records(source: str, demo_folder: Path, tmp_pat
 
 @pytest.fixture
 def without_counters(demo_folder: Path, tmp_path: Path) -> Path:
-    """The demo's dump without counters after 09:02: types 70, 72 and 30 go on until 09:30."""
+    """The demo's dump without counters after 09:02; types 70, 72 and 30 continue until 09:30."""
     dropped = {113: range(9 * 360_000 + 2 * 6_000 + 3_000, 24 * 360_000)}
     return without_smf(tmp_path / "drop.smf", demo_folder / demo.SMF_NAME, dropped)
 
@@ -213,7 +213,7 @@ def test_rmf_intervals_are_selected_without_counters(without_counters: Path) -> 
     with zlens.open(without_counters) as session:
         (info,) = session.systems
         assert info.last_us == info.intervals[-1].end_us
-        # 32 minutes of counters, the rest of RMF's interval, and one more of RMF: no second twice.
+        # 32 minutes of counters, the rest of RMF's interval, and another RMF interval, without overlap.
         query = "SELECT count(*), sum(seconds), max(seconds) FROM interval"
         assert session.sql(query).rows == [(34, 3600.0, 900.0)]
 
@@ -223,7 +223,7 @@ def test_rmf_intervals_are_selected_without_counters(without_counters: Path) -> 
 def test_days_without_counters_are_rolled_up(
     without_counters: Path, demo_folder: Path, tmp_path: Path, split: bool
 ) -> None:
-    """The same with the record types in one dump, and with counters in a dump of their own."""
+    """Hours are equal with all record types in one dump and with counters in a separate dump."""
     whole = demo_folder / demo.SMF_NAME
     files = [without_counters]
     if split:
@@ -250,7 +250,7 @@ def test_days_without_counters_are_rolled_up(
 
 
 def test_removal_keeps_inputs_reaching_beyond_range(without_counters: Path, tmp_path: Path) -> None:
-    """A dump is removed with all its data only if all of it lies within the times."""
+    """A dump is removed only if all its data is within the time range."""
     made = tmp_path / "lake"
     lake.add([without_counters], made)
     removed = lake.forget(made, Options(end=parse_time_spec("2010-03-09 09:05")))
@@ -264,7 +264,7 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A measure that leaves rows out: rollup and export say so again and again, and nothing is removed."""
+    """If a measure omits rows, rollup and export fail every time, and no data is removed."""
     made = tmp_path / "lake"
     lake.add([without_counters], made)
     kept = bucket_sql.buckets_sql
@@ -302,6 +302,6 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
         assert session.sql("SELECT count(*) FROM smf70_cpu").rows == [(12,)]
     del session
     gc.collect()
-    # What is named may be lost.
+    # Tables named in `even_if_lost` may be lost.
     removed = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED, "smf70_cpu"])
     assert len(removed.gone) == 1

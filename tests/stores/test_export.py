@@ -1,4 +1,4 @@
-"""Measures of a lake in formats of others: the rows that SQL gives, whatever happens on the way."""
+"""Tests of exported measures: the same rows as SQL returns, also after an interruption."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ READ: dict[str, Callable[[Path, str], pa.Table]] = {
 
 
 def near(row: Iterable[Any]) -> tuple[Any, ...]:
-    """A row whose floats do not differ by the order of sums, and whose times are those of one zone."""
+    """Round floats, whose sums depend on the order, and convert times to UTC."""
     return tuple(
         float(f"{value:.12g}")
         if isinstance(value, float)
@@ -93,17 +93,17 @@ def test_exported_rows_equal_sql(form: str, parts: list[str], tmp_path: Path) ->
     for table in TABLES:
         assert exported_rows(base, form, table) == of_lake(made, table), table
     assert exported_rows(base, form, "cpu")
-    # Nothing has changed.
+    # The lake is unchanged.
     [again] = stores.export(made, base, form, tables=TABLES)
     assert (again.days, again.rows) == ([], 0)
-    # Another day comes.
+    # Data of another day is added.
     lake.add([parts[1]], made)
     [changed] = stores.export(made, base, form, tables=TABLES)
-    # The first day has the row of the gap between them, by its middle.
+    # The gap's row belongs to the first day, which has the middle of the gap.
     assert changed.days == ["2026-03-02", "2026-03-03"]
     for table in TABLES:
         assert exported_rows(base, form, table) == of_lake(made, table), table
-    # What is removed from a day of which other data stay is removed here, too.
+    # Rows removed from a day that still has data are removed from the export.
     lake.forget(made, Options(end=parse_time_spec("2026-03-02 10:07"), utc=True))
     assert stores.export(made, base, form, tables=TABLES)[0].days == ["2026-03-02"]
     for table in TABLES:
@@ -140,7 +140,7 @@ stores.export(sys.argv[1], sys.argv[2], sys.argv[3], tables=["cpu"])
 
 @pytest.mark.parametrize("form", quick_subset(1, FORMS))
 def test_killed_export_duplicates_nothing(form: str, parts: list[str], tmp_path: Path) -> None:
-    """It died after its tables were written and before that was noted."""
+    """The process is killed after it wrote the tables and before it recorded the export."""
     made, base = tmp_path / "lake", tmp_path / "out"
     lake.add(parts[:2], made)
     words = [sys.executable, "-c", DYING, str(made), str(base), form]

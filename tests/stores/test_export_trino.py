@@ -1,4 +1,4 @@
-"""Trino reads what is exported: the same rows from Delta Lake and Iceberg, and the units of columns."""
+"""Tests that Trino reads the same rows from exported Delta Lake and Iceberg tables, with column units."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_rows_and_comments_are_those_of_lake(demo_folder: Path, tmp_path: Path) 
             folder = tmp_path / kind / ("zlens" if kind == "iceberg" else "")
             for table in TABLES:
                 trino.register(kind, table, folder / table)
-        # Another transaction, which a catalog that knows the table reads as well.
+        # Another transaction, which a catalog with the registered table reads too.
         lake.add([demo_folder / "zlzos.smf"], made)
         stores.export(made, tmp_path / "delta", "delta", tables=TABLES)
         with zlens.open(made) as session:

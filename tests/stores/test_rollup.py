@@ -1,4 +1,4 @@
-"""Measures by hour and day: what they are computed from, and what becomes of them."""
+"""Tests of rollups by hour and day: their values, recomputation and removal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from zlens.lake.rollups import LakeMachine
 from zlens.stores import bucket_sql, rollup_builder
 
 DAY_S = 86_400
-#: A moment long after the data.
+#: A time long after the data.
 LATER_US = START_US + 100 * DAY_S * 1_000_000
 
 
@@ -38,7 +38,7 @@ def rows(inputs: str | Path, query: str, options: Options | None = None) -> list
     with zlens.open(inputs, options=options) as session:
         found = session.sql(query).rows
     del session
-    # Nobody reads any more: what was replaced can go.
+    # Without readers, replaced files can be removed.
     gc.collect()
     return found
 
@@ -58,7 +58,7 @@ def demo_lake(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def averaged() -> Iterator[tuple[str, list[measures.MeasureColumn]]]:
-    """The measures with their columns that have a mean."""
+    """Yield the measures with their columns that have a mean."""
     for name in bucket_sql.measures():
         table = measures.load_measure(name)
         own = [column for column in table.columns if column.name not in ("seconds", *table.key)]
@@ -107,7 +107,7 @@ def test_bucket_has_totals_means_and_last_values(demo_lake: Path) -> None:
                     assert session.sql(f"SELECT {keys} FROM {name}_hour WHERE {wrong}").rows == [], column
         hours = session.sql("SELECT DISTINCT bucket_end FROM load_hour ORDER BY 1").rows
         assert {hour.minute for (hour,) in hours} == {0}
-        # Counters are added, states are the last ones.
+        # Counters are added; states are the last ones.
         cycles = "FROM cpumf{} GROUP BY system, source, cpu_id HAVING sum(cycles) > 0 ORDER BY ALL"
         found = session.sql(f"SELECT system, cpu_id, sum(cycles) {cycles.format('_day')}").rows
         assert found == session.sql(f"SELECT system, cpu_id, sum(cycles) {cycles.format('')}").rows
@@ -126,7 +126,7 @@ def test_bucket_has_totals_means_and_last_values(demo_lake: Path) -> None:
 def by_hand(
     made: Path, table: str, key: str, mean: str, total: str
 ) -> dict[tuple[str, dt.datetime], list[float]]:
-    """Sum, weight and total by hour, worked out here from intervals; flagged ones count in totals only."""
+    """Compute sum, weight and total by hour from intervals; flagged ones count in totals only."""
     sums: dict[tuple[str, dt.datetime], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     query = f"SELECT {key}, interval_end, seconds, flag, {mean}, {total} FROM {table} WHERE system = 'ZLDEMO'"
     for subject, end, seconds, flag, value, amount in rows(made, query):
@@ -147,7 +147,7 @@ def by_hand(
     ),
 )
 def test_hours_equal_interval_sums(demo_lake: Path, table: str, key: str, mean: str, total: str) -> None:
-    """The oracle is arithmetic in this file, not the SQL of the catalog."""
+    """The expected values are computed in this file, not by the SQL of the catalog."""
     expected = by_hand(demo_lake, table, key, mean, total)
     query = (
         f"SELECT {key}, bucket_end, {mean}, {mean}_sum, {mean}_weight, {total} "
@@ -162,7 +162,7 @@ def test_hours_equal_interval_sums(demo_lake: Path, table: str, key: str, mean: 
 
 
 def test_buckets_are_those_of_every(demo_lake: Path) -> None:
-    """The hours are the same as with --every 1h, and so are sums."""
+    """Hours and sums equal those of --every 1h."""
     query = "SELECT system, bucket_end, round(busy_pct, 3) FROM load_hour ORDER BY ALL"
     every = "SELECT system, interval_end, round(busy_pct, 3) FROM load ORDER BY ALL"
     assert rows(demo_lake, query) == rows(demo_lake, every, Options(every_s=3600))
@@ -176,11 +176,11 @@ def test_time_options_select_buckets(demo_lake: Path) -> None:
     assert rows(demo_lake, "SELECT DISTINCT system FROM load_hour", Options(systems=("ZLZ1",))) == [("ZLZ1",)]
 
 
-# What becomes of them ---------------------------------------------------------------------------
+# Recomputation and removal ----------------------------------------------------------------------
 
 
 def days_of(made: Path) -> dict[str, bytes]:
-    """The files of all measures."""
+    """Return the files of all measures."""
     return {
         path.relative_to(made).as_posix(): path.read_bytes()
         for path in sorted((made / file_names.MEASURES).rglob("*"))
@@ -192,7 +192,7 @@ def days_of(made: Path) -> dict[str, bytes]:
 def test_machines_of_same_days_share_statements(
     tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their statements are planned once; every file is the one that each machine alone gets."""
+    """The statements are planned once; each machine's files equal those of a separate rollup."""
     made = tmp_path / "lake"
     systems = ["FIRST", "SECOND", "THIRD"]
     lake.add([write(tmp_path / f"{name}.data", piece(range(6), system=name)) for name in systems], made)
@@ -227,7 +227,7 @@ def test_machines_of_same_days_share_statements(
 
 @pytest.fixture
 def parts(tmp_path: Path, few_measures: None) -> list[str]:
-    """Three files of a system that follow each other, from 10:00 UTC; local time is an hour ahead."""
+    """Three consecutive files of a system from 10:00 UTC; local time is one hour ahead."""
     return [write(tmp_path / f"{at}.data", piece(range(at * 6, at * 6 + 6))) for at in range(3)]
 
 
@@ -261,7 +261,7 @@ def test_forget_raw_keeps_measures(parts: list[str], tmp_path: Path) -> None:
     stores.rollup(made)
     hours = rows(made, "SELECT * FROM cpu_hour ORDER BY ALL")
     files = days_of(made)
-    # An age that cuts the day.
+    # An age limit within the day.
     assert lake.forget_raw(made, 99 * DAY_S + DAY_S // 2, now_us=LATER_US).gone == []
     version = LakeFolder(made).load()
     tried = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US, dry_run=True)
@@ -278,7 +278,7 @@ def test_forget_raw_keeps_measures(parts: list[str], tmp_path: Path) -> None:
     assert lake.contents(made).measures_only == 2
     with zlens.open(made) as session:
         assert without_raw_tables(session.sources) == {"LAKETEST"}
-    # The bytes are known, and are not imported again.
+    # Known bytes are not imported again.
     assert [added.again for added in lake.add(parts[:2], made)[0]] == [True, True]
     [rolled] = stores.rollup(made)
     assert (rolled.days, rolled.sealed) == ([], [])
@@ -309,7 +309,7 @@ def test_outdated_measures_are_recomputed_or_marked(
         [rolled] = stores.rollup(folder)
         assert rolled.days == again
     assert outdated(kept) == []
-    # Nothing is left to compute them from.
+    # No raw data is left to compute them from.
     assert len(outdated(made)) == 1
     assert rows(made, "SELECT * FROM cpu_hour ORDER BY ALL") == hours
     assert hours
@@ -328,7 +328,7 @@ def test_data_after_removal_keeps_differences(parts: list[str], tmp_path: Path) 
     assert rows(made, after) == rows(kept, after)
     assert rows(made, after)
     assert lake.check(made).faults == []
-    # The day is sealed: it is not computed from a part of its data.
+    # The day is sealed: it is not computed from part of its data.
     hours = rows(made, "SELECT * FROM cpu_hour ORDER BY ALL")
     [rolled] = stores.rollup(made)
     assert (rolled.days, rolled.sealed) == ([], ["2026-03-02"])
@@ -360,7 +360,7 @@ def test_measures_are_removed_with_data(parts: list[str], tmp_path: Path) -> Non
 
 @pytest.mark.long
 def test_day_ends_in_local_time(tmp_path: Path, few_measures: None) -> None:
-    """The clock of LAKETEST is an hour ahead: its day ends at 23:00 UTC."""
+    """LAKETEST's clock is one hour ahead of UTC, so its day ends at 23:00 UTC."""
     first = write(tmp_path / "0.data", piece(range(13 * 60 - 3, 13 * 60 + 3)))
     made = tmp_path / "lake"
     lake.add([first], made)
@@ -459,7 +459,7 @@ def test_invalid_rollup_calls(tmp_path: Path, parts: list[str]) -> None:
 
 @pytest.mark.long
 def test_gap_row_belongs_to_day_of_its_middle(tmp_path: Path, few_measures: None) -> None:
-    """What was used between two recordings is in the totals, as over intervals."""
+    """The use between two recordings counts in the totals, as over intervals."""
     spans = (range(4), range(1300, 1304))
     files = [write(tmp_path / f"{at}.data", piece(span)) for at, span in enumerate(spans)]
     made = tmp_path / "lake"

@@ -1,4 +1,4 @@
-"""A Trino of `make trino`, started over exported tables."""
+"""Trino server from `make trino` over exported tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import httpx
 import tools
 
 SERVER = Path(__file__).parents[2] / "target" / "trino"
-#: The oldest Java that it runs on.
+#: Minimum Java version of Trino.
 _JAVA = 24
 _PATIENCE_S = 180.0
 _CONFIG = """coordinator=true
@@ -38,13 +38,13 @@ _CATALOGS = {
 
 
 class Trino:
-    """A server that runs."""
+    """Running Trino server."""
 
     def __init__(self, address: str) -> None:
         self._client = httpx.Client(base_url=address, headers={"x-trino-user": "test"}, timeout=60)
 
     def rows(self, sql: str) -> list[list[Any]]:
-        """The rows of a statement."""
+        """Return the rows of a statement."""
         answer = self._client.post("/v1/statement", content=sql).raise_for_status().json()
         rows: list[list[Any]] = []
         while True:
@@ -55,7 +55,7 @@ class Trino:
             answer = self._client.get(answer["nextUri"]).raise_for_status().json()
 
     def register(self, catalog: str, table: str, folder: Path) -> None:
-        """Make a table of files known, as DBAs do once."""
+        """Register an existing table in a catalog, as DBAs do once."""
         self.rows(
             f"CALL {catalog}.system.register_table(schema_name => 'zlens', table_name => '{table}', "
             f"table_location => 'file://{folder}')"
@@ -64,7 +64,7 @@ class Trino:
 
 @contextmanager
 def started(folder: Path) -> Iterator[Trino]:
-    """A Trino with the catalogs `delta` and `iceberg`; the test is skipped if there is none."""
+    """Start Trino with the catalogs `delta` and `iceberg`; skip the test if Trino is not installed."""
     launcher = next(SERVER.glob("trino-server-*/bin/launcher"), None)
     home = _java()
     tools.require("trino", present=launcher is not None and home is not None)
@@ -104,7 +104,7 @@ def started(folder: Path) -> Iterator[Trino]:
 
 
 def _java() -> str | None:
-    """The home of a Java that is recent enough."""
+    """Return the home of a Java that is recent enough."""
     homes = [os.environ.get("JAVA_HOME"), *map(str, sorted(Path("/usr/lib/jvm").glob("*"), reverse=True))]
     for home in homes:
         java = Path(home or "") / "bin" / "java"
