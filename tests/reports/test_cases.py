@@ -168,7 +168,7 @@ def rounded(text: str) -> str:
 
 
 def run(case: Case, sessions: Sessions) -> str:
-    """Return what the command of a case prints."""
+    """Return the output of the command of a case."""
     made = sessions.make(case.lines["input"]) if "input" in case.lines else None
     program, *words = shlex.split(case.lines["command"])
     assert program == "zlens"
