@@ -1,4 +1,4 @@
-"""`zlens compare` as its user types it, over files."""
+"""Tests of `zlens compare` over files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zlens import cli
 from zlens.demo import machine
 
 #: z/VM Performance Update 6.4, RSCS TCPNJE encryption: CPU time of a transaction, by case. Of the four
-#: published ratios to the case before and to case 1, these are the ones that are told exactly.
+#: published ratios to the previous case and to case 1, these are exact.
 INCREMENTAL = (1.56, 0.891, 1.105)
 CASES = ("case1", "case2a", "case2b", "case3")
 
@@ -45,7 +45,7 @@ def differences(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[st
 def minutes_of(
     path: Path, busies: Sequence[float], cpus: int = 2, config: dict[str, str] | None = None
 ) -> str:
-    """A file of one-minute intervals in which every processor was so busy for users."""
+    """Write one-minute intervals in which every processor has this utilization by users."""
     user = wait = 10**12
     groups = [made.configuration(made.START_US - made.MINUTE_US, {**made.CONFIG, **(config or {})})]
     for number, busy in enumerate([0.0, *busies]):
@@ -71,7 +71,7 @@ def encryption(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     for case, ratio in zip(CASES, (1.0, *INCREMENTAL), strict=True):
         busy *= ratio
         words += ["--"] * bool(words)
-        # Twice the transactions in one of the cases: it is time of a transaction that is compared.
+        # One case has twice the transactions: the time of a transaction is compared.
         rate = 40.0 if case == "case2b" else 20.0
         words.append(minutes_of(folder / f"{case}.monwrite", [busy * rate / 20] * 12))
         words += ["--throughput", throughput(folder / f"{case}.csv", rate)]
@@ -81,7 +81,7 @@ def encryption(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_compare_command_prints_published_tcpnje(
     encryption: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The table of ratios of CPU/tx, incremental; since case 1 they are held in test_comparison."""
+    """The ratios of CPU/tx to the previous case; test_comparison tests those to case 1."""
     status, out, err = run(capsys, *encryption, "--against", "previous")
     assert status == 0
     assert err.count("cover 12 of 12 intervals") == 4
@@ -108,7 +108,7 @@ def test_compare_windows_inherit_inputs_of_base(tmp_path: Path, capsys: pytest.C
 def test_compare_side_inherits_hours_of_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = minutes_of(tmp_path / "a.monwrite", [0.2] * 5 + [0.9] * 5)
     second = minutes_of(tmp_path / "b.monwrite", [0.3] * 5 + [0.1] * 5)
-    # A window of its own is a window of its own: --to of BASE is no part of it.
+    # A side with its own window does not inherit --to of BASE.
     words = [first, "--to", "09:05", "--", second, "--", second, "--from", "09:05", "--name", "c"]
     busy = [each for each in differences(capsys, *words) if each["metric"] == "load.busy_pct"]
     assert [each["base_value"] for each in busy] == pytest.approx([20, 20])
@@ -138,7 +138,7 @@ def test_plus_sign_joins_inputs_of_one_run(tmp_path: Path, capsys: pytest.Captur
 
 @pytest.fixture(scope="module")
 def steady(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The demo's machine through an hour without a story: nobody comes or goes, and load stays."""
+    """An hour of the demo's machine without a story: no logons or logoffs, and a steady load."""
     path = tmp_path_factory.mktemp("steady") / "steady.monwrite"
     zlens.simulate(without_a_story(), path)
     return str(path)
@@ -164,7 +164,7 @@ def test_compare_of_steady_halves_finds_little(steady: str, capsys: pytest.Captu
 def test_compare_finds_change_in_steady_run(
     steady: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same machine with CP working harder for its guests by a tenth."""
+    """The same machine with a tenth more CP time for its guests."""
     path = tmp_path / "slower.monwrite"
     values = without_a_story()
     for user in values["user"]:

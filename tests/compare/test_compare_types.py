@@ -1,4 +1,4 @@
-"""What is of one type of processor is held against the same type, and nothing else."""
+"""Tests of comparisons by processor type: only values of the same type are compared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CPI = "cpumf_type.cpi"
 
 
 def side(name: str, **cpi: float) -> Side:
-    """Cycles per instruction of some types, in each of twelve intervals."""
+    """Return a side with these cycles per instruction by type in each of twelve intervals."""
     run = SystemRun("SYSA", {}, intervals=12, machine_type="8561")
     run.first, run.last = START, START + dt.timedelta(minutes=12)
     ends = [START + dt.timedelta(minutes=minute) for minute in range(12)]
@@ -44,7 +44,7 @@ def test_same_processor_types_are_paired() -> None:
 
 
 def test_metrics_of_typed_tables_are_per_type() -> None:
-    """Else values of different types would be added up in one row."""
+    """Otherwise values of different types would be added up in one row."""
     tables = {each.table for each in declared.compared_metrics()}
     typed = {
         table
@@ -73,7 +73,7 @@ def test_measured_types_stay_separate() -> None:
 
 
 def test_systems_on_different_types_are_not_comparable() -> None:
-    """Whole systems can be held against each other, and it is said that their processors are others."""
+    """Systems of different processor types can be compared, with a warning about the types."""
     with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as made:
         ziips = measure_run(made, "ziips")
     with smf70({"SYSA": [s0w1()]}, S0W1_S) as made:

@@ -1,4 +1,4 @@
-"""Sides held against each other: published tables, forms, what is not alike, and parts that add up."""
+"""Tests of comparisons: published tables, forms, comparability, and parts that add up."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CPU_TX = "per_transaction.cpu_s"
 def side(
     name: str, values: dict[str, float], *, subject: tuple[str, ...] = (), runs: int = 1, **facts: str
 ) -> Side:
-    """A side whose metrics are these values in each of twelve intervals, in units of the tables."""
+    """Return a side with these values of metrics in each of twelve intervals, in units of the tables."""
     machine_type = facts.pop("machine_type", None)
     system = facts.pop("system", "SYSA")
     made = []
@@ -58,7 +58,7 @@ def row_of(comparison: Comparison, key: str) -> ComparisonRow:
 
 
 def cases() -> list[Side]:
-    """z/VM Performance Update 6.4: CPU/tx of the four cases, as far as ratios tell them."""
+    """Return CPU/tx of the four cases of z/VM Performance Update 6.4, from the published ratios."""
     cost, sides = 0.002, []
     for name, ratio in (("case1", 1.0), ("case2A", 1.56), ("case2B", 0.891), ("case3", 1.105)):
         cost *= ratio
@@ -81,7 +81,7 @@ def test_comparison_of_published_tcpnje(against: str, printed: tuple[str, ...]) 
 
 
 #: Exploring CPU MF (Burg, SHARE 8882, 2011), HiperDispatch=Yes customer improvement on z10: without and with.
-#: Numbers in the table are rounded; these round to them, and their ratios to the ratios of the table.
+#: Numbers in the table are rounded; these round to them, and their ratios to the published ratios.
 HIPERDISPATCH = {
     "cpi": (8.22, 7.46, "1.10"), "problem_state_pct": (53.7, 52.8, "1.02"),
     "est_instr_cmplx_cpi": (3.79, 3.74, "1.01"), "est_finite_cpi": (4.45, 3.71, "1.20"),
@@ -108,7 +108,7 @@ def test_exploring_cpumf_hiperdispatch_improvement() -> None:
     heading = " ".join(table[at] for at in range(4))
     for word in ("CPI", "Prb", "SCPL1M", "L15P", "MEMP", "Intensity", "LPARCPU"):
         assert word in heading
-    # Everywhere the form is base/new, of shares as well.
+    # The form is always base/new, also of shares.
     forms = {
         change.form
         for row in compare(sides, CompareOptions(burg=True)).systems[0].rows
@@ -118,7 +118,7 @@ def test_exploring_cpumf_hiperdispatch_improvement() -> None:
 
 
 #: Exploring CPU MF (Burg, SHARE 8882, 2011), DB2 10 batch job with pages of 4 KB and of 1 MB on a z10: the
-#: columns of TLB misses, and the improvement printed.
+#: columns of TLB misses, and the printed improvement.
 PAGES = {
     "tlb_cpu_miss_pct": (16.0, 15.6, "1.03"), "tlb_cycles_per_miss": (83, 65, "1.28"),
     "tlb_pte_pct": (19.2, 13.7, "1.40"),
@@ -140,7 +140,7 @@ def test_exploring_cpumf_one_megabyte_pages() -> None:
     heading = " ".join(" ".join(line.split()) for line in table)
     for word in ("L2RP", "TLB1", "PTE%"):
         assert word in heading
-    # A share of 0 is 0; that 0 has improved on 0 by a factor is what cannot be said.
+    # A share of 0 is printed as 0; an improvement of 0 on 0 has no factor.
     assert [line.split() for line in table[-3:]] == [
         ["4K", "0.0000", "16.00", "83.00", "19.20"],
         ["1MB", "0.0000", "15.60", "65.00", "13.70"],
@@ -167,8 +167,8 @@ def test_zvm_performance_update_high_performance_ficon() -> None:
     assert [rows[key].metric.unit for key in FICON] == ["ms", "ms"]
 
 
-#: z/VM support for eighty logical processors, tables 8 (LARGE) and 9 (SMALL), the largest run of each: per
-#: transaction percent of a processor and counters.
+#: z/VM support for eighty logical processors, tables 8 (LARGE) and 9 (SMALL), the largest run of each:
+#: percent of a processor and counters, per transaction.
 LARGE = {
     "guest_s": 0.2292,
     "chargeable_cp_s": 0.1682,
@@ -211,7 +211,7 @@ def test_zvm_eighty_processors_transaction_change() -> None:
     }
     parts = {part.name: part.change for part in cause.parts}
     assert math.fsum(parts.values()) == pytest.approx(cause.end - cause.start)
-    # Fewer instructions, each of which waited longer; nobody says how fast the processors are.
+    # Fewer instructions, each of which waited longer; the speed of the processors is not known.
     assert parts["instructions"] < 0
     assert parts["complexity CPI"] < 0
     assert parts["finite CPI"] > 0
@@ -219,7 +219,7 @@ def test_zvm_eighty_processors_transaction_change() -> None:
         4.25 * math.log(SMALL["instructions"] / LARGE["instructions"]), rel=0.01
     )
     assert cause.note
-    # Nothing is left over where the speed is the one that these counters mean.
+    # No rest is left, since the speed is derived from these counters.
     assert [*parts] == ["instructions", "complexity CPI", "finite CPI", "cycles per busy second"]
 
 
@@ -234,7 +234,7 @@ def test_waterfall_is_same_in_either_direction() -> None:
 
 
 def test_waterfall_shows_unexplained_rest() -> None:
-    """Counters know the speed here, and tell less than timers do."""
+    """The counters include the speed here, and explain less time than the timers measure."""
     one = {**published(LARGE), "per_transaction.ghz": 5.2}
     other = {**published(SMALL), "per_transaction.ghz": 5.2, CPU_TX: 0.05}
     cause = falls.cpu_time_by_cause(one, other)
@@ -277,7 +277,7 @@ def test_comparison_formats(form: str, value: float) -> None:
     comparison = compare(sides, CompareOptions(form=form))
     [change] = row_of(comparison, CPU_TX).changes
     assert (change.form, change.value) == (form, pytest.approx(value))
-    # A share is told in points, whatever the form of others is.
+    # Shares are compared in points, whatever the form.
     [share] = row_of(comparison, "load.busy_pct").changes
     assert (share.form, share.value) == ("points", pytest.approx(10))
 
@@ -313,7 +313,7 @@ def test_better_and_worse() -> None:
     comparison = compare(sides)
     told = {key: row_of(comparison, key).changes[0] for key in names}
     assert [told[key].better for key in names] == [False, True, None]
-    # 5 % are IBM's criterion: 0.94 and 0.95 of the base.
+    # IBM's criterion is 5 %: 0.94 and 0.95 of the base.
     assert [told[key].is_outside_criterion for key in names] == [True, False, True]
     text = render(comparison, "text")
     assert "ETR: b/a 0.940, outside, WORSE; beyond the noise" in text
@@ -331,7 +331,7 @@ def test_significant_differences_are_first() -> None:
 
 
 def test_untested_large_difference_is_first_and_marked(demo_files: list[Path]) -> None:
-    """Busy of 30 % against 72 % cannot be tested while the load drifts; it is no less large for that."""
+    """30 % against 72 % busy is a large difference, although the drift of the load prevents a test."""
     sides = []
     windows = {
         "base": Options(end=parse_time_spec("08:40")),
@@ -357,7 +357,7 @@ def test_untested_large_difference_is_first_and_marked(demo_files: list[Path]) -
 
 
 def test_one_sided_metrics_are_last() -> None:
-    """A listing has few metrics of a monitor file. A guest that is not there used nothing."""
+    """A listing has few metrics of a monitor file; a missing guest used nothing."""
     sides = [
         side("listing", {"load.tv": 1.2, "load.page_rate": 100.0}),
         side("monitor", {"load.tv": 1.2, "load.page_rate": 110.0, "load.busy_pct": 70.0}),
@@ -373,7 +373,7 @@ def test_one_sided_metrics_are_last() -> None:
     assert not {row.metric.key for row in [*first, *rest]} & {"load.busy_pct", "core.busy_pct"}
     assert {row.subject for row in first if row.metric.key == "guest.cpu_pct"} == {("A",), ("B",)}
     for form in ("text", "html"):
-        # Charts are above the tables.
+        # Charts precede the tables.
         text = render(comparison, form).rpartition("</figure>")[2]
         assert text.index("largest first") < text.index("CPU of guest") < text.index("Of one side only")
         assert text.index("Of one side only") < text.rindex("Busy")
@@ -395,7 +395,7 @@ def test_generations_are_compared_by_few_metrics() -> None:
     [everything] = compare(sides, CompareOptions(across=True)).systems
     assert {row.metric.column for row in everything.rows} == {*names, "tv"}
     assert any("different generations" in warning for warning in everything.warnings)
-    # Another model of the same generation is another matter.
+    # Models of the same generation are compared by all metrics.
     sides[1] = side("new", values, subject=("CP",), machine_type="2098")
     assert len(compare(sides).systems[0].rows) == len(names) + 1
 
@@ -407,12 +407,12 @@ def test_every_differing_fact_is_warning(fact: declared.ComparabilityFact) -> No
     assert compared.warnings == [f"{fact.name} differs: a one; b two ({fact.why})"]
     same = [side(name, {CPU_TX: 1.0}, **{fact.name: "one"}) for name in "ab"]
     assert compare(same).systems[0].warnings == []
-    # What one side does not tell is not another thing.
+    # A fact that one side does not have is not a difference.
     assert compare([same[0], side("b", {CPU_TX: 1.0})]).systems[0].warnings == []
 
 
 def test_comparability_facts_are_declared() -> None:
-    """Other machine, capability, cores, MT level, release, storage, interval."""
+    """Machine, capability, cores, MT level, release, storage and interval are declared."""
     names = {fact.name for fact in declared.comparability_facts()}
     assert names >= {
         "machine",
@@ -446,7 +446,7 @@ def test_comparison_html_is_self_contained() -> None:
     assert "large &lt;b&gt;" in text
     assert "<b>" not in text
     assert "<i>" not in text
-    # Differences, two waterfalls, and lines over time.
+    # Differences, two waterfalls, and series.
     assert text.count("<svg") >= 5
     assert text.count("<polyline") >= 2
     assert "CPU time of a transaction, by cause" in text
@@ -489,7 +489,7 @@ def test_change_from_and_to_zero() -> None:
     assert change.is_beyond_noise
     for form in ("text", "csv", "json", "html"):
         assert render(comparison, form)
-    # What is nothing everywhere is left out.
+    # Metrics that are zero on all sides are left out.
     assert not compare([side(name, {"load.page_rate": 0.0}) for name in "ab"]).systems[0].rows
 
 

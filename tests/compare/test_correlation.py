@@ -1,4 +1,4 @@
-"""Rank correlation of metrics."""
+"""Tests of rank correlation of metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_ranks_need_no_straight_line():
 
 
 def test_equal_values_share_rank():
-    # Worked by hand: ranks 1.5 1.5 3 ... 10 beside 1 ... 10.
+    # Computed by hand: ranks 1.5 1.5 3 ... 10 and 1 ... 10.
     pairs = [(max(1, n), float(n)) for n in range(10)]
     # 1 - 6 * sum of d^2 / (n (n^2 - 1)), corrected for one tie of two.
     assert rank_correlation(pairs) == pytest.approx((82.5 - 0.5) / (82.0 * 82.5) ** 0.5)

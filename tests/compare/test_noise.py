@@ -1,4 +1,4 @@
-"""Noise that remembers: the test is held against scipy, and against made series without any difference."""
+"""Tests of autocorrelated noise, against scipy and with synthetic series without a difference."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zlens.compare.noise import RatioEstimate
 def remembering(
     memory: float, number: int, draw: random.Random, level: float = 100.0
 ) -> list[tuple[float, float]]:
-    """An autoregression of one step, with variance 1 / (1 - memory squared)."""
+    """Return a first-order autoregression with variance 1 / (1 - memory squared)."""
     value = draw.gauss(0, 1) / (1 - memory * memory) ** 0.5
     found = []
     for _ in range(number):
@@ -53,14 +53,14 @@ def test_one_run_is_tested_against_spread_of_three() -> None:
     verdict = noise.judge(base, [RatioEstimate(33.0, 0, 3, 3)])
     assert verdict.p == pytest.approx(2 * stats.t.sf(2 / (4 / 3) ** 0.5, 2))
     assert verdict.beyond is False
-    # The least difference that would be beyond the noise.
+    # The smallest difference beyond the noise.
     assert noise.judge(base, [RatioEstimate(31 + 1.001 * (verdict.noise or 0), 0, 3, 3)]).beyond
     assert not noise.judge(base, [RatioEstimate(31 + 0.999 * (verdict.noise or 0), 0, 3, 3)]).beyond
 
 
 @pytest.mark.parametrize("memory", [0.0, 0.5, 0.7])
 def test_steady_halves_rarely_differ(memory: float) -> None:
-    """At 1 %; a test that takes intervals for independent samples is wrong every seventh time and more."""
+    """At 1 %; a test that treats intervals as independent samples is wrong at least every seventh time."""
     draw = random.Random(f"steady {memory}")
     wrong = naive = tested = 0
     for number in range(150):
@@ -87,10 +87,10 @@ def test_steady_halves_rarely_differ(memory: float) -> None:
     ),
 )
 def test_false_positive_rate_stays_within_level(series: tuple[float, int]) -> None:
-    """Of series without a difference, no more are beyond the noise than 1 % explains, as the binomial tells.
+    """Of series without a difference, the binomial distribution at 1 % bounds those beyond the noise.
 
-    That is true of all series, and of those that are tested, if these are not a few exceptions among all: a
-    tested series of fifteen intervals that hardly move is one whose autocorrelation does not show.
+    The bound holds for all series, and for tested ones unless these are a few exceptions: a tested series of
+    fifteen intervals that hardly move does not show its autocorrelation.
     """
     memory, number = series
     draw = random.Random(f"level {memory} {number}")
@@ -104,21 +104,21 @@ def test_false_positive_rate_stays_within_level(series: tuple[float, int]) -> No
     if tested > count / 50:
         assert wrong <= stats.binom.ppf(0.999, tested, noise.LEVEL)
     if memory == 0 and number >= 60:
-        # A test is made where there is enough to test.
+        # Series with enough data are tested.
         assert tested == count
 
 
 def test_difference_above_drift_is_significant() -> None:
-    """Fifteen steady intervals that drift by a percent show two or three independent samples, if as many."""
+    """Fifteen steady intervals that drift by a percent have at most two or three independent samples."""
     before = [(10 + 0.005 * at, 10.0) for at in range(15)]
     after = [(15.5 + 0.005 * at, 10.0) for at in range(15)]
     base, other = estimated(before), estimated(after)
     assert min(base.effective, other.effective) < noise.FEWEST_EFFECTIVE
     verdict = noise.judge([base], [other])
     assert (verdict.by, verdict.beyond) == ("intervals", True)
-    # By hand: of 0.001 x (15.5 - 10) / 10 nothing is left in 0.55; the range of both is 0.007.
+    # By hand: 0.001 x (15.5 - 10) / 10 is negligible in 0.55; the range of both is 0.007.
     assert verdict.noise == pytest.approx(stats.t.isf(0.005, 28) * 0.007 * 2**0.5)
-    # As much as they drift is not.
+    # A difference as large as the drift is not significant.
     near = estimated([(10.05 + 0.005 * at, 10.0) for at in range(15)])
     assert noise.judge([base], [near]).why.endswith("independent samples")
 
@@ -134,7 +134,7 @@ def test_real_difference_is_significant() -> None:
 
 
 def test_effective_samples_of_autoregression() -> None:
-    """n (1 - r) / (1 + r) of an autoregression, within what a sample tells of it."""
+    """n (1 - r) / (1 + r) of an autoregression, within sampling error."""
     draw = random.Random("effective")
     for memory in (0.0, 0.5, 0.8):
         one = estimated(remembering(memory, 2000, draw))
@@ -165,7 +165,7 @@ def test_constant_sides_are_tested() -> None:
     four, six = estimated([(4.0, 1.0)] * 12), estimated([(6.0, 1.0)] * 12)
     assert noise.judge([four], [six]).beyond is True
     assert noise.judge([four], [four]).beyond is False
-    # Nor is the last digit of a sum a difference.
+    # A difference in the last digit of a sum is not significant.
     nearly = estimated([(4.0 + 1e-13 * (at % 2), 1.0) for at in range(12)])
     assert noise.judge([four], [nearly]).beyond is False
     runs = [[RatioEstimate(value, 0, 3, 3)] * 3 for value in (4.0, 4.0 + 1e-13)]
@@ -178,7 +178,7 @@ def test_bootstrap_is_reproducible() -> None:
 
 
 def test_month_of_minutes_is_tested_quickly() -> None:
-    """Blocks grow, and not their number: a month takes hardly longer than a day."""
+    """Blocks grow instead of their number: a month takes hardly longer than a day."""
     assert noise._block(43_200, 0.0) == 432
     assert noise._block(60, 0.0) == 4
     assert noise._block(60, 0.8) > 4
@@ -188,18 +188,18 @@ def test_month_of_minutes_is_tested_quickly() -> None:
 def test_autocorrelation_time_by_hand() -> None:
     """Twenty values + + - -: the first correlation is 1/20, corrected by (1 + 4/20)/20; the second < 0.
 
-    It is not above 0.11 + 1.645 sqrt((1 - 0.11 x 0.11) / 20) = 0.4756 in 95 % of series.
+    It is at most 0.11 + 1.645 sqrt((1 - 0.11 x 0.11) / 20) = 0.4756 in 95 % of series.
     """
     assert noise.autocorrelation_time([1, 1, -1, -1] * 5) == pytest.approx(1.4756 / 0.5244, rel=1e-3)
-    # Eight of them: 1/8, corrected by (1 + 4/8)/8. Too few to draw from, so this alone is the error.
+    # Eight values: 1/8, corrected by (1 + 4/8)/8. They are too few for a bootstrap, so this is the error.
     one = estimated([(100.0 + off, 1.0) for off in [1, 1, -1, -1] * 2])
-    # With 0.8649 at most, eight intervals are no more than one sample.
+    # At a correlation of up to 0.8649, eight intervals are one sample.
     assert one.effective == 1
     assert one.error == pytest.approx((8 / 7) ** 0.5)
 
 
 def test_long_weak_autocorrelation_is_detected() -> None:
-    """A level that shifts once under noise: every correlation is small, and there are many."""
+    """A level that shifts once under noise has many small correlations."""
     draw = random.Random("shift")
     off = [(1.0 if at < 60 else -1.0) + draw.gauss(0, 1.5) for at in range(120)]
     mean = sum(off) / len(off)

@@ -1,4 +1,4 @@
-"""What is printed rounded is compared as precisely as it is printed."""
+"""Tests of comparing printed numbers within their rounding error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
 
 
 def precise(session: zlens.Session) -> dict[str, float]:
-    """The bounds of the metrics of the whole of one system."""
+    """Return the rounding bounds of the metrics of one system, without those of subjects."""
     ((_, run),) = measure_run(session, "").systems.items()
     return {name: bound for (name, subject), bound in run.roundings.items() if not subject}
 
@@ -27,26 +27,26 @@ def test_listing_measures_have_precision() -> None:
     with zlens.open(str(FOLDER / "prclog-smt0.txt")) as session:
         found = precise(session)
     assert found["load.guest_pct"] == pytest.approx(0.05)
-    # User less emulation: both are rounded.
+    # User minus emulation: both are rounded.
     assert found["load.chargeable_cp_pct"] == pytest.approx(0.1)
-    # Busy is printed: user and system, which it is computed from elsewhere, do not count.
+    # Busy is printed, and not computed from user and system as elsewhere.
     assert found["load.busy_pct"] == pytest.approx(0.05)
     # A ratio: user 95.425 and emulation 88.05, each +- 0.05, of four processors.
     assert found["load.tv"] == pytest.approx((95.425 + 0.05) / 88.05 - (95.425 - 0.05) / 88.1, rel=0.5)
-    # The number of processors is no printed number.
+    # The number of processors is not a printed number.
     assert found["load.online"] == 0
 
 
 def test_rounding_bounds_have_metric_unit_and_subject() -> None:
     with zlens.open(str(FOLDER / "physlog.txt")) as session:
         ((_, run),) = measure_run(session, "").systems.items()
-    # 1,812.8 and 341.71 are printed; 6355.5 is their sum with what is dispatched to partitions.
+    # 1,812.8 and 341.71 are printed; 6355.5 is the sum of them and the time dispatched to partitions.
     assert run.roundings["cec.lpmgt_pct", ("IFL",)] == pytest.approx(0.05)
     assert run.roundings["cec.ovrhd_pct", ("IFL",)] == pytest.approx(0.005)
 
 
 def test_rounding_bound_of_several_files(tmp_path: Path) -> None:
-    """Rows of all files, once for each change: the bound is that of one file."""
+    """Rows of all files are computed once for each change; the bound is that of one file."""
     text = (FOLDER / "prclog-smt0.txt").read_text(encoding="utf-8")
     for name in ("first", "second"):
         (tmp_path / f"{name}.txt").write_text(text.replace("SYSTEMID", name.upper()), encoding="utf-8")
@@ -96,7 +96,7 @@ def test_rounding_adds_to_noise() -> None:
 
 
 def test_difference_above_rounding_is_tested() -> None:
-    """5 of the 6 may be rounding; what is left is as likely as the same difference of exact values."""
+    """Rounding may be 5 of the 6; the rest is as likely as the same difference of exact values."""
     exact = [RatioEstimate(10.0, 1.0, 60, 60.0), RatioEstimate(11.0, 1.0, 60, 60.0)]
     printed = [RatioEstimate(10.0, 1.0, 60, 60.0, 2.5), RatioEstimate(16.0, 1.0, 60, 60.0, 2.5)]
     assert judge(exact[:1], exact[1:]).p == pytest.approx(judge(printed[:1], printed[1:]).p)
@@ -104,7 +104,7 @@ def test_difference_above_rounding_is_tested() -> None:
 
 
 def test_printed_report_equals_its_monitor_data(sim_file: Path, tmp_path: Path) -> None:
-    """`compare LISTING -- MONITOR`: each metric that both have is within its bound, and no difference."""
+    """`compare LISTING -- MONITOR`: each common metric is within its bound, and not a difference."""
     path = tmp_path / "reports.txt"
     with zlens.open([sim_file]) as session:
         text = "\n".join(reports.render(name, session) for name in ("prclog", "physlog"))
@@ -137,17 +137,17 @@ def test_rmf_listing_measures_have_precision() -> None:
         halves = session.sql("SELECT DISTINCT lpar_busy_pct_half, share_pct_half FROM rmf_cpu").rows
         found = precise(session)
         ((_, run),) = measure_run(session, "").systems.items()
-    # 78.23, and 100.0: zeros at the end of all cannot be seen.
+    # 78.23, and 100.0: if all numbers end with zeros, these cannot be distinguished.
     assert halves == [(0.005, 0.5)]
     assert found["load.busy_pct"] == pytest.approx(0.005)
     assert run.roundings["core_type.mt_utilization_pct", ("ZIIP",)] == pytest.approx(0.005)
-    # Two threads of four cores, each online for 100.00 %, taken as 100.
+    # Two threads of four cores, each online for 100.00 %, read as 100.
     assert found["load.online"] == pytest.approx(4 * 2 * 0.5 / 100)
     assert "lpar_busy_pct +- lpar_busy_pct_half" in " ".join(explain("rmf_cpu.lpar_busy_pct").split())
 
 
 def test_rmf_listings_are_compared_within_rounding(tmp_path: Path) -> None:
-    """A report beside itself with one number half a unit away: no difference."""
+    """A copy of a report with one number changed in its last digit does not differ."""
     text = (FOLDER / "rmf-cpu-mt.txt").read_text(encoding="utf-8")
     sides = []
     for name, busy in (("one", "78.23"), ("near", "78.24"), ("far", "98.24")):

@@ -1,4 +1,4 @@
-"""What a run tells: ratios computed again from sums, one source at a time, and doubts about formulas."""
+"""Tests of measured runs: ratios computed from sums, one source at a time, and unverified formulas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_cpi_is_of_all_cycles_and_instructions() -> None:
         row({"B0": 3000.0, "B1": 1000.0}, generation="z15", minute=0),
         row({"B0": 9000.0, "B1": 1000.0}, generation="z15", minute=1),
         row({"B0": 2000.0, "B1": 2000.0}, generation="z15", minute=1, cpu_id=1),
-        # What is flagged is left out, as it is of means.
+        # Flagged rows are left out, as in means.
         row({"B0": 9e9, "B1": 1.0}, generation="z15", minute=2, flag="short"),
     ]
     with opened(rows) as session:

@@ -1,4 +1,4 @@
-"""Questions read and never write, whatever their form; a lake and the measures stay as they are."""
+"""Tests that queries of every form only read: a lake and the measures do not change."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def test_queries_cannot_change_lake(tmp_path, demo_folder, capsys):
-    """Paths that the engine may read are not paths that a question may write."""
+    """A query cannot write to paths that the engine may read."""
     lake = tmp_path / "lake"
     assert main(["import", str(demo_folder / demo.MONWRITE_NAME), "--lake", str(lake)]) == 0
     before = _digests(lake)

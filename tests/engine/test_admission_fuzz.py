@@ -1,4 +1,4 @@
-"""No statement shows what is outside the selected input, whatever its form: known ones, and made ones."""
+"""Tests that no statement, known or generated, shows data outside the selected input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from zlens.errors import QueryError
 from zlens.inputs.options import Options
 
 CANARY = "CANARY-4711"
-#: What is in no row of the selected system: another system, contents of other files, folders of the engine.
+#: Text in no row of the selected system: another system, contents of other files, folders of the engine.
 OUTSIDE = re.compile(rf"ZLDEMO|{CANARY}|/zlens-\w{{8}}\b|allowed_directories")
 
 
@@ -139,7 +139,7 @@ def test_settings_are_not_shown(lake_session: zlens.Session, query: str) -> None
 
 
 def test_query_database_reads_no_file(lake_session: zlens.Session, lake: Path) -> None:
-    """Even if the list let something through."""
+    """Even if the allow list admits such a query."""
     assert {row[0] for row in lake_session.sql("SELECT DISTINCT system FROM d0r2").rows} == {"ZLSIM"}
     engine = lake_session.engine
     assert engine._isolated is not None
@@ -191,7 +191,7 @@ def test_refusal_names_function_and_alternative(lake_session: zlens.Session) -> 
 
 
 class Grammar:
-    """Statements made at random, with tables and functions of every kind."""
+    """Random statements with tables and functions of every kind."""
 
     def __init__(self, seed: int, lake: Path, functions: list[str], table_functions: list[str]) -> None:
         self.random = random.Random(seed)
@@ -314,7 +314,7 @@ def test_generated_statements_read_no_outside_data(
             shown = [answer.columns, answer.first(100)[0]]
             answered += 1
         except QueryError as error:
-            # An error repeats names of the statement, paths among them.
+            # An error repeats names of the statement, including paths.
             shown = [name for name in (CANARY,) if name in str(error)]
         assert not OUTSIDE.search(str(shown)), query
     assert answered >= count // 20

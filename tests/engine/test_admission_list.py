@@ -1,4 +1,4 @@
-"""The list of what a query may consist of: every name of the engine is on it, allowed or refused."""
+"""Tests of the allow list of queries: every name of the engine is allowed or refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zlens.catalog import measures
 from zlens.catalog.admitted import allow_list
 from zlens.engine.connection import connect
 
-#: Names of syntax that the engine's list of functions does not have.
+#: Syntax that the engine's list of functions does not have.
 _SYNTAX = frozenset({"unnest"})
 
 

@@ -1,4 +1,4 @@
-"""What the engine keeps of its work from one process to the next: never stale, never needed."""
+"""Tests of the compile cache, which processes share: it is never stale and never required."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The nodes that are compiled."""
+    """The names of the compiled nodes."""
     names: list[str] = []
     real = Compiler._compile
 
@@ -195,7 +195,7 @@ def test_missing_cache_folder_recomputes_all(files: list[Path], folder: Path) ->
 def test_cached_shape_does_not_change_rows(
     files: list[Path],
 ) -> None:
-    """The first time it is bound as a view, then it stands before the question."""
+    """Without a cached shape tables are bound as views, with one as a WITH clause before the query."""
     questions = (
         "SELECT userid, vcpu, cpu_s FROM guest_cpu WHERE cpu_s > 0 ORDER BY 1, 2, interval_end LIMIT 50",
         "WITH guest AS (SELECT 1 AS one) SELECT one FROM guest",

@@ -1,4 +1,4 @@
-"""Measures as they are compiled: the columns asked for, what these read, and what is made once."""
+"""Tests of compiled measures: requested columns, their inputs, and tables that are materialized once."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ FED = [name for name in measures.measure_names() if nodes.is_joined(name)]
 
 def rows(asked: Session, name: str, columns: list[str], order: list[str]) -> list[tuple[object, ...]]:
     shown = ", ".join(f'"{column}"' for column in columns)
-    # Sums of doubles differ in their last digits with the order in which they are added.
+    # The last digits of sums of doubles depend on the order of addition.
     found = asked.sql(f"SELECT {shown} FROM {name} ORDER BY {', '.join(order)}").rows
     return [tuple(float(f"{v:.10g}") if isinstance(v, float) else v for v in row) for row in found]
 
 
 @pytest.mark.parametrize("name", quick_subset(8, FED))
 def test_column_does_not_depend_on_other_columns(name: str, whole: Session, parts: Session) -> None:
-    """Also that a LEFT JOIN left out of a statement found no more than one row."""
+    """A LEFT JOIN that a statement omits must also find at most one row."""
     table = measures.load_measure(name)
     order = [f'"{key}"' for key in ("system", "source", "interval_end", *table.key)]
     if name in ("job", "guest_cpu", "guest"):
-        # Rows of one key are distinguished by more.
+        # The key does not identify rows of these measures.
         order += ['"seconds"'] + (['"basis"', '"cpu_s"'] if name != "job" else ['"begun"', '"cpu_s"'])
     order = [one for one in order if table.column(one.strip('"'))]
     every = [column.name for column in table.columns]
@@ -77,7 +77,7 @@ def opened() -> tuple[Session, FakeTable, FakeTable]:
 
 @pytest.fixture(scope="module")
 def full() -> Session:
-    """All columns are made."""
+    """A session with all columns of cpu and load."""
     asked, _, _ = opened()
     for name in ("cpu", "load"):
         asked.sql(f"SELECT * FROM {name}").rows  # noqa: B018
@@ -120,7 +120,7 @@ def test_stages_start_with_smallest_input(demo_files: list[Path]) -> None:
         assert sizes["d4r3"] > sizes["d0r2"] > 0
         both = "SELECT count(*) FROM guest JOIN cpu USING (system)"
         stages = [*asked.queries.stages([costly, both, wrong, cheap, nothing])]
-        # What reads both comes when the last of them is there.
+        # A query of both tables runs when the last of them is materialized.
         assert stages == [[nothing], [cheap], [costly, both], [wrong]]
         store = asked.engine.store
         assert store.has_columns("cpu", ["busy_pct"])
@@ -159,7 +159,7 @@ def test_stage_materializes_only_its_columns(demo_files: list[Path]) -> None:
         assert store.has_columns("cpu", ["busy_pct"])
         assert not store.has_columns("guest", ["cpu_pct"])
         assert [len(stage) for stage in stages] == [2]
-        # Made once, with what both need.
+        # Materialized once, with the columns of both queries.
         assert store.has_columns("guest", ["cpu_pct", "cpu_s"])
 
 
@@ -176,7 +176,7 @@ def test_shared_helpers_are_materialized(whole: Session) -> None:
 
     shared = {name for name in nodes.helpers() if len(readers.get(name, ())) > 1}
     lazy = {name for name in measures.measure_names() if measures.load_measure(name).lazy}
-    # What a lazy measure reads is as large as that, and is worked out for every question.
+    # Helpers of a lazy measure are as large as the measure, and are computed for every query.
     assert {name for name in shared if not above(name) & lazy} == {
         name for name in nodes.helpers() if nodes.is_materialized(name)
     }
@@ -212,7 +212,7 @@ def test_shared_helpers_are_materialized(whole: Session) -> None:
     ],
 )
 def test_statements_of_every_kind(full: Session, query: str) -> None:
-    """Answered alike by a session that has all columns made, and by one that makes what it is told to."""
+    """A session with all columns and one with only the required columns return the same rows."""
     fresh, _, _ = opened()
     first, again = fresh.sql(query), full.sql(query)
     assert first.columns == again.columns

@@ -1,4 +1,4 @@
-"""Settings of the engine's connections that answers depend on."""
+"""Tests of connection settings that results depend on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zlens.engine.results import ResultStream
 
 @pytest.mark.parametrize("kind", ["ASOF JOIN", "ASOF LEFT JOIN"])
 def test_asof_join_does_not_compare_all_pairs(kind: str) -> None:
-    """Rows of selected times are estimated to be few, however many there are."""
+    """The engine estimates few rows in selected times, whatever their number."""
     connection = connect(None)
     connection.execute("CREATE TABLE sought AS SELECT i AS at FROM range(10) AS numbers(i)")
     connection.execute("CREATE TABLE known AS SELECT i AS at FROM range(10_000) AS numbers(i)")

@@ -1,4 +1,4 @@
-"""The engine: what a statement reads, what it may not do, and how intervals are selected and summed."""
+"""Tests of the engine: columns read, refused statements, and the selection and sums of intervals."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_suspend_is_rest_of_online_time():
 
 
 def test_suspend_is_zero_without_rest():
-    """Shares of an interval that make 100 leave 1e-14 of a difference of doubles: no time is suspended."""
+    """Shares that add up to 100 may miss it by 1e-14 in doubles: no time is suspended."""
     shares = [[at / 100, 0.83 - at / 300] for at in range(1, 80)]
     _, made = opened(shares=shares)
     idle = round(0.05 * 60 * TOD_PER_S)
@@ -252,7 +252,7 @@ def test_arrow_export_copies_no_python_rows():
 
 
 def test_results_are_independent():
-    """An answer that is taken late, or in parts, is that to its own question."""
+    """A result that is read late or in chunks has the rows of its own query."""
     asked, _ = opened()
     first = asked.sql("SELECT sytprp_pfxutime FROM d0r2")
     second = asked.sql("SELECT sytprp_pfxcpuad FROM d0r2")

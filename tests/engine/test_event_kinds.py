@@ -1,4 +1,4 @@
-"""Conditions on the kind of events: only those kinds are read, and the answers stay the same."""
+"""Tests of conditions on event kinds: only these kinds are read, and results stay the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zlens.catalog.resets import KIND as RESET
 from zlens.inputs.options import Options, parse_time_spec, parse_zone
 
 VARY = "vary off processor"
-#: Statements with a place for `event`, and the kinds that they need to see; None if that is all of them.
+#: Statements on `event` and the kinds that they require: 2 for VARY and logon, None for all.
 STATEMENTS = [
     (f"SELECT * FROM event WHERE kind = '{VARY}'", {VARY}),
     (f"SELECT e.* FROM event AS e WHERE e.kind = '{VARY}' AND e.subject <> ''", {VARY}),
@@ -64,7 +64,7 @@ def open_session(demo_files: list[Path]) -> Iterator[Session]:
 
 @pytest.fixture(scope="module")
 def every(demo_files: list[Path]) -> Iterator[Session]:
-    """A session whose events are made as a table, with all their kinds."""
+    """A session whose events of all kinds are materialized."""
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
         rows = opened.sql("SELECT * FROM event").rows
         columns = ("system", "source", "time", "kind", "subject", "inferred")
@@ -123,7 +123,7 @@ def test_resets_are_read_only_if_selected(open_session: Session, monkeypatch: py
     ("first", "last"), [("09:15", None), ("09:10", "09:14"), (None, "08:55"), ("08:30", "09:30")]
 )
 def test_resets_of_selected_times_only(demo_folder: Path, first: str | None, last: str | None) -> None:
-    """As of all other events: those in the selected intervals."""
+    """Resets are selected by interval, like all other events."""
     path = demo_folder / "zldemo.monwrite"
     question = f"SELECT time, subject, record FROM event WHERE kind = '{RESET}' ORDER BY ALL"
     with zlens.open(path) as session:

@@ -1,4 +1,4 @@
-"""The busiest stretch of a system, against brute force over every minute."""
+"""Tests of a system's peak, against brute force over every minute."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from zlens.api import Session
 from zlens.errors import QueryError
 from zlens.inputs.options import Options, parse_time_spec
 
-#: A minute: how busy its processors were, or None if it has no data.
+#: The utilization of the processors by minute, None without data.
 Minutes = list[float | None]
 START = dt.datetime.fromtimestamp(START_US / 1e6, dt.UTC)
 
 
 def opened(minutes: Minutes, options: Options, utc_offset_s: int | None = None) -> Session:
-    """A session over one processor; a minute without data lacks its record, or its counters were reset."""
+    """Return a session over one processor; a minute without data has no record or a counter reset."""
     info = system(utc_offset_s=utc_offset_s)
     present = intervals(len(minutes))
     info.intervals = [one for one, busy in zip(present, minutes, strict=True) if busy is not None]
@@ -31,7 +31,7 @@ def opened(minutes: Minutes, options: Options, utc_offset_s: int | None = None) 
 
 
 def brute(minutes: Minutes, length: int, ends: range | None = None) -> tuple[int, int]:
-    """The first and the last minute of the busiest window: every complete one is added up."""
+    """Return the first and last minute of the busiest window, from the sums of all complete windows."""
     best: tuple[float, int] | None = None
     for first in range(len(minutes) - length + 1):
         window = minutes[first : first + length]
@@ -45,18 +45,18 @@ def brute(minutes: Minutes, length: int, ends: range | None = None) -> tuple[int
 
 
 def random_load(chosen: random.Random, count: int, missing: float) -> Minutes:
-    """Minutes of load that wanders; some have no data."""
+    """Return minutes of a wandering load; some have no data."""
     level, minutes = 0.5, Minutes()
     for _ in range(count):
         level = min(max(level + chosen.uniform(-0.15, 0.15), 0.1), 0.8)
-        # No two minutes are equally busy: either would be right.
+        # No two minutes are equally busy, since either could be the peak.
         busy = min(max(level + chosen.uniform(-0.2, 0.2), 0.06), 0.9) - chosen.uniform(0, 0.01)
         minutes.append(None if chosen.random() < missing else busy)
     return minutes
 
 
 def selected_intervals(peak: Session) -> tuple[int, int, int]:
-    """The first and last minute that the session has, and how many."""
+    """Return the first and last minute of the session, and their number."""
     ends = [end for (end,) in peak.sql("SELECT interval_end FROM load ORDER BY 1").rows]
     first, last = ((end - START) // dt.timedelta(minutes=1) for end in (ends[0], ends[-1]))
     return first, last, len(ends)
@@ -66,9 +66,9 @@ def selected_intervals(peak: Session) -> tuple[int, int, int]:
 def test_busiest_complete_window(seed: int) -> None:
     chosen = draws(f"peak {seed}")
     length = chosen.choice([1, 2, 5, 15, 60])
-    # Every second input has gaps; so rarely that a window is left.
+    # Every second input has gaps, rare enough to leave a window.
     minutes = random_load(chosen, 240, chosen.choice([0, 0.3 / length]))
-    # One stretch is whole, whatever is drawn.
+    # One window is always complete.
     minutes[120 : 120 + length] = [busy or 0.2 for busy in minutes[120 : 120 + length]]
     first, last = brute(minutes, length)
     assert selected_intervals(opened(minutes, Options(peak_minutes=length))) == (first, last, length)
@@ -76,7 +76,7 @@ def test_busiest_complete_window(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(iterations(20, 3)))
 def test_peak_uses_whole_buckets(seed: int) -> None:
-    """Buckets end on hours of the system, whose clock is half an hour ahead here."""
+    """Buckets end on hours of the system, whose clock is half an hour ahead."""
     minutes = random_load(draws(f"buckets {seed}"), 240, 0)
     options = Options(peak_minutes=60, every_s=3600)
     # The first minute ends at 22:14 UTC.
@@ -87,7 +87,7 @@ def test_peak_uses_whole_buckets(seed: int) -> None:
 
 
 def recorded(path: Path, shares: list[float], minutes: int = 1, peak: int = 60) -> list[tuple[int, float]]:
-    """The intervals that are left of a file with these shares of one processor: number and busy."""
+    """Write a file with these shares of one processor; return number and busy of the peak's intervals."""
     used, groups = 0.0, []
     for number, share in enumerate([0.0, *shares]):
         used += share
@@ -106,7 +106,7 @@ def recorded(path: Path, shares: list[float], minutes: int = 1, peak: int = 60) 
 
 
 def test_file_of_four_hours(tmp_path: Path) -> None:
-    """The first minute is the busiest of all, and no hour."""
+    """The first minute is the busiest, but not in the busiest hour."""
     shares = [0.9, *(0.3 + 0.4 * (90 <= minute < 150) for minute in range(239))]
     found = recorded(tmp_path / "hours", shares)
     assert [number for number, _ in found] == [*range(91, 151)]
@@ -114,7 +114,7 @@ def test_file_of_four_hours(tmp_path: Path) -> None:
 
 
 def test_intervals_not_dividing_peak(tmp_path: Path) -> None:
-    """A window overlaps its first interval: of 7 minutes, three are 20 minutes and two are not."""
+    """A window overlaps its first interval: of 7 minutes, three cover 20 minutes and two do not."""
     shares = [0.8, 0.1, 0.1, 0.6, 0.6, 0.6, 0.1, 0.1]
     assert [number for number, _ in recorded(tmp_path / "seven", shares, 7, 20)] == [3, 4, 5]
     assert [number for number, _ in recorded(tmp_path / "seven", shares, 7, 21)] == [3, 4, 5]
@@ -139,7 +139,7 @@ def test_data_shorter_than_window() -> None:
 
 
 def test_counters_have_all_intervals_of_peak(demo_folder: Path) -> None:
-    """Counters have one minute where processors have fifteen."""
+    """Counters have intervals of one minute, processors of fifteen."""
     with zlens.open(str(demo_folder / "zlzos.smf"), options=Options(peak_minutes=30)) as peak:
         rows = peak.sql("SELECT max(interval_end), count(*) FROM interval").rows
         rows += peak.sql("SELECT max(interval_end), count(*) FROM load").rows

@@ -1,4 +1,4 @@
-"""The columns that a statement is taken to read: those it names, and those that the planner finds."""
+"""Tests of the columns that a statement reads: those it names, and those that the planner finds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from iterations import draws
 from zlens.engine.statement_reads import StatementReader
 
-#: Two tables that have some names in common, and one for the roles.
+#: Two tables with some common columns, and one role.
 TABLES = {
     "cpu": ["system", "interval_end", "cpu_id", "busy_pct", "user_pct", "flag"],
     "load": ["system", "interval_end", "busy_pct", "online", "flag"],
@@ -24,7 +24,7 @@ def typed(name: str) -> list[tuple[str, str]] | None:
 
 
 class Writer:
-    """Writes statements, each from a seed. `frames` are the tables in scope: alias and columns."""
+    """A generator of statements from a seed; `frames` are the tables in scope: alias and columns."""
 
     def __init__(self, seed: int) -> None:
         self.random = draws(seed)
@@ -51,7 +51,7 @@ class Writer:
         return self.select(3, {})[0]
 
     def source(self, depth: int, queries: Mapping[str, list[str]]) -> tuple[str, str, list[str]]:
-        """SQL of something to select from, its alias and columns."""
+        """Return SQL to select from, its alias and its columns."""
         alias = self.alias()
         kind = self.random.random()
         if queries and kind < 0.6:
@@ -125,7 +125,7 @@ class Writer:
             return f"CASE WHEN {column} > 1 THEN {column} + 1 END"
         bare = column.partition(".")[2]
         known = [name for columns in frames.values() for name in columns]
-        # Without its table, where that says which.
+        # Without its table if the name is unique.
         return bare if kind < 0.5 and known.count(bare) == 1 else column
 
     def condition(self, frames: Mapping[str, list[str]]) -> str:
@@ -139,7 +139,7 @@ class Writer:
 
 
 class Tables:
-    """The schema: of no measure and no role, but of tables whose names meet each other more often."""
+    """A schema whose tables have more common column names than measures and roles."""
 
     columns = staticmethod(typed)
 
@@ -181,7 +181,7 @@ class Data:
 
 @pytest.mark.long
 def test_named_columns_equal_planned_columns(reader: StatementReader) -> None:
-    """What a statement names is all that the planner finds; what either knows gives the whole answer."""
+    """The named columns include those of the planner; either suffices for the complete result."""
     whole, partly = Data(), Data()
     every = {name: {*columns} for name, columns in TABLES.items()}
     counted = {"named": 0, "planned": 0, "fewer": 0}
@@ -199,7 +199,7 @@ def test_named_columns_equal_planned_columns(reader: StatementReader) -> None:
         told = reader.reads(statement).columns
         assert all(columns <= told[name] for name, columns in planned.items()), query
         counted["fewer"] += any(told[name] != {*TABLES[name]} for name in told)
-    # The statements are of both kinds, and names leave out columns.
+    # Both kinds of statements occur, and the named ones leave out columns.
     assert min(counted.values()) > STATEMENTS // 8, counted
 
 

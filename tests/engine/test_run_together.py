@@ -1,4 +1,4 @@
-"""Several questions with the same columns are answered by one statement, as each of them alone."""
+"""Tests of running several queries with the same columns as one statement."""
 
 from __future__ import annotations
 

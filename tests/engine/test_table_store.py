@@ -1,4 +1,4 @@
-"""Tables that questions share."""
+"""Tests of tables that queries share."""
 
 from __future__ import annotations
 

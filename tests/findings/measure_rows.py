@@ -1,4 +1,4 @@
-"""A session over rows of measures written in a test, typed as the catalog says."""
+"""A session over rows of measures that a test provides, with the types of the catalog."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LEADING = {
 
 
 def minutes(count: int = 4, **values: Any) -> list[Row]:
-    """Rows of as many intervals; a value that is a list is one for each interval."""
+    """Return rows of `count` intervals; a list has one value for each interval."""
     rows = []
     for number in range(count):
         own = {name: value[number] if isinstance(value, list) else value for name, value in values.items()}
@@ -48,7 +48,7 @@ def minutes(count: int = 4, **values: Any) -> list[Row]:
 
 
 def several(subjects: Iterable[Row], count: int = 4) -> list[Row]:
-    """Rows of several subjects in as many intervals."""
+    """Return rows of several subjects in `count` intervals."""
     return [row for values in subjects for row in minutes(count, **values)]
 
 
@@ -61,7 +61,7 @@ def event(minute: float, **values: Any) -> Row:
 
 
 def columns_of(table: str) -> dict[str, str]:
-    """Name and type of the columns of a table."""
+    """Return names and types of the columns of a table."""
     if table.startswith("role_"):
         return _LEADING | {name: role.type for name, role in roles.entity(table[5:]).roles.items()}
     return _MORE.get(table) or {column.name: column.type for column in measures.load_measure(table).columns}
@@ -86,11 +86,11 @@ class Answer:
 
 
 class Made:
-    """What findings ask of a session, over these rows; tables that are not given are empty."""
+    """A session over these rows, as findings use it; other tables are empty."""
 
     def __init__(self, tables: Tables) -> None:
         self.questions: list[str] = []
-        # A cursor has temporary tables of its own; a database for each session would take longer.
+        # A cursor has its own temporary tables, and is faster than a database for each session.
         self._connection = _database().cursor()
         self._rows = {"interval": minutes(interval_start=[START + n * MINUTE for n in range(4)]), **tables}
         self._made: set[str] = set()
@@ -105,7 +105,7 @@ class Made:
         return self
 
     def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
-        """What these rows are made into is made when it is asked for."""
+        """Yield all queries as one stage; `sql` creates their tables."""
         yield [*queries]
 
     def select_together(
@@ -116,8 +116,8 @@ class Made:
 
     def sql(self, query: str) -> Answer:
         self.questions.append(query)
-        # Only what a question names: making all tables would take longer than the questions.
-        # Roles stand in a schema in the engine, and under names of their own here.
+        # Only the tables that a query names: creating all would take longer than the queries.
+        # The engine has roles in a schema; here their tables have a prefix.
         query = re.sub(r"\brole\.(\w+)", r"role_\1", query)
         for table in _tables() & set(re.findall(r"\w+", query)) - self._made:
             self._make(table)

@@ -1,4 +1,4 @@
-"""For every rule an input on which it holds and one on which it does not."""
+"""Cases of rules: an input on which each rule holds, and one on which it does not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from measure_rows import MINUTE, START, SYSTEM, Row, Tables, event, minutes, sev
 
 @dataclass
 class Case:
-    """`fires` and `silent` are rows by table; a rule that needs one is held against `baseline`."""
+    """Rows by table on which a rule fires and is silent, and a baseline if it needs one."""
 
     fires: Tables
     silent: Tables
@@ -19,7 +19,7 @@ class Case:
 
 
 def one(table: str, fires: dict[str, Any], silent: dict[str, Any], **same: Any) -> Case:
-    """Rows of one table that differ in a few values."""
+    """Return a case of one table, whose rows differ in a few values."""
     return Case({table: minutes(**{**same, **fires})}, {table: minutes(**{**same, **silent})})
 
 
@@ -44,7 +44,7 @@ def busy_cores(value: dict[str, Any]) -> list[Row]:
 
 
 def cores(*each: tuple[float, float | None]) -> list[Row]:
-    """Cores by how busy they were and their productivity."""
+    """Return cores with this utilization and productivity."""
     return several(
         {"core_id": n, "core_busy_pct": busy, "productivity_pct": productivity}
         for n, (busy, productivity) in enumerate(each)
@@ -52,13 +52,13 @@ def cores(*each: tuple[float, float | None]) -> list[Row]:
 
 
 def settings(**values: Any) -> Tables:
-    """Settings of the scheduler at the start."""
+    """Return settings of the scheduler at the start."""
     same = {"activated_max": 2, "polarization": "Vertical", "distribution": "Reshuffle", "global_data": "ON"}
     return {"role_scheduler_settings": [{**SYSTEM, "tod": START, **same, **values}]}
 
 
 def pool(used_s: float) -> Tables:
-    """A CPU pool of two processors and what it used of a minute."""
+    """Return a CPU pool of two processors that uses this time per minute."""
     limit = {"pool": "LINUX", "limit_kind": "CAPACITY", "limit_amount": 2.0}
     return {
         "role_cpu_pool": minutes(pool="LINUX", cpu_time=used_s, limited_time=1.0),
@@ -67,7 +67,7 @@ def pool(used_s: float) -> Tables:
 
 
 def links(*devices: int) -> Tables:
-    """Logical links by how many real devices each has."""
+    """Return logical links with these numbers of real devices."""
     return {
         "role_isfc_link_configuration": [
             {**SYSTEM, "tod": START, "node": f"NODE{n}", "devices": count} for n, count in enumerate(devices)
@@ -94,7 +94,7 @@ def inventory(*names: str, after: float = 0.0) -> list[Row]:
 
 
 def hungry(*used: tuple[float, float]) -> list[Row]:
-    """Guests that always want more, by share and what they got."""
+    """Return guests that always wait for processors, with these shares and utilizations."""
     wants = {"vcpus": 8.0, "share_kind": "relative", "running_pct": 60.0, "cpu_wait_pct": 40.0}
     return several(
         {"userid": f"G{n}", "share": share, "cpu_pct": cpu, **wants} for n, (share, cpu) in enumerate(used)
@@ -108,19 +108,19 @@ def relocations(*steps: tuple[float, str, str]) -> list[Row]:
 
 
 def relocated(end_code: int) -> Tables:
-    """A relocation that ended: 0 completed, 4 MAXTOTAL exceeded."""
+    """Return the end of a relocation: code 0 completed, 4 MAXTOTAL exceeded."""
     row = {**SYSTEM, "tod": START + 2 * MINUTE, "kind": "end", "userid": "A"}
     row |= {"from_system": "M1", "to_system": "M2", "end_code": end_code, "end": f"code {end_code}"}
     return {"event": relocations((2, "D4R12", "A")), "role_relocation": [row]}
 
 
 def risen(after: float) -> list[Row]:
-    """A load that rose after two minutes."""
+    """Return a load that rises after two minutes."""
     return minutes(**{**LOAD, "busy_pct": [50.0, 50.0, after, after]})
 
 
 def logon(cpu_pct: float) -> Tables:
-    """A guest that logged on after two minutes."""
+    """Return a guest that logs on after two minutes."""
     rows = minutes(**{**GUEST, "cpu_pct": cpu_pct, "cpu_s": 0.6 * cpu_pct})
     return {"event": [event(2, kind="logon", subject="guest LINUX01")], "guest": rows[2:]}
 

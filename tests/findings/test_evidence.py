@@ -1,4 +1,4 @@
-"""What a rule looked at over time: the chart beside a finding."""
+"""Tests of the evidence of a finding: the series that its rule compares."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def session(sim_session: Session) -> Session:
 
 
 def test_evidence_agrees_with_finding(session: Session):
-    """As many points beyond the threshold as the finding counts intervals, the worst of them its value."""
+    """The points beyond the threshold are the intervals that the finding counts; the worst is its value."""
     found = [each for each in session.findings() if each.value is not None]
     assert len(found) > 10
     for each in found:

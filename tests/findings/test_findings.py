@@ -1,4 +1,4 @@
-"""What is said of rules that hold: order, words, forms, baselines, rules that disagree, rules of the user."""
+"""Tests of findings: order, texts, formats, baselines, rules that disagree, rules of the user."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_amount_formats_value_with_unit(value: float | None, unit: str, text: st
     assert format_amount(value, unit) == text
 
 
-# Which rules
+# Selection of rules
 
 
 def test_heuristic_rules_are_off_by_default() -> None:
@@ -162,14 +162,14 @@ def test_rules_without_inputs_are_named() -> None:
 
 
 class _Disks(Made):
-    """An input that has no other measure."""
+    """A session whose only measure is `device`."""
 
     def has_data(self, name: str) -> bool:
         return name == "device"
 
 
 def test_rule_without_table_runs_no_query() -> None:
-    """PAG-007 needs the cache of devices, which is dear, and paging volumes, of which there are none."""
+    """PAG-007 needs the cache of devices, which is costly, and paging volumes, which are missing."""
     made = _Disks({"device": minutes(**DISK)})
     missing = {rule.id: names for rule, names in find(made).missing}
     assert missing["PAG-007"] == ("paging.device",)
@@ -205,7 +205,7 @@ def test_both_views_of_page_space_are_shown() -> None:
     (other,) = page.others
     assert other.startswith("PAG-009 (ibm)")
     assert "does not hold, 30.3 % on average against 100 % of the page slots" in other
-    # A guest larger than the page space: then IBM's formula holds too, and each tells of the other.
+    # With a guest larger than the page space IBM's formula holds too, and each rule names the other.
     large = {**FULL, "guest": minutes(**GUEST, storage_bytes=2_000_000 * 12 * 4096)}
     both = {each.rule.id: each for each in find(Made(large)).rows if each.rule.disagrees}
     assert set(both) == {"PAG-002", "PAG-009"}
@@ -219,7 +219,7 @@ def test_page_space_without_second_view() -> None:
     assert "not computable here, without guest.storage_bytes" in page.others[0]
 
 
-# Forms
+# Formats
 
 
 def test_text_has_block_for_each_rule() -> None:
@@ -245,7 +245,7 @@ def test_text_has_block_for_each_rule() -> None:
     ):
         assert head in block
     assert max(map(len, lines)) <= entries.WIDTH
-    # Twelve volumes are too many to read.
+    # Twelve volumes are too many to list.
     assert "and 4 more (--format csv lists all)" in text
     assert "Not computable here" in text
     assert text.endswith("them.\n")
@@ -392,7 +392,7 @@ def test_page_on_findings_names_every_class() -> None:
 
 
 def test_critical_finding_has_critical_threshold() -> None:
-    """A rule with a second threshold says from where on a finding is critical."""
+    """The limit of a rule with a second threshold states from which value on a finding is critical."""
     from zlens.catalog.rules import load
     from zlens.findings.evaluate import _limit_of
 

@@ -1,4 +1,4 @@
-"""`zlens findings` over files, `zlens explain` of rules, and known faults of the data in reports."""
+"""Tests of `zlens findings` over files, `zlens explain` of rules, and known recording errors in reports."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def ids(text: str) -> set[str]:
     return {each["rule"] for each in json.loads(text)}
 
 
-# The program
+# The command
 
 
 def test_option_class_accepts_ours_for_heuristic(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +104,7 @@ def test_findings_with_baseline(folder: Path, capsys: pytest.CaptureFixture[str]
     _, out, _ = run(capsys, "findings", busy, "--baseline", quiet, "--rule", "CPU-002", "--format", "json")
     (each,) = json.loads(out)
     assert each["baseline"] == pytest.approx(20.0, abs=0.1)
-    # Of the same machine nothing differs.
+    # The same machine has no differences.
     _, out, _ = run(capsys, "findings", busy, "--baseline", quiet, "--rule", "CMP-005", "--format", "json")
     assert out == "[]\n"
 
@@ -188,7 +188,7 @@ def test_misspelled_rule_has_suggestion() -> None:
         explain("PAG-02")
 
 
-# Known faults of the data
+# Known recording errors
 
 
 def test_caveats_agree_with_catalog() -> None:
@@ -269,11 +269,11 @@ def test_caveats_are_sentences() -> None:
         assert not each.text.endswith(".")
 
 
-# Guests, whose rows are too many to work out for every rule
+# Guests, whose rows are computed once for all rules
 
 
 def guests_of(path: Path, charged_s: float) -> Path:
-    """A guest that uses 54 seconds a minute and waits for pages, on a processor charged with so many."""
+    """Write a guest that uses 54 s a minute and waits for pages, on a processor with this charged time."""
     intervals = []
     for n in range(5):
         end = guests.end_of(n)
@@ -292,7 +292,7 @@ def test_guest_rules_share_computed_columns(tmp_path: Path) -> None:
             {each.rule.id: each for each in session.findings(only=["BAL-001", "CPU-001", "USR-002"])}
             for _ in range(2)
         )
-        # Several rules read it: it was worked out once for all, with the columns that they name.
+        # Computed once for all rules, with the columns that they name.
         assert session.engine.store.has_columns("guest", ["userid", "cpu_pct", "page_wait_pct"])
         assert [row[0] for row in session.sql("SELECT DISTINCT userid FROM guest").rows] == ["LNX1"]
     assert found["CPU-001"].value == pytest.approx(90.0)
@@ -309,7 +309,7 @@ def test_unaccounted_guest_time_is_found(tmp_path: Path) -> None:
     assert missing.limit == "< 98 %"
 
 
-# Balances over what a reader hands over
+# Balances over rows of a reader
 
 
 def test_contradicting_counters_are_found() -> None:
@@ -325,7 +325,7 @@ def test_contradicting_counters_are_found() -> None:
 
 
 def test_processor_time_above_interval_is_found() -> None:
-    # Half of each minute for users and nine tenths of it idle or in the system besides.
+    # Half of each minute for users, and nine tenths of it idle or in the system.
     table = processors("SYSA", [[0.5], [0.5], [1.0]])
     table.rows = [(*each[:-1], each[-1] + TOD_MINUTE // 2) for each in table.rows]
     source = FakeSource([fake_system(known=intervals(3))], [table])

@@ -1,4 +1,4 @@
-"""Rules against the cases that IBM published: what was called bad is found, what cured it is not.
+"""Tests of rules against cases that IBM published: they hold for the problems, not for the fixes.
 
 Publications: z/VM and SMT (2015, 2020); z/VM 6.4 Performance Update (Wade, 2016-2018); z/VM Performance
 Report, Eighty Logical Processors (VM66265, 2019).
@@ -15,14 +15,14 @@ from zlens.findings.finding import Finding
 
 
 def found(tables: Tables, baseline: Tables | None = None) -> dict[str, Finding]:
-    """The findings by rule; where several hold on one, the worst."""
+    """Return the findings by rule; of several subjects, the worst."""
     before = Made(baseline) if baseline is not None else None
     rows = find(Made(tables), classes=rules.CLASSES, baseline=before).rows
     return {each.rule.id: each for each in reversed(rows)}
 
 
 def smt(busy: float, threads_busy: float, density: float, factor: float, largest: float) -> Tables:
-    """Four cores with two threads each, as one of the runs with a single server."""
+    """Return four cores with two threads each, as in a run with a single server."""
     return {
         "core_type": minutes(
             cpu_type="IFL", threads=2, core_busy_pct=busy, thread_density=density, capacity_factor_pct=factor,
@@ -40,7 +40,7 @@ def test_one_server_under_multithreading() -> None:
     assert {"SMT-003", "SMT-004", "SMT-008", "SMT-009"} <= set(bad)
     assert bad["SMT-004"].value == 1.28
     assert bad["SMT-008"].value == pytest.approx(95.5 - 61.1)
-    # The same cores with more servers: a gain above the 10 to 40 % that are expected on average.
+    # More servers on the same cores: a gain above the expected average of 10 to 40 %.
     good = found(smt(95.1, 92.6, 1.95, 149.0, 151.0))
     assert {name for name in good if name.startswith("SMT")} == {"SMT-009"}
 
@@ -76,7 +76,7 @@ def test_rule_finds_too_many_vertical_lows() -> None:
 
 @pytest.mark.parametrize(("lows", "held"), [(0, False), (1, True), (10, True)])
 def test_vertical_lows_without_free_cores(lows: int, held: bool) -> None:
-    """Ten physical cores, entitled 6 to 4: whatever else is defined has none of its own."""
+    """Ten physical cores with entitlements of 6 and 4: no core is left for a vertical low."""
     tables = {
         "partition": several(
             {"partition": name, "machine": "M", "cpu_type": "IFL", "vh": vh, "vm": 0, "vl": vl}

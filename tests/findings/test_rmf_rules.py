@@ -1,4 +1,4 @@
-"""Rules on what the RMF Postprocessor tells of ready work, from its XML."""
+"""Tests of rules on ready work, from XML of the RMF Postprocessor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rmf_builder import document, half_hours, part, segment, table, variables
 
 
 def written(folder: Path, within: str, out_ready: str) -> Path:
-    """Three half-hours with so many samples without waiting work, and such an average out and ready."""
+    """Write three half-hours with this share of samples without waiting work, and average out and ready."""
     heads = ["Type", *(f"Number of Address Spaces: {which}" for which in ("MIN", "MAX", "AVG"))]
     body = segment(
         "CPU Activity",

@@ -1,4 +1,4 @@
-"""Every rule holds on one input and not on another; what the catalog says of rules is complete."""
+"""Tests of rules: each holds on one input and not on another, and its file is complete."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_rule_query_returns_rule_columns(name: str) -> None:
 
 
 def timed(name: str) -> bool:
-    """Whether a rule reads intervals, which may be flagged."""
+    """Return whether a rule reads intervals, which may be flagged."""
     tables = {need.partition(".")[0] for need in BUILTIN[name].needs} & set(measures.measure_names())
     return any(not measures.load_measure(table).plain for table in tables)
 
@@ -104,7 +104,7 @@ def test_rules_ignore_flagged_intervals(name: str) -> None:
 
 
 def test_idle_cores_have_no_finding() -> None:
-    # The published idle system: capacity factor 118, maximum 200, nothing computable on most cores.
+    # The published idle system: capacity factor 118, maximum 200, not computable on most cores.
     thread = {"cpu_type": "IFL", "busy_pct": 0.01, "polarity": "Vh"}
     idle = {
         "core_type": minutes(
@@ -134,12 +134,12 @@ def test_every_rule_has_source_and_action() -> None:
 
 
 def test_ibm_rules_have_no_heuristic_threshold() -> None:
-    """A guard says whose a number is; where one is not IBM's, the class says so, too."""
+    """A guard names the origin of a number; if this is not IBM, the class says so, too."""
     ours = [rule for rule in BUILTIN.values() if re.search(r"\bzlens chose\b", rule.guard)]
     assert len(ours) > 20
     assert [rule.id for rule in ours if rule.threshold_class in ("ibm", "vendor")] == []
     assert [rule.id for rule in ours if rule.status.startswith("verified")] == []
-    # Of SMT-004 no publication has the numbers.
+    # No publication has the numbers of SMT-004.
     assert BUILTIN["SMT-004"].threshold_class == "ibm-qual"
 
 

@@ -1,4 +1,4 @@
-"""Times and lengths of time: each text has one meaning wherever it is accepted."""
+"""Tests of times and durations: each text has one meaning in all interfaces."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_invalid_time_has_one_error(
 
 
 def test_solve_and_plan_choose_same_interval(place: Workspace) -> None:
-    """A time without a zone is in that of the system, UTC+01:00; one without a date on its last day."""
+    """A time without a zone is in the system's zone, UTC+01:00; without a date it is on its last day."""
     end = FIRST - dt.timedelta(minutes=50)
     zoned = [text for text in forms(end - dt.timedelta(seconds=30)) if "Z" in text or "+" in text]
     for at in (*zoned, "2010-03-09 08:39:30", "08:39:30", end.timestamp()):

@@ -1,4 +1,4 @@
-"""Small MONWRITE files and plans for the tests of the native module, without the catalog."""
+"""Small MONWRITE files and decoder plans for the tests of the native module, without the catalog."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlens import _native
 START_US = 1_772_442_000_000_000
 MINUTE_US = 60_000_000
 
-#: A record D0R2 as these tests write it: processor, pad, a counter, a name.
+#: The layout of D0R2 in these tests: processor, pad, a counter, a name.
 PLAN: dict[str, Any] = {
     "table": "d0r2",
     "domain": 0,
@@ -53,7 +53,7 @@ def processor(cpu: int, time_us: int, busy: int, name: str = "ABLE") -> bytes:
 
 
 def interval(minute: int, processors: int) -> tuple[bool, int, int, int, list[bytes]]:
-    """The samples of one minute: processor n has been busy n + 1 units more in each."""
+    """Return the samples of one minute; each minute adds n + 1 to the busy counter of processor n."""
     time_us = START_US + minute * MINUTE_US
     samples = [processor(n, time_us - 100 + n, minute * (n + 1)) for n in range(processors)]
     return True, 0x80, 0, 0x1000, [*samples, record(1, 11, time_us, b"")]

@@ -1,4 +1,4 @@
-"""Tables in Arrow form: what consumers read, and what happens when they do not."""
+"""Tests of Arrow tables and streams, which consumers read or abandon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raw tables from MONWRITE files by plans."""
+"""Tests of raw tables from MONWRITE files by decoder plans."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_native_problems_have_location_and_appear_once(tmp_path: Path) -> None:
         assert rows(decoder, ["busy_d"]) == [(None,), (None,)]
     sentence = "busy of 5 stepped back from 4000000000 to 3000000000 without evidence of a reset"
     assert decoder.problems() == [("SYS", str(path), 12288, 0, "D0R2", "changed", sentence)]
-    # What no difference is asked of, nothing is said about.
+    # Without differences no problem is reported.
     quiet = native_builder.decoder(file)
     rows(quiet, ["busy", "seconds"])
     assert quiet.problems() == []

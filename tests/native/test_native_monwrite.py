@@ -1,4 +1,4 @@
-"""Opening and writing MONWRITE files."""
+"""Tests of opening and writing MONWRITE files."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_progress_is_reported_and_can_cancel(tmp_path: Path) -> None:
 
 
 def interrupted(work: Any) -> float:
-    """CPU seconds from Ctrl-C, after 0.3 of them, until the work ends with KeyboardInterrupt."""
+    """Return CPU seconds from Ctrl-C, after 0.3 of them, until the work raises KeyboardInterrupt."""
     signal.signal(signal.SIGPROF, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_PROF, 0.3)
     begin = time.process_time()
@@ -91,12 +91,12 @@ def interrupted(work: Any) -> float:
 
 
 def test_ctrl_c_stops_opening_and_decoding(tmp_path: Path) -> None:
-    # Zeros are quick to pass over, but not that quick.
+    # Zeros are skipped quickly, but 64 GiB of them take longer than 0.3 s.
     zeros = tmp_path / "zeros"
     with zeros.open("wb") as file:
         file.truncate(64 << 30)
     assert interrupted(lambda: _native.MonwriteFile.open(str(zeros))) < 3
-    # The same small file again and again is a large one.
+    # The same small file 5,000 times is a large input.
     many = [native_builder.write(tmp_path / "a", range(200), processors=100)] * 5_000
     decoder = native_builder.decoder(*many, interval_ends=[])
     assert interrupted(lambda: list(decoder.batches())) < 3

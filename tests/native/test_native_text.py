@@ -1,4 +1,4 @@
-"""Rows of Arrow streams as text: what is read back is what was there, in the order that was asked for."""
+"""Tests of rows of Arrow streams as text: reading it returns the same rows in the requested order."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_column_widths_are_known_before_printing() -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 8), st.integers(0, 3))
 def test_width_is_that_of_longest_printed_number(value: float, width: int, decimals: int) -> None:
-    """Also where it is told without printing it."""
+    """The width is computed without printing."""
     ((_, _, _, longest, _, _),) = section([("A", None, None, value)], Column("number", width, decimals)).runs
     assert longest == [max(width, len(_native.number_text(value, width, decimals)))]
 

@@ -1,4 +1,4 @@
-"""Answers as text: what is printed for values of any size."""
+"""Tests of answers as text, for values of any size."""
 
 from __future__ import annotations
 

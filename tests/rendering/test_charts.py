@@ -1,4 +1,4 @@
-"""Charts: well-formed, safe, and where the values are."""
+"""Tests of charts: well-formed, escaped, and true to their values."""
 
 from __future__ import annotations
 

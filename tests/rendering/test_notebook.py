@@ -1,4 +1,4 @@
-"""Notebooks: the shipped one runs from its first cell to its last, and answers are tables in it."""
+"""Tests of notebooks: the shipped ones run, and results are tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTEBOOKS = sorted((Path(__file__).parents[2] / "examples").glob("*.ipynb"))
 
 
 class Cells(HTMLParser):
-    """The rows of a table."""
+    """The cells of an HTML table, by row."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Cells(HTMLParser):
 
 
 def run(source: str, names: dict[str, object]) -> object:
-    """What a cell evaluates to, as a notebook has it."""
+    """Run a cell and return its value, as a notebook does."""
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "<cell>", "exec"), names)
@@ -51,7 +51,7 @@ def test_notebook_runs(notebook: Path, tmp_path: Path, monkeypatch, capsys):
     tables = [Cells(value._repr_html_()) for value in values if hasattr(value, "_repr_html_")]
     assert [table.rows[0][0] for table in tables] == ["system", "userid"]
     assert tables[0].rows[1][:2] == ["ZLDEMO", "60"]
-    # No output is stored with the notebook: it would be of some other day.
+    # The notebook has no stored outputs, which would be outdated.
     assert not any(cell.get("outputs") for cell in cells)
     names["session"].close()
 

@@ -1,4 +1,4 @@
-"""Answers as table, CSV and JSON."""
+"""Tests of results as table, CSV and JSON."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ IFL = 3
 
 
 def cpu_pools(folder: Path, way: str | made.Way = "sim") -> Path:
-    """Pool WEB of 1.5 IFLs: 75 s of 90 s used in a minute, limited twice for 6 s; BATCH is changed later."""
+    """Write pool WEB of 1.5 IFLs, using 75 of 90 s a minute, limited twice for 6 s; BATCH changes later."""
     build, config = made.way_of(way)
     web = {"MTRCPC_LIMPOOL": "WEB", "MTRCPC_ZLLIMTY": CAPACITY, "MTRCPC_ZLLIMIT": 150}
     batch = {"MTRCPC_LIMPOOL": "BATCH", "MTRCPC_FLAGS": 0x80}
@@ -51,12 +51,12 @@ def cpu_pools(folder: Path, way: str | made.Way = "sim") -> Path:
 
 
 def named(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields with the prefix of their record."""
+    """Return fields with the prefix of their record."""
     return {f"{prefix}_{name}": value for name, value in values.items()}
 
 
 def real(record: str, time_us: int, values: Mapping[str, Any], release: str | None = None) -> bytes:
-    """A record as long as the published page says, of which only the first fields are known."""
+    """Return a record with the length of its published page, of which only the first fields are known."""
     (layout,) = [
         one
         for one in layouts.layouts(record)
@@ -66,7 +66,7 @@ def real(record: str, time_us: int, values: Mapping[str, Any], release: str | No
 
 
 def named_pool(folder: Path) -> Path:
-    """Of a real file it is known what its pools are called, and no more."""
+    """Write a file with real layouts, in which only the names of pools are known."""
     pool = real("D1R28", made.START_US - 1_200, {"MTRCPC_LIMPOOL": "WEB"}, "7.3")
     config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"}
     groups = [made.configuration(made.START_US, config, more=[pool]), *made.minutes(2)]
@@ -74,7 +74,7 @@ def named_pool(folder: Path) -> Path:
 
 
 def isfc(folder: Path, way: str | made.Way = "sim") -> Path:
-    """End points of a listing, and a link of four devices to MEMBER2 with 10 and 20 messages a second."""
+    """Write end points of a listing, and a link of four devices to MEMBER2: 10 and 20 messages a second."""
     build, config = made.way_of(way)
     head = []
     for number, kind, activity, port, _, _, _, *text in publications.rows("isfeconf"):
@@ -94,9 +94,9 @@ def isfc(folder: Path, way: str | made.Way = "sim") -> Path:
 
 
 def ssi(folder: Path) -> Path:
-    """A member of CLUSTER1: 30 synchronizations a minute, a state that changes, three end points.
+    """Write a member of CLUSTER1: 30 synchronizations a minute, a state that changes, three end points.
 
-    An end point with the id 0 says that no sample could be taken.
+    An end point with the id 0 means that no sample could be taken.
     """
     config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.5.0"}
     cluster = real("D1R25", made.START_US - 1_200, {"MTRSSI_SYSPLXNM": "CLUSTER1", "MTRSSI_SYSPLXLV": 1})
@@ -120,7 +120,7 @@ def ssi(folder: Path) -> Path:
 
 
 def members(folder: Path, *members: Mapping[str, Any]) -> list[Path]:
-    """Files of ZVM1, ZVM2, on each of which a guest used so many seconds a minute, for four minutes."""
+    """Write files of ZVM1, ZVM2 with a guest that uses these seconds a minute, for four minutes."""
     return [member(folder / f"ZVM{number}", **given) for number, given in enumerate(members, 1)]
 
 

@@ -1,4 +1,4 @@
-"""Whatever report a test here prints is read back as a listing, in `make test-all`."""
+"""A fixture that reads every printed report back as a listing, in `make test-all`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from iterations import iterations
 from zlens import reports
 from zlens.api import Session
 
-#: Reports whose measures are held against them, too: their data are of tests here, and not of the demo.
+#: Reports that are also compared with their measures: tests here have their data, the demo does not.
 COMPUTED = (
     "glonact", "hmc", "isflact", "isflalog", "isflconf", "monitor3", "pcilog", "ssiconf", "ssischlg",
     "ssismilg", "sysset",
@@ -22,7 +22,7 @@ COMPUTED = (
 def printed_reports_are_read_back(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Beside the demo's, these are reports of data made for one test: clusters, Linux guests, an HMC."""
+    """Read back reports of data that the demo does not have: clusters, Linux guests, an HMC."""
     if not iterations(many=True, few=False):
         return
     render = reports.render

@@ -39,7 +39,7 @@ def devices(
     model: bool = False,
     way: str | Way = "sim",
 ) -> Path:
-    """Devices that did this in one interval after the other; `others` are no disks."""
+    """Write devices with these rates in consecutive intervals; `others` are not disks."""
     what = {"MTRDEV_RDEVDVID": "3390", "MTRDEV_CALMODLN": 9} if model else {}
     known = dict.fromkeys(samples[0], what) if model or others else {}
     known |= {number: {"MTRDEV_RDEVCLAS": TAPE} for number in others}
@@ -47,7 +47,7 @@ def devices(
     return io_builder.devices(folder / "a", samples, known, minutes, form)
 
 
-#: What rounding hides of the published numbers: the sums are of unrounded times.
+#: The published numbers before rounding: the sums are of unrounded times.
 FED = {
     0xBE0E: (2149, 0.2293, 0.0032, 0.1933, 0.0, 13.2),
     0xBE0F: (2142, 0.230, 0.003, 0.194, 0.0, 14.165),
@@ -64,7 +64,7 @@ FED_RUNS = {
 
 
 def alias_volumes(folder: Path) -> Path:
-    """The six volumes of a run that shares HyperPAV aliases."""
+    """Write the six volumes of a run that shares HyperPAV aliases."""
     fed: dict[int, dict[str, Any]] = {}
     for address, _, serial, links, *_ in publications.rows("device-volumes"):
         fed[int(address, 16)] = dict(zip(NAMES, FED[int(address, 16)], strict=False)) | {
@@ -76,7 +76,7 @@ def alias_volumes(folder: Path) -> Path:
 
 
 def paging_runs(folder: Path) -> Path:
-    """A device for each run of paging volumes; an hour, as queues are known by counting samples."""
+    """Write a device for each run of paging volumes, for an hour, since queues are counted by samples."""
     fed = {number: dict(zip(NAMES, values, strict=True)) for number, values in FED_RUNS.items()}
     return devices(folder, fed, minutes=60, model=True)
 
@@ -89,7 +89,7 @@ SEEKS = [
 
 
 def device_with_seeks(folder: Path) -> Path:
-    """The device of IBM's example over three hours, another one beside it, and the seeks of two users."""
+    """Write the device of IBM's example over three hours, another device, and the seeks of two users."""
     ours = {"rate": 4.6, "pend": 4.8, "disc": 38.5, "conn": 7.3, "queued": 0.0161, "read_pct": 54}
     ours |= {"IODDEV_RDEVSER": "VMPG1C", "IODDEV_RDEVLCNT": 41, "IODDEV_RDEVLPM": 0xC0}
     ours |= {"IODDEV_RDEVSID": 0x10011}
@@ -117,7 +117,7 @@ def device_with_seeks(folder: Path) -> Path:
 
 
 def paged_and_spooled(folder: Path) -> Path:
-    """Two paging volumes, the second of which has spool slots, too."""
+    """Write two paging volumes, the second with spool slots."""
     minute: Minute = [
         ("D3R4", {"RDEVDEV": 0x2000, "CALVSER": "PAG000", "CALPAGE": 250_000, "EXPCTPRD": 60_000,
                   "EXPCTPWR": 30_000, "EXPCURQC": 3, "ZLMLOAD": 1_500}),
@@ -129,7 +129,7 @@ def paged_and_spooled(folder: Path) -> Path:
 
 
 def cached_disks(folder: Path, *minutes: Sequence[tuple[int, int, float, float, float]]) -> Path:
-    """Disks (subchannel, SSID, reads a second, share of hits, writes) minute by minute.
+    """Write disks (subchannel, SSID, reads a second, share of hits, writes) by minute.
 
     Two thirds of the reads are sequential.
     """
@@ -162,16 +162,16 @@ def cached_disks(folder: Path, *minutes: Sequence[tuple[int, int, float, float, 
     return made.write(folder / "a", groups)
 
 
-#: A FICON channel: what it can do in a second, and the size of its data units.
+#: Maxima of a FICON channel per second, and the size of its data units.
 CAN = {"MBC": 1_000_000, "MCU": 10_000, "MWU": 50_000, "MRU": 50_000, "US": 4096}
-#: What a second adds to the counters of a busy channel path.
+#: Counts per second of a busy channel path.
 BUSY = {"TBC": 300_000, "TUC": 4_000, "PUC": 1_000, "TWU": 2_560, "PWU": 256, "TRU": 25_600, "PRU": 12_800}
 
 
 def channel_paths(
     folder: Path, chpids: Mapping[int, Sequence[bool]], group: int = 2, bare: bool = False
 ) -> Path:
-    """Channel paths, busy or idle minute by minute; `bare`: another one whose records are heads alone."""
+    """Write channel paths, busy or idle by minute; `bare` adds one whose records are only headers."""
     (layout,) = (one for one in layouts.layouts("D0R20") if one.release == "5.3")
     groups = [configuration(START_US)]
     for n in range(len(next(iter(chpids.values()))) + 1):
@@ -190,7 +190,7 @@ def channel_paths(
 
 
 def alias_pool(folder: Path, way: str | Way = "sim") -> Path:
-    """The published intervals as counters of a pool of 16 aliases."""
+    """Write the published intervals as counters of a pool of 16 aliases."""
     make, config = way_of(way)
     rows = publications.rows("hpalias")
     begin = round(datetime(2016, 9, 1, 22, 1, 18, tzinfo=UTC).timestamp() * 1e6)
@@ -212,7 +212,7 @@ def alias_pool(folder: Path, way: str | Way = "sim") -> Path:
 
 
 def alias_pool_alone(folder: Path) -> Path:
-    """A pool of 8 aliases of which no layout tells the uses: 10 tries a second."""
+    """Write a pool of 8 aliases, whose uses are in no layout: 10 tries a second."""
     groups = [configuration(START_US)]
     for n in range(3):
         end = START_US + n * MINUTE_US
@@ -223,7 +223,7 @@ def alias_pool_alone(folder: Path) -> Path:
 
 
 def io_events(folder: Path) -> Path:
-    """Events of the I/O domain, one of which is but a header, and a logon among them."""
+    """Write events of the I/O domain, one of them only a header, and a logon."""
     happened = [
         ("D6R1", {"IODVON_RDEVDEV": 0x145, "IODVON_RDEVSER": "VMPG1C"}),
         ("D6R17", {"IODDCH_CALCHPID": 0x41}),
@@ -242,7 +242,7 @@ def io_events(folder: Path) -> Path:
 
 
 MIB = 1024 * 1024
-#: What a second adds to the counters of each PCI function, by the format of its block, and its type.
+#: Type and counts per second of each PCI function, with the format of its block.
 FUNCTIONS: Mapping[int, tuple[int, Mapping[str, int]]] = {
     0x10: (2, {"ZLFORMAT": 1, "ZLLOADS": 5, "ZLSTORES": 7, "ZLRXBYTE": 3 * MIB, "ZLRXPACK": 2000,
                "ZLTXBYTE": MIB}),
@@ -253,7 +253,7 @@ FUNCTIONS: Mapping[int, tuple[int, Mapping[str, int]]] = {
 
 
 def pci_functions(folder: Path, seconds: Sequence[int] = (60, 60), way: str | Way = "sim") -> Path:
-    """Functions that were busy for so many seconds of each minute; LINUX02 detaches its one."""
+    """Write PCI functions that are busy for these seconds of each minute; LINUX02 detaches one."""
     make, config = way_of(way)
     told = [
         make("D1R27", START_US - 1_400, {"MTRPCI_ZLPFID": function, "MTRPCI_RPCIPFT": kind})
@@ -314,7 +314,7 @@ MINUTE: list[tuple[str, Mapping[str, Any]]] = [
 
 
 def storage(folder: Path, way: str | Way = "sim") -> Path:
-    """Paging volumes, available lists and virtual switches; of 5.3 what it has of them."""
+    """Write paging volumes, available lists and virtual switches; for 5.3 only what it records."""
     make, config = way_of(way)
     minute, areas = MINUTE, AREAS
     if way == "5.3":
@@ -330,7 +330,7 @@ def storage(folder: Path, way: str | Way = "sim") -> Path:
 
 VOLUMES = 224
 MEANS = ("rate", "avoided", "pend", "disc", "conn", "serv", "resp", "cu_wait", "queued", "busy", "read_pct")
-#: What rounding hides of the published times: their sum is that of unrounded ones.
+#: Corrections of the published times within rounding: their sum is of unrounded times.
 HIDDEN = {
     "AP1Z604G": {"queued": -0.0039},
     "AP2Z604G": {"disc": -0.004, "queued": 0.002},
@@ -341,7 +341,7 @@ RUNS = ("AP1Z604G", "AP2Z604G", "AP3Z604G", "AP4Z604D", "AP5Z604G")
 
 
 def _means(run: str) -> dict[str, float]:
-    """The published means, as nearly as rounding leaves them open."""
+    """Return the published means, corrected within rounding."""
     row = publications.rows("paging")[RUNS.index(run)]
     found = dict(zip(MEANS, map(float, row[3:]), strict=True))
     for name, more in HIDDEN.get(run, {}).items():
@@ -350,12 +350,12 @@ def _means(run: str) -> dict[str, float]:
 
 
 def _swaying(number: int, times: int) -> float:
-    """Up for so many volumes and down by the same for as many after them."""
+    """Return a deviation: up for `times` volumes and down by the same for the next `times`."""
     return (number // (2 * times) % 10) / 40 * (1 if number // times % 2 else -1)
 
 
 def paging_rows(folder: Path, show: str) -> FakeSession:
-    """Measures of 224 paging volumes with the published means, as one group; pairs have one rate."""
+    """Return measures of 224 paging volumes with the published means, as one group; pairs have one rate."""
     end = datetime(2019, 5, 1, 12, tzinfo=UTC)
     share = VOLUMES if show == "sum" else 1
     tables: dict[str, list[Mapping[str, object]]] = {"system": [], "interval": [], "device": [], "paging": []}
@@ -395,7 +395,7 @@ def paging_rows(folder: Path, show: str) -> FakeSession:
 
 
 def paging_volumes(folder: Path, runs: Sequence[str] = RUNS) -> list[Path]:
-    """What 224 volumes of each run had counted in an hour, each at the published rate or near it."""
+    """Write counters of 224 volumes of each run over an hour, each at or near the published rate."""
     paths = []
     hour = 60 * MINUTE_US
     for run in runs:

@@ -1,4 +1,4 @@
-"""A session over rows written down in a test: the tables of the measures, typed as their catalog says."""
+"""A session over rows of measures that a test provides, with the types of the catalog."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ INVENTORY = {
 
 @cache
 def columns_of(table: str) -> dict[str, str]:
-    """Name and type of the columns of a table."""
+    """Return names and types of the columns of a table."""
     if table == "inventory":
         return INVENTORY
     measure = measures.load_measure(table)
@@ -57,7 +57,7 @@ def empty_roles() -> str:
         f'CREATE VIEW role."{name}" AS {rows(name, roles.entity(name).roles, {}, {}).sql}'
         for name in roles.entities()
     )
-    # Times are those of the measures above, without a zone.
+    # Times have no zone, as in the measures.
     plain = (
         view.replace(roles.SQL_TYPES["time"], "TIMESTAMP").replace("TIMESTAMPTZ", "TIMESTAMP")
         for view in views
@@ -72,15 +72,15 @@ def create(place: str, columns: Mapping[str, str]) -> str:
 
 @cache
 def base() -> duckdb.DuckDBPyConnection:
-    """Every table without rows, for all sessions."""
+    """Return a database with all tables empty, for all sessions."""
     made = duckdb.connect(":memory:", config={"threads": 1})
     for table in (*TABLES, "inventory"):
         made.execute(create(f'"{table}"', columns_of(table)))
-    # What reading found, and what counters say of themselves.
+    # Problems of reading, and of counters.
     made.execute(create("_noted", columns_of("problem")))
     made.execute(create("_counter_problems", dict.fromkeys(("system", "source", "kind", "detail"), "text")))
     made.execute('CREATE VIEW "_interval" AS SELECT *, NULL::TIMESTAMPTZ AS gap_end FROM "interval"')
-    # Roles without rows: a report may ask them too.
+    # Empty roles, since reports may query them.
     made.execute(empty_roles())
     return made
 
@@ -97,7 +97,7 @@ class FakeResult:
 
 
 class FakeSession:
-    """Rows given as mappings by table; what is not given is NULL, tables that are not given are empty."""
+    """A session over rows as mappings by table; missing values are NULL, other tables are empty."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class FakeSession:
         utc: bool = False,
     ) -> None:
         self.problems = list(problems)
-        #: Nothing was opened: no rows are those of listings.
+        #: No input is open: no rows are from listings.
         self.systems: list[SystemInfo] = []
         self.sources: list[Source] = []
         self.sources_by_system: dict[str, list[SystemInfo]] = {}
@@ -116,7 +116,7 @@ class FakeSession:
         self.connection = base().cursor()
         own = f"session_{next(NUMBERS)}"
         self.connection.execute(f"ATTACH ':memory:' AS {own}")
-        # A table that is not given is the empty one of the base.
+        # Other tables are the empty ones of the base.
         self.connection.execute(f"SET search_path = '{own}.main,memory.main,memory.role'")
         self.connection.execute("SET TimeZone = 'UTC'")
         for table, given in tables.items():
@@ -126,7 +126,7 @@ class FakeSession:
             assert not strange, f"{table} has no column {strange}"
             self.connection.execute(create(f'{own}.main."{table}"', columns))
             names = [name for name in columns if any(name in row for row in rows)]
-            # Rows together: a statement takes longer than its values.
+            # Rows are inserted in batches: a statement takes longer than its values.
             for at in range(0, len(rows), 100):
                 some = rows[at : at + 100]
                 one = f"({', '.join('?' * len(names))})"
@@ -149,7 +149,7 @@ class FakeSession:
         return map(self.sql, queries)
 
     def query_has_data(self, query: str) -> bool:
-        """Tables without rows are here too, so that the queries of all reports run."""
+        """Return True: empty tables exist too, so that the queries of all reports run."""
         return True
 
     def sql(self, query: str) -> FakeResult:

@@ -1,7 +1,7 @@
-"""Inputs that cases name: a function here or in a module of makers writes a file and returns its path.
+"""Inputs that cases name: a function in a module of makers writes a file and returns its path.
 
-A call in a case gives all values but the first, the folder to write into. What is no path but answers queries
-is asked itself.
+A call in a case has all arguments but the first, the folder to write to. A maker may also return a session,
+which runs the queries itself.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import processors_made
 import systems_made
 import users_made
 
-#: When files of cases were last written: 2023-11-14 22:14:00 UTC.
+#: Modification time of files of cases: 2023-11-14 22:14:00 UTC.
 FILE_TIME_S = 1_700_000_040
 MODULES = (cluster_made, disks_made, machine_made, processors_made, systems_made, users_made)
 
 
 def make(call: str, folder: Path, **more: Any) -> Any:
-    """What a call of a maker returns, such as `locks(shared=0.2)`."""
+    """Call a maker, such as `locks(shared=0.2)`, and return its result."""
     node = ast.parse(call, mode="eval").body
     assert isinstance(node, ast.Call), call
     assert isinstance(node.func, ast.Name), call

@@ -1,4 +1,4 @@
-"""Files of I/O records whose rates and times per operation are given."""
+"""Files of I/O records with given rates and times per operation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAMPLES = 30
 
 @dataclass(frozen=True)
 class Form:
-    """How records are written: in zlens' own pack, or where pages of a release have their fields."""
+    """Layouts of records: synthetic ones, or those from record pages of a release."""
 
     make: Callable[..., bytes] = sim_record
     config: Mapping[str, Any] = field(default_factory=lambda: SIM_CONFIG)
@@ -34,7 +34,7 @@ SIM = Form()
 
 
 def configured(devices: Mapping[int, Mapping[str, Any]]) -> list[bytes]:
-    """D1R6 of each device."""
+    """Return D1R6 of each device."""
     return [
         record("D1R6", START_US - 1_400, {"MTRDEV_RDEVDEV": number, "MTRDEV_RDEVCLAS": 4, **values})
         for number, values in devices.items()
@@ -42,7 +42,7 @@ def configured(devices: Mapping[int, Mapping[str, Any]]) -> list[bytes]:
 
 
 def activity(number: int, end_us: int, minutes: float, given: Mapping[str, Any], form: Form = SIM) -> bytes:
-    """D6R3 of a device after so many minutes: of rate, times in ms, queued, read_pct; the rest by field."""
+    """Return D6R3 of a device after these minutes: rate, times in ms, queued, read_pct; the rest by field."""
     done = dict(given)
     seconds = 60 * minutes
     operations = done.pop("rate", 0.0) * seconds
@@ -71,7 +71,7 @@ def devices(
     minutes: int = 1,
     form: Form = SIM,
 ) -> Path:
-    """A file in which devices did this in one interval after the other, from counters at zero."""
+    """Write devices with these rates in consecutive intervals, from counters at zero."""
     at = {number: dict[str, float]() for one in samples for number in one}
     groups = [configuration(START_US, form.config, 60 * minutes, configured(configuration_of or {}))]
     zero = {number: dict(values) for number, values in samples[0].items()}
@@ -87,7 +87,7 @@ def devices(
 
 
 def _mean(total: dict[str, float], values: Mapping[str, Any], count: int) -> dict[str, Any]:
-    """What the counters after `count` intervals would be the rates and times of."""
+    """Add the values to the total, and return the mean rates and times of `count` intervals."""
     rate = values.get("rate", 0.0)
     found = dict(values)
     for name in ("rate", "queued", "avoided"):

@@ -19,7 +19,7 @@ def capability(
     config: Mapping[str, int] | None = None,
     way: str | Way = "sim",
 ) -> Path:
-    """A capability of 500 in the first samples, and these values in the last, of which alone is told."""
+    """Write a capability of 500 in the first samples, and these values in the last, the only one reported."""
     written, own_config = way_of(way)
     groups = [configuration(START_US - S_US, {**own_config, **(config or {})})]
     for minute in range(3):
@@ -30,7 +30,7 @@ def capability(
 
 
 def threads_per_core(folder: Path, state: int) -> Path:
-    """Three minutes of a system with this state of multithreading."""
+    """Write three minutes of a system with this state of multithreading."""
     config = {**made.SIM_CONFIG, "MTRSYS_ZLMTSTAT": state}
     return made.write(folder / "x", [configuration(START_US - S_US, config), *made.minutes(3)])
 
@@ -54,7 +54,7 @@ MACHINE: Mapping[str, Any] = {
     "MTRSYS_ZLSCPRSV": 4,
     "MTRSYS_ZLCFGMOD": 1,
 }
-#: What the two runs differ in; the listing of the second one shows no lines of STP.
+#: Differences of the two runs; the listing of the second has no lines of STP.
 PLAIN = {"MTRSYS_ZLMTSTAT": 1, "MTRSYS_CPUSTNBY": 4}
 THREADS = {"MTRSYS_ZLMTSTAT": 3, "MTRSYS_ZLMTIFL": 2}
 SETTINGS: Mapping[str, Any] = {
@@ -91,9 +91,9 @@ def configured(
     events: tuple[tuple[int, str, Mapping[str, Any]], ...] = (),
     way: str | Way = "sim",
 ) -> list[Path]:
-    """The configuration of IBM's listings, of a run with or without threads, and two intervals.
+    """Write the configuration of IBM's listings, of a run with or without threads, and two intervals.
 
-    Of several starts each has a file; the last one has five processors configured.
+    Each start has a file; the last of several has five processors configured.
     """
     starts = starts or ("16:31:32" if threads == 2 else "16:04:29",)
     return [
@@ -138,11 +138,11 @@ def _configured(
 
 
 def default_settings(folder: Path) -> list[Path]:
-    """Settings of SET SRM as z/VM 6.2 and later have them."""
+    """Write the settings of SET SRM in z/VM 6.2 and later."""
     return configured(folder, settings=SRM)
 
 
-# What happened on two processors: fields of D0R1 and D0R2.
+# Counts of two processors: fields of D0R1 and D0R2.
 ACTIVITY: Mapping[str, tuple[int, int]] = {"PLSCTSS": (9000, 673), "PLSCTCS": (1, 0), "PLSCTHS": (0, 0)}
 ENTRIES: Mapping[str, tuple[int, int]] = {
     "PFXRUNCP": (20_000, 10_000),
@@ -175,7 +175,7 @@ SYSTEM: Mapping[str, int] = {
 
 
 def system_counters(folder: Path, way: str | Way = "sim") -> Path:
-    """Two samples a minute apart; the counters of the first are near their wrap."""
+    """Write two samples a minute apart; the counters of the first are near their wrap."""
     written, config = way_of(way)
     groups = [configuration(START_US - S_US, config)]
     for sample in (0, 1):
@@ -196,7 +196,7 @@ def system_counters(folder: Path, way: str | Way = "sim") -> Path:
 
 
 def translations(folder: Path) -> Path:
-    """Counters of address translations, the first of which wraps, and processors that become fewer."""
+    """Write counters of address translations, the first of which wraps, and fewer processors at the end."""
     groups = [configuration(START_US)]
     for number in range(4):
         end = START_US + number * MINUTE_US

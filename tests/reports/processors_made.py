@@ -1,4 +1,4 @@
-"""Inputs of processors, cores, locks and partitions, from records whose figures are known."""
+"""Inputs of processors, cores, locks and partitions, from records with known values."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ COUNTS = {
 
 
 def known(way: str | Way, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What the records of the way have of them."""
+    """Return the fields that the records of this way have."""
     return {k: v for k, v in values.items() if way != "5.3" or "_ZL" not in k}
 
 
 def two_processors(
     folder: Path, records: Sequence[str] = ("D0R1", "D0R2", "D5R17"), way: str | Way = "sim", **config: int
 ) -> Path:
-    """Three samples of two processors; the first is the master."""
+    """Write three samples of two processors; the first is the master."""
     written, own_config = way_of(way)
     begin = START_US - S_US
     status = [
@@ -76,7 +76,7 @@ DECISION = {
 
 
 def decisions(folder: Path, way: str | Way = "sim") -> Path:
-    """Two decisions to unpark, 8 and 6 cores, and the topology before and after."""
+    """Write two decisions to unpark, 8 and 6 cores, and the topology before and after."""
     written, config = way_of(way)
 
     def entries(name: str, time: int, section: str, given: list[dict[str, Any]]) -> bytes:
@@ -113,7 +113,7 @@ def decisions(folder: Path, way: str | Way = "sim") -> Path:
 
 
 def dedicated_threads(folder: Path) -> Path:
-    """Eight threads of four dedicated cores, as in IBM's listing of PRCLOG with two threads per core."""
+    """Write eight threads of four dedicated cores, as in IBM's PRCLOG listing with two threads per core."""
     groups = [configuration(START_US - S_US, {**made.SIM_CONFIG, "MTRSYS_ZLMTIFL": 2})]
     for sample in range(3):
         end = START_US + sample * MINUTE_US
@@ -137,14 +137,14 @@ def dedicated_threads(folder: Path) -> Path:
     return made.write(folder / "x", groups)
 
 
-# PRCLOG: the columns of the published rows, from entitlement on.
+# The columns of the published PRCLOG rows, from entitlement on.
 PRCLOG_KEYS = (
     "entitlement_pct", "dvid", "parked_pct", "busy_pct", "user_pct", "system_pct", "emulation_pct",
     "inst_sim_rate", "diag_rate", "sigp_rate", "ssch_rate", "pages_below_2g_rate", "pgin_rate",
     "fast_path_pct", "page_read_rate", "msgs_rate", "diag9c_rate",
 )  # fmt: skip
-#: Published totals are of unrounded means. These are what rounding can hide: they lead from the sum of the
-#: printed means to the printed total, without changing any printed mean.
+#: Published totals are of unrounded means. These corrections within rounding lead from the sum of the printed
+#: means to the printed total, and change no printed mean.
 PRCLOG_HIDDEN = {
     "prclog-plain": {"user_pct": -0.02, "system_pct": 0.02, "emulation_pct": -0.02},
     "prclog-threads": {
@@ -159,7 +159,7 @@ PRCLOG_START = {
 
 
 def prclog_rows(folder: Path, listing: str) -> FakeSession:
-    """21 intervals of 30 seconds around the published means, and two that belong in no mean."""
+    """Return 21 intervals of 30 s around the published means, and two flagged ones outside all means."""
     head = {"system": "SYSTEMID", "source": "zvm-monitor"}
     ends = [PRCLOG_START[listing] + timedelta(seconds=30 * (i + 1)) for i in range(21)]
     hidden = PRCLOG_HIDDEN[listing]
@@ -174,7 +174,7 @@ def prclog_rows(folder: Path, listing: str) -> FakeSession:
                 means[key] = max(float(text) + hidden.get(key, 0.0), 0.0)
         own = {**head, "cpu_id": int(number), "cpu_type": kind, "core_id": core, "thread_id": thread}
         for i, end in enumerate(ends):
-            # Up and down by the same, so that the mean stays: 21 intervals, the middle one as it is.
+            # Symmetric around the middle of 21 intervals, so that the mean is unchanged.
             sway = 1 + (i - 10) / 100
             values = {k: v * sway if isinstance(v, float) else v for k, v in means.items()}
             row = {**own, "interval_end": end, "seconds": 30.0, "polarity": "Vh", "dedicated": True, **values}
@@ -191,11 +191,11 @@ def prclog_rows(folder: Path, listing: str) -> FakeSession:
     return FakeSession({"system": [system], "interval": intervals, "cpu": cpu})
 
 
-#: Busy is user and system time together; where they print as more than it, both are less.
+#: Busy is user plus system time; if these print as more than it, both are reduced.
 LESS = {("84.5", "84.4", ".2"): {"user_pct": -0.04, "system_pct": -0.03}}
-#: Columns that are shares of time and the timers they are made of; a guest's own time counts down.
+#: Columns that are shares of time, and their timers; the timer of a guest's own time counts down.
 TIMERS = {"user_pct": "UTIME", "system_pct": "TMSYS", "emulation_pct": "PRBTM"}
-#: Columns that are rates, by the record and counter they are made of.
+#: Columns that are rates, and their records and counters.
 RATES = {
     "inst_sim_rate": ("D0R1", "SYTSYP_PLSPRVIS"),
     "diag_rate": ("D0R1", "SYTSYP_PLSDIAGT"),
@@ -211,7 +211,7 @@ COUNTDOWN = 0x7FFF_FFFF_0000_0000
 
 
 def prclog_records(folder: Path, listing: str = "prclog-threads", way: str | Way = "sim") -> Path:
-    """21 half minutes of processors at their published means."""
+    """Write 21 half minutes of processors at their published means."""
     build, config = way_of(way)
     begin = round(PRCLOG_START["prclog-plain"].timestamp()) * S_US
     groups = [configuration(begin, config, interval_s=30)]
@@ -226,7 +226,7 @@ def prclog_records(folder: Path, listing: str = "prclog-threads", way: str | Way
 def _processor(
     build: Callable[..., bytes], row: Sequence[str], hidden: Mapping[str, float], number: int, end: int
 ) -> list[bytes]:
-    """The four records of a processor after so many half minutes."""
+    """Return the four records of a processor after this number of half minutes."""
     address, _, _, *printed, place = row
     core, thread = place.split("/")
     shown = dict(zip(PRCLOG_KEYS, printed, strict=True))
@@ -261,7 +261,7 @@ def _processor(
 
 @dataclass
 class Core:
-    """One core in one interval. A productivity of None is one that z/VM could not compute."""
+    """A core in an interval; a productivity of None is one that z/VM could not compute."""
 
     busy_pct: float
     density: float
@@ -276,12 +276,12 @@ DOTS = "." * 10
 
 
 def numerator(percent: float | None) -> int:
-    """Over 1024, the one nearest to the printed tenth."""
+    """Return the numerator over 1024 that is nearest to the printed tenth."""
     return 0 if percent is None else round(percent * 1024 / 100)
 
 
 def threads(folder: Path, first_end: str, intervals: Sequence[Interval], way: str | Way, **more: int) -> Path:
-    """Monitor data of two threads per core whose differences are these intervals."""
+    """Write monitor data of two threads per core whose differences are these intervals."""
     written, config = way_of(way)
     cores = sorted({core for each in intervals for core in each})
     sampled, busy, both = (dict.fromkeys(cores, 0) for _ in range(3))
@@ -320,7 +320,7 @@ def threads(folder: Path, first_end: str, intervals: Sequence[Interval], way: st
 
 
 def type_interval(row: Sequence[str], busy_pct: float | None = None) -> Interval:
-    """As many cores as the row has, all alike; busy follows from utilization where that says enough."""
+    """Return the cores of a row, all equal; busy follows from utilization where this is precise enough."""
     seconds, cores, productivity, factor, maximum, utilization, density = map(float, row[2:])
     count = round(cores)
     busy = busy_pct or 100 * utilization / (100 * numerator(productivity) / 1024)
@@ -329,7 +329,7 @@ def type_interval(row: Sequence[str], busy_pct: float | None = None) -> Interval
 
 
 def core_types_loaded(folder: Path, extended: bool = True, way: str | Way = "sim") -> Path:
-    """The listing under load, extended by eight intervals that lead to the printed means."""
+    """Write the listing under load, extended by eight intervals that lead to the printed means."""
     means, *shown = publications.rows("smtmet-types-loaded")
     intervals = [type_interval(row) for row in shown]
     if extended:
@@ -339,13 +339,13 @@ def core_types_loaded(folder: Path, extended: bool = True, way: str | Way = "sim
             for i, mean in enumerate(means[2:], 2)
         ]
         intervals += [type_interval(["", "", *map(str, wanted)])] * 8
-    # Without the page of D1R4 it is the figures that say multithreading is enabled.
+    # Without the record page of D1R4, the values of cores show that multithreading is enabled.
     enabled = {"MTRSYS_ZLMTSTAT": 3} if way_of(way) is made.OWN else {}
     return threads(folder, "21:32:02", intervals, way, **enabled)
 
 
 def core_types_idle(folder: Path) -> Path:
-    """The whole listing: the mean is the plain mean of its rows, whatever their core-seconds."""
+    """Write the complete listing: its mean is the plain mean of its rows, whatever their core-seconds."""
     intervals = []
     for i, row in enumerate(publications.rows("smtmet-types-idle")[1:]):
         busy = 6 / float(row[4]) if i >= 6 else 0.02 if row[7] == ".0" else 0.08
@@ -356,12 +356,12 @@ def core_types_idle(folder: Path) -> Path:
 def core_of(row: Sequence[str], hidden: float = 0.0) -> Core:
     seconds, productivity, _, density, busy = row[3:]
     known = None if productivity == DOTS else float(productivity)
-    # What the printed hundredth of busy hides brings utilization to the printed tenth.
+    # `hidden` corrects the printed hundredth of busy, so that utilization has its printed tenth.
     return Core(float(busy) + hidden, float(density), known, sampled_s=float(seconds))
 
 
 def cores_loaded(folder: Path) -> Path:
-    """Two printed intervals of four cores, and 18 that lead to the printed means."""
+    """Write two printed intervals of four cores, and 18 that lead to the printed means."""
     rows = publications.rows("smtmet-cores-loaded")
     count = 18
     intervals: list[Interval] = [{n: core_of(rows[4 + 4 * k + n], 0.004) for n in range(4)} for k in range(2)]
@@ -384,7 +384,7 @@ def cores_loaded(folder: Path) -> Path:
 
 
 def cores_idle(folder: Path) -> Path:
-    """Two printed intervals; of core 00 two others could be computed, of core 02 and 03 none."""
+    """Write two printed intervals, and eight with two productivities of core 00, none of 02 and 03."""
     rows = publications.rows("smtmet-cores-idle")
     intervals: list[Interval] = [{n: core_of(rows[4 + 4 * k + n]) for n in range(4)} for k in range(2)]
     for k in range(8):
@@ -401,7 +401,7 @@ LOCKS = (
 
 
 def locks(folder: Path, shared: float = 0, way: str | Way = "sim") -> Path:
-    """RSACALLK had a collision in 10 s, .249 us each; RSAAVLLK `shared` a second, 1 us each."""
+    """Write RSACALLK with a collision in 10 s, .249 us each, and RSAAVLLK `shared` a second, 1 us each."""
     build, config = way_of(way)
     groups = [configuration(START_US, config, interval_s=30)]
     for number in range(5):
@@ -437,10 +437,9 @@ def three_partitions(
     way: str | Way | None = None,
     second: bool = False,
 ) -> Path | list[Path]:
-    """LPAR1's two IFLs half dispatched, 3 s of it for PR/SM; LPAR2's two a quarter, LPAR3's CP always.
+    """Write LPAR1's two IFLs half dispatched, 3 s of it for PR/SM; LPAR2's two a quarter, LPAR3's CP always.
 
-    `second`: LPAR2 tells of itself too, two seconds later: idle for 40 s of each interval, it was suspended
-    for 5 of 60.
+    `second` adds data of LPAR2, two seconds later: idle for 40 s of each interval, suspended for 5 of 60.
     """
     build, config = (lpar.encoded, made.CONFIG) if way is None else way_of(way)
     if second:
@@ -484,14 +483,14 @@ def three_partitions(
 
 
 def physical_processors(folder: Path) -> Path:
-    """Times that make the two printed rows of PHYSLOG on 86 IFLs; 34 intervals alike make its means."""
+    """Write times of the two printed rows of PHYSLOG on 86 IFLs; 34 equal intervals lead to its means."""
     mean, *printed = ([float(word) for word in row[-10:]] for row in publications.rows("physlog"))
     # Logical processors, %LgclC, %Ovrhd, %LPmgt of each minute.
     minutes = [(int(row[2]), row[4], row[5], row[7]) for row in printed]
-    # Printed totals are of unrounded values; a hundredth more is hidden by rounding.
+    # Printed totals are of unrounded values; a hundredth more is within rounding.
     wanted = (mean[4], mean[5], mean[7] + 0.02)
     others = [(36 * one - sum(row[i + 1] for row in minutes)) / 34 for i, one in enumerate(wanted)]
-    # Processors only leave, so that each has a sample before: 27 intervals of 94 and 7 of 93.
+    # Processors are only removed, so that each has a previous sample: 27 intervals of 94 and 7 of 93.
     minutes += [(94 if i < 27 else 93, others[0], others[1], others[2]) for i in range(34)]
     begin = 1_498_471_800 * S_US  # 2017-06-26 10:10:00 UTC
     partitions = [

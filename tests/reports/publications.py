@@ -1,7 +1,7 @@
-"""Rows of published reports, each file in `published` with its publication in the first lines.
+"""Rows of published reports; each file in `published` names its publication in its first lines.
 
-Makers feed what the rows tell; lines behind `|` are headings and others that feed nothing. The word `?` is
-any word, dots are dots of any number.
+Makers write the values of the rows; lines after `|`, such as headings, are only compared. The word `?`
+matches any word, dots match any number of dots.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ FOLDER = Path(__file__).parent / "published"
 
 @cache
 def lines(name: str) -> list[list[str]]:
-    """The words of each line of a listing."""
+    """Return the words of each line of a listing."""
     text = (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     return [line.removeprefix("|").split() for line in text.splitlines() if line and not line.startswith("#")]
 
 
 def check(name: str, text: str) -> None:
-    """Fail unless the text has all lines of a listing, in their order."""
+    """Fail unless the text has all lines of a listing in order."""
     printed = [line.split() for line in text.splitlines()]
     for line in lines(name):
         at = next((i for i, words in enumerate(printed) if _contains(words, line)), None)
@@ -41,6 +41,6 @@ def _is_same(word: str, published: str) -> bool:
 
 @cache
 def rows(name: str) -> list[list[str]]:
-    """The words of each row that feeds a maker."""
+    """Return the words of each row whose values makers write."""
     text = (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     return [line.split() for line in text.splitlines() if line and not line.startswith(("#", "|"))]

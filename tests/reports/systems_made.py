@@ -20,7 +20,7 @@ from zlens.api import Session
 
 
 def linux_system(folder: Path, more: str = "", alone: bool = False) -> Path:
-    """Texts of a Linux; `more` is added to its sysinfo, which may be all there is."""
+    """Write texts of a Linux system; `more` is added to its sysinfo, the only text if `alone`."""
     if alone:
         path = folder / "sysinfo"
         path.write_text(sysinfo_builder.SYSINFO + more, encoding="utf-8")
@@ -31,7 +31,7 @@ def linux_system(folder: Path, more: str = "", alone: bool = False) -> Path:
 
 
 def capability_factors(folder: Path, factors: Mapping[int, int] | None = None) -> Path:
-    """A Linux whose machine states these adjustments; by default those of the published table."""
+    """Write a Linux system with these capability adjustments, by default those of the published table."""
     if factors is None:
         factors = {int(row[0]): round(float(row[2]) * 65536) for row in publications.rows("caf")}
     lines = [line for line in sysinfo_builder.SYSINFO.splitlines() if not line.startswith("Adjustment")]
@@ -42,7 +42,7 @@ def capability_factors(folder: Path, factors: Mapping[int, int] | None = None) -
 
 
 def scrapes(folder: Path, *msu: str) -> list[Path]:
-    """Scrapes of RMF's Distributed Data Server, 100 s apart, with these MSUs of PROD1."""
+    """Write scrapes of RMF's Distributed Data Server, 100 s apart, with these MSUs of PROD1."""
     paths = []
     for number, value in enumerate(msu):
         path = folder / f"scrape{number}.txt"
@@ -54,7 +54,7 @@ def scrapes(folder: Path, *msu: str) -> list[Path]:
 
 
 def jobs(folder: Path) -> Path:
-    """A job, a step and an interval of it, and another job without counts."""
+    """Write a job with a step and an interval, and another job without counts."""
     record = smf30_builder.record
     records = [record(smf30_builder.INTERVAL), record(smf30_builder.STEP, 30), record(smf30_builder.JOB, 31)]
     records.append(record(smf30_builder.JOB, 40, job="OTHER", counts=None))
@@ -62,22 +62,22 @@ def jobs(folder: Path) -> Path:
 
 
 def address_space(folder: Path) -> Path:
-    """An interval of a system address space."""
+    """Write an interval of a system address space."""
     return smf113_builder.dump(folder / "a", [smf30_builder.record(smf30_builder.SYSTEM)])
 
 
 def ziips(folder: Path) -> Path:
-    """Four zIIPs with two threads per core, with the times that give IBM's figures."""
+    """Write four zIIPs with two threads per core, with times that result in IBM's figures."""
     return smf70.written(folder / "made.smf", {"SYSA": [four_ziips()]}, ZIIP_S)
 
 
 def zpdt(folder: Path) -> Path:
-    """The zPDT system S0W1, with the times that give the figures of smf2db."""
+    """Write the zPDT system S0W1, with times that result in the figures of smf2db."""
     return smf70.written(folder / "made.smf", {"S0W1": [s0w1()]}, S0W1_S)
 
 
 def own_partition(folder: Path, valid: bool = True) -> Path:
-    """What a system tells of itself: a group, a limit, power saving; its samples may be invalid."""
+    """Write a system's data of its own partition: a group, a limit, power saving; samples may be invalid."""
     control = {
         "MCR": 1000, "WLA": 400, "LAC": 250, "GAU": -5, "CAI": 90, "CCR": 1, "PMT": 5, "PML": 20,
         "PMI": 1800, "PMW": 900, "PMP": 7, "HHF": 0xC0,
@@ -108,7 +108,7 @@ def published_class(folder: Path) -> Session:
 
 
 def classes_with_goals(folder: Path, count: int = 2) -> Session:
-    """Classes with each kind of goal, in intervals alike."""
+    """Return classes with each kind of goal, in equal intervals."""
     rows: list[Row] = [
         period(of={"mcnm": "HIGH"}, crgf=32, cval=50, cimp=1, ctou=300, ctot=100, ctsa=1000.0, ccde=60),
         period(
@@ -123,7 +123,7 @@ def classes_with_goals(folder: Path, count: int = 2) -> Session:
 
 
 def class_with_states(folder: Path) -> Session:
-    """A class of which samples of states, service and disk times are known, in 10 s."""
+    """Return a class with samples of states, service and disk times in 10 s."""
     service: dict[str, Any] = {"csrv": 1e6, "ccpu": 9e5, "csrb": 1e5, "tpdp": 2 / 0.001024}
     row = period(
         10.0, ctsa=1000.0, ccus=100, supu=50, ctot=225, ccde=125, capr=10, caco=15, cidl=500, cunk=75,

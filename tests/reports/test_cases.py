@@ -1,14 +1,14 @@
-"""Cases of reports and queries: an input, a command line, and all that it prints.
+"""Tests of reports and queries by cases: an input, a command line, and its output.
 
 Each file in `cases` has the cases of one topic. A case begins with `==== NAME`; these lines follow, then
 dashes and the expected output:
 
-    input: cpu_pools(way="5.3")   a maker of `inputs.py` and its values; INPUT in the command is what it makes
-    command: zlens report fcx309 INPUT --only WEB       files of `zlens demo` are named as they are
-    source: where the expected numbers come from: a publication, or how they are computed
-    published: prclog-plain      a file in `published`: its rows must be printed, whatever --update writes
-    problems: long                kinds of problems the input has; none if the line is missing
-    times: 09:01:00               of rows of intervals, those of these times; the others are counted
+    input: cpu_pools(way="5.3")   a maker of `inputs.py` and its arguments; INPUT in the command is its result
+    command: zlens report fcx309 INPUT --only WEB       in a folder with the files of `zlens demo`
+    source: origin of the expected numbers: a publication, or their computation
+    published: prclog-plain      a file in `published`: its rows must be printed, also with --update
+    problems: long                kinds of problems of the input; none if the line is missing
+    times: 09:01:00               times of the interval rows to print; the others are counted
     file: groups.toml             a file for the command; its lines follow, indented
 
 `pytest --update` writes the expected output of the cases that run; review the diff.
@@ -43,7 +43,7 @@ FOLDER = Path(__file__).parent / "cases"
 NOW = datetime(2026, 11, 21, 8, 0, 0)
 DOUBLE = re.compile(r"-?\d+\.\d{5,}(e-?\d+)?")
 PARSER = parser.build()
-#: Sessions that stay open: cases with the same input and options follow each other.
+#: Maximum open sessions: cases with the same input and options are consecutive.
 MAX_OPEN = 8
 KEYS = {"input", "command", "source", "published", "problems", "times", "file"}
 
@@ -86,7 +86,7 @@ def parse(path: Path) -> list[Case]:
 def write(case: Case, text: str) -> None:
     """Replace the expected output of a case in its file."""
     with open(case.path, "r+", encoding="utf-8") as file:
-        # Tests that run side by side write the same file.
+        # Tests that run in parallel write the same file.
         fcntl.flock(file, fcntl.LOCK_EX)
         blocks = re.split(r"^(?===== )", file.read(), flags=re.MULTILINE)
         (at,) = [i for i, block in enumerate(blocks) if block.startswith(f"==== {case.name}\n")]
@@ -102,7 +102,7 @@ CASES = [case for path in sorted(FOLDER.glob("*.txt")) for case in parse(path)]
 
 
 class Sessions:
-    """Inputs and sessions by what was made and opened: each is made once, the last few stay open."""
+    """A cache of inputs by call and of sessions by options; the last few sessions stay open."""
 
     def __init__(self, folder: Path, demo_files: list[Path]) -> None:
         self.folder = folder
@@ -117,7 +117,7 @@ class Sessions:
         return self.made[call]
 
     def place(self, case: Case) -> Path:
-        """The folder in which the command of a case runs."""
+        """Create the folder in which the command of a case runs."""
         place = self.folder / f"{case.path.stem} {case.name}".replace("/", " ")
         place.mkdir()
         for path in self.demo_files:
@@ -133,7 +133,7 @@ class Sessions:
             session = stack.enter_context(zlens.open(names, options=options))
             self.opened[key] = (stack, session)
             if any(os.path.isabs(name) for name in names):
-                # What is found later is not to change footnotes of the next case; the demo has no problems.
+                # Problems found later must not change footnotes of the next case; the demo has none.
                 session.all_problems()
         self.opened.move_to_end(key)
         while len(self.opened) > MAX_OPEN:
@@ -157,24 +157,24 @@ def sessions(demo_files: list[Path], tmp_path_factory: pytest.TempPathFactory) -
 
 
 def stable(text: str) -> str:
-    """The text without the version and without blanks at line ends."""
+    """Return the text without the version and without blanks at line ends."""
     text = text.replace(f"zlens {zlens.__version__}", "zlens x.y.z")
     return re.sub(r"\s+$", "", re.sub(r"[ \r]+$", "", text, flags=re.MULTILINE)) + "\n"
 
 
 def rounded(text: str) -> str:
-    """The text without the last digits of doubles: they depend on the order of adding."""
+    """Return the text without the last digits of doubles, which depend on the order of addition."""
     return DOUBLE.sub(lambda found: f"{float(found[0]):.10g}", text)
 
 
 def run(case: Case, sessions: Sessions) -> str:
-    """Return what the command of a case prints."""
+    """Return the output of the command of a case."""
     made = sessions.make(case.lines["input"]) if "input" in case.lines else None
     program, *words = shlex.split(case.lines["command"])
     assert program == "zlens"
     width = None
     if "--width" in words:
-        # The command asks the terminal instead.
+        # The command reads the width from the terminal instead.
         at = words.index("--width")
         width = int(words[at + 1])
         del words[at : at + 2]

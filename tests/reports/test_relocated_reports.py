@@ -1,4 +1,4 @@
-"""Nothing is bound to the offsets of zlens' own pack: pages with the fields elsewhere print the same."""
+"""Tests that reports do not depend on the offsets of synthetic layouts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zlens import reports
 from zlens.catalog import layouts
 
 NOW = datetime(2026, 11, 21, 8, 0, 0)
-#: A maker, the records that move, and the reports.
+#: A maker, the relocated records, and the reports.
 CASES = [
     ("cpu_pools()", "D1R28 D1R29 D4R13 D5R19", "cplconf cplact"),
     ("two_processors()", "D0R2 D1R5 D5R17", "cpu procsum"),
@@ -47,7 +47,7 @@ CASES = [
     ),
     ("isfc()", "D1R23 D1R24 D9R4", "isfeconf isflconf isflact isflalog"),
 ]
-#: Reports with footnotes on faults of a release, or on which of its reports a release has.
+#: Reports with footnotes on errors of a release, or on the reports that it has.
 FAULTS = {"smtmet", "locklog", "ustat"}
 
 

@@ -1,4 +1,4 @@
-"""Columns of reports and the measures that they name."""
+"""Tests of report columns and the measures that they name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report files: every one in the catalog holds, and a wrong one is told what is wrong with it."""
+"""Tests of report files: those of the catalog are valid, and errors of others are reported."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_total_adds_only_summed_columns() -> None:
 
 
 def test_report_skeleton_names_every_key() -> None:
-    """It is what people copy: a key it does not show is a key nobody finds."""
+    """Users copy the skeleton and find only keys that it shows."""
     words = set(re.findall(r"\w+", SKELETON))
     for kind in (
         definition.ReportColumnKeys,
@@ -265,7 +265,7 @@ def test_dotted_column_names_its_page() -> None:
 
 
 def test_report_folder_of_user(tmp_path: Path) -> None:
-    """A report is there by being written."""
+    """A new file is a report without further changes."""
     text = SKELETON.replace('"skeleton" ', '"mine" ').replace("FCX000", "FCX998")
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     assert definition.names(tmp_path) == ["mine"]
@@ -291,7 +291,7 @@ def test_absent_columns_are_listed_and_counted(tmp_path: Path) -> None:
     (entry,) = reports.list_reports(folder=tmp_path)
     assert (entry.columns, entry.known, entry.state) == (3, 7, "partial")
     assert "3 of 7 columns (partial)\n" in reports.format_report_list([entry])
-    # One of three columns less is more than half.
+    # Three of five columns are more than half.
     (tmp_path / "mine.toml").write_text(text + ABSENT.replace(', "%VTMP", "%VTOV"', ""), encoding="utf-8")
     (entry,) = reports.list_reports(folder=tmp_path)
     assert reports.format_report_list([entry]).endswith("3 of 5 columns\n")

@@ -1,4 +1,4 @@
-"""Every report of the demo's files: which systems it tells of, and of how many rows."""
+"""Tests of every report of the demo's files: its systems and their numbers of rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXPECTED = Path(__file__).parent / "reports-of-the-demo.txt"
 
 @pytest.mark.long
 def test_demo_reports_cover_systems_with_data(demo_files: list[Path]) -> None:
-    """`machine` stands where a row is of no system, `nothing` where a report has no rows."""
+    """`machine` represents rows without a system, `nothing` a report without rows."""
     lines = []
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as session:
         for name in reports.names():

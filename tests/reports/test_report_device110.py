@@ -1,4 +1,4 @@
-"""DEVICE FCX110: what it leaves out, and means of any intervals."""
+"""Tests of DEVICE FCX110: its absent columns, and means of any intervals."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BUSY = st.lists(
 def test_device110_means_cover_all_operations(
     tmp_path_factory: pytest.TempPathFactory, intervals: list[tuple[int, int, int, int]]
 ) -> None:
-    """Times per operation are weighted by operations in rows of means, and --every gives just the same."""
+    """Means of times per operation are weighted by operations, and --every returns the same."""
     samples = [
         {0x145: {"rate": float(rate), "pend": pend / 10, "conn": conn / 10, "queued": queued / 10}}
         for rate, pend, conn, queued in intervals

@@ -1,4 +1,4 @@
-"""CSV, JSON and HTML: exact values, times with Z, nothing that is not a number, nothing unescaped."""
+"""Tests of CSV, JSON and HTML: exact values, times with Z, no NaN or infinity, escaped texts."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_all_formats_have_same_rows() -> None:
 
 
 class Page(HTMLParser):
-    """Tags, attributes and cells of a page; every tag but void ones has to be closed in turn."""
+    """Tags, attributes and cells of an HTML file; every tag but void ones must be closed in order."""
 
     VOID = frozenset({"meta", "br"})
 
@@ -157,7 +157,7 @@ def test_unknown_report_format_is_error() -> None:
 
 
 def test_several_tables_follow_each_other() -> None:
-    """In CSV after an empty line, in JSON by the field `table`."""
+    """CSV separates tables by an empty line, JSON by the field `table`."""
     report = reports.load_report("mondata")
     (table,) = report.tables
     from msgspec.structs import replace
@@ -193,7 +193,7 @@ def test_report_list_counts_available_columns() -> None:
 def test_report_list_counts_lines_instead_of_columns(
     tmp_path: Path, way: str, counts: tuple[int, int, int, str]
 ) -> None:
-    """35 lines have a value and 26 are of what z/VM counts no longer: the report is not partial."""
+    """35 lines have a value, and z/VM no longer counts the other 26: the report is not partial."""
     only = tmp_path / "reports"
     only.mkdir()
     shutil.copy(definition.files()["system"], only)
@@ -203,7 +203,7 @@ def test_report_list_counts_lines_instead_of_columns(
 
 
 def test_repeated_line_is_counted_once(tmp_path: Path) -> None:
-    """INDICATE LOAD: eight lines, though PROC is there twice, and the interval they are of."""
+    """INDICATE LOAD has eight lines, although PROC occurs twice, and the interval that they are of."""
     report = definition.load_report("indload")
     with zlens.open(users_made.queues(tmp_path)) as session:
         counts = report_list.value_counts([report], session)

@@ -1,4 +1,4 @@
-"""Reports of listings: what a report printed, `zlens report` of the listing prints again."""
+"""Tests of reports of listings: `zlens report` of a printed report prints it again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING = "This input has no data for this report."
 
 @pytest.fixture
 def printed(sim_session: Session, tmp_path: Path) -> Callable[[str], tuple[str, str]]:
-    """A report as it is printed from monitor data, and as it is printed from the listing that this is."""
+    """A function that prints a report from monitor data, and again from that listing."""
 
     def both(name: str) -> tuple[str, str]:
         path = tmp_path / f"{name}.txt"
@@ -36,7 +36,7 @@ def printed(sim_session: Session, tmp_path: Path) -> Callable[[str], tuple[str, 
 
 
 def rows(text: str) -> list[str]:
-    """The lines of a report but its run time; dots aside, as those of texts are blanks in a listing."""
+    """Return the lines of a report without run time and dots, which are blanks for texts in a listing."""
     body = text.split("\n* ")[0].splitlines()[1:]
     return [" ".join(re.sub(r"\.{3,}", " ", line).split()) for line in body if line.strip()]
 
@@ -54,7 +54,7 @@ def test_every_report_of_listing_has_rows(
     name: str, printed: Callable[[str], tuple[str, str]], sim_session: Session
 ) -> None:
     if NOTHING in reports.render(name, sim_session):
-        # Then it has no row; the listing is refused.
+        # The listing has no rows and is rejected.
         with pytest.raises(InputError, match="no row of its tables"):
             printed(name)
         return

@@ -1,4 +1,4 @@
-"""Menus of the classic reports are groups of the list."""
+"""Tests of menus of the classic reports, which are groups of the list."""
 
 from __future__ import annotations
 

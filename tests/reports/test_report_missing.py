@@ -1,4 +1,4 @@
-"""What reports lack for an input: records, roles, and why."""
+"""Tests of missing data of reports: records, roles, and why."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Three reports: one of processors, one of guests, and one whose columns say nothing of measures."""
+    """Three reports: one of processors, one of guests, and one whose columns name no measures."""
     here = tmp_path / "reports"
     here.mkdir()
     for name in ("prclog", "user"):
@@ -81,7 +81,7 @@ def test_missing_records_and_unbound_roles(tmp_path: Path, folder: Path) -> None
     assert one["user"].entry.state == "none"
     assert "processor.polarity" in one["prclog"].roles
     assert "(page MRSYTPRP)" in one["prclog"].missing["processor.polarity"].why
-    # What has values lacks nothing.
+    # Roles with values are not missing.
     assert not {"processor.user_time", "processor.wait_time"} & set(one["prclog"].missing)
     text = missing_data.format_missing(list(one.values()))
     assert "  D4R3    User Activity Data\n" in text
@@ -118,7 +118,7 @@ def test_field_of_pack_is_not_missing(tmp_path: Path, folder: Path) -> None:
 
 @pytest.fixture
 def few(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of a few reports, to which the command is held."""
+    """The names of a few reports, to which the command is limited."""
     monkeypatch.setattr(missing_data, "FOLDER", folder)
     return definition.names(folder)
 

@@ -1,4 +1,4 @@
-"""Rows over all members and over the whole window: the same whatever --group and --every show."""
+"""Tests that rows over all members and over the window do not depend on --group and --every."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GROUPS = """
 "PAGE*" = "PAGES"
 """
 NUMBER = re.compile(r"-?\d+\.\d+(e-?\d+)?")
-#: Rows over all members, by report: kind, and the columns that name the row and may say so otherwise.
+#: The kind of the rows over all members, by report.
 OVERALL = {
     "device": "all dasd",
     "dispwait": "total",
@@ -32,7 +32,7 @@ OVERALL = {
     "ustat": "system",
     "cpowned": "total",
 }
-#: Reports with rows over the whole window, those of groups of intervals among them.
+#: Reports with rows over the window, including those of groups of intervals.
 WHOLE = ("device", "dispwait", "ustat", "prclog", "procsum", "smtmet", "cpu", "lparlog", "throughput")
 
 
@@ -43,7 +43,7 @@ def rows(report: str, path: Path, **options: object) -> list[list[str]]:
 
 
 def near(rows: list[list[str]]) -> list[list[object]]:
-    """Rows with numbers to compare: sums of floats depend on the order of rows in their last digit."""
+    """Return rows with approximate numbers: the last digit of float sums depends on the order of rows."""
     return [[pytest.approx(float(cell)) if NUMBER.fullmatch(cell) else cell for cell in row] for row in rows]
 
 
@@ -95,7 +95,7 @@ def test_rows_over_window_do_not_depend_on_every(report: str, sim_file: Path, tm
 
 
 def test_means_of_ratios_are_over_sums(sim_file: Path, tmp_path: Path) -> None:
-    """Four rates of 15 minutes: ITR is their mean over busy of all processors and seconds."""
+    """Four rates of 15 minutes: ITR is their mean divided by busy of all processors and seconds."""
     rates = tmp_path / "thr.csv"
     spans = [("09:30", "09:45"), ("09:45", "10:00"), ("10:00", "10:15"), ("10:15", "10:30")]
     rates.write_text(

@@ -1,4 +1,4 @@
-"""What reports ask: nothing that an input cannot fill, and what many systems have in common once."""
+"""Tests of queries of reports: none without data, and one for all systems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zlens.session.queries import Queries
 
 @pytest.fixture
 def announced_queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The queries that sessions are asked."""
+    """The queries that sessions run."""
     queries: list[str] = []
     sql = Queries.answer
 
@@ -63,7 +63,7 @@ def test_report_list_runs_only_possible_queries(demo_folder: Path, monkeypatch: 
             if session.queries.query_has_data(table.query)
         }
         assert len(joined) == len(set(joined)) == len(possible)
-        # The answer is that of the queries of all reports.
+        # The result agrees with the queries of all reports.
         for name, entry in entries.items():
             filled = [
                 table.key
@@ -76,7 +76,7 @@ def test_report_list_runs_only_possible_queries(demo_folder: Path, monkeypatch: 
 
 
 def count_queries(path: Path, systems: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
-    """How many queries a report on so many systems makes, and how many lines it has."""
+    """Return the number of queries and of lines of a report on this number of systems."""
     ends = (300, 600, 900)
     counters = [
         record(2, 0, end, (end * 1000, end * 500), system=f"S{number:03}")

@@ -1,7 +1,7 @@
-"""The partition report of a real machine against what RMF printed for it.
+"""Tests of the partition report of a real machine against the values that RMF printed.
 
 Publication: RMF Postprocessor CPU report of a z15 T02, 263 half-hours of April 2022, from the history of
-zowe/zebra (EPL-2.0). RMF's own text is read here from the XML, without our readers.
+zowe/zebra (EPL-2.0). The tests read RMF's text from the XML without zlens' readers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SAMPLE = Path(__file__).resolve().parents[2].parent / "shared/samples/rmf/rmf-po
 
 pytestmark = pytest.mark.skipif(not SAMPLE.is_file(), reason="the sample of a real machine is not here")
 
-#: Columns of RMF's partition data by place, and ours with the decimals RMF prints.
+#: Positions of columns in RMF's partition data, and columns of zlens with RMF's decimals.
 TEXTS = {1: "status", 3: "weight", 4: "msu_defined", 6: "cap_text", 8: "logical_cpus"}
 PERCENTS = {
     12: "effective_pct",
@@ -34,13 +34,13 @@ PERCENTS = {
 
 
 def printed() -> Iterator[tuple[str, str, str | None, list[str]]]:
-    """What RMF printed: end of the interval, partition, processor type and the texts of the row."""
+    """Yield the rows that RMF printed: interval end, partition, processor type and texts."""
     for interval in ElementTree.parse(SAMPLE).getroot().iter("postprocessor"):
         end = datetime.strptime(interval.findtext("time-data/display-end", ""), "%m/%d/%Y-%H.%M.%S")
         for part in interval.iter("part"):
             if part.findtext("name") == "Partition Data":
                 for row in part.iter("row"):
-                    # A partition that is not active has a cell less.
+                    # An inactive partition has one cell less.
                     cells = [*(cell.text or "" for cell in row.iter("col")), ""][:17]
                     yield end.isoformat() + "Z", cells[0], cells[9] or None, cells
 
@@ -80,12 +80,12 @@ def test_every_value_of_rmf_is_in_report() -> None:
             if _native.number_text(row[key], 20, 2) == _native.number_text(float(cells[place]), 20, 2):
                 exact += 1
                 continue
-            # RMF divides times it has not cut to milliseconds yet: the last digit may be another one.
+            # RMF divides times before it truncates them to milliseconds: the last digit may differ.
             off += 1
             assert abs(row[key] - float(cells[place])) < 0.0055
         for place, key in ((10, "effective_s"), (11, "total_s")):
             if cells[place]:
-                # Its totals are of uncut times, too; ours are of those it printed.
+                # RMF's totals are also of untruncated times, those of zlens of printed ones.
                 assert abs(row[key] - seconds(cells[place])) < (0.0065 if partition == "TOTAL" else 1e-6)
     assert off < exact / 100
     assert "CPU 8562-Z02   SN 5ED28" in text

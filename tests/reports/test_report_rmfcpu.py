@@ -1,4 +1,4 @@
-"""Report rmfcpu: the order of totals, and a sample of a real machine.
+"""Tests of the report rmfcpu: the order of totals, and a sample of a real machine.
 
 Publication: RMF Postprocessor CPU report of a z15 T02, April 2022, from the history of zowe/zebra (EPL-2.0).
 """
@@ -21,18 +21,18 @@ SAMPLE = Path(__file__).resolve().parents[2].parent / "shared/samples/rmf/rmf-po
 
 
 def numbers(line: str) -> list[str]:
-    """The numbers of a line, written as ours are: without a zero before the point."""
+    """Return the numbers of a line as zlens prints them, without a zero before the point."""
     return [re.sub(r"^0(?=\.)", "", word) for word in re.findall(r"(?<!\S)\d*\.\d+(?!\S)", line)]
 
 
 def lines(text: str, title: str) -> list[str]:
-    """The lines of one table."""
+    """Return the lines of one table."""
     body = text.split(f"\n{title}\n\n", 1)[1]
     return re.split(r"\n\n(?:[A-Z][A-Za-z ]+\n\n|\* )", body)[0].splitlines()
 
 
 def test_totals_are_in_order_of_rmf() -> None:
-    """CP, AAP, IIP, whatever the order of the system's own numbers."""
+    """CP, AAP, IIP, whatever the order of the system's numbers."""
     report = definition.load_report("rmfcpu")
     (table,) = (table for table in report.tables if table.key == "processors")
     for rows in table.rows:
@@ -49,7 +49,7 @@ def test_totals_are_in_order_of_rmf() -> None:
 
 @pytest.mark.skipif(not SAMPLE.is_file(), reason="the sample of a real machine is not here")
 def test_same_report_from_postprocessor() -> None:
-    """RMF's own text, read here from the XML without our reader."""
+    """The test reads RMF's text from the XML without zlens' reader."""
     rows = [[cell.text or "" for cell in row.iter("col")] for row in ElementTree.parse(SAMPLE).iter("row")]
     printed = [row for row in rows if row[:2] in (["0", "CP"], ["1", "CP"])]
     with zlens.open([SAMPLE]) as opened:

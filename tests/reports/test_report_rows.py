@@ -1,4 +1,4 @@
-"""Which rows a report has: means, totals, interval rows, blocks, folding, footnotes."""
+"""Tests of report rows: means, totals, interval rows, blocks, folding, footnotes."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def system(name: str, **values: object) -> dict[str, object]:
 def body(
     session: FakeSession, definition: definition.ReportDefinition, width: int | None = None
 ) -> list[str]:
-    """What is printed below the rule of the first block, without footnotes."""
+    """Return the lines below the rule of the first block, without footnotes."""
     text = reports.render(definition, session, now=NOW, width=width)
     return text.split("___\n", 1)[1].split("\n* ")[0].strip("\n").split("\n")
 
@@ -158,7 +158,7 @@ def test_flagged_rows_are_shown_and_not_averaged() -> None:
 
 
 def test_report_means_are_ratios_of_sums() -> None:
-    """The share of a processor that was online for a fifth of an interval weighs a fifth."""
+    """A processor that was online for a fifth of an interval has a weight of a fifth."""
     text = REPORT.replace('means = "plain"\n', "").replace(
         "user_pct FROM cpu'", "user_pct, online_pct FROM cpu'"
     )
@@ -182,13 +182,13 @@ def test_incomplete_sum_is_dotted() -> None:
 
 
 def test_total_weights_rows_by_time() -> None:
-    """Of four minutes one processor is online in the last two, and one value is unknown in the first."""
+    """A processor is online in the last two of four minutes, and one value is unknown in the first."""
     tables = {
         "system": [system("A")],
         "cpu": [
             *(cpu("A", minute, 0, 30.0) for minute in range(1, 5)),
             {**cpu("A", 1, 1, 2.0), "busy_pct": None},
-            # It came online: the first sample has no values, and takes no part.
+            # The first sample of a processor that comes online has no values and is left out.
             cpu("A", 2, 2, None),
             cpu("A", 3, 2, 60.0),
             {**cpu("A", 4, 2, 60.0), "seconds": 30.0},
@@ -251,7 +251,7 @@ def test_one_block_for_one_machine() -> None:
 
 @pytest.mark.parametrize("every", [None, 3600, 86_400])
 def test_header_time_range_ignores_every(tmp_path: Path, every: int | None) -> None:
-    """Buckets end on full hours and days: the data end before."""
+    """Buckets end on full hours and days, after the end of the data."""
     path = devices(tmp_path / "a", [{0x145: {"rate": 1.0}}] * 3, minutes=30)
     with zlens.open([path], options=Options(every_s=every, utc=True)) as session:
         text = session.report("device")
@@ -418,7 +418,7 @@ def test_noted_status_is_footnote() -> None:
 
 
 def test_means_do_not_carry_interval_rows_into_python() -> None:
-    """Reports of thousands of guests print means only: they ask for means only."""
+    """Reports of thousands of guests print only means, so they query only means."""
     text = REPORT[: REPORT.index('[[tables.rows]]\nkind = "interval"')]
     tables = {"system": [system("A")], "cpu": [cpu("A", m, c, 1.0) for m in range(50) for c in range(3)]}
     session = FakeSession(tables)

@@ -1,4 +1,4 @@
-"""How numbers look: forms taken from published rows, and what holds for every number."""
+"""Tests of printed numbers: forms of published rows, and properties of all numbers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from zlens import _native
 from zlens.catalog.reports.definition import load_report
 from zlens.reports import style
 
-# value, width, decimals, printed. The first eight stand in the PRCLOG listings of IBM's z/VM SMT presentation
-# (2015, 2020), the next in the DEVICE FCX108 and PHYSLOG FCX302 excerpts of its z/VM 6.4 update (2017).
+# value, width, decimals, printed. The first eight are from the PRCLOG listings of IBM's z/VM SMT presentation
+# (2015, 2020), the next from the DEVICE FCX108 and PHYSLOG FCX302 excerpts of its z/VM 6.4 update (2017).
 PUBLISHED = [
     (0.0, 5, 1, ".0"),
     (0.2, 5, 1, ".2"),
@@ -60,7 +60,7 @@ LETTERS = ((10**3, "k"), (10**6, "M"), (10**9, "G"), (10**12, "T"), (10**15, "P"
 
 
 def fixed(value: float, places: int) -> str:
-    """With that many decimals, without leading zero and without a sign before nothing."""
+    """Return the value with this many decimals, without a leading zero and without the sign of a zero."""
     if isinstance(value, int):
         return f"{value or ''}." + "0" * places if places else str(value)
     text = f"{value * (1 + 1e-15):.{places}f}"
@@ -70,7 +70,7 @@ def fixed(value: float, places: int) -> str:
 
 
 def number(value: float, width: int, decimals: int) -> str:
-    """What is to be printed, by Python's own formatting."""
+    """Return the expected text, from Python's own formatting."""
     forms = [fixed(value, places) for places in range(decimals, -1, -1)]
     lettered = [fixed(value / factor, 0) + letter for factor, letter in LETTERS]
     fitting = [form for form in forms + lettered if len(form) <= width]
@@ -131,7 +131,7 @@ def test_printed_number_fits_and_is_exact(value: float, width: int, decimals: in
 
 
 def cell(value: object, key: str) -> str | None:
-    """What a column of PRCLOG prints; None where it is dotted."""
+    """Return the text that a column of PRCLOG prints; None for dots."""
     (table,) = load_report("prclog").tables
     column = next(column for column in table.columns if column.key == key)
     kinds: dict[type, str] = {int: "int", float: "float", bool: "bool", datetime: "time"}
@@ -171,6 +171,6 @@ def test_non_numbers_are_blank() -> None:
 
 @given(st.characters(categories=("L", "M", "N", "P", "S", "Z", "Cc", "Cf", "Co")))
 def test_unprintable_character_is_replaced(character: str) -> None:
-    """Those assigned in Python's version of Unicode; Rust may know more of them."""
+    """Only characters of Python's version of Unicode; Rust may have a later version."""
     printed = cell(f"a{character}b", "ppd")
     assert printed == f"a{character if character.isprintable() else '?'}b"

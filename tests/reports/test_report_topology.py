@@ -1,4 +1,4 @@
-"""Report topology: five real systems against what lscpu printed of them (tests of util-linux, GPL-2.0+)."""
+"""Tests of the report topology: five real systems against lscpu (tests of util-linux, GPL-2.0+)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Totals of reports: sum(value * seconds) / window, added up by hand from the rows of each report."""
+"""Tests of report totals: sum(value * seconds) / window, computed from the rows of each report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ USUAL = ("prclog", "upage", "cpowned")
 
 
 def summed(table: ReportTable, rows: RowKind) -> Iterator[tuple[str, str]]:
-    """Key and column of what is added."""
+    """Yield key and column of the columns that are added."""
     for column in table.columns:
         if column.total == "sum" and column.key not in rows.cells:
             yield column.key, column.column
@@ -39,7 +39,7 @@ def summed(table: ReportTable, rows: RowKind) -> Iterator[tuple[str, str]]:
 def by_hand(
     session: Session, table: ReportTable, rows: RowKind, block: str
 ) -> dict[tuple[Any, ...], dict[str, float | None]]:
-    """The sums over the window for each block and value of `by`."""
+    """Return the sums over the window for each block and value of `by`."""
     answer = session.sql(rows.query or table.query)
     found = [dict(zip(answer.columns, values, strict=True)) for values in answer.rows]
     time = table.time or "interval_end"
@@ -72,7 +72,7 @@ def shown(session: Session, name: str) -> list[dict[str, Any]]:
 
 
 def check(session: Session, name: str) -> int:
-    """Compare the totals that a report shows with sums by hand; returns how many numbers there were."""
+    """Compare the totals of a report with computed sums; returns the number of values."""
     definition, compared, all_rows = reports.load_report(name), 0, shown(session, name)
     for table in definition.tables:
         own = [row for row in all_rows if row.get("table", table.key) == table.key]
@@ -113,7 +113,7 @@ def test_processor_is_weighted_by_online_time(demo_files: list[Path]) -> None:
 
 
 def test_pages_of_guests_are_those_of_volumes(sim_file: Path) -> None:
-    """In the minute in which a guest logs off its pages are unknown, and so is the sum of all."""
+    """In the minute of a logoff the pages of the guest are unknown, and so is the sum."""
     with zlens.open(sim_file) as session:
         assert check(session, "upage") > 5
         upage, auxlog = (shown(session, name) for name in ("upage", "auxlog"))

@@ -1,4 +1,4 @@
-"""--only: a report of some of its subjects."""
+"""Tests of --only, which selects subjects of a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs of guests: what they used, waited for and were moved, and what Linux guests tell of themselves."""
+"""Inputs of guests: use, waits and relocations, and APPLDATA of Linux guests."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MINUTES = range(5)
 
 
 def guests_of_an_hour(folder: Path, way: str | Way = "sim") -> Path:
-    """Two virtual processors of LNX1, CMS1, which logs off, and relocations of LNX1 and LNX2.
+    """Write LNX1 with two virtual CPUs, CMS1, which logs off, and relocations of LNX1 and LNX2.
 
-    LNX1 uses 42 s a minute. CMS1 uses 6 s in each of two minutes, and 3 s in half a minute before it leaves.
+    LNX1 uses 42 s a minute. CMS1 uses 6 s in each of two minutes, and 3 s in half a minute before its logoff.
     """
     make, config = way_of(way)
     at = guests.end_of
@@ -52,7 +52,7 @@ def guests_of_an_hour(folder: Path, way: str | Way = "sim") -> Path:
 
 
 def spooling(folder: Path) -> Path:
-    """7600 of 8000 pages in use, and 2 pages a second spooled."""
+    """Write 7600 of 8000 pages in use, and 2 pages a second spooled."""
     intervals = [
         [
             guests.processor(guests.end_of(n), 30 * n),
@@ -67,7 +67,7 @@ def spooling(folder: Path) -> Path:
 
 
 def queues(folder: Path) -> Path:
-    """Three processors at 50 %, 10 % and 90 %, 10 pages a second, and guests in queues."""
+    """Write three processors at 50 %, 10 % and 90 %, 10 pages a second, and guests in queues."""
     counts = {"CDISP": 9, "CDLDG": 1, "C1DSP": 2, "C3DSP": 6, "C3DLD": 1, "C2ELG": 4, "LLCNT": 3}
     intervals = []
     for n in MINUTES:
@@ -90,7 +90,7 @@ def ends(
     given: Sequence[tuple[str, int, str, float, Mapping[str, int]]],
     defined: Mapping[str, int] | None = None,
 ) -> Path:
-    """Of z/VM 5.3, whose records of guests are those of their ends: record, second, guest, seconds used."""
+    """Write data of z/VM 5.3, which records guests at their end: record, second, guest, seconds used."""
     events = [
         guests.real_end(record, made.START_US + second * made.S_US, userid, used, **more)
         for record, second, userid, used, more in given
@@ -104,7 +104,7 @@ def ends(
         for userid, count in (defined or {}).items()
     ]
     intervals = [made.processors(guests.end_of(n), {0: {"SYTPRP_PFXUTIME": 10**12 + n}}) for n in MINUTES]
-    # Each stands in the interval in which it happens.
+    # Each event is in the interval in which it happens.
     by_interval: dict[int, list[made.Group]] = {}
     for (_, second, *_), event in zip(given, events, strict=True):
         by_interval.setdefault(second // 60 + 1, []).append(event)
@@ -112,7 +112,7 @@ def ends(
 
 
 def defined_guests(folder: Path) -> Path:
-    """LNX1 as defined in the configuration, a pool, and what changed: a logon and SET SHARE."""
+    """Write LNX1 with its configuration, a pool, and changes: a logon and SET SHARE."""
     at = guests.end_of(0)
     user = {"VMDUSER": "LNX1", "VMDCPUCT": 2, "VMDRELSH": 100, "ASCDEFSZ": 2**32, "VMDACTNO": "DEPT1"}
     user |= {"CALTODON": guests.tod(guests.LOGON_US), "CALCPCT": 1, "CALIFLCT": 1}
@@ -138,9 +138,9 @@ def defined_guests(folder: Path) -> Path:
 
 
 def dispatch_waits(folder: Path, published: Mapping[str, Sequence[float]]) -> list[Path]:
-    """A system for each run of the publication: clients are 4-ways and servers 1-ways.
+    """Write a system for each run of the publication: clients are 4-ways and servers 1-ways.
 
-    Of two guests of a kind one waits shorter and more often.
+    Of two guests of a kind, one waits shorter and more often.
     """
     paths = []
     for run, (client, server) in enumerate(zip(published["clients"], published["servers"], strict=True)):
@@ -164,10 +164,10 @@ MIB = 1024
 
 
 def linux_guest(folder: Path) -> Path:
-    """What LNX1 and CP tell: of each minute and processor 30 s of user, 6 s of system time, 3 s stolen.
+    """Write data of LNX1 and CP: 30 s user, 6 s system and 3 s stolen time per minute and processor.
 
     Linux kernel, arch/s390/appldata: appldata_os.c, appldata_mem.c and appldata_net_sum.c (times are in
-    hundredths of a second, load averages have 11 bits behind the point, memory is in KiB).
+    hundredths of a second, load averages have 11 bits after the point, memory is in KiB).
     """
     intervals = [
         [guests.processor(guests.end_of(n), n), guests.activity(guests.end_of(n), "LNX1", n), *_payloads(n)]
@@ -200,6 +200,6 @@ def _payloads(number: int) -> list[bytes]:
 
 
 def processors_alone(folder: Path, minutes: int = 2, cpus: int = 2) -> Path:
-    """Minutes in which every processor ran for users for half the time, and nothing else."""
+    """Write minutes in which every processor runs for users for half the time, and nothing else."""
     groups = [made.configuration(made.START_US), *made.minutes(minutes, cpus=cpus)]
     return made.write(folder / "a", groups)
