@@ -1,4 +1,4 @@
-"""What tests of readers share."""
+"""Fixtures of the reader tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlens.readers.rmf.postprocessor import RmfXmlSource, open_files
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Opened:
-    """Opens texts or bytes as files report0.xml, report1.xml, ..."""
+    """A function that opens contents as report0.xml, report1.xml, ..."""
 
     def go(*contents: str | bytes, tz: str | None = "UTC") -> RmfXmlSource:
         paths = []

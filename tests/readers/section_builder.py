@@ -1,4 +1,4 @@
-"""SMF records of sections as tests describe them, and what is read of dumps of them."""
+"""Builders of SMF records that consist of sections."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rmf(
     lengths: Mapping[str, int] | None = None,
     most: int | None = None,
 ) -> list[bytes]:
-    """A record of RMF (of its pieces, if it has more than `most` bytes) of an interval that ended then."""
+    """Return an RMF record of the interval that ends at `end`, in segments of up to `most` bytes."""
     layout = smf_sections.layout(record)
     end_us = START_US + round(end * SECOND)
     own = {
@@ -48,7 +48,7 @@ def rmf(
 
 
 def job(subtype: int, end: float, sections: Sections, *, zone_s: int = 0, system: str = "SYSA") -> bytes:
-    """A record of type 30 that was written then."""
+    """Return a type 30 record written at `end`."""
     layout = smf_sections.layout(30)
     local_us = START_US + round((end + zone_s) * SECOND)
     given = {"subsystem": [{"PNM": "SMF", "OSL": "SP7.3.1", "SYN": system}], **sections}

@@ -1,4 +1,4 @@
-"""SMF records of type 113 as tests describe them, and dumps of them. Times are seconds after START_US."""
+"""Builders of SMF type 113 records and dumps of them. Times are seconds after START_US."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def record(
     short_data: int | None = None,
     **fields: Any,
 ) -> bytes:
-    """A record of an interval that ended at `end`; `counters` are the first of the basic set."""
+    """Return the record of an interval that ends at `end`; `counters` are the first of the basic set."""
     written = end if written is None else written
     values: dict[str, Any] = {
         "PNM": "HIS",
@@ -80,7 +80,7 @@ def record(
 def other(
     record: int, subtype: int | None, second: float = 0, length: int = 100, system: str = "SYSA"
 ) -> bytes:
-    """A record of another type; without a subtype as the first and the last of a dump are."""
+    """Return a record of another type; without `subtype`, like the first and last of a dump."""
     header = bytearray(smf_record.header(record, subtype or 0, system, START_US + round(second * SECOND)))
     if subtype is None:
         header = header[:18]

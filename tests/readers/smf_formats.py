@@ -1,4 +1,4 @@
-"""Records of a dump in each physical form, and packed, as tests write them."""
+"""Encoders of dumps in each physical format, and of compressed dumps."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Records = Sequence[bytes]
 
 
 def stream(records: Records) -> bytes:
-    """Each record behind its descriptor word, which is made from its length."""
+    """Return each record after a descriptor word computed from its length."""
     return b"".join(len(one).to_bytes(2) + bytes(2) + one[4:] for one in records)
 
 
 def blocked(records: Records, size: int = 27_998, *, extended: bool = False) -> bytes:
-    """Whole records in blocks."""
+    """Return complete records in blocks."""
     blocks: list[bytes] = [b""]
     for one in records:
         one = stream([one])
@@ -32,7 +32,7 @@ def _block(body: bytes, *, extended: bool) -> bytes:
 
 
 def spanned(records: Records, size: int = 27_998) -> bytes:
-    """Records in segments, so that every block is full."""
+    """Return records in segments that fill every block."""
     out, body = b"", b""
     for one in records:
         rest, first = one[4:], True
@@ -46,7 +46,7 @@ def spanned(records: Records, size: int = 27_998) -> bytes:
 
 
 def segments(records: Records, size: int) -> bytes:
-    """Records in segments without blocks."""
+    """Return records in segments without blocks."""
     out = b""
     for one in records:
         parts = [one[at : at + size - 4] for at in range(4, len(one), size - 4)]
@@ -61,7 +61,7 @@ def _segment(part: bytes, *, first: bool, last: bool) -> bytes:
 
 
 def zipped(data: bytes) -> bytes:
-    """An archive with a text, a folder, and the data cut in two members."""
+    """Return an archive with a text, a folder, and a member with the data."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("README.txt", "what is in here")
@@ -71,7 +71,7 @@ def zipped(data: bytes) -> bytes:
 
 
 def zstandard(data: bytes) -> bytes:
-    """A frame of blocks that are not compressed."""
+    """Return a frame of uncompressed blocks."""
     blocks = [data[at : at + 100_000] for at in range(0, len(data), 100_000)] or [b""]
     out = b"\x28\xb5\x2f\xfd\x00\x38"
     for nth, block in enumerate(blocks):

@@ -1,6 +1,6 @@
-"""Responses of CP commands saved as text: QUERY CAPABILITY, and commands whose responses have no known form.
+"""Tests of CP responses saved as text: QUERY CAPABILITY, and commands without a known response format.
 
-The lines are those of IBM (B. Bitner, B. Wade), z/VM Performance Update, 2011.
+The lines are from IBM (B. Bitner, B. Wade), z/VM Performance Update, 2011.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ USER LINUX01  :  CP   RELATIVE SHARE = 100
 
 @pytest.mark.parametrize("form", ["{}", "ind load\n{}Ready; T=0.01/0.01 12:01:02\n", "stamped"])
 def test_load_response_with_and_without_command(form: str, tmp_path: Path) -> None:
-    """The form of IBM's CP Commands: INDICATE LOAD."""
+    """The format is from IBM's CP Commands: INDICATE LOAD."""
     if form == "stamped":
         text = "".join(f"12:01:02 {line}".rstrip() + "\n" for line in LOAD.splitlines())
     else:
@@ -195,7 +195,7 @@ def test_damage_at_every_byte(tmp_path: Path) -> None:
                     problems = session.problems
             except InputError:
                 continue
-            # What is not the response is a problem; a value is the response's own, or absent.
+            # Without a problem, each value is NULL or a prefix of a number in the response.
             for row in values:
                 assert problems or all(
                     value in (None, 696.0, 69.0, 6.0, 100, 10, 1, 0) or isinstance(value, str)

@@ -1,5 +1,5 @@
-"""What RMF's Distributed Data Server exports: made scrapes with the metrics and labels of IBM's published
-dashboards (github.com/IBM/RMF, grafana/dashboards/prometheus), and damaged ones."""
+"""Tests of scrapes of RMF's Distributed Data Server: synthetic ones with the metrics and labels of IBM's
+published dashboards (github.com/IBM/RMF, grafana/dashboards/prometheus), and damaged ones."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_sysplexes_in_one_text_have_own_lengths(tmp_path: Path) -> None:
 
 
 def test_timestamps_in_seconds_and_milliseconds(tmp_path: Path) -> None:
-    """OpenMetrics counts in seconds with decimals, the older Prometheus text in milliseconds."""
+    """OpenMetrics uses seconds with decimals, the older Prometheus text format milliseconds."""
     made = source(
         tmp_path,
         'mvs_cf_request_rate{sysplex="A",name="C"} 1 1700000000\n'

@@ -1,4 +1,4 @@
-"""What an HMC exporter tells Prometheus: made scrapes, damaged ones, and a published one of a LinuxONE with
+"""Tests of HMC exporter scrapes: synthetic ones, damaged ones, and a published one of a LinuxONE with
 30 IFLs (zhmc-prometheus-exporter, Apache-2.0)."""
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def test_measures_of_hmc(tmp_path: Path) -> None:
         assert pool == (10.0, None, None, None, 30.0, None)
 
 
-#: What the descriptions of both metrics say of each number (zhmc-prometheus-exporter, metrics.yaml).
+#: The meaning of each number in the descriptions of both metrics (zhmc-prometheus-exporter, metrics.yaml).
 STATUS = [
     ("status_int", 0, "Active"), ("status_int", 1, "Degraded"), ("status_int", 10, "Paused"),
     ("status_int", 11, "Stopped"), ("status_int", 12, "Starting"), ("status_int", 13, "Stopping"),
@@ -155,7 +155,7 @@ zhmc_partition_iip_processor_count_cap{cpc="BOX",partition="TWO"} 1.0
 
 
 def test_current_weights_and_absolute_caps(tmp_path: Path) -> None:
-    """Of a zIIP nothing says that the cap is enabled."""
+    """No metric shows whether the zIIP cap is enabled."""
     made = source(tmp_path, MADE + CURRENT)
     with zlens.open(made.systems[0].files) as session:
         columns = "cpu_type, weight, capped, absolute_cap, any_cap"
@@ -176,7 +176,7 @@ def test_stopped_partitions_of_z16() -> None:
 
 
 def test_samples_with_other_labels_are_separate(tmp_path: Path) -> None:
-    """Two exporters of one machine: what the first says is shown, and that the other differs is told."""
+    """Of two exporters of one machine, the first is shown and a difference in the second is reported."""
     first = 'zhmc_partition_ifl_processor_count{cpc="BOX",pod="A",partition="ONE"} 4.0\n'
     text = first + first.replace('"A"} 4', '"B"} 4').replace('"A"', '"B"')
     made = source(tmp_path, text)
@@ -319,7 +319,7 @@ def test_type_usage_is_truncated_mean_of_processors() -> None:
 
 @needs(SAMPLE)
 def test_processor_usage_is_mean_of_threads() -> None:
-    """Within the rounding of all three to a percent; one that runs one thread has that thread's usage."""
+    """All three are rounded to a percent; a processor with one thread has that thread's usage."""
     made = hmc.open_files([str(SAMPLE)], Options())
     cores = [row for row in rows(made, "hmc_processor") if row["thread_0_pct"] is not None]
     threaded = [row for row in cores if row["smt_mode"]]
@@ -333,7 +333,7 @@ def test_processor_usage_is_mean_of_threads() -> None:
 
 @needs(SAMPLE)
 def test_idle_partitions_do_not_account_for_machine() -> None:
-    """The scrape shows what its user may see: so shares of weights are not computed."""
+    """A scrape has only what its user may see, so shares of weights are not computed."""
     with zlens.open([str(SAMPLE)]) as session:
         (row,) = session.sql(
             "SELECT sum(total_pct * logical_cpus), count(share_pct), count(weight) FROM partition"
@@ -343,7 +343,7 @@ def test_idle_partitions_do_not_account_for_machine() -> None:
 
 
 def test_truncated_last_number_of_scrape_is_problem(tmp_path: Path) -> None:
-    """15504 cut to 15 is a number, too."""
+    """15504 truncated to 15 is a number, too."""
     made = source(tmp_path, MADE + 'zhmc_cpc_power_watts{cpc="LATE"} 15')
     (problem,) = made.problems()
     assert (problem.kind, problem.offset) == ("truncated", len(MADE))

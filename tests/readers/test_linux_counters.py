@@ -1,4 +1,4 @@
-"""Counters of Linux: the forms that perf stat, lshwc and lscpumf print, and what they become."""
+"""Tests of Linux counters in the formats of perf stat, lshwc and lscpumf."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ CPU-MF: Sampling facility: mode=basic sample_size=32
 
 
 def lshwc_json(*, first: int = 3, second: int = 8, host: str = "lnx1") -> dict[str, Any]:
-    """Two readings of one CPU and of all."""
+    """Return two samples of one CPU and of all CPUs."""
     measurements = []
     for step, (cycles, instructions) in enumerate(((1000, 500), (5000, 2500))):
         for cpu in (0, "total"):
@@ -169,7 +169,7 @@ def test_intervals_of_each_cpu(tmp_path: Path, form: str) -> None:
         ]  # fmt: skip
         rows = metrics(session, "cpu_id, round(seconds, 4), cpi")
         assert rows == [(0, 1.0001, 2.0), (1, 1.0001, 5.0), (0, 1.0, 4.0), (1, 1.0, None)]
-        # Cycles of one CPU are not known in the second interval, so those of all are not.
+        # The cycles of one CPU are unknown in the second interval, so the sum is NULL.
         types = session.sql("SELECT instructions, cycles FROM cpumf_type ORDER BY interval_end").rows
         assert types == [(900, 3000), (1100, None)]
         found = {p.kind for p in session.all_problems()}
@@ -218,7 +218,7 @@ def test_consecutive_perf_runs(tmp_path: Path) -> None:
 
 
 def test_summary_of_intervals_is_read_once(tmp_path: Path) -> None:
-    """perf stat -I --summary: all intervals once more, which another run behind them is not."""
+    """perf stat -I --summary repeats all intervals; another run after them does not."""
     end = """
  Performance counter stats for 'system wide':
 
@@ -243,7 +243,7 @@ def test_counters_since_run_start(tmp_path: Path) -> None:
         assert rows[:3] == [(0, None, 0, None), (1, None, 0, None), (None, None, 0, None)]
         assert rows[3:6] == [(0, 14198, 14198, 60.0), (1, 1306, 1306, 60.0), (None, 15504, 15504, 60.0)]
         assert rows[6] == (0, 1489122591 - 14198, 1489122591, 60.0)
-        # What is told for each CPU is not told a second time for all.
+        # Values of each CPU are not repeated for all CPUs.
         assert session.sql("SELECT cpu_id, c33 FROM linux_cpumf").rows == [
             (0, 14198), (1, 1306), (0, 1489108393), (1, 1489277006),
         ]  # fmt: skip
@@ -259,7 +259,7 @@ def test_restarted_perf_run(tmp_path: Path) -> None:
         ).rows
         assert [value for (value,) in values] == [None, 14198, 1489108393, None, 14198]
         assert session.sql("SELECT count(*) FROM event").rows == [(0,)]
-    # A counter that steps back within a run was reset.
+    # A counter that decreases within a run was reset.
     with opened(tmp_path, {"hw.csv": LSHWC.replace("3207071426", "818")}) as session:
         (row,) = session.sql("SELECT kind, subject, detail FROM event").rows
         assert row[1] == "CPU 0"
@@ -310,7 +310,7 @@ def test_versions_and_speed_from_neighboring_files(tmp_path: Path) -> None:
 
 
 def test_counter_list_determines_machine(tmp_path: Path) -> None:
-    """lscpumf -c, with the type number of the PMU or with r before the numbers."""
+    """lscpumf -c prints the PMU type number or r before counter numbers."""
     for prefix in ("10:", "r"):
         entries = [
             f"{prefix}{counter.number}\t{counter.name}\n\n                {counter.text}\n"
@@ -335,7 +335,7 @@ def test_machine_type_from_neighboring_sysinfo(tmp_path: Path) -> None:
     with opened(tmp_path, {"counts.csv": names, "tree/proc/sysinfo": sysinfo}) as session:
         (row,) = metrics(session, "system, generation, generation_by, cpi")
         assert row == ("LNXPROD", "z14", "machine type", 2.0)
-        # The number of the name is that of the machine: it has another one on others.
+        # The name has another number on other machines.
         assert session.sql("SELECT number FROM linux_counter WHERE counter = 'TX_NC_TABORT'").rows == [(243,)]
     with opened(tmp_path / "alone", {"counts.csv": names}) as session:
         assert session.sql("SELECT number FROM linux_counter WHERE counter = 'TX_NC_TABORT'").rows == [

@@ -1,4 +1,4 @@
-"""Damaged and odd output of counter tools: what can be read is read, and the rest is said."""
+"""Tests of damaged output of counter tools: valid lines are read, the rest is reported."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from zlens.readers import files as reader_files
 from zlens.readers.linux import counters as linux_counters
 from zlens.readers.linux.counters import form_of, open_files
 
-#: Each form, and where its data begin.
+#: A text in each format.
 FORMS = {
     "text": PERF_TEXT, "each": PERF_EACH, "csv": PERF_CSV, "json": perf_json(), "lshwc": LSHWC,
     "lshwc-json": json.dumps(lshwc_json(), indent=1),
@@ -90,7 +90,7 @@ def test_consecutive_lshwc_json_runs(tmp_path: Path) -> None:
     later = json.dumps(lshwc_json()).replace("174298165", "174298265").replace("174298166", "174298266")
     text = json.dumps(lshwc_json()) + "\n" + later + "\nwhat is this\n"
     with opened(tmp_path, {"hw.json": text}) as session:
-        # The first reading of each run has nothing to be held against.
+        # The first sample of each run has no difference.
         assert session.sql("SELECT count(*) FROM linux_cpumf WHERE c0 = 4000").rows == [(2,)]
         assert session.sql("SELECT count(*) FROM linux_cpumf").rows == [(2,)]
         assert kinds(session)["header"].startswith("13 characters after the measurements")
@@ -166,12 +166,12 @@ def test_linux_counters_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 )
 @pytest.mark.parametrize("form", FORMS)
 def test_long_counter_lines(tmp_path: Path, form: str, unit: str) -> None:
-    """Neither recognizing nor reading takes longer than the length of the line asks for."""
+    """Recognizing and reading take time in proportion to the line length."""
     path = tmp_path / "long"
     long = unit * (300_000 // len(unit))
     path.write_text(f"{FORMS[form].rstrip(' }]' + chr(10))}{long}\n")
     source = open_files([str(path)], Options())
-    # Blanks at the end of a line are no damage.
+    # Blanks at the end of a line are not damage.
     assert source.problems() or unit == " "
     form_of(long.encode())
 

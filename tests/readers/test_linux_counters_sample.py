@@ -1,6 +1,6 @@
-"""Counters that were measured on real machines, held against what perf and lshwc printed of them.
+"""Tests of counters measured on real machines against the output of perf and lshwc.
 
-The counts are sample data, which is not part of the repository: without it there is nothing to hold against.
+The counts are sample data, which is not part of the repository: without it the tests are skipped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SAMPLE = sample("cpumf/linux-measured-counters.json")
 
 pytestmark = needs(SAMPLE)
 
-#: By what perf calls a metric: column, and digits that perf printed.
+#: Column and printed digits by perf metric name.
 METRICS = {"l4rp": ("l4rp", 2)}
 
 
@@ -88,5 +88,5 @@ def test_published_lshwc_output(tmp_path: Path) -> None:
     for (_, cpi, l1mp, generation, finite), (b0, b1, b2, _, b4, _) in zip(rows, deltas, strict=True):
         assert cpi == pytest.approx(b0 / b1)
         assert l1mp == pytest.approx(100 * (b2 + b4) / b1)
-        # CFVN 3, CSVN 8 is what the page shows; finite CPI needs an extended counter, which it does not.
+        # The man page shows CFVN 3, CSVN 8, but no extended counter, which finite CPI requires.
         assert (generation, finite) == ("z17", None)

@@ -1,7 +1,7 @@
-"""The same counts in every form that perf stat and lshwc print: whatever the form, the same values are read.
+"""Tests that the same values are read from every format of perf stat and lshwc.
 
-What is printed is made here from the tools' own sources: perf's builtin-stat, lshwc.c and util_fmt.c of the
-s390-tools. `test_linux_lshwc` compares it with what the formatter prints.
+The texts are generated after the tools' sources: perf's builtin-stat, lshwc.c and util_fmt.c of the
+s390-tools. `test_linux_lshwc` compares them with output of the formatter.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from zlens.inputs.options import Options
 from zlens.readers.linux.counters import open_files
 
 NAMES = {0: "CPU_CYCLES", 1: "INSTRUCTIONS", 33: "PROBLEM_STATE_INSTRUCTIONS", 145: "DCW_REQ"}
-#: How much each counter of each CPU counted in each interval.
+#: Difference of each counter of each CPU in each interval.
 Counts = list[dict[int, dict[int, int]]]
-#: The longest count that any form can hold; the sum over two CPUs and six intervals fits in 63 bits.
+#: The maximum count; the sum over two CPUs and six intervals fits in 63 bits.
 MOST = 2**59
 
 counts = st.lists(
@@ -36,7 +36,7 @@ counts = st.lists(
 
 
 def lshwc(counts: Counts, *, delta: bool) -> Iterator[tuple[int, str, dict[int, int]]]:
-    """Step, CPU or the word for all, and values: a first reading, then one for every step."""
+    """Yield step, CPU or the word for all, and values: a first sample, then one for every step."""
     before = {cpu: dict.fromkeys(NAMES, 1000) for cpu in counts[0]}
     now = before
     for step, came in enumerate([before, *counts]):
@@ -80,7 +80,7 @@ def lshwc_json(
     body = f'{{{info},"measurements": [{",".join(rows)}]}}'
     if form == "json":
         return f'{{{meta},\n"lshwc": {body}}}\n'
-    # A stream has an object for each, and objects at the top have no name.
+    # A stream has an object for each part, and top-level objects have no name.
     begin = "\x1e" if form == "json-seq" else ""
     return f"{begin}{{{meta}}}\n{begin}{body}\n"
 
@@ -155,7 +155,7 @@ FORMS: dict[str, Callable[[Counts], str]] = {
 
 
 def read(path: Path) -> list[dict[int, dict[int, int]]]:
-    """What came to each counter of each CPU in each interval."""
+    """Return the difference of each counter of each CPU in each interval."""
     source = open_files([str(path)], Options())
     (table,) = source.tables["linux_counter"]
     columns = ["tod", "cpu", "number", "value"]
@@ -172,7 +172,7 @@ def read(path: Path) -> list[dict[int, dict[int, int]]]:
 def test_linux_formats_give_same_counters(tmp_path: Path, form: str, counts: Counts) -> None:
     path = tmp_path / "counts"
     if "csv" in form and form.endswith("%x"):
-        # In CSV nothing but their letters tells that values are hexadecimal.
+        # In CSV only letters show that values are hexadecimal.
         counts = [
             {cpu: {n: v | 0xABCDE for n, v in of.items()} for cpu, of in each.items()} for each in counts
         ]

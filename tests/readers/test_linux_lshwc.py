@@ -1,6 +1,6 @@
-"""lshwc in all formats of `lshwc -f`, as the formatter of s390-tools prints them.
+"""Tests of all formats of `lshwc -f`.
 
-The texts here were printed by libutil/util_fmt.c of s390-tools 2.43.0 for the calls of cpumf/lshwc.c. In
+The texts were printed by libutil/util_fmt.c of s390-tools 2.43.0 for the calls of cpumf/lshwc.c. In
 streams of objects, and without the object `meta` (FMT_NOMETA=1), no object has the name `lshwc`.
 """
 
@@ -117,7 +117,7 @@ def test_lshwc_formats_give_same_counters(tmp_path: Path, name: str) -> None:
         assert (info.system, info.utc_offset_s) == ("unknown-hw" if "no meta" in name else "lnx1", 7200)
         assert kinds(session) == set()
         (told,) = session.sources[0].info()
-        # Only objects have the versions of the counters.
+        # Only objects have the counter versions.
         assert told["counter_versions"] == (None if "pairs" in name else "3.8")
 
 
@@ -130,7 +130,7 @@ def test_consecutive_lshwc_runs(tmp_path: Path, name: str) -> None:
 
 
 def test_pairs_quoted_and_in_hexadecimal(tmp_path: Path) -> None:
-    """-q, -x and -X print numbers of counters in hexadecimal, too."""
+    """With -q, -x and -X, counter numbers are hexadecimal, too."""
     for form in ("x", "#x"):
 
         def shown(match: re.Match[str], form: str = form) -> str:
@@ -144,7 +144,7 @@ def test_pairs_quoted_and_in_hexadecimal(tmp_path: Path) -> None:
 
 def test_truncated_and_damaged_lshwc_pairs(tmp_path: Path) -> None:
     with opened(tmp_path / "cut", {"hw": PAIRS[:-2]}) as session:
-        # 168 cut to 16 is a number, too; without its line the last reading lacks a counter for all CPUs.
+        # 168 truncated to 16 is a number, too; without its line the last sample has no counter for all CPUs.
         assert [row[2] for row in counted(session) if row[0] == 3] == [None, None, 250, 83]
         assert "truncated" in kinds(session)
     half = PAIRS[: PAIRS.index("lshwc.measurements[3]")]
@@ -160,7 +160,7 @@ def test_truncated_and_damaged_lshwc_pairs(tmp_path: Path) -> None:
 
 
 def test_other_tools_of_s390_tools_are_not_lshwc() -> None:
-    """They print with the same formatter: lspai, chpstat."""
+    """lspai and chpstat use the same formatter."""
     others = (
         META + '{"cpus": [{"cpu": 0,"counters": [{"name": "KM_DEA","value": 1}]}]}\n',
         '{"meta": {"api_level": 1},\n"chpstat": {"iteration": 1,"channel_paths": []}}\n',
@@ -170,7 +170,7 @@ def test_other_tools_of_s390_tools_are_not_lshwc() -> None:
 
 
 def test_generated_lshwc_formats_match_formatter() -> None:
-    """What the property of all forms reads is printed as here, up to the version and the counters."""
+    """Generated texts equal the formatter's output, except for the version and the counters."""
     counts: Counts = [{0: dict.fromkeys(NAMES, 1)}]
 
     def shape(text: str) -> list[str]:

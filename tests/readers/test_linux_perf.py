@@ -1,6 +1,6 @@
-"""What counts of perf stat are of: a run, an interval, a control group, a thread, or a part of the machine.
+"""Tests of the subjects of perf stat: a run, an interval, a control group, a thread, a part of the machine.
 
-The forms are those of perf's stat-display.c.
+The formats are from perf's stat-display.c.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FORMS = ("text", "csv", "json")
 def line(
     form: str, since: float | None, event: str, value: int, *, cgroup: str | None = None, where: str = ""
 ) -> str:
-    """One count in a form of perf stat; `where` is a part of the machine or a thread."""
+    """Return one count in a format of perf stat; `where` is a part of the machine or a thread."""
     if form == "json":
         facts: dict[str, Any] = {} if since is None else {"interval": since}
         if where:
@@ -66,7 +66,7 @@ def cycles(session: zlens.Session) -> int:
     return int(total)
 
 
-# The summary behind intervals
+# The summary after intervals
 
 
 @needs(SUMMARY)
@@ -86,7 +86,7 @@ def test_summary_is_not_added(tmp_path: Path, form: str, mark: str) -> None:
     with opened(tmp_path, {"counts": text}) as session:
         assert cycles(session) == 4000
         assert problems(session) == [("duplicate", "a summary of the preceding intervals; not read")]
-    # Another run of intervals behind the summary.
+    # Another run of intervals after the summary.
     with opened(tmp_path / "again", {"counts": text + intervals(form) + "".join(summary)}) as session:
         assert cycles(session) == 8000
         assert [row[0] for row in metrics(session, "cpi")] == [2.0, 5.0] * 2
@@ -107,14 +107,14 @@ def test_untimed_perf_lines_are_one_run(tmp_path: Path, form: str) -> None:
     with opened(tmp_path, {"counts": text * 2}) as session:
         assert metrics(session, "cpi") == [(2.0,), (2.0,)]
         assert problems(session) == []
-    # A run before one with intervals is another run.
+    # A run before intervals is a separate run.
     with opened(tmp_path / "mixed", {"counts": text + intervals(form)}) as session:
         assert [row[0] for row in metrics(session, "cpi")] == [2.0, 2.0, 5.0]
         assert len(session.sql("SELECT DISTINCT tod FROM linux_counter").rows) == 3
 
 
 def test_summary_after_cut_point_is_not_added(tmp_path: Path) -> None:
-    """A comment of zlens says that intervals came before the cut."""
+    """A comment of zlens records the time of the cut point."""
     text = "# started on Wed Mar 26 10:34:19 2025\n# after 2.000200000\n" + line("csv", None, "cycles", 4000)
     text += line("csv", 3.0002, "cycles", 500)
     with opened(tmp_path, {"counts.csv": text}) as session:
@@ -168,7 +168,7 @@ def test_control_groups_inherit_host_and_machine(tmp_path: Path) -> None:
         assert metrics(session, "system, generation")[0] == ("LNXPROD-web", "z14")
 
 
-# Events that come twice
+# Repeated events
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -227,7 +227,7 @@ def test_parts_of_two_kinds_are_not_added(tmp_path: Path, form: str) -> None:
 
 
 def test_sum_over_parts_needs_all_parts(tmp_path: Path) -> None:
-    """Cycles of two cores and instructions of one make no CPI; a counter under two names counts once."""
+    """Cycles of two cores and instructions of one result in no CPI; a counter with two names counts once."""
     text = (
         line("csv", 1.0, "cycles", 1000, where="S0-D0-C0")
         + line("csv", 1.0, "cycles", 3000, where="S0-D0-C1")
@@ -256,7 +256,7 @@ def test_threads_are_not_added(tmp_path: Path, form: str) -> None:
 
 
 def test_perf_json_with_cpu_and_part(tmp_path: Path) -> None:
-    """JSON names whatever a count is of; a thread on a CPU is not the CPU."""
+    """JSON names every subject of a count; a thread on a CPU is not the CPU."""
     facts = {"interval": 1.0, "cpu": "3", "thread": "java-4711", "counter-value": "1000.000000"}
     text = json.dumps({**facts, "unit": "", "event": "cycles"}) + "\n"
     with opened(tmp_path, {"counts": text}) as session:

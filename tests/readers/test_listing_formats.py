@@ -1,4 +1,4 @@
-"""Listings as they travel: carriage control, HTML, tabs, pages, mail, cut lines, wrong transfers."""
+"""Tests of listings with carriage control, HTML, tabs, pages, mail, truncated lines and wrong transfers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from zlens.lake import importer
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
 PRCLOG = (FOLDER / "prclog-smt2.txt").read_text()
 PHYSLOG = (FOLDER / "physlog.txt").read_text()
-#: What differs between two ways of giving the same listing.
+#: Columns that differ between two formats of the same listing.
 PLACE = {"file", "offset", "line_number", "source"}
 
 
@@ -45,7 +45,7 @@ def carriage(text: str) -> str:
 
 
 def pages(text: str) -> str:
-    """Every two rows on a page of their own, with the header and heads again."""
+    """Return every two rows on a separate page, with header and headings."""
     lines = text.splitlines()
     first = next(at for at, line in enumerate(lines) if line.startswith(">>"))
     top = "\n".join(lines[:first])
@@ -54,7 +54,7 @@ def pages(text: str) -> str:
 
 
 def repeat_headings(text: str) -> str:
-    """The heads after every third row, as on a screen that was scrolled."""
+    """Repeat the headings after every third row, as on a scrolled screen."""
     lines = text.splitlines()
     rule = next(at for at, line in enumerate(lines) if line.startswith("____"))
     first = next(at for at, line in enumerate(lines) if line.startswith(">>"))
@@ -70,7 +70,7 @@ def page(text: str) -> str:
 
 
 def tabs(text: str) -> str:
-    """Eight blanks before a column that is a multiple of eight as a tab."""
+    """Replace blanks before every eighth column with tabs."""
     lines = []
     for line in text.splitlines():
         line = line.ljust((len(line) + 7) // 8 * 8)
@@ -86,19 +86,19 @@ def trailing(text: str) -> str:
 
 
 def console(text: str) -> str:
-    """Between what CMS shows around it."""
+    """Add the lines of a CMS console."""
     return f"Ready; T=0.01/0.01 08:52:14\ntype prclog listing\n\n{text}\nReady; T=0.02/0.03 08:52:20\n"
 
 
 def folded(text: str) -> str:
-    """Cut into pieces of 80 characters, as by a terminal."""
+    """Split lines after 80 characters, like a terminal."""
     return "".join(
         f"{line[at : at + 80]}\n" for line in text.splitlines() for at in range(0, max(len(line), 1), 80)
     )
 
 
 def flowed(text: str) -> str:
-    """Wrapped at blanks, as by a mailer; blanks at the break are lost."""
+    """Wrap lines at blanks, like a mailer; blanks at the break are lost."""
     lines = (
         textwrap.wrap(line, 76, break_long_words=False, replace_whitespace=False)
         for line in text.splitlines()
@@ -107,7 +107,7 @@ def flowed(text: str) -> str:
 
 
 def kept(text: str) -> str:
-    """Wrapped at blanks, all of which are kept at the ends of lines (RFC 3676)."""
+    """Wrap lines at blanks and preserve all blanks at line ends (RFC 3676)."""
     lines = []
     for line in text.splitlines():
         rest = line
@@ -150,14 +150,14 @@ def test_truncated_line_loses_only_uncertain_cells(tmp_path: Path) -> None:
     known += ["system_pct", "emulation_pct", "inst_sim_rate", "diag_rate", "sigp_rate"]
     assert [[row[key] for key in known] for row in found] == [[row[key] for key in known] for row in expected]
     assert all(row["pages_below_rate"] is None for row in found if "pages_below_rate" in row)
-    # A rate that ends where the line does may have gone on.
+    # A rate at the end of the line may be truncated.
     text = "\n".join(line[:76] for line in PRCLOG.splitlines()) + "\n"
     assert all(row["sigp_rate"] is None for row in rows(tmp_path, text))
     assert any("line truncated at" in detail for detail in problems(tmp_path, text))
 
 
 def test_interim_reports_are_intervals(tmp_path: Path, sim_file: Path) -> None:
-    """A report for each quarter of an hour, as INTERIM prints them, and one of the whole half hour."""
+    """Measures have the quarter-hour reports of INTERIM, and not the report of the half hour."""
     quarters = [(30, 45), (45, 60)]
     query = "SELECT userid, interval_end, round(cpu_s, 1), flag FROM guest WHERE cpu_s > 0 ORDER BY ALL"
 
@@ -176,7 +176,7 @@ def test_interim_reports_are_intervals(tmp_path: Path, sim_file: Path) -> None:
     with zlens.open(path) as session:
         assert session.sql(query).rows == expected
         assert [problem for problem in session.problems if problem.kind != "zone"] == []
-    # The report of the whole span ends with the last of them: it is kept, and is in no measure.
+    # The report of the half hour has the end of the last quarter: it is stored, but in no measure.
     path.write_text(path.read_text() + "\n" + printed(30, 60))
     with zlens.open(path) as session:
         assert session.sql(query).rows == expected
@@ -213,7 +213,7 @@ def test_midnight_is_passed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("start", "end", "first", "day"),
     [
-        # A configuration is a little older than the time that its report begins at.
+        # A configuration is slightly older than the start of its report.
         ("26 10:10:00", "26 10:46:00", "10:09:59", "26"),
         ("26 10:10:00", "27 10:46:00", "10:09:59", "26"),
         ("26 08:00:00", "27 08:00:00", "07:00:00", "27"),
@@ -228,7 +228,7 @@ def test_day_of_first_row(tmp_path: Path, start: str, end: str, first: str, day:
 
 
 def test_date_lines_apply_to_following_rows(tmp_path: Path) -> None:
-    """Between the intervals of several days, the day stands alone in its line."""
+    """Between intervals of several days, the date is on a separate line."""
     text = PHYSLOG.replace("To   2017/06/26", "To   2017/06/29")
     text = text.replace("10:11:00 IFL ", "2017/06/26\n10:11:00 IFL ", 1)
     text = text.replace("10:12:00 IFL ", "2017/06/28\n10:12:00 IFL ", 1)
@@ -267,14 +267,14 @@ def test_unknown_report_is_read_by_headings(tmp_path: Path) -> None:
 def test_unknown_report_rows_up_to_rule_are_complete(tmp_path: Path) -> None:
     text = UNKNOWN.replace(f"{'_' * 87}\n", f"{'_' * 34}\n")
     assert [row["s_2"] for row in rows(tmp_path, text, "listing_newlog")] == [0.025, None, 0.05]
-    # Cut to a card, the last number may have had more digits.
+    # At 80 columns the last number may be truncated.
     text = "".join(f"{line[:80]}\n" for line in _wide(UNKNOWN, 80).splitlines())
     assert [row["s_2"] for row in rows(tmp_path, text, "listing_newlog")] == [None, None, None]
     assert "line truncated at '.025', which may be incomplete; not read" in problems(tmp_path, text)[1]
 
 
 def _wide(text: str, width: int) -> str:
-    """A table whose last column ends at a width, as its rule does."""
+    """Return a table whose last column and rule end at `width`."""
     lines = text.splitlines()
     for at, line in enumerate(lines[5:], 5):
         last = line.split()[-1] if line and "_" not in line else ""
@@ -361,7 +361,7 @@ def test_wrong_transfer_of_listing_is_rejected(text: str | bytes, message: str, 
 
 @pytest.mark.parametrize("lake", [False, True])
 def test_report_in_two_files_counts_once(lake: bool, tmp_path: Path) -> None:
-    """Reports of one interval in several files add up; the same report of it does not."""
+    """Different reports of one interval are combined; a repeated report counts once."""
     paths = []
     for name, text in (("a", PRCLOG), ("b", PRCLOG + "\n"), ("c", (FOLDER / "sysset-smt2.txt").read_text())):
         paths.append(tmp_path / f"{name}.txt")

@@ -1,4 +1,4 @@
-"""Measures of listings: those of the monitor data they were printed from, to the printed precision."""
+"""Tests that measures of listings equal their monitor data, to the printed precision."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def test_listed_guests_equal_monitor(listed: Session, sim_session: Session) -> N
         assert cpu_s == pytest.approx(whole[userid], abs=0.06)
         assert virtual_cpus == vcpus[userid]
         assert dasd <= virtual + 0.1
-    # A guest of several virtual processors uses more than one of them: nothing is withheld.
+    # A guest with several virtual CPUs uses more than one of them: nothing is withheld.
     assert max(cpu_s for _, cpu_s, *_ in rows) > 3600
     assert not [problem.detail for problem in listed.problems if problem.kind == "impossible"]
 
 
 def test_listed_guest_exists_while_logged_on(listed: Session, sim_session: Session) -> None:
-    """What is printed are rates over that time: percent, and I/O."""
+    """Printed percentages and I/O rates are over the time logged on."""
     query = (
         "SELECT sum(seconds), 100 * sum(cpu_s) / sum(seconds), "
         "sum(virtual_io_rate * seconds) / sum(seconds) FILTER (virtual_io_rate IS NOT NULL) "
@@ -78,7 +78,7 @@ def test_listed_processors_equal_monitor(listed: Session, sim_session: Session) 
         assert (end, cpu) == (other_end, other_cpu)
         for rate, other in zip(rates, others, strict=True):
             assert (rate is None) == (other is None)
-            # Four digits, or half a unit of the last one.
+            # Four digits, or the precision of the last one.
             assert rate is None or rate == pytest.approx(other, rel=6e-3, abs=0.06)
 
 
@@ -109,7 +109,7 @@ def test_listed_machine_equals_monitor(listed: Session, sim_session: Session) ->
 def test_other_reports_feed_their_measures(
     columns: str, table: str, listed: Session, sim_session: Session
 ) -> None:
-    """FCX304 Core/Thread, FCX202, FCX225 users, FCX254: by interval and subject, as the monitor has them."""
+    """FCX304 Core/Thread, FCX202, FCX225 users and FCX254 equal the monitor by interval and subject."""
     first = columns.split(", ")[0] if table in ("cpu", "partition") else "1"
     query = f"SELECT interval_end, {columns} FROM {table} WHERE flag IS NULL ORDER BY interval_end, {first}"
     printed, exact = listed.sql(query).rows, sim_session.sql(query).rows
@@ -120,7 +120,7 @@ def test_other_reports_feed_their_measures(
 
 
 def test_listed_channels_equal_monitor(listed: Session, sim_session: Session) -> None:
-    """FCX215 has percentages of what a channel path can do, and MiB: the measures have them as ratios."""
+    """FCX215 has percentages of a channel path's maximum, and MiB: the measures have them as ratios."""
     query = (
         "SELECT interval_end, chpid, measurement_group, util_pct, partition_util_pct, bus_util_pct, "
         "read_rate, write_rate, partition_read_rate, partition_write_rate FROM channel "
@@ -138,7 +138,7 @@ def test_listed_channels_equal_monitor(listed: Session, sim_session: Session) ->
 def test_listed_guest_pages_equal_monitor(
     reports_of_it: tuple[str, ...], sim_session: Session, tmp_path: Path
 ) -> None:
-    """FCX113, beside FCX112 and without it: one row for each guest, whose rates are over its own time."""
+    """FCX113, with and without FCX112, gives one row for each guest, with rates over the guest's time."""
     path = tmp_path / "reports.txt"
     path.write_text("\n".join(reports.render(name, sim_session) for name in reports_of_it))
     with zlens.open(str(path)) as session:
@@ -149,14 +149,14 @@ def test_listed_guest_pages_equal_monitor(
     for row, other in zip(printed, exact, strict=True):
         assert row[0] == other[0]
         assert row[1:5] == pytest.approx(other[1:5], abs=0.0501)
-        # Their mean is over samples in the report, over time here; the virtual processors are added.
+        # The report averages over samples, the measure over time; virtual CPUs are added.
         assert row[5:] == pytest.approx(other[5:], rel=1e-3, abs=1.5)
-    # Without USER, nothing says how long a guest was logged on.
+    # Without USER, the time logged on is unknown.
     assert (batch[0] < 1800, batch[1]) == ((True, 2) if "user" in reports_of_it else (False, None))
 
 
 def test_parts_of_printed_sums_are_null(listed: Session) -> None:
-    """FCX112 prints DASD, unit record and all virtual I/O, but not how much of the rest is of a console."""
+    """FCX112 prints DASD, unit record and all virtual I/O, but not the console's part of the rest."""
     kinds = "count(console_io_rate), count(ctca_io_rate), count(other_io_rate)"
     ((*others, known),) = listed.sql(f"SELECT {kinds}, count(virtual_io_rate) FROM guest").rows
     assert others == [0, 0, 0]
@@ -176,7 +176,7 @@ def test_listed_guest_definitions_equal_monitor(listed: Session, sim_session: Se
     )
     printed, exact = listed.sql(query).rows, sim_session.sql(query).rows
     for row, other in zip(printed, exact, strict=True):
-        # The size of a limit is not printed; virtual processors of a guest that came later are those of USER.
+        # The size of a limit is not printed; USER has the virtual CPUs of a guest that logged on later.
         assert (row[0], row[2:4], row[5:]) == (other[0], other[2:4], other[5:])
         assert row[4] in (other[4], None)
         assert other[1] in (row[1], None)
@@ -193,7 +193,7 @@ def test_sysconf_processors_equal_monitor(listed: Session, sim_session: Session)
 
 
 def test_listed_guest_states_equal_monitor(listed: Session, sim_session: Session) -> None:
-    """FCX114: percentages of the samples of all virtual processors, and how many samples there were."""
+    """FCX114 has percentages of the samples of all virtual CPUs, and the number of samples."""
     states = (
         "running", "cpu_wait", "loading", "page_wait", "io_wait", "simulation_wait", "console_wait",
         "test_idle", "eligible", "dormant", "dormant_server", "io_active", "page_active", "limit_wait",
@@ -204,11 +204,11 @@ def test_listed_guest_states_equal_monitor(listed: Session, sim_session: Session
     assert len(printed) == len(exact) > 10
     for row, other in zip(printed, exact, strict=True):
         assert row[:2] == other[:2]
-        # Whole percents, and whole samples of them; what is neither active nor dormant is off by two of them.
+        # Percentages and samples are integers; the rest of active and dormant has two rounding errors.
         assert row[2:] == pytest.approx(other[2:], abs=1.1)
     [unknown] = listed.sql("SELECT count(eligible_server_samples) FROM guest_wait").rows
     assert unknown == (0,)
-    # USER of the same listing has the same guests: the states are beside what they used.
+    # USER of the same listing has the same guests: rows have states and use.
     query = (
         "SELECT userid, sum(samples), sum(running_pct * samples) / sum(samples) FROM guest "
         "WHERE samples > 0 GROUP BY userid ORDER BY userid"
@@ -235,7 +235,7 @@ def test_listed_paging_volumes_equal_monitor(listed: Session, sim_session: Sessi
 
 
 def test_volume_with_two_areas_has_two_rows(sim_session: Session, tmp_path: Path) -> None:
-    """The report does not say where an area starts; its kind tells it from the other one."""
+    """The report does not print the start of an area; its kind distinguishes it from the other."""
     text = reports.render("cpowned", sim_session)
     [spool] = [line for line in text.splitlines() if line.startswith("D100 VMRES1 SPOOL")]
     path = tmp_path / "cpowned.txt"

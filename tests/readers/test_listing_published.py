@@ -1,4 +1,4 @@
-"""Listings that IBM published, transcribed in docs/published/listings: every word in its column."""
+"""Tests of listings published by IBM, transcribed in docs/published/listings: words are in their columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zlens.catalog.reports import definition
 from zlens.cli import main
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
-#: Those of RMF have a reader of their own.
+#: RMF listings have a separate reader.
 FILES = [path for path in sorted(FOLDER.glob("*.txt")) if not path.name.startswith("rmf-")]
 TIME = re.compile(r"\d\d:\d\d:\d\d")
 
@@ -36,7 +36,7 @@ def rows(session: Session) -> list[tuple[str, dict[str, Any]]]:
 
 
 def words(name: str, row: dict[str, Any]) -> list[str]:
-    """The values of a row as words, in the order of the columns; numbers as Python prints them."""
+    """Return the values of a row as words, in column order; numbers as Python prints them."""
     report, key = listings.tables()[name]
     table = next(table for table in definition.load_report(report).tables if table.key == key)
     found = [] if row["other"] is None else [text.split("=")[1] for text in row["other"].split("; ")]
@@ -50,7 +50,7 @@ def words(name: str, row: dict[str, Any]) -> list[str]:
 
 
 def printed(line: str, table: str) -> list[str]:
-    """The words of a printed row without its time or label, and without dots in place of values."""
+    """Return the words of a printed row without time, label and the dots of missing values."""
     plain = re.sub(r"^>+ ?[A-Za-z ]+[<>]{1,2}", "", line)
     plain = re.sub(r"EXCESSUSE:|CPUPAD:", "", plain) if table == "listing_sysset_processors" else plain
     found = []
@@ -87,7 +87,7 @@ def test_every_word_of_every_row_is_value(listing: tuple[Path, Session]) -> None
 
 
 def test_every_published_line_is_read(listing: tuple[Path, Session]) -> None:
-    """No line with a number of it is left out, but those of heads, titles and headers."""
+    """Every line with numbers is read, except headings, titles and headers."""
     path, session = listing
     read = {row["line_number"] for _, row in rows(session)}
     assert not [problem.detail for problem in session.problems if "not recognized" in problem.detail]
@@ -211,9 +211,9 @@ SAME = [
 
 @pytest.mark.parametrize(("file", "report", "begin"), SAME, ids=[case[0] for case in SAME])
 def test_report_of_listing_equals_listing(file: str, report: str, begin: str) -> None:
-    """From the printed numbers to measures, and from those to the same printed numbers."""
+    """Reports print the same numbers from measures of a listing."""
     path = FOLDER / f"{file}.txt"
-    # A processor's core is text in the listing, from which no number is taken.
+    # A processor's core is text in the listing, which is not read as a number.
     expected = [
         [word for word in line.split() if "/" not in word]
         for line in path.read_text().splitlines()

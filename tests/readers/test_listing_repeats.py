@@ -1,4 +1,4 @@
-"""A printed report that an input has twice counts once, and is told: within one file and across files."""
+"""Tests that a repeated printed report counts once and is reported, within one file and across files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLACES = ("one file", "two files", "lake")
 
 
 def placed(texts: list[str], place: str, tmp_path: Path) -> list[Path]:
-    """What to open: the texts in one file, in files of their own, or in a lake."""
+    """Return paths with the texts: one file, separate files, or a lake."""
     if place == "one file":
         texts = ["\n".join(texts)]
     files = [tmp_path / f"{number}.txt" for number in range(len(texts))]
@@ -68,7 +68,7 @@ def test_another_value_of_subject_is_conflict(user: str, place: str, tmp_path: P
     with zlens.open(placed([user], "one file", tmp_path / "once")) as session:
         once = cpu(session)
     with zlens.open(placed([user, changed], place, tmp_path)) as session:
-        # The first of a lake does not depend on the order of imports.
+        # Which one is first in a lake does not depend on the import order.
         assert cpu(session) in ([once, other] if place == "lake" else [once])
         assert "conflict" in kinds(session)
 
@@ -111,16 +111,16 @@ def test_another_value_of_page_of_rmf_is_conflict(place: str, tmp_path: Path) ->
     text = (FOLDER / "rmf-cpu-mt.txt").read_text()
     with zlens.open(placed([text, text.replace("78.23", "78.24")], place, tmp_path)) as session:
         busy = "SELECT lpar_busy_pct FROM rmf_cpu WHERE core_id = 4 AND thread_id = 0"
-        # The first of a lake does not depend on the order of imports.
+        # Which one is first in a lake does not depend on the import order.
         assert session.sql(busy).rows in ([(78.23,)], [(78.24,)] if place == "lake" else [(78.23,)])
         assert "conflict" in kinds(session)
-        # The part that is the same is no conflict.
+        # The unchanged part is not a conflict.
         told = [problem.detail for problem in session.problems if problem.kind == "conflict"]
         assert not any("multithreading" in detail for detail in told)
 
 
 def test_rmf_rows_on_two_pages_are_read_once(tmp_path: Path) -> None:
-    """Pages of one report follow by number. Nine rows stand on each; the one with the total is on both."""
+    """Pages of one report have consecutive numbers and nine rows each; the total row is on both."""
     text = (FOLDER / "rmf-cpu-mt.txt").read_text()
     title, _, rest = text.partition("\n")
     numbered = [f"{title.rstrip()}   PAGE {number:4}\n{rest}" for number in (1, 2)]

@@ -1,4 +1,4 @@
-"""What roles read of listings: published cells, and what the records of the same system say."""
+"""Tests of roles of listings against published cells and the records of the same system."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DUMP = ("workload", "workstate", "partition")
 
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "published" / "listings"
-#: Cells of listings that IBM published, as they are printed there, in measures.
+#: Measures with the printed cells of listings that IBM published.
 CELLS = {
     "prclog-smt2": (
         "SELECT cpu_id, core_id, thread_id, cpu_type, polarity, dedicated, entitlement_pct, busy_pct, "
@@ -74,13 +74,13 @@ def test_measures_equal_published_cells(name: str) -> None:
 
 
 def fed() -> set[str]:
-    """The raw tables of listings that roles read."""
+    """Return the raw tables of listings that roles read."""
     origins = [origin for name in roles.entities() for origin in roles.entity(name).origins]
     return {table for origin in origins for table in roles.tables_read(origin) if table.startswith(LISTED)}
 
 
 def test_listing_table_feeds_role_or_has_reason() -> None:
-    """Nothing is set apart that is fed, and what is set apart is there."""
+    """Exactly the tables that feed no role have a reason."""
     tables = set(listings.tables())
     apart = {key for key in listings.unmapped_reasons() if "." not in key}
     assert tables - fed() == apart
@@ -88,7 +88,7 @@ def test_listing_table_feeds_role_or_has_reason() -> None:
 
 
 def test_listing_table_yields_to_better_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check of the catalog names one that would never be read."""
+    """The catalog check reports a table that would never be read."""
     lock = roles.entity("lock")
     assert [each.table for each in lock.origins[-1].unless] == ["listing_locklog", "d0r23_callkdata"]
     assert roles.check() == []
@@ -103,8 +103,8 @@ def test_listing_table_yields_to_better_table(monkeypatch: pytest.MonkeyPatch) -
 def test_reports_of_z_vm(name: str, sim_session: Session, tmp_path: Path) -> None:
     same, missing, wrong = listing_roundtrip.of_measures(sim_session, name, tmp_path)
     assert missing == []
-    # A mean of a few waits is computed from rounded numbers. How long guests were logged on is not printed,
-    # so the rate of all is not given back.
+    # A mean of a few waits is computed from rounded numbers. The time logged on is not printed, so the
+    # total rate is not reproduced.
     apart = [
         each
         for each in wrong
@@ -123,7 +123,7 @@ def test_reports_of_z_os(name: str, dump_session: Session, tmp_path: Path) -> No
 
 
 def test_interval_report_replaces_total_report(sim_session: Session, tmp_path: Path) -> None:
-    """Of FCX100 CPU and FCX304 PRCLOG of one time, the second feeds processors: none is counted twice."""
+    """If FCX100 CPU and FCX304 PRCLOG have the same time, only the second feeds processors."""
     cpu, prclog = (reports.render(name, sim_session) for name in ("cpu", "prclog"))
     query = "SELECT source, count(*), count(DISTINCT cpu_id), avg(busy_pct) FROM cpu GROUP BY source"
     answers = []
@@ -150,7 +150,7 @@ def test_columns_of_shorter_report_are_retained(sim_session: Session, tmp_path: 
 
 
 def test_report_of_other_time_is_retained(sim_file: Path, tmp_path: Path) -> None:
-    """PRCLOG of the last half hour says nothing of the first."""
+    """PRCLOG of the last half hour has no data of the first."""
     half = parse_time_spec("10:00")
     with zlens.open(sim_file, options=Options(end=half)) as first:
         cpu = reports.render("cpu", first)
@@ -164,7 +164,7 @@ def test_report_of_other_time_is_retained(sim_file: Path, tmp_path: Path) -> Non
 
 
 def test_settings_of_scheduler_reach_rules(sim_session: Session, tmp_path: Path) -> None:
-    """FCX154 SYSSET is several tables with one row for each setting; the role has a row of them."""
+    """FCX154 SYSSET has several tables with one row for each setting; the role has one row of all."""
     path = tmp_path / "sysset.txt"
     path.write_text(reports.render("sysset", sim_session))
     query = "SELECT polarization, multithreading, activated_max, excess_use_ifl FROM role.scheduler_settings"
@@ -173,7 +173,7 @@ def test_settings_of_scheduler_reach_rules(sim_session: Session, tmp_path: Path)
 
 
 def test_records_replace_their_listings(sim_session: Session, sim_file: Path, tmp_path: Path) -> None:
-    """A folder with a monitor file and its listings: nothing is counted twice."""
+    """A folder has a monitor file and its listings; nothing is counted twice."""
     for name in ("cpu", "prclog", "user"):
         (tmp_path / f"{name}.txt").write_text(reports.render(name, sim_session))
     with zlens.open([sim_file, tmp_path]) as session:

@@ -1,4 +1,4 @@
-"""Every report, printed of every demo file and read back: the same values, to the printed precision."""
+"""Tests that reports of demo files, printed and read back, have the same values to the printed precision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import zlens
 from zlens.catalog import listings
 from zlens.catalog.reports import definition
 
-#: Reports that are asked for in every round; `make test-all` takes every one of every file.
+#: Reports of the short test; `make test-all` covers every report of every file.
 SHORT = ("prclog", "smtmet", "device", "user", "sysconf", "partition", "hpalias", "workload")
 
 
@@ -40,7 +40,7 @@ def test_reports_round_trip(name: str, demo_files: list[Path], tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["lpar", "lparlog"])
 def test_hexadecimal_columns_are_text(name: str) -> None:
-    """A user partition ID that is printed as 10 is 16."""
+    """A user partition ID printed as 10 is 16."""
     columns = [column for table in definition.load_report(name).tables for column in table.columns]
     assert [listings.kind(column) for column in columns if column.key == "upid"] == ["text"]
     assert [listings.kind(column) for column in columns if column.key == "partition_number"] == ["int"]

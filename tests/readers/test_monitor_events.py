@@ -1,4 +1,4 @@
-"""Event records as rows of `event`, and suspensions of event recording as problems."""
+"""Tests of event records as rows of `event`, and of suspended event recording as problems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import zlens
 from zlens.catalog import events, layouts
 
 NOWHERE = Path(__file__).parent / "no packs here"
-#: These order the files themselves, or say what is recorded.
+#: Records that structure the file or describe what is recorded.
 OWN = {"D1R1", "D1R11", "D1R13", "D1R14"}
 
 
@@ -60,7 +60,7 @@ def test_one_of_each_kind_is_row_each(tmp_path: Path) -> None:
         assert "D5R15" in bare
         titled = dict(session.sql("SELECT name, title FROM inventory").rows)
         assert all(titled[record] for record in bare)
-        # A record of which only that it was written is known is a table of its own, but of no role.
+        # A record without a known layout has a raw table, but no role.
         assert session.sql("SELECT count(*) FROM d5r15").rows == [(1,)]
 
 
@@ -131,7 +131,7 @@ def test_suspensions_are_gaps_with_lost_records(tmp_path: Path) -> None:
         data = path.read_bytes()
         assert all(data[p.offset + 4] == 1 for p in gaps if p.offset is not None)
         assert session.sql("SELECT count(*) FROM problem WHERE record = 'D1R3'").rows == [(1,)]
-    # The record that says when it began may stand in an earlier file.
+    # The record of the suspension start may be in an earlier file.
     groups = [made.configuration(start), made.event("D1R3", start, {"MTRSUS_LOSTRCCT": 1}), *made.minutes(2)]
     with zlens.open([made.write(tmp_path / "b.mon", groups)]) as session:
         (gap,) = [p for p in session.all_problems() if p.kind == "gap"]

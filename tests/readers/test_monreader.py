@@ -1,4 +1,4 @@
-"""Captures of the live stream: the same records as in a MONWRITE file, where the capture has them."""
+"""Tests that captures of the live stream have the same records as MONWRITE files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ELEMENT = 12
 
 
 def stream(monwrite_bytes: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Control elements and data that the stream would have given for a MONWRITE file without damage."""
+    """Yield the control elements and data of the stream for an undamaged MONWRITE file."""
     at = 0
     while at < len(monwrite_bytes):
         control = monwrite_bytes[at : at + PAGE]
@@ -37,7 +37,7 @@ def stream(monwrite_bytes: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def capture(path: Path, *, zeros: bool = False) -> Path:
-    """The same data as a capture beside the file."""
+    """Write the data as a capture next to the file."""
     parts = [entry + data + (bytes(ELEMENT) if zeros else b"") for entry, data in stream(path.read_bytes())]
     target = path.with_suffix(".monreader")
     target.write_bytes(b"".join(parts))
@@ -45,7 +45,7 @@ def capture(path: Path, *, zeros: bool = False) -> Path:
 
 
 def groups(minutes: int = 5, cpus: int = 60) -> list[made.Group]:
-    """So many processors that a sample needs several frames; an event in between."""
+    """Return samples that need several frames, with an event between them."""
     found = [made.configuration(made.START_US), *made.minutes(minutes, cpus=cpus)]
     found.insert(3, made.event("D5R1", made.START_US + 90 * made.S_US, {"PRCVON_PFXCPUAD": 7}))
     return found
@@ -72,7 +72,7 @@ def test_capture_equals_monwrite_file(zeros: bool, tmp_path: Path) -> None:
         (info,) = session.sources[0].info()
         assert info["format"] == "z/VM monreader capture"
         assert (info["bytes"], info["complete"]) == (copy.stat().st_size, True)
-        # Every row says where its record begins in the capture.
+        # Every row has the offset of its record in the capture.
         data = copy.read_bytes()
         for offset, cpu in session.sql('SELECT "offset", sytprp_pfxcpuad FROM d0r2').rows:
             assert data[offset + 4 : offset + 8] == b"\0\0\0\2"
@@ -112,12 +112,12 @@ def test_damaged_element_loses_only_its_data(tmp_path: Path) -> None:
     third = sum(sizes[:2])
     with zlens.open([copy]) as session:
         expected = rows(session)
-    # The element is gone: its data are skipped to the next one.
+    # The element is damaged: data is skipped up to the next one.
     copy.write_bytes(whole[:third] + b"\x7f" + whole[third + 1 :])
     with zlens.open([copy]) as session:
         (told,) = [p for p in session.all_problems() if p.kind != "gap"]
         assert (told.kind, told.offset, told.bytes) == ("resync", third, sizes[2])
-    # A record in the middle has a length of zero: the rest of its frame is skipped, and no more.
+    # A record has length zero: only the rest of its frame is skipped.
     record = third + ELEMENT + 10 * 108
     copy.write_bytes(whole[:record] + b"\0\0" + whole[record + 2 :])
     with zlens.open([copy]) as session:

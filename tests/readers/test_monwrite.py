@@ -1,4 +1,4 @@
-"""The reader of z/VM monitor data: whose a file is, its intervals and records, and the layouts of these."""
+"""Tests of the z/VM monitor data reader: the system of a file, intervals, records and layouts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def only(session: Session) -> SystemInfo:
     return info
 
 
-# Whose file it is -------------------------------------------------------------------------------
+# System of a file -------------------------------------------------------------------------------
 
 
 def test_configuration_record_identifies_system(tmp_path: Path) -> None:
@@ -141,9 +141,9 @@ def test_intervals_are_between_sample_ends(tmp_path: Path, interval_s: int | Non
     ]
     with opened(tmp_path / "ends", groups) as session:
         info = only(session)
-        # Said by the profile, else the usual length of what there is.
+        # The length in the profile, else the usual length.
         assert info.nominal_s == 60
-        # The first end only closes the samples that others are compared with.
+        # The first end only closes the samples from which differences start.
         assert [(one.seconds, one.flag, one.samples) for one in info.intervals] == [
             (60, None, 1),
             (60, None, 1),
@@ -177,7 +177,7 @@ def test_monwrite_times_are_local_without_leap_seconds(tmp_path: Path) -> None:
         (end, *_), *_ = session.sql("select interval_end from interval order by all").rows
         assert session.display(end, "GDLVM7").isoformat() == "2026-03-02T09:00:33+00:00"
         assert session.sql("select distinct leap_s from system").rows == [(27,)]
-        # Raw stamps are taken off as well.
+        # Leap seconds are subtracted from raw timestamps as well.
         assert session.sql("select min(tod) from d0r2").rows[0][0].second == 32
 
 
@@ -192,7 +192,7 @@ def test_layouts_are_selected_by_length(tmp_path: Path) -> None:
     ]
     groups = [made.configuration(START_US), made.interval(end, records)]
     with opened(tmp_path / "lengths", groups) as session:
-        # Known as soon as a layout was needed, without decoding everything.
+        # Known once a layout is needed, without decoding everything.
         assert session.problems == []
         session.sql("select count(*) from d0r2")
         assert {problem.kind for problem in session.problems} == {"long", "short"}
@@ -207,7 +207,7 @@ def test_records_without_layout_are_counted_and_listed(tmp_path: Path) -> None:
     _, (strange,) = made.bare_event("D11R99", START_US + S_US)
     groups = [made.configuration(START_US), (False, [strange] * 7), *made.minutes(2)]
     with opened(tmp_path / "strange", groups) as session:
-        # Told at once, without decoding anything.
+        # Reported without decoding anything.
         (problem,) = session.problems
         assert (problem.kind, problem.record) == ("no_layout", "D11R99")
         assert "7 records" in problem.detail
@@ -239,7 +239,7 @@ def test_inventory_has_row_per_record_type_and_file(tmp_path: Path) -> None:
         processor = rows[0]
         assert processor[3:6] == (108, 108, "zlens 5.3")
         assert processor[7] - processor[6] == dt.timedelta(minutes=2)
-        # Quick, for those who only count: without layouts.
+        # Counting does not need layouts.
         assert all(row.layout is None for row in source(session).inventory(with_layouts=False))
 
 
@@ -283,7 +283,7 @@ def test_sections_have_own_tables(tmp_path: Path) -> None:
         assert list(source(session).tables) == ["d0r16", "d0r16_cpudata", "d1r4", "d1r9", "d1r11"]
 
 
-# What was MONWRITE data once --------------------------------------------------------------------
+# Recognition, unreadable files, progress --------------------------------------------------------
 
 
 def test_bytes_are_recognized(tmp_path: Path) -> None:
@@ -318,11 +318,11 @@ def test_progress_counts_bytes_of_all_files(tmp_path: Path) -> None:
     assert {step[2] for step in seen} == set(paths)
 
 
-# Evidence of resets -----------------------------------------------------------------------------
+# Reset evidence ---------------------------------------------------------------------------------
 
 
 def test_evidence_without_subject_resets_nothing(tmp_path: Path) -> None:
-    # A record that is cut off before the user's name.
+    # A record truncated before the user name.
     short = made.record("D4R1", START_US + 30 * S_US, {}, 22)
     off = made.record("D5R2", START_US + 30 * S_US, {}, 20)
     groups = [

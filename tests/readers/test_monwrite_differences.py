@@ -1,5 +1,5 @@
-"""Differences of counters from one sample to the next, from bytes to SQL: wraps, timers, resets with each
-kind of evidence, gaps, stubs, and files of one system in any order."""
+"""Tests of counter differences between samples, from bytes to SQL: wraps, timers, resets with each kind of
+evidence, gaps, short intervals, and files of one system in any order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def series(
     first: int = 0,
     config: Mapping[str, Any] = made.CONFIG,
 ) -> Path:
-    """A file in which processor 0 has these values of a field, one an interval."""
+    """Write a file in which a field of processor 0 has one value per interval."""
     ends = times or [START_US + number * MINUTE_US for number in range(first, first + len(values))]
     groups = [made.configuration(ends[0] - MINUTE_US // 2, config)]
     for end, value in zip(ends, values, strict=True):
@@ -56,7 +56,7 @@ def found(session: Session, kind: str) -> list[Any]:
     [
         (RUNCI, [2**32 - 1_000, 2**32 - 1, 0, 7], [None, 999, 1, 7]),
         (RUNCI, [0, 2**31 + 5, 2**32 - 1, 5], [None, 2**31 + 5, 2**31 - 6, 6]),
-        # Eight bytes cross the largest number a column holds without a step back.
+        # Eight bytes pass the maximum of a column without decreasing.
         (USER, [TOP - 5, TOP, TOP + 1, TOP + 11], [None, 5, 1, 10]),
     ],
 )
@@ -68,7 +68,7 @@ def test_counters_wrap_at_their_width(
 
 
 def test_sixteen_bit_counter_may_wrap_unseen(tmp_path: Path) -> None:
-    # 100,500 a minute, and so often less than before: no difference, and no fault of the file.
+    # 100,500 a minute wraps unseen: no difference, and no problem of the file.
     values = [100_500 * number % 2**16 for number in range(6)]
     with zlens.open(series(tmp_path / "narrow", HARD, values)) as session:
         rows = session.sql(f"select {HARD} from d0r2 order by tod").rows
@@ -78,7 +78,7 @@ def test_sixteen_bit_counter_may_wrap_unseen(tmp_path: Path) -> None:
 
 
 def test_step_back_without_wrap_is_problem(tmp_path: Path) -> None:
-    # More in a minute than can be counted.
+    # As a wrap, the difference would be too large for a minute.
     field, values = RUNCI, [3_000_000_000, 3_000_000_500, 10, 110]
     path = series(tmp_path / "back", field, values)
     with zlens.open(path) as session:
@@ -99,7 +99,7 @@ def test_step_back_without_wrap_is_problem(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "values", "wanted"),
     [
-        (EMULATION, [TOP, TOP - 40, TOP - 40, TOP - 100], [None, 40, 0, 60]),  # counts down by nature
+        (EMULATION, [TOP, TOP - 40, TOP - 40, TOP - 100], [None, 40, 0, 60]),  # always counts down
         (USER, [100, 100, 130, 190], [None, 0, 30, 60]),  # learned: up
         (USER, [TOP, TOP, TOP - 30, TOP - 90], [None, 0, 30, 60]),  # learned: down
     ],
@@ -136,7 +136,7 @@ CALLED = {
     DEVICE: ["device 0200", "device 0201"],
     POOL: ["pool 2", "pool 3"],
 }
-#: Of the record of users only the first fields are public; a pack of the user's may know more of it.
+#: Only the first fields of the user record are public; a user's layout pack may have more.
 PACK = """
 record = "D4R3"
 dsect = "MRUSEACT"
@@ -201,7 +201,7 @@ def happened(name: str, time_us: int, values: dict[str, Any] | None) -> made.Gro
 def test_every_evidence_of_catalog_is_tried() -> None:
     (mark,) = (m for m in test_reset_evidence_makes_difference_null.pytestmark if m.name == "parametrize")
     tried = {case[0] for case in mark.args[1]}
-    assert tried == {one.record for one in known_evidence()} - {"D1R4"}  # IPL is told in another way
+    assert tried == {one.record for one in known_evidence()} - {"D1R4"}  # IPL is detected differently
 
 
 @pytest.fixture
@@ -224,7 +224,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("D5R2", {"PRCVOF_PFXCPUAD": 0}, PROCESSOR, [0]),
         ("D5R2", {"PRCVOF_PFXCPUAD": 7}, PROCESSOR, []),
         ("D5R2", {"PRCVOF_PFXCPUAD": 0}, DEVICE, []),
-        # Of a user's logon all virtual processors are concerned, and nobody whose name only begins so.
+        # A logon concerns all virtual CPUs of the user, and no user whose name only starts the same.
         ("D4R1", {"USELON_VMDUSER": "LINUX1"}, USERS, [0, 1]),
         ("D4R2", {"USELOF_VMDUSER": "LINUX1", "USELOF_VMDCPUAD": 1}, USERS, [1]),
         ("D4R5", {"USEDFC_VMDUSER": "LINUX10", "USEDFC_VMDCPUAD": 1}, USERS, [2]),
@@ -239,7 +239,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("D6R15", {"IODDDV_RDEVDEV": 0x201}, DEVICE, [1]),
         ("D6R25", {"IODQDA_RDEVDEV": 0x200}, DEVICE, [0]),
         ("D6R29", {"IODHPC_HPPOOLNM": 3}, POOL, [1]),
-        # The page of this record is not public: that there is one is enough.
+        # The record page is not public: the record itself is the evidence.
         ("D5R21", None, PROCESSOR, [0, 1]),
     ],
 )
@@ -262,7 +262,7 @@ def test_reset_evidence_makes_difference_null(
         by_subject = [made_of[number :: len(subjects)] for number in range(len(subjects))]
         for number, some in enumerate(by_subject):
             assert some == [None, 10, None if number in concerned else 10, 10], number
-            # What spans a reset has no length that anything could be divided by.
+            # A difference across a reset has no length to divide by.
             assert spans[number :: len(subjects)] == [None, 60, None if number in concerned else 60, 60]
         told = session.sql(f"select subject from event where inferred and record = '{table}' order by 1").rows
         assert [row[0] for row in told] == [CALLED[table][number] for number in concerned]
@@ -270,7 +270,7 @@ def test_reset_evidence_makes_difference_null(
 
 
 def test_ipl_is_detected_in_next_file(tmp_path: Path) -> None:
-    """Two files of one system; between them it was started again, as the second file's D1R4 says."""
+    """D1R4 of the second file shows an IPL between two files of one system."""
 
     def config(ipl_us: int) -> dict[str, Any]:
         return {**made.CONFIG, "MTRSYS_SYSTODST": _native.tod_from_unix_us(ipl_us)}
@@ -284,14 +284,14 @@ def test_ipl_is_detected_in_next_file(tmp_path: Path) -> None:
             rows = session.sql("select detail, time from event where inferred").rows
             assert [detail for detail, _ in rows] == ["IPL"]
             assert rows[0][1].timestamp() == ipl / 1e6
-    # The same stamp in both files means that it went on running.
+    # The same timestamp in both files means that no IPL occurred.
     again = series(tmp_path / "again", RUNCI, [530, 540], first=3, config=config(START_US - 10**9))
     with zlens.open([again, first]) as session:
         assert differences(session, RUNCI) == [None, 10, 10, 10, 10]
         assert session.sql("select count(*) from event").rows == [(0,)]
 
 
-# Gaps, stubs, several files ---------------------------------------------------------------------
+# Gaps, short intervals, several files -----------------------------------------------------------
 
 
 def test_gap_is_flagged_and_not_averaged(tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_gap_is_flagged_and_not_averaged(tmp_path: Path) -> None:
         assert session.sql("select seconds, flag from interval order by all").rows.count((180, "gap")) == 1
         busy = session.sql("select round(user_pct, 6), flag from cpu order by interval_end").rows
         assert busy == [(10, None), (10, None), (round(4800 / 180, 6), "gap"), (10, None)]
-    # One bucket of the whole: what spans the gap is left out.
+    # One bucket of the entire file leaves out the interval with the gap.
     with zlens.open(path, options=Options(every_s=3600)) as session:
         assert session.sql("select round(user_pct, 6), seconds from cpu").rows == [(10, 180)]
 
@@ -325,7 +325,7 @@ def test_short_interval_is_flagged_and_not_averaged(tmp_path: Path) -> None:
 
 
 def test_files_of_one_system_in_any_order(tmp_path: Path) -> None:
-    """Three files, named against their order: every difference over their borders is made once."""
+    """Differences across the boundaries of three files are computed once, whatever the file names."""
     paths = [
         series(tmp_path / name, RUNCI, [100 * (first + number) for number in range(3)], first=first)
         for name, first in (("c", 0), ("a", 3), ("b", 6))
@@ -352,7 +352,7 @@ def test_systems_are_not_mixed(tmp_path: Path) -> None:
 
 
 def test_recordings_that_overlap_are_read_once(tmp_path: Path) -> None:
-    """Two recordings of some of the same minutes: no row and no difference is there twice."""
+    """Two recordings overlap by some minutes; no row and no difference is repeated."""
 
     def groups(first: int, count: int) -> list[made.Group]:
         return [
@@ -378,7 +378,7 @@ def test_recordings_that_overlap_are_read_once(tmp_path: Path) -> None:
 
 
 def test_other_recording_of_same_times_is_not_duplicate(tmp_path: Path) -> None:
-    """As of two systems of one name, or with damaged bytes: only what is the same is said to be."""
+    """As for two systems of one name, or damaged bytes, only equal intervals are duplicates."""
     begin = made.configuration(START_US - 30_000_000)
     one = made.write(tmp_path / "one", [begin, *made.minutes(6)])
     minutes = [*made.minutes(3), *made.minutes(2, busy=0.25, first=3), *made.minutes(1, first=5)]
@@ -398,7 +398,7 @@ def test_other_recording_of_same_times_is_not_duplicate(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("own", [0, 1])
 def test_events_of_only_one_recording_are_reported(own: int, tmp_path: Path) -> None:
-    """The first interval of a recording has fewer events than one that began before; any other has not."""
+    """Only the first interval of a recording may have fewer events than an earlier recording."""
     begin = made.configuration(START_US - 30_000_000)
     minutes, event = made.minutes(6), made.bare_event("D4R1", START_US + 150_000_000)
     with_event = [*minutes[:3], event, *minutes[3:]]
@@ -413,7 +413,7 @@ def test_events_of_only_one_recording_are_reported(own: int, tmp_path: Path) -> 
 
 
 def test_records_after_last_interval_are_read(tmp_path: Path) -> None:
-    """Two recordings in one file: the first ends with records of an interval that has no end."""
+    """The first of two recordings in a file ends with records of an interval without an end."""
     begin = made.configuration(START_US - 30_000_000)
     tail = made.bare_event("D4R1", START_US + 6 * MINUTE_US + 10_000_000)
     one = made.write(tmp_path / "one", [begin, *made.minutes(6), tail])
@@ -448,7 +448,7 @@ def test_late_intervals_are_read(tmp_path: Path) -> None:
 
 
 def test_samples_without_interval_end_have_no_interval(tmp_path: Path) -> None:
-    """Without the record that ends the third interval two samples of a processor would be of the fourth."""
+    """Without the end of the third interval, the fourth would have two samples of a processor."""
     groups = made.minutes(6)
     kept = [
         (sample, records[:-1]) if number == 2 else (sample, records)

@@ -1,4 +1,4 @@
-"""z/VM systems of one name on several machines: one that moved, or two at once."""
+"""Tests of z/VM systems of one name on several machines: a moved one, or two at once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MACHINES = (("3906", "0000000000012F17"), ("8561", "000000000009ABCD"))
 
 
 def recorded(path: Path, machine: tuple[str, str], first: int, busy: float = 0.5) -> Path:
-    """Some minutes on a machine."""
+    """Write COUNT minutes on a machine."""
     kind, serial = machine
     begun_us = START_US + first * MINUTE_US - MINUTE_US // 2
-    # It was loaded there, which is what a system that moves cannot avoid.
+    # A system that moves needs an IPL on the other machine.
     ipl = _native.tod_from_unix_us(begun_us - MINUTE_US // 4)
     config = {**made.CONFIG, "MTRSYS_SYSMTYPE": kind, "MTRSYS_SYSMSEQC": serial, "MTRSYS_SYSTODST": ipl}
     begun = made.configuration(begun_us, config)
@@ -45,7 +45,7 @@ def test_moved_system_is_one_system(tmp_path: Path, in_lake: bool) -> None:
     with zlens.open(inputs) as session:
         (info,) = session.systems
         assert (info.machine, info.last_machine) == ("3906-12F17", "8561-9ABCD")
-        # The first interval of each recording has nothing to be compared with.
+        # The first interval of each recording has no difference.
         differences = session.sql("SELECT count(sytprp_pfxutime_d) FROM d0r2").rows
         assert differences == [(2 * 2 * (COUNT - 1),)]
         events = session.sql("SELECT detail FROM event WHERE kind = 'another machine'").rows
@@ -56,7 +56,7 @@ def test_systems_on_two_machines_at_once_are_two(tmp_path: Path) -> None:
     files = [
         recorded(tmp_path / "a.data", MACHINES[0], 0),
         recorded(tmp_path / "b.data", MACHINES[1], 1),
-        # Of the second, though the first is silent by then.
+        # A file of the second system after the end of the first.
         recorded(tmp_path / "c.data", MACHINES[1], COUNT + 2),
     ]
     (first, alone), (other, both) = rows(files)

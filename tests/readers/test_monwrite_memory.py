@@ -1,4 +1,4 @@
-"""What opening files takes: no more for each than a small part of its size, however many there are."""
+"""Tests that the memory to open files is a small part of their size, for any number of files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import monwrite_builder as made
 from zlens import _native
 
 FILES = 24
-#: Opening asks for memory as it goes; the first files pay for what all of them share.
+#: The first files also allocate what all files share, so only the others are counted.
 SCRIPT = """
 import resource, sys, zlens
 def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -40,5 +40,5 @@ def test_memory_grows_slower_than_input(tmp_path: Path) -> None:
     )
     grown, systems = map(int, done.stdout.split())
     assert systems == FILES
-    # Twelve bytes for every page of 4096, and what a system is known by.
+    # Twelve bytes for every page of 4096 bytes, and the identity of a system.
     assert grown < (FILES - 4) * size / 20, (grown, size)

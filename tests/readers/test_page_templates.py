@@ -1,4 +1,4 @@
-"""Pages of a known form give what reading them line by line gives: published pages with other numbers."""
+"""Tests that page templates equal line-by-line parsing, on published pages with other numbers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PAGES = ("rmf-cpu-mt", "rmf-workload-mt", "rmf-paging")
 
 
 def random_report(draw: random.Random, intervals: int) -> str:
-    """Reports of consecutive intervals: those of the publications, with other numbers in the same columns."""
+    """Return published reports of consecutive intervals with other numbers in the same columns."""
     pages = []
     for number in range(intervals):
         for name in PAGES:
             text = (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
             text = re.sub(r"(?<=\d\d/)\d\d(?=/\d{4})", f"{number + 1:02}", text)
             head, body = text.split("\n", 3)[:3], text.split("\n", 3)[3]
-            # Numbers of processors and modes are part of the form.
+            # Processor numbers and modes are part of the template.
             pages += [
                 *head,
                 re.sub(r"(?<=\s)[\d,]{2,}\.?\d*(?=\s)", lambda found: other(found[0], draw), body),
@@ -34,7 +34,7 @@ def random_report(draw: random.Random, intervals: int) -> str:
 
 
 def other(number: str, draw: random.Random) -> str:
-    """A number of the same width, or a shorter one that ends in the same column, or dashes."""
+    """Return a number of the same width, a shorter one that ends in the same column, or only digits."""
     if draw.random() < 0.02:
         return number.replace(",", "9").replace(".", "9")
     digits = "".join(str(draw.randrange(10)) if each.isdigit() else each for each in number)
@@ -72,7 +72,7 @@ def test_template_pages_equal_parsed_pages(
 
 
 def test_changed_page_does_not_match_template(tmp_path: Path) -> None:
-    """A processor of another type between two reports that have the same form."""
+    """The second of three reports has a processor of another type."""
     text = random_report(draws(1), 3)
     changed = text.replace(" 5   IIP", " 5   AAP", 2).replace(" 5   AAP", " 5   IIP", 1)
     path = tmp_path / "rmf.txt"

@@ -1,4 +1,4 @@
-"""Application data of Linux guests, arrays as rows, and other variable sections as raw tables."""
+"""Tests of application data of Linux guests, arrays as rows, and other variable sections as raw tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def payload(
     padding: int = 0,
     **more: Any,
 ) -> bytes:
-    """A record with one payload of a guest; `level` are the last bytes of the product id."""
+    """Return a record with one payload of a guest; `level` is the end of the product ID."""
     found = LAYOUT.section(section)
     assert found is not None
     assert found.match is not None
@@ -106,7 +106,7 @@ def test_processors_of_guest_in_both_levels(length: int, tmp_path: Path) -> None
 
 def test_payload_entries_end_with_data(tmp_path: Path) -> None:
     values = {"sync_count_1": 1, "sync_count_2": 1, "nr_cpus": 4, "linux_os_cpu": [{"cpu_id": 5}]}
-    # What follows the data in the buffer is not the guest's.
+    # Bytes after the data in the buffer are not the guest's.
     with opened(tmp_path, [[payload(end(0), "linux_os", values, padding=200)]]) as session:
         assert session.sql("SELECT cpu_id FROM d10r2_linux_os_cpu").rows == [(5,)]
         (fault,) = faults(session)

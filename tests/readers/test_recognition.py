@@ -1,4 +1,4 @@
-"""Which reader a file gets: the one that knows it, whatever the others take it for."""
+"""Tests that a file gets the reader that recognizes it, whatever other readers report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from zlens.readers import recognition
 from zlens.readers.recognition import DETECTION_BYTES, READERS, recognized
 
 ROOT = Path(__file__).parents[2]
-#: The readers of the inputs that the fuzzing of texts damages.
+#: Readers by the names of the inputs in fuzz/texts.py.
 TEXTS = {
     "linux_counters": "linux.counters",
     "sysinfo": "linux.sysinfo",
@@ -41,7 +41,7 @@ TEXTS = {
 
 @pytest.fixture(scope="module")
 def valid(demo_files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bytes]]:
-    """Whole inputs of every reader."""
+    """Complete inputs of every reader."""
     texts = runpy.run_path(str(ROOT / "fuzz" / "texts.py"))["seeds"]()
     found = {reader: texts[name][1] for name, reader in TEXTS.items()}
     records = [record(1, 3, 300, [1, 2, 3]), *(other(30, 4, 300 * n, 100 + n) for n in range(1, 5))]
@@ -61,7 +61,7 @@ def valid(demo_files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> d
 def test_file_is_recognized_despite_other_readers(
     valid: dict[str, list[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every other reader that does not know it takes it for damaged data."""
+    """Every reader that does not recognize a file reports damaged data."""
 
     def suspicious(detect: Callable[[bytes, int], bool]) -> Callable[[bytes, int], bool]:
         def detect_or_raise(head: bytes, size: int) -> bool:
@@ -90,7 +90,7 @@ def test_damage_is_reported_if_unrecognized(demo_files: list[Path]) -> None:
 
 
 def detection_error(head: bytes, size: int) -> str | None:
-    """The reader of a file, or the text of the error."""
+    """Return the reader of a file, or the error message."""
     try:
         return recognized(head, size)
     except InputError as error:
@@ -98,7 +98,7 @@ def detection_error(head: bytes, size: int) -> str | None:
 
 
 def readers_called(head: bytes, size: int) -> set[str | None]:
-    """What may be told, by what each reader says alone: the first that knows it, or else the first text."""
+    """Return the possible results: the first reader that recognizes a file, or else the first message."""
     alone = [recognition.reader_module(name).detect for name in READERS]
     answers: list[bool | str] = []
     for detect in alone:
@@ -108,14 +108,14 @@ def readers_called(head: bytes, size: int) -> set[str | None]:
             answers.append(error.message)
     if True in answers:
         return {READERS[answers.index(True)]}
-    # Only the zeros of UTF-16 look like damaged data of another kind.
+    # Only the zeros of UTF-16 look like damaged data of another format.
     damage = next((answer for answer in answers if answer), None)
     return {damage, None} if damage and b"\0" in head[:4] else {damage}
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_any_bytes_are_recognized_or_rejected(valid: dict[str, list[bytes]], name: str) -> None:
-    """Beginnings of files, with some bytes changed, and bytes of no file."""
+    """The inputs are first bytes of files, with some bytes changed."""
     numbers = draws(name)
     for _ in range(iterations(400, 40)):
         data = bytearray(numbers.choice(valid[name]))
@@ -135,7 +135,7 @@ def test_random_bytes_are_recognized_or_rejected(data: bytes, size: int) -> None
 
 
 def test_stream_is_recognized(tmp_path: Path) -> None:
-    """In this dump stands an S where monitor data that were translated to ASCII have one."""
+    """The dump has an S at the offset where monitor data translated to ASCII has one."""
     first = other(30, 4, 300, 100)
     data = bytearray(smf_formats.stream([first, *(other(30, 4, 300 * n, 100) for n in range(2, 400))]))
     data[40:41] = b"S"
@@ -164,7 +164,7 @@ LPAR Characteristics: Shared
 LPAR CPUs Total: 4
 LPAR CPUs IFL: 4
 """
-#: perf stat --metric-only in its forms (stat-display.c: print_metric_headers, print_metric_only).
+#: perf stat --metric-only in its formats (stat-display.c: print_metric_headers, print_metric_only).
 METRIC_ONLY = {
     "text": """
  Performance counter stats for 'system wide':

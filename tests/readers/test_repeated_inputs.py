@@ -1,8 +1,7 @@
-"""An input that is given twice is the input given once, with its repetitions told, whatever its reader.
+"""Tests that a repeated input of any reader counts once and is reported.
 
-Where a format allows it, the bytes stand twice in one file; otherwise in two, of which the second differs in
-what has no meaning. Sources without times say nothing twice: runs of perf that do not say when they began
-follow one another.
+Where a format allows it, one file has the bytes twice; otherwise a second file has other bytes of the same
+meaning. Sources without times have no duplicates: perf runs without a start time are consecutive runs.
 """
 
 from __future__ import annotations
@@ -31,27 +30,27 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_zone
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
-#: Measures that tell of files, not of what these say.
+#: Measures of files, not of their data.
 OF_FILES = ("system", "problem")
 ZONE = Options(tz=parse_zone("+01:00"))
 
-#: Makes the inputs: what is given once, and the same given twice.
+#: Inputs with the data once, and with the data twice.
 Made = tuple[list[Path], list[Path]]
 
 
 def joined(folder: Path, name: str, data: bytes) -> Made:
-    """Once and twice in one file."""
+    """Write the data once to one file and twice to another."""
     paths = [folder / "once" / name, folder / "twice" / name]
     for count, path in enumerate(paths, 1):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(data * count)
-        # Messages without a date have that of the file.
+        # Messages without a date have the date of the file.
         os.utime(path, (test_dds.FIRST_S,) * 2)
     return [paths[0]], [paths[1]]
 
 
 def apart(folder: Path, name: str, data: bytes, again: bytes) -> Made:
-    """Once, and beside a second file that says the same in other bytes."""
+    """Write the data, and a second file with the same data in other bytes."""
     one, _ = joined(folder, name, data)
     other = folder / f"again-{name}"
     other.write_bytes(again)
@@ -105,7 +104,7 @@ def sysinfo(folder: Path, zvm: Session, zos: Session) -> Made:
 
 
 def stamped(scrape: str, moment_s: int) -> str:
-    """A scrape whose samples have the time."""
+    """Return a scrape whose samples have a timestamp."""
     lines = scrape.splitlines()
     return "".join(f"{line}\n" if line[0] == "#" else f"{line} {moment_s}000\n" for line in lines)
 
@@ -127,7 +126,7 @@ CASES: dict[str, Callable[[Path, Session, Session], Made]] = {
     "dds": text("dds.prom", stamped(test_dds.MADE, test_dds.FIRST_S)),
     "hmc": text("hmc.prom", stamped(test_hmc.MADE, test_dds.FIRST_S)),
 }
-#: Beyond one case per reader: every report that the demo files print, and every published listing.
+#: Further cases: every report of the demo files, and every published listing.
 MORE = {
     **{f"report {name}": printed(name) for name in definition.names()},
     **{path.stem: published(path.name) for path in sorted(FOLDER.glob("*.txt"))},
@@ -135,7 +134,7 @@ MORE = {
 }
 
 
-#: Readers of one kind each, which `make test` tries.
+#: Cases of different readers for `make test`.
 USUAL = ("monwrite", "smf", "rmf-xml", "listing", "rmf-text", "cnt", "lshwc", "perf", "hmc")
 
 
@@ -160,7 +159,7 @@ def test_repeated_inputs_count_once(
     except InputError as error:
         if not case.startswith("report "):
             raise
-        # What the demo files have nothing for.
+        # The demo files have no data for the report.
         pytest.skip(str(error))
     found, kinds = measures(twice)
     assert differences(found, expected) == []

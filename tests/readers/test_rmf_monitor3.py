@@ -1,4 +1,4 @@
-"""The RMF Monitor III CPC report in XML, on small answers written here."""
+"""Tests of the RMF Monitor III CPC report in XML, with small responses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Answers = Callable[..., RmfMonitor3Source]
 
 @pytest.fixture
 def answers(tmp_path: Path) -> Answers:
-    """Opens texts or bytes as files answer0.xml, answer1.xml, ..."""
+    """A function that opens contents as answer0.xml, answer1.xml, ..."""
 
     def go(*contents: str | bytes) -> RmfMonitor3Source:
         paths = []
@@ -64,7 +64,7 @@ def test_monitor3_times_determine_zone(answers: Answers) -> None:
     assert (system.utc_offset_s, system.local_time, system.nominal_s) == (-5 * 3600, False, 100.0)
     assert system.intervals[0].end_us == int(utc("2026-03-02 14:01:40").timestamp() * 1e6)
     assert system.threads == {"cp": 2, "ziip": 1}
-    # The level of the server is that of the server, not of the system reported.
+    # The level is the server's, not the reported system's.
     assert system.release is None
 
 
@@ -218,7 +218,7 @@ def test_truncated_monitor3_keeps_complete_reports(answers: Answers) -> None:
         (None, "ALPHA"),
         ("cut", "ALPHA"),
     ]
-    # Without their heads the rows of the second report are none.
+    # Rows of the second report are not read without headings.
     assert len(rows(source, "rmf3_partition")) == 6
     assert sorted(kinds(source)) == ["section", "truncated"]
 

@@ -1,4 +1,4 @@
-"""The reader of Monitor III on damaged, cut off and hostile files: it says what and where."""
+"""Tests of the Monitor III reader on damaged, truncated and hostile files: problems have offsets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Read = Callable[[str | bytes], RmfMonitor3Source]
 
 
 def whole(source: RmfMonitor3Source) -> None:
-    """What holds of any source, however bad its files."""
+    """Check the invariants of a source with damaged files."""
     assert source.systems
     for raw in (table for tables in source.tables.values() for table in tables):
         pa.table(raw.stream([column.name for column in raw.columns]))
@@ -49,7 +49,7 @@ def whole(source: RmfMonitor3Source) -> None:
 
 
 def test_truncated_monitor3(read: Read) -> None:
-    """Every report that was whole before the cut is kept, and the cut is told where it is."""
+    """Complete reports before the truncation are read, and its offset is reported."""
     text = document(*(monitor3(end=end) for end in ENDS[:2])).encode()
     closed = [n + len(b"</report>") for n in range(len(text)) if text.startswith(b"</report>", n)]
     heads = [n for n in range(len(text)) if text.startswith(b"</column-headers>", n)]
@@ -67,7 +67,7 @@ def test_truncated_monitor3(read: Read) -> None:
         assert flags[:before] == [None] * before
         assert flags[before:] in ([], ["cut"])
         partial += len(flags) - before
-        # A report has its rows when it has their heads.
+        # A report has rows if it has headings.
         assert len(rows(source, "rmf3_partition")) == 6 * sum(at + 17 <= cut for at in heads)
         (problem,) = [p for p in source.problems() if p.kind == "truncated"]
         assert problem.offset == cut
@@ -168,7 +168,7 @@ def test_trailing_zeros_and_continuous_damage(read: Read) -> None:
     source = read(text + bytes(4 * 1024 * 1024))
     (problem,) = source.problems()
     assert (problem.kind, problem.offset, problem.bytes) == ("resync", len(text), 4 * 1024 * 1024)
-    # So many damaged beginnings are tried, then the rest is left.
+    # A limited number of damaged starts is tried, then the rest is skipped.
     source = read(text + b"<report></x>" * 300_000)
     assert sum(p.bytes or 0 for p in source.problems()) > 3_000_000
     assert set(kinds(source)) == {"resync"}
@@ -238,7 +238,7 @@ def test_monitor3_responses_on_command_line(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_monitor3_mutations(tmp_path: Path) -> None:
-    """Damaged copies of two answers: a source or an InputError, nothing else."""
+    """Damaged copies of two responses give a source or an InputError."""
     seed = document(*(monitor3(end=end) for end in ENDS[:2])).encode()
     xml_survives(
         seed,
@@ -251,7 +251,7 @@ def test_monitor3_mutations(tmp_path: Path) -> None:
 
 
 def test_monitor3_drops_repeated_row(read: Read) -> None:
-    """A partition has one row for each type of its processors; weights are not added twice."""
+    """A partition has one row for each processor type; weights are not added twice."""
     text = document(monitor3())
     begin = text.index('<row refno="2">')
     row = text[begin : text.index('<row refno="3">')]

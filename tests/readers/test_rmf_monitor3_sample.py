@@ -1,8 +1,8 @@
-"""Holds the reader of Monitor III against RMF itself: a CPC answer of a z15 T02 (8562 Z02), z/OS 2.5 RMF,
-of 12 April 2022, and the Postprocessor's report of the half-hour around it, published with the Zowe project
+"""Tests of the Monitor III reader against RMF: a CPC response of a z15 T02 (8562 Z02), z/OS 2.5 RMF, of
+12 April 2022, and the Postprocessor report of the half-hour around it, published with the Zowe project
 zebra (EPL-2.0).
 
-RMF writes percentages to 0.1 here: two that are added or divided may be off by as much.
+RMF writes percentages to 0.1: the sum or ratio of two may be off by as much.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_monitor3_sample_contents(source: rmf_monitor3.RmfMonitor3Source, lines:
     }
     kinds = [row["row_kind"] for row in lines]
     assert (kinds.count("total"), kinds.count("partition"), kinds.count("physical")) == (3, 9, 3)
-    # Every column that the answer fills has values, and none that it leaves blank.
+    # Exactly the columns that the response fills have values.
     filled = {name for row in lines for name, value in row.items() if value is not None}
     blank = {name for name in lines[0] if name not in filled}
     assert blank == {
@@ -81,13 +81,13 @@ def test_monitor3_type_rows_add_up(source: rmf_monitor3.RmfMonitor3Source, lines
         assert abs(total["physical_effective_pct"] - effective) <= 0.05 * (len(partitions) + 1)
         whole = total["physical_effective_pct"] + total["physical_lpmgt_pct"]
         assert abs(total["physical_total_pct"] - whole) <= TWO
-        # The caption has the use of the shared processors without that of PHYSICAL.
+        # The caption has the use of the shared processors without PHYSICAL.
         shared = total["physical_total_pct"] - physical["physical_total_pct"]
         assert abs(caption[f"shared_total_{kind.lower()}_pct"] - shared) <= TWO
         count = caption[f"processors_{kind.lower()}"]
         for row in partitions:
             assert row["logical_shared"] + row["logical_dedicated"] == row["logical_processors"]
-            # The same time over the logical and over the physical processors.
+            # The same time is divided by the logical and by the physical processors.
             over = row["logical_effective_pct"] * row["logical_processors"] / count
             assert (
                 abs(row["physical_effective_pct"] - over)
@@ -96,7 +96,7 @@ def test_monitor3_type_rows_add_up(source: rmf_monitor3.RmfMonitor3Source, lines
 
 
 def test_shares_are_of_weights(source: rmf_monitor3.RmfMonitor3Source, lines: list[Row]) -> None:
-    """What a logical processor is entitled to: an equal part, or the medium one's where they are vertical."""
+    """The share of a logical processor is an equal part, or the medium one's part if vertical."""
     (caption,) = rows(source, "rmf3_cpc")
     weights = {row["cpu_type"]: row["weight"] for row in lines if row["row_kind"] == "total"}
     vertical = 0
@@ -106,11 +106,11 @@ def test_shares_are_of_weights(source: rmf_monitor3.RmfMonitor3Source, lines: li
         kind = row["cpu_type"]
         entitled = 100 * row["weight"] / weights[kind] * caption[f"processors_{kind.lower()}"]
         if row["vertical_medium"] or row["partition"] == "ZVMPROD":
-            # z/VM's processors are vertical, too, and RMF tells of none of its counts.
+            # z/VM's processors are vertical, too, but RMF does not show their counts.
             vertical += 1
             high = entitled // 100 if row["vertical_high"] is None else row["vertical_high"]
             medium = row["vertical_medium"] or 1
-            # 1.6 processors are one and a medium one of 60 %.
+            # 1.6 processors are a high one and a medium one of 60 %.
             expected = (entitled - 100 * high) / medium
         else:
             expected = entitled / row["logical_processors"]
@@ -147,7 +147,7 @@ def test_monitor3_error_response_has_rmf_message() -> None:
     assert (caught.value.file, caught.value.offset) == (str(ERROR), 1122)
     for word in ("GPM0731I", "'DVLP' is not a member of the sysplex", "correct the request"):
         assert word in str(caught.value)
-    # Beside an answer that can be read it is a problem.
+    # With a readable response it is a problem.
     source = rmf_monitor3.open_files([str(ERROR), str(CPC)], Options())
     assert len(source.systems) == 1
     assert ["GPM0731I" in problem.detail for problem in source.problems()] == [True]

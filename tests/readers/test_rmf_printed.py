@@ -1,4 +1,4 @@
-"""Reports as the RMF Postprocessor prints them: published ones, a real one, and the XML form printed."""
+"""Tests of printed RMF Postprocessor reports: published ones, a real one, and printed XML reports."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def problem_details(path: Path) -> list[str]:
 def test_printed_smt2_processors_as_published() -> None:
     """IBM, z/VM SMT performance presentation: z/OS RMF CPU Activity Report (MT=2).
 
-    What RMF prints in the line of a core's first thread holds for the core, so for both.
+    Values in the line of a core's first thread apply to the core, so to both threads.
     """
     path = FOLDER / "rmf-cpu-mt.txt"
     columns = "core_id, thread_id, cpu_type, lpar_busy_pct, mvs_busy_pct, mt_prod_pct, mt_util_pct, share_pct"
@@ -134,7 +134,7 @@ def test_real_printed_report_is_read() -> None:
     assert problem_details(SAMPLE) == []
 
 
-# -- the XML form, printed -----------------------------------------------------------------------------
+# -- printed XML reports -------------------------------------------------------------------------------
 
 CELLS = {
     "rmf_cpu": [
@@ -287,7 +287,7 @@ def test_page_without_time_is_reported_or_rejected(tmp_path: Path) -> None:
 
 
 def test_printed_and_xml_interval_are_one_system(tmp_path: Path) -> None:
-    """The measures of a printed report are those of its XML form."""
+    """Measures of a printed report equal its XML report."""
     path = FOLDER / "rmf-cpu-mt.txt"
     (row,) = ask(path, "SELECT count(*), round(avg(mt_utilization_pct), 2), max(cpu_type) FROM core")
     assert row == (4, 61.41, "ZIIP")

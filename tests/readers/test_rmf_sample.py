@@ -1,14 +1,14 @@
-"""Holds the reader against RMF itself: a Postprocessor CPU report of a z15 T02 (8562 Z02), z/OS 2.5 RMF,
+"""Tests of the reader against RMF: a Postprocessor CPU report of a z15 T02 (8562 Z02), z/OS 2.5 RMF,
 263 half-hours of April 2022, published with the Zowe project zebra (EPL-2.0).
 
-Every utilization, share and MSU value that RMF printed is computed again from the times, weights and
-counts of the same interval, all taken from the reader's tables.
+Every utilization, share and MSU value that RMF printed is recomputed from the times, weights and counts of
+the same interval in the reader's tables.
 
-What "equal" means, exactly. A printed dispatch time of t ms is cut off, so the true one lies in
-[t, t + 1 ms): `test_rmf_times_are_truncated` shows it. The length of an interval is printed to the ms, so the
-true one lies within 1 ms of it. A printed percentage lies within half a unit of its last digit of the true
-one. A printed value agrees when some true times within those bounds give it; weights, counts and the
-capacity are exact. With the printed times taken as they are, all but a counted few agree to the digit.
+Bounds: a printed dispatch time of t ms is truncated, so the true time is in [t, t + 1 ms), as
+`test_rmf_times_are_truncated` shows. The length of an interval is printed to the ms, so the true length is
+within 1 ms of it. A printed percentage is within half a unit of its last digit. A printed
+value agrees if true times within these bounds give it; weights, counts and the capacity are exact. With the
+printed times, all but a few counted values agree to the digit.
 """
 
 from __future__ import annotations
@@ -67,18 +67,18 @@ def month() -> Month:
 
 
 def exact(value: float) -> Fraction:
-    """A decimal as printed, not the binary number nearest to it."""
+    """Return the decimal as printed, not the nearest binary number."""
     return Fraction(str(value))
 
 
 def to_digit(value: Fraction, digits: int) -> Fraction:
-    """Rounded half up."""
+    """Round half up."""
     scale = 10**digits
     return Fraction((value * scale + Fraction(1, 2)).__floor__(), scale)
 
 
 class Comparison:
-    """Counts what agrees, and keeps what does not."""
+    """Counts of equal values, and a list of the others."""
 
     def __init__(self) -> None:
         self.compared: Counter[str] = Counter()
@@ -104,7 +104,7 @@ class Comparison:
     def percent(
         self, name: str, where: Any, printed: float, seconds: Fraction, spread: int, of: Fraction, t: Fraction
     ) -> None:
-        """seconds over `of` processors times t. spread: 1 a time cut off, 2 the difference of two."""
+        """Compare 100 * seconds / (of * t); `spread` is 1 for a truncated time, 2 for a difference of two."""
         value = 100 * seconds / (of * t)
         low = 100 * (seconds - (spread - 1) * MS) / (of * (t + MS))
         high = 100 * (seconds + MS) / (of * (t - MS))
@@ -155,7 +155,7 @@ def test_every_utilization_and_msu_of_partition_data(month: Month) -> None:
                 high = (effective + MS) / (physical * (t - MS)) * capacity
                 found.hold("msu_actual", where, row["msu_actual"], low, share * capacity, high, 0)
     assert found.wrong == []
-    # Nine active partitions, three pools: and nothing that RMF printed was left out.
+    # Nine active partitions and three pools: every value that RMF printed is compared.
     assert found.compared == {
         "partition logical_effective_pct": 9 * INTERVALS,
         "partition logical_total_pct": 9 * INTERVALS,
@@ -187,7 +187,7 @@ def test_every_utilization_and_msu_of_partition_data(month: Month) -> None:
 
 
 def test_rmf_times_are_truncated(month: Month) -> None:
-    """TOTAL is summed before it is cut to ms: it is above the sum of k rows by 0 to k - 1 ms, never below."""
+    """TOTAL is truncated to ms after the sum: it exceeds the sum of k rows by 0 to k - 1 ms."""
     excess: Counter[int] = Counter()
     for end in month.intervals:
         for cpu_type in ("CP", "IFL", "ICF"):
@@ -217,7 +217,7 @@ def test_every_share_of_processors(month: Month) -> None:
         assert exact(printed["share_pct"]) == entitlement
         processors = [row for row in month.cpus[end] if row["row_kind"] == "processor"]
         by_priority = {row["priority"]: exact(row["share_pct"]) for row in processors}
-        # Less than one processor: all of it is the vertical-medium one's, the vertical-low one has none.
+        # Less than one processor: the vertical-medium one has all of it, the vertical-low one 0.
         assert by_priority == {"MED": entitlement, "LOW": 0}
         assert sum(by_priority.values()) == exact(printed["share_pct"])
         compared += 3
@@ -225,7 +225,7 @@ def test_every_share_of_processors(month: Month) -> None:
 
 
 def test_processor_averages(month: Month) -> None:
-    """The report has no times of single processors: their busy is held against the partition's time."""
+    """The report has no times of single processors: their mean is compared with the partition's time."""
     found = Comparison()
     for end, header in month.intervals.items():
         t = exact(header["seconds"])
@@ -258,7 +258,7 @@ def test_processor_averages(month: Month) -> None:
 
 
 def test_flags_agree_with_header(month: Month) -> None:
-    """The three letters of the own partition are the three settings of the header, in their order."""
+    """The three letters of the system's partition equal the three settings of the header, in order."""
     for end, header in month.intervals.items():
         (own,) = [r for r in month.partitions[end] if r["partition"] == header["partition"]]
         assert (own["cap_initial"], own["cap_hardware"], own["cap_hardware_group"]) == (
@@ -283,7 +283,7 @@ def test_rmf_sample_contents(month: Month) -> None:
     lengths = {row["seconds"] for row in month.intervals.values()}
     assert min(lengths) == 1799.995
     assert max(lengths) == 1800.005
-    # The only thing to say of this file: nobody knows its zone.
+    # The only problem of this file is the unknown zone.
     assert [p.kind for p in month.source.problems()] == ["zone"]
     counts = {name: len(rows(month.source, name)) for name in month.source.tables}
     assert counts == {
@@ -334,7 +334,7 @@ def test_zone_option_gives_utc_times() -> None:
 
 
 def test_interval_in_two_files_is_read_once() -> None:
-    """The small file ends 2022-04-12 00:30, after the month; given twice under two names it is one."""
+    """The small file ends 2022-04-12 00:30, after the month; given twice, it counts once."""
     source = rmf_xml.open_files([str(SMALL), str(MONTH), str(SMALL)], Options())
     (system,) = source.systems
     assert len(system.intervals) == INTERVALS + 1
@@ -354,7 +354,7 @@ def test_rmf_error_response_has_rmf_message() -> None:
     assert caught.value.offset
     for word in words:
         assert word in str(caught.value)
-    # Beside a file that can be read they are problems.
+    # With a readable file they are problems.
     source = rmf_xml.open_files([str(path), str(SMALL)], Options())
     assert len(source.systems) == 1
     assert any(words[0] in p.detail for p in source.problems() if p.file == str(path))

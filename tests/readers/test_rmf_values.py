@@ -1,4 +1,4 @@
-"""What RMF prints becomes exactly that value, or is said not to be one."""
+"""Tests that texts printed by RMF are parsed exactly or rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The RMF XML reader on small reports written here: every feature of it."""
+"""Tests of every feature of the RMF XML reader, with small reports."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.readers.rmf.postprocessor import detect, open_files
 
-# -- what a report becomes ------------------------------------------------------------------------
+# -- tables of a report ---------------------------------------------------------------------------
 
 
 def test_complete_rmf_report(opened: Opened) -> None:
@@ -113,7 +113,7 @@ def test_columns_are_typed_commented_and_narrowed(opened: Opened) -> None:
         schema = pa.schema(stream)  # type: ignore[arg-type]
         assert schema.names == names
         assert [schema.field(c.name).type for c in raw.columns] == [arrow[c.type] for c in raw.columns]
-        # Every reading of a stream is a fresh one.
+        # A stream can be read again.
         assert pa.table(stream) == pa.table(stream)
         assert pa.table(raw.stream(names[-2:])).column_names == names[-2:]
 
@@ -269,7 +269,7 @@ def test_zone_option_converts_to_utc(opened: Opened, tz: str, hour: float) -> No
 
 
 def test_repeated_local_hour(opened: Opened) -> None:
-    """New York, 2026-11-01: 01:00 to 02:00 happens twice."""
+    """New York, 2026-11-01: 01:00 to 02:00 occurs twice."""
     ends = ["01.00", "01.30", "01.00", "01.30", "02.00"]
     starts = ["00.30", "01.00", "01.30", "01.00", "01.30"]
     reports = [
@@ -280,7 +280,7 @@ def test_repeated_local_hour(opened: Opened) -> None:
     found = [i["interval_end"].strftime("%H:%M") for i in rows(source, "rmf_interval")]
     assert found == ["05:00", "05:30", "06:00", "06:30", "07:00"]
     assert {p.kind for p in source.problems()} == {"time"}
-    # Without a zone the second pass cannot be told from the first, and the problem says so.
+    # Without a zone the two hours cannot be distinguished, which is reported.
     local = opened(document(*reports), tz=None)
     assert len(rows(local, "rmf_interval")) == 3
     assert any(p.kind == "duplicate" and "option tz" in p.detail for p in local.problems())

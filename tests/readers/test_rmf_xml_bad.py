@@ -1,4 +1,4 @@
-"""The RMF XML reader on damaged, cut off and hostile files: it says what and where, and reads the rest."""
+"""Tests of the RMF XML reader on damaged, truncated and hostile files: damage is reported, the rest read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from zlens.readers.rmf.postprocessor import RmfXmlSource, detect, open_files
 
 
 def whole(source: RmfXmlSource) -> None:
-    """What holds of any source, however bad its files: tables that read, problems that say where."""
+    """Check that a source with damaged files has readable tables, and problems with offsets."""
     assert source.systems
     counted = sum(len(s.intervals) for s in source.systems)
     for name, (raw,) in source.tables.items():
@@ -46,14 +46,14 @@ def whole(source: RmfXmlSource) -> None:
     for problem in source.problems():
         assert problem.kind in KINDS
         assert problem.detail
-        # Only what concerns no one place has none.
+        # Only problems without a location have no offset.
         assert problem.offset is not None or problem.kind == "gap" or problem.bytes is None
     source.inventory()
     source.info()
 
 
 def test_truncated_rmf_xml(opened: Opened) -> None:
-    """Everything complete before the cut is kept, and the cut is told."""
+    """Complete data before the truncation is read, and its offset is reported."""
     text = document(*half_hours(3)).encode()
     ends = [n + 16 for n in range(len(text)) if text.startswith(b"</postprocessor>", n)]
     kept_partial = 0
@@ -105,7 +105,7 @@ def test_damage_costs_one_interval(opened: Opened) -> None:
         whole(source)
         ends = [i["interval_end"].strftime("%H%M") for i in rows(source, "rmf_interval")]
         if damage in {"<![CDATA[", "<!--"}:
-            # Without an end it swallows what follows; the file is then cut off inside it.
+            # Without an end it includes the rest of the file, which is then truncated.
             assert ends == ["0930", "1000"]
             assert "truncated" in kinds(source)
             continue
@@ -148,7 +148,7 @@ def test_rmf_xml_expands_no_entities(opened: Opened, doctype: str, entity: str) 
     assert first.kind == "header"
     assert len(DECLARATION) < first.offset < len(DECLARATION + doctype)
     assert "document type" in first.detail
-    # Nothing of the declaration is used: neither the entity nor the default of an attribute.
+    # Neither the entity nor the attribute default of the declaration is used.
     ends = [i["interval_end"].strftime("%H%M") for i in rows(source, "rmf_interval")]
     assert ends == (["1000"] if entity else ["0930", "1000"])
     assert all("root:" not in str(row) and "haha" not in str(row) for row in rows(source, "rmf_interval"))
@@ -204,7 +204,7 @@ def test_rmf_xml_memory_is_bounded(opened: Opened, tmp_path: Path, hostile: str)
 
 
 def test_reported_damage_is_bounded(opened: Opened) -> None:
-    """A file of nothing but damaged beginnings: so many are tried, then the rest is left."""
+    """In a file of damaged starts, a limited number is tried, then the rest is skipped."""
     source = opened(document(report()) + "<postprocessor></x>" * 200_000)
     assert kinds(source) == ["resync"] * 3
     assert sum(p.bytes or 0 for p in source.problems()) > 3_000_000
@@ -256,7 +256,7 @@ def test_rmf_xml_reports_changing_file(opened: Opened, tmp_path: Path) -> None:
 
 
 def test_rmf_xml_mutations(tmp_path: Path) -> None:
-    """Damaged copies of a small report: an answer or an InputError, nothing else."""
+    """Damaged copies of a small report give a source or an InputError."""
     seed = document(*half_hours(2)).encode()
     xml_survives(
         seed,

@@ -1,4 +1,4 @@
-"""SMF dumps as zlens opens them: systems, zones, intervals, the table of counters, events, the inventory."""
+"""Tests of SMF dumps: systems, zones, intervals, the table of counters, events, the inventory."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def at(seconds: float) -> dt.datetime:
 
 
 def power_save() -> list[bytes]:
-    """J. Burg (IBM), SHARE 8882: a z196 of January 2011 that saves power for twenty minutes, subtype 2.
+    """Return subtype 2 of a z196 of January 2011 in power save for twenty minutes (J. Burg, IBM, SHARE 8882).
 
-    The listing has the times of the records, processors, their classes 1 and 6, and the speed; what was
-    counted is made: as many cycles as a processor half busy would have.
+    The listing has the times of the records, processors, their classes 1 and 6, and the speed; the counts
+    are synthetic: the cycles of a processor that is half busy.
     """
     moments = [(0, 5206), (19.07, 5206), (19.17, 4452), (300, 4452), (1294.18, 4452), (1294.35, 5206)]
     records = []
@@ -40,7 +40,7 @@ def power_save() -> list[bytes]:
     for moment, speed in moments:
         for cpu in range(4):
             cycles[cpu] += round((moment - before) * speed_before * 500_000)
-            # What was to be the interval: five minutes, or up to the moment at which the state changed.
+            # The scheduled interval: five minutes, or up to the state change.
             start = moment - 300 if moment % 300 == 0 else moment // 300 * 300
             records.append(
                 record(
@@ -86,7 +86,7 @@ class TestPowerSave:
         seconds = [None if row["seconds"] is None else round(row["seconds"], 2) for row in of_cpu]
         assert seconds == [None, 19.07, 0.1, 280.83, 994.18, 0.17]
         assert [row["cpsp"] for row in of_cpu] == [5206, 5206, 4452, 4452, 4452, 5206]
-        # Half busy throughout, at whatever speed it was.
+        # Half busy throughout, at either speed.
         for row in of_cpu[1:]:
             speed = 5206 if row["cpsp"] == 4452 and row["seconds"] < 1 else row["cpsp"]
             speed = 4452 if row["cpsp"] == 5206 and row["seconds"] < 1 else speed
@@ -143,7 +143,7 @@ def test_offline_processor_has_gap(tmp_path: Path) -> None:
     gap = found[1, at(1200)]
     assert (gap["seconds"], gap["flag"], gap["c0_d"]) == (900.0, "gap", 900_000)
     assert found[0, at(1200)]["flag"] is None
-    # It is left out of sums, and no interval of another processor is longer for it.
+    # The gap is left out of sums and does not extend intervals of other processors.
     (info,) = source.systems
     assert [interval.flag for interval in info.intervals] == [None, None, None]
 
@@ -184,7 +184,7 @@ def test_several_systems_and_files(tmp_path: Path) -> None:
 
 
 def test_interval_spread_over_stamps(tmp_path: Path) -> None:
-    """Where records do not say their interval, those stamped together are of one."""
+    """Records without an interval start belong to one interval if their timestamps are close."""
     bare = [
         record(2, cpu, 300 * n, [n], written=300 * n + cpu * 0.001, short_data=44)
         for n in range(1, 5)
@@ -310,7 +310,7 @@ class TestDetect:
             recognize([str(bad)])
         assert caught.value.file == str(bad)
         assert "QUOTE SITE RDW" in str(caught.value)
-        # Beside a good one it is a problem, and the good one is read.
+        # With a good dump it is a problem, and the good dump is read.
         found = recognize([str(bad), str(good)])
         assert found.files == {"smf.dump": [str(good)]}
         assert [problem.kind for problem in found.problems] == ["transfer"]
@@ -338,7 +338,7 @@ class TestDetect:
 
 @needs(SAMPLE)
 class TestSample:
-    """A dump generated elsewhere: 32 records of each subtype, among types 2, 3, 70 and 72."""
+    """Tests of a dump generated elsewhere: 32 records of each subtype, among types 2, 3, 70 and 72."""
 
     def test_sample_is_read_completely(self) -> None:
         source = opened(SAMPLE)
@@ -350,7 +350,7 @@ class TestSample:
         assert source.problems(complete=True) == []
         (info,) = source.systems
         assert (info.system, info.machine, info.nominal_s) == ("SY00", "3931-ABCDE", 900)
-        # Four of the counters and four of RMF, whose records have another clock: none covers another.
+        # Four of the counters and four of RMF, which uses another clock: none covers another.
         assert [interval.layer for interval in info.intervals] == [1, 1, 1, 1, 0, 0, 0, 0]
 
     def test_sample_columns(self) -> None:

@@ -1,4 +1,4 @@
-"""Damaged SMF dumps through the whole program: what can be read is read, and the rest is said."""
+"""Tests of damaged SMF dumps in the entire program: valid records are read, the rest is reported."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def test_damaged_segment_chain(good: Path) -> None:
     source = opened(damaged(good, breaks))
     (problem,) = source.problems(complete=True)
     assert (problem.kind, problem.offset, problem.bytes) == ("resync", place(7), len(records()[7]))
-    # The difference behind it goes over two intervals, and says so.
+    # The next difference covers two intervals and has a flag.
     lost = next(row for row in rows(source) if row["cpu_id"] == 1 and row["flag"])
     assert (lost["flag"], lost["seconds"], lost["c0_d"]) == ("gap", 600.0, 200)
 
 
 def test_dump_with_added_carriage_returns(tmp_path: Path) -> None:
-    """A record that is longer than its length says is withheld, and the transfer is named."""
+    """A record longer than its length is withheld, and the transfer is reported."""
     wanted = records()
     counts = [0x0A0A0A, 7]
     wanted[10] = record(2, 1, 300 * 2, counts)
@@ -114,7 +114,7 @@ def test_repeated_dump_is_reported(good: Path, tmp_path: Path) -> None:
     with zlens.open([good, tmp_path / "again.smf"]) as session:
         assert [problem.kind for problem in session.all_problems()] == ["duplicate"]
         assert session.sql("select count(*) from smf113").rows == [(24,)]
-    # Written behind itself, the file is another one, and its records are the same.
+    # Appended to itself, the file differs, and its records are duplicates.
     (tmp_path / "again.smf").write_bytes(good.read_bytes() * 2)
     with zlens.open(tmp_path / "again.smf") as session:
         assert session.sql("select count(*), sum(c0_d) from smf113").rows == [(24, 1521)]

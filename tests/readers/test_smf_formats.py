@@ -1,4 +1,4 @@
-"""Physical forms of dumps, packed or not: the same rows from all of them, and what `info` tells of them."""
+"""Tests of physical formats of dumps, compressed or not: equal rows, and their description by `info`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def written(path: Path, data: bytes) -> SmfSource:
 
 
 def tables(source: SmfSource) -> dict[str, list[dict[str, Any]]]:
-    """All rows of all tables but for where they are."""
+    """Return all rows of all tables without file and offset."""
     return {
         name: [
             {key: value for key, value in row.items() if key not in ("file", "offset")}
@@ -89,7 +89,7 @@ class TestForms:
         assert counted(source) == counted(plain)
         assert source.problems(complete=True) == []
         for row in rows(source, ["offset", "cpu_id"]):
-            # Where the record's first descriptor word is: whole, or of its first segment.
+            # The offset of the descriptor word of the record or of its first segment.
             assert data[row["offset"] + 2] in (0, 1)
             assert data[row["offset"] + 4 : row["offset"] + 6] == records()[1][4:6]
 
@@ -122,7 +122,7 @@ class TestForms:
         size=st.sampled_from((70, 333, 4000, 32_760)),
         seed=st.integers(0, 2**32),
     )
-    # In blocks these have an S where monitor data translated to ASCII have one.
+    # In blocks these have an S where monitor data translated to ASCII has one.
     @example(lengths=[40, 24, 24], size=70, seed=26)
     @settings(max_examples=iterations(40, 12), deadline=None)
     def test_any_records_in_any_format(
@@ -145,7 +145,7 @@ class TestForms:
 
 class TestInfo:
     def dump(self, tmp_path: Path) -> Path:
-        """Records each five minutes but for two times, the second hour twice, and before the first."""
+        """Write records every five minutes with two gaps; the second hour is before and after the first."""
 
         def hour(nth: int) -> list[bytes]:
             times = [3600 * nth + 300 * n for n in range(1, 13) if (nth, n) not in ((0, 4), (0, 5), (1, 9))]
@@ -160,7 +160,7 @@ class TestInfo:
         (shown,) = json.loads(capsys.readouterr().out)
         by_name = {one["name"]: one for one in shown["records"]}
         of_30 = by_name["SMF 30.4"]
-        # 11 + 10 + 11 moments of two records, of 100 and 110 bytes.
+        # 11 + 10 + 11 timestamps of two records, of 100 and 110 bytes.
         assert (of_30["count"], of_30["bytes"]) == (64, 32 * 210)
         assert (of_30["min_length"], of_30["mean_length"], of_30["max_length"]) == (100, 105.0, 110)
         assert (of_30["duplicates"], of_30["out_of_order"]) == (22, 1)
@@ -184,7 +184,7 @@ class TestInfo:
 
     @needs(SAMPLE)
     def test_info_counts_sample_records(self, capsys: pytest.CaptureFixture[str]) -> None:
-        # Its README: types 2 and 3 once, 32 of both subtypes of 113, 4 of 70-1, 40 of 72-3; 4 intervals.
+        # From its README: types 2 and 3 once, 32 of both subtypes of 113, 4 of 70-1, 40 of 72-3; 4 intervals.
         assert main(["info", str(SAMPLE), "--all"]) == 0
         shown = capsys.readouterr().out
         assert "110 of 6 types" in shown
@@ -258,7 +258,7 @@ class TestPacked:
             (tmp_path / f"{n:03}.gz").write_bytes(gzip.compress(data))
         before = resource.getrlimit(resource.RLIMIT_NOFILE)
         open_now = len(list(Path("/proc/self/fd").iterdir()))
-        # The first hundred packed files stay open, what they are unpacked to is one.
+        # The first hundred compressed files stay open; their unpacked data is one file.
         resource.setrlimit(resource.RLIMIT_NOFILE, (open_now + 120, before[1]))
         try:
             source = opened(*sorted(tmp_path.iterdir()))

@@ -1,4 +1,4 @@
-"""One dump with counters (113) and RMF's records (70-1) whose intervals do not end together."""
+"""Tests of a dump whose counters (113) and RMF records (70-1) have different interval ends."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def found(session: Session) -> list[tuple[float, float | None]]:
 
 def test_other_intervals_are_selected_by_own_times(tmp_path: Path) -> None:
     path = mixed(tmp_path / "a.smf", 1.5)
-    # The quarter that ends at 22:35:01.5 has ended by 22:36, that of the counters at 22:40 has not.
+    # The quarter ends at 22:35:01.5, before 22:36; the counter interval at 22:40 ends after it.
     with zlens.open([path], options=Options(utc=True, end=parse_time_spec("2011-01-09 22:36"))) as session:
         assert found(session) == [(900, 0)]
         assert session.sql("SELECT count(*) FROM cpumf").rows == [(1,)]
     with zlens.open([path], options=Options(every_s=1800)) as session:
-        # Each belongs to the half-hour that its middle lies in; the last counters lie in the second one.
+        # An interval belongs to the half-hour of its middle; the last counters are in the second one.
         assert found(session) == [(900, 0), (900, 50)]
 
 
 def test_intervals_longer_than_every_are_reported(tmp_path: Path) -> None:
-    """CP3KEXTR reports intervals that are longer than the time to be reported."""
+    """CP3KEXTR reports intervals that are longer than the reporting interval."""
     for shift in (0.0, 1.5):
         path = mixed(tmp_path / f"{shift}.smf", shift)
         with zlens.open([path], options=Options(every_s=600)) as session:

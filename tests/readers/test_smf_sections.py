@@ -1,4 +1,4 @@
-"""Tables of sections of SMF dumps as zlens opens them."""
+"""Tests of the tables of SMF sections."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def at(seconds: float) -> dt.datetime:
 
 
 def value(field: smf_sections.SmfField) -> Any:
-    """A value for a field that no other field of its section is likely to have."""
+    """Return a value that is probably unique in the section of a field."""
     number = sum(map(ord, field.name)) % (100 if field.length == 1 else 7000) + field.length
     if field.kind == "text":
         return field.name[: field.length]
@@ -58,7 +58,7 @@ def test_every_field_of_every_section_is_read(record_type: int, tmp_path: Path) 
         for section in layout.sections
         if section.triplet is not None
     }
-    # Whole, and of an interval and a zone that are known.
+    # A complete record with a known interval and zone.
     for name in ("RAO", "RAL", "RAN"):
         values.get("product", {}).pop(name, None)
     if "product" in values:
@@ -127,7 +127,7 @@ def test_system_is_known_by_its_records(tmp_path: Path) -> None:
 
 
 def test_counters_divide_rmf_intervals(tmp_path: Path) -> None:
-    """Two intervals of RMF: counters cover two thirds of the first, and nothing of the second."""
+    """Counters cover two thirds of the first RMF interval, and nothing of the second."""
     before = (COUNTERS_US - START_US) / SECOND
     path = dump(
         tmp_path / "both.smf",
@@ -157,7 +157,7 @@ def test_partitions_join_counters_of_later_interval_end(tmp_path: Path) -> None:
         "logical": [{"PDT": 10**8, "EDT": 10**8, "ONT": 9 * 10**8, "CIX": 1}] * 2,
         "name": [{"CIN": "CP", "CTN": 2, "CAN": 1800}],
     }
-    # In the years of the records of counters, which end 0.37 seconds after RMF's.
+    # At the time of the counter records, which end 0.37 seconds after RMF's.
     before = (COUNTERS_US - START_US) / SECOND
     records = [
         one
@@ -175,7 +175,7 @@ def test_partitions_join_counters_of_later_interval_end(tmp_path: Path) -> None:
 
 
 def test_split_record_equals_complete_one(tmp_path: Path) -> None:
-    """More logical processors than fit into a record of 32,756 bytes."""
+    """The logical processors do not fit into a record of 32,756 bytes."""
     partitions = [{"LPM": f"LP{n}", "LPN": n, "BDS": n * 20, "BDN": 20} for n in range(30)]
     sections: Sections = {
         "control": [MACHINE],
@@ -216,7 +216,7 @@ def test_missing_segments_of_split_record_are_reported(tmp_path: Path) -> None:
 
 
 def test_older_and_newer_levels_are_read(tmp_path: Path) -> None:
-    """Sections of z/OS 2.x are shorter (F. Wong, smf70h.h: control 344, logical 88); newer ones longer."""
+    """Sections of z/OS 2.x are shorter (F. Wong, smf70h.h: control 344, logical 88), newer ones longer."""
     sections: Sections = {
         "control": [{**MACHINE, "MCF": 1200, "CPE_HI": 5}],
         "logical": [{"PDT": 7, "MTIT": 8, "MAXNL": 3}],
@@ -234,14 +234,14 @@ def test_older_and_newer_levels_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("length", [344, 512])
 def test_system_is_known_for_any_section_length(length: int, tmp_path: Path) -> None:
-    """A triplet has its length in two bytes, the second of 512 is 0."""
+    """A triplet has the length in two bytes; the second byte of 512 is 0."""
     records = rmf(70, 900, {"control": [MACHINE]}, lengths={"control": length})
     (info,) = opened(dump(tmp_path / "one.smf", records)).systems
     assert (info.machine_type, info.model, info.serial) == ("3931", "A01", "00000000000ABCDE")
 
 
 def test_level_with_fewer_kinds_of_section(tmp_path: Path) -> None:
-    """The product section of an older record stands where newer ones have triplets of cores and tenants."""
+    """Older records have the product section at the offset of newer ones' core and tenant triplets."""
     (made,) = rmf(70, 900, {"control": [MACHINE]})
     old = bytearray(made[:84] + made[100:])
     for triplet in (28, 36):
@@ -279,12 +279,12 @@ def test_periods_have_states_and_distributions(tmp_path: Path) -> None:
 
 
 def test_work_of_job(tmp_path: Path) -> None:
-    """Counted instructions of an interval and of the whole step, distinguished by the subtype."""
+    """The subtype distinguishes instruction counts of an interval and of the entire step."""
     end = 5400
     own: dict[str, Any] = {
         "JBN": "PAYROLL", "PGM": "IEFBR14", "STN": 2,
         "ISS": START_US + 3600 * SECOND, "IET": START_US + end * SECOND,
-        # Read in before midnight, local; the step began after it.
+        # Read in before local midnight; the step starts after it.
         "RSD": START_US - 60 * SECOND, "RST": START_US - 60 * SECOND,
         "STD": START_US + 10 * SECOND, "SIT": START_US + 10 * SECOND, "PPS": START_US + 12 * SECOND,
     }  # fmt: skip
@@ -362,7 +362,7 @@ def test_unsplittable_record_is_rejected(tmp_path: Path) -> None:
 
 @needs(SAMPLE)
 def test_dump_of_other_vendor() -> None:
-    """Offsets of z/OS Data Gatherer's SMF REST API, read here by hand."""
+    """The expected values use the offsets of z/OS Data Gatherer's SMF REST API."""
     data = SAMPLE.read_bytes()
     waits: list[float] = []
     dispatched: list[int] = []

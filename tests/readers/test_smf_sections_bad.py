@@ -1,4 +1,4 @@
-"""Damaged records of sections: what can be read is read, the rest is told, and nothing worse happens."""
+"""Tests of damaged SMF sections: valid ones are read, the rest is reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MACHINE = {"MOD": "3931", "CSC": "00000000000ABCDE"}
 
 
 def records() -> list[bytes]:
-    """A whole record of each type, and one in pieces."""
+    """Return a complete record of each type, and one in segments."""
     processors: Sections = {
         "control": [MACHINE],
         "cpu": [{"CID": n} for n in range(4)],
@@ -41,7 +41,7 @@ def records() -> list[bytes]:
 
 
 def read(path: Path) -> dict[str, int]:
-    """How many rows every table has, as read whole."""
+    """Return the row count of every table, and check that all columns can be read."""
     source = opened(path)
     counts = {table: len(rows(source, ["section_no", "tod"], table)) for table in source.tables}
     for table in source.tables:
@@ -55,7 +55,7 @@ def read(path: Path) -> dict[str, int]:
 
 
 def touched(places: list[int]) -> tuple[set[int], bool]:
-    """Which records some bytes are of, and whether one is of the length of a record."""
+    """Return the records at some offsets, and whether an offset is in a descriptor word."""
     ends = [*itertools.accumulate(map(len, records()))]
     indexes = [bisect.bisect_right(ends, place) for place in places]
     starts = [0, *ends]
@@ -64,7 +64,7 @@ def touched(places: list[int]) -> tuple[set[int], bool]:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_changed_bytes(seed: int, tmp_path: Path) -> None:
-    """Records that are as they were keep their rows, whatever the others became."""
+    """Unchanged records retain their rows, whatever the damage to others."""
     numbers = draws(seed)
     path = dump(tmp_path / "good.smf", records())
     assert read(path)["smf70_logical"] == 24
@@ -82,7 +82,7 @@ def test_changed_bytes(seed: int, tmp_path: Path) -> None:
 
 
 def test_every_length_of_dump(tmp_path: Path) -> None:
-    """Cut off anywhere: the records before are there, and that something is missing is told."""
+    """A dump truncated anywhere has its earlier records, and the truncation is reported."""
     whole = dump(tmp_path / "whole.smf", records()).read_bytes()
     lengths = [len(one) for one in records()]
     path = tmp_path / "cut.smf"
@@ -117,7 +117,7 @@ def test_sections_longer_than_record(tmp_path: Path) -> None:
 
 
 def test_record_containing_another(tmp_path: Path) -> None:
-    """Blocks whose records lost their descriptor words: the word of the block reads as that of a record."""
+    """If records of a block lost their descriptor words, the block's word reads as a record's."""
     first, *others = (rmf(72, 900, {"wms": [{"MCNM": name}], "scs": [{"CPER": 1}]})[0] for name in "ABC")
     block = first + b"".join(other[4:] for other in others)
     source = opened(dump(tmp_path / "block.smf", [block, first]))

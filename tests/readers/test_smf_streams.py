@@ -1,4 +1,4 @@
-"""Streams of SMF records that have one system's name: never added, never mixed."""
+"""Tests that SMF record streams of one system name are neither added nor mixed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def of_70(
     control: dict[str, Any] | None = None,
     system: str = "SYSA",
 ) -> bytes:
-    """The record of one interval in which each processor was busy for a part of the time."""
+    """Return the record of an interval; `busy` is the utilization of each processor."""
     lpars = [
         Lpar(
             "OTHER" if own == 2 else "PROD",
@@ -55,7 +55,7 @@ def of_70(
 
 
 def of_72(number: int, cpu_s: float, **product: Any) -> bytes:
-    """The record of a service class that used processors for so long."""
+    """Return the record of a service class with this CPU time."""
     times = {**smf_writer.interval(START_US + round(number * QUARTER * US), QUARTER, 0)}
     sections = {
         "product": [{**times, "OIL": 900, "PRD": "RMF", **product}],
@@ -75,7 +75,7 @@ def dump(path: Path, records: Sequence[bytes]) -> str:
 
 
 def busy(inputs: str | list[str]) -> dict[str, list[float]]:
-    """Busy percentages of each system's intervals."""
+    """Return the utilization of each system's intervals in percent."""
     found: dict[str, list[float]] = {}
     with zlens.open(inputs) as session:
         for system, value in session.sql("SELECT system, busy_pct FROM load ORDER BY 1, interval_end").rows:
@@ -108,7 +108,7 @@ def test_overlapping_streams_are_two_systems(name: str, files: int, tmp_path: Pa
 
 
 def test_work_belongs_to_writer_of_partitions(tmp_path: Path) -> None:
-    """Record type 72 does not name the machine, but product and partition."""
+    """Record type 72 names the product and partition, not the machine."""
     records = [
         *(of_70(number, 0.25) for number in (1, 2)),
         *(of_70(number, 0.75, product={"PRD": "CMF"}) for number in (1, 2)),
@@ -120,7 +120,7 @@ def test_work_belongs_to_writer_of_partitions(tmp_path: Path) -> None:
         assert session.sql(query).rows == [("SYSA", 2, 200e6), ("SYSA-CMF", 2, 600e6)]
 
 
-#: What comes after, and the event that says so.
+#: The later stream, and the event that reports it.
 AFTER: list[tuple[dict[str, Any], str, str]] = [
     ({"control": {"CSC": "9ABCD"}}, "another machine", "8561 12F17 to 8561 9ABCD"),
     ({"product": {"PRD": "DG"}}, "another writer", "RMF to DG"),
@@ -183,7 +183,7 @@ def test_rows_of_moved_system_have_own_machine(moved: list[str], tmp_path: Path,
     with zlens.open(inputs) as session:
         assert session.sql(MACHINES).rows == [
             ("8561-12F17", "SYSA", "PROD PROD"),
-            # SYSA no longer speaks for the machine that it left.
+            # SYSA no longer observes the machine that it left.
             ("8561-12F17", "SYSB", "OTHER OTHER"),
             ("8561-9ABCD", "SYSA", "PROD PROD"),
         ]
@@ -199,7 +199,7 @@ def test_info_shows_move_of_system(moved: list[str], capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_lake_separates_systems_of_same_name(name: str, tmp_path: Path) -> None:
-    """Dumps that are imported one by one were never opened together."""
+    """Dumps imported separately were never open in one session."""
     other = OTHERS[name]
     shorter = 3 if "seconds" in other else 1
     plex = {"product": {"XNM": "PLEXA"}} if name == "SYSA-PLEXB" else {}
@@ -209,13 +209,13 @@ def test_lake_separates_systems_of_same_name(name: str, tmp_path: Path) -> None:
     for path in (ours, theirs):
         lake.add([path], made)
     assert busy(str(made)) == {"SYSA": [25.0] * 3, name: [75.0] * 3 * shorter}
-    # What follows is of the one that it agrees with.
+    # Later data belongs to the system that it matches.
     after = [of_70(number, 0.75, **{**other, "seconds": QUARTER}) for number in range(11, 13)]
     lake.add([dump(tmp_path / "c.smf", after)], made)
     goes_on = "SYSA" if "seconds" in other else name
     assert busy(str(made))[goes_on][-2:] == [75.0] * 2
     assert lake.check(made).faults == []
-    # A system that is removed comes back under the name that it had.
+    # A removed system that is imported again has the same name.
     before = busy(str(made))
     lake.forget(made, Options(systems=(name,)))
     assert set(busy(str(made))) == {"SYSA"}
@@ -224,7 +224,7 @@ def test_lake_separates_systems_of_same_name(name: str, tmp_path: Path) -> None:
 
 
 def test_lake_refuses_staged_data_of_another_system(tmp_path: Path) -> None:
-    """What is staged has its name already."""
+    """Staged data already has a system name."""
     made = tmp_path / "lake"
     for file, others in (("a.smf", {}), ("b.smf", {"control": {"CSC": "9ABCD"}})):
         path = dump(tmp_path / file, [of_70(number, 0.25, **others) for number in range(1, 4)])
@@ -237,7 +237,7 @@ def test_lake_refuses_staged_data_of_another_system(tmp_path: Path) -> None:
 
 
 def test_work_without_writer_belongs_to_sysplex(tmp_path: Path) -> None:
-    """Record type 30 names the sysplex alone."""
+    """Record type 30 names only the sysplex."""
     records = []
     for plex, cpu_s in (("PLEXA", 1.0), ("PLEXB", 3.0)):
         for number in (1, 2):

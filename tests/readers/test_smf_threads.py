@@ -1,4 +1,4 @@
-"""A dump with SMF 113 and 70-1 under PROCVIEW CORE: core, type, polarity and parked time of threads."""
+"""Tests of SMF 113 and 70-1 under PROCVIEW CORE: core, type, polarity and parked time of threads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Z14 = {
 
 
 def interval(low: int = LOW, parked_s: float = 720.0, name: str = "ZOSA") -> Record:
-    """Cores 0 and 1 are CPs with a thread each, core 2 is a zIIP with two; the second CP is mostly parked."""
+    """Return CP cores 0 and 1 with a thread each, zIIP core 2 with two; the second CP is mostly parked."""
     logical = [
         Logical("CP", 0, 800, 790, polarity=HIGH, own_weight=50),
         Logical("CP", 1, 100, 99, polarity=low, own_weight=0),
@@ -51,7 +51,7 @@ def rmf(*records: Record) -> list[bytes]:
 
 
 def counters(*ends: float, length: float = QUARTER_S, core: bool = False, **fields: Any) -> list[bytes]:
-    """What every thread counted; `core`: the record names it, as it does since multithreading."""
+    """Return counter records of every thread; with `core` they name it, as since multithreading."""
     return [
         counted(
             1,
@@ -101,7 +101,7 @@ def test_thread_counters_by_polarity(tmp_path: Path) -> None:
 
 
 def test_ten_minute_counters_with_quarter_hours(tmp_path: Path) -> None:
-    """SMFINTVAL=10 where RMF keeps to the quarter: the second ten minutes lie in two of them."""
+    """SMFINTVAL=10 and RMF quarter hours: the second ten minutes overlap two quarters."""
     question = "SELECT polarity, parked_pct FROM cpumf WHERE cpu_id = 2 ORDER BY interval_end"
     ten = counters(600, 1200, 1800, length=600)
     path = dump(tmp_path / "a.smf", ten + rmf(interval(parked_s=0.0), interval(parked_s=450.0)))
@@ -117,7 +117,7 @@ def test_ten_minute_counters_with_quarter_hours(tmp_path: Path) -> None:
 
 
 def test_moved_smf_system(tmp_path: Path) -> None:
-    """The same name in another partition, and on another machine."""
+    """The name occurs in another partition, and on another machine."""
     path = dump(tmp_path / "a.smf", rmf(interval(), interval(), interval(name="ZOSB")))
     with zlens.open([path]) as session:
         details = [problem.detail for problem in session.all_problems()]

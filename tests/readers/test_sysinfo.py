@@ -1,4 +1,4 @@
-"""The machine as Linux on Z tells of it: a made one, as a folder and in archives."""
+"""Tests of a synthetic Linux on Z system, as a folder and in archives."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def opened(*paths: str) -> sysinfo.SysinfoSource:
 
 
 def values(source: sysinfo.SysinfoSource) -> dict[str, list[dict[str, Any]]]:
-    """All tables without where they are from."""
+    """Return all tables without the file column."""
     return {
         name: [{k: v for k, v in row.items() if k != "file"} for row in rows(source, name)]
         for name in source.tables
@@ -41,7 +41,7 @@ def test_sysinfo_describes_system(tmp_path: Path) -> None:
     )
     assert (info.lpar, info.lpar_number, info.release) == ("MADE1", 7, "6.4.0-made")
     assert [interval.end_us for interval in info.intervals] == [MOMENT_S * 1_000_000]
-    # Linux does not tell of which type its cores are.
+    # Linux does not report the type of its cores.
     assert info.threads == {}
 
 
@@ -66,7 +66,7 @@ def test_lines_of_sysinfo(tmp_path: Path) -> None:
 
 
 def test_alternate_capability_and_short_floats(tmp_path: Path) -> None:
-    """Linux, arch/s390/kernel/sysinfo.c: an alternate value behind the first; floats as their bits."""
+    """Linux, arch/s390/kernel/sysinfo.c: an alternate value follows the first; floats as their bits."""
     text = (
         SYSINFO.replace("Capability:           416\n", "Capability:           416 1132462080\n")
         .replace("Secondary Capability: 416.5", "Secondary Capability: 1137711514")

@@ -1,4 +1,4 @@
-"""Damaged, cut and hostile texts and archives: every one is told of, none is fatal."""
+"""Tests of damaged, truncated and hostile texts and archives: all are reported, none is fatal."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_invalid_data_after_gzip_header(tmp_path: Path) -> None:
 
 
 def test_damage_within_gzip_data_is_never_silent(tmp_path: Path) -> None:
-    """Damaged data may unpack to zeros, which look like the end of the archive; the checksum tells."""
+    """Damaged data may unpack to zeros, which look like the archive end; the checksum detects it."""
     whole = tar(texts(), packed=True)
     silent = []
     for place in range(12, len(whole) - 8, max(1, len(whole) // 150)):

@@ -1,5 +1,4 @@
-"""Holds the reader against lscpu: five real systems of the tests of util-linux (GPL-2.0+) and what lscpu
-printed of them."""
+"""Tests of the reader against the output of lscpu for five real systems of util-linux's tests (GPL-2.0+)."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ pytestmark = needs(SAMPLES)
 
 @dataclass(frozen=True)
 class Lscpu:
-    """What lscpu printed: facts by label; of each CPU the numbers of core and socket, counted and as IDs."""
+    """Output of lscpu: facts by label; core and socket of each CPU, counted and as IDs."""
 
     facts: dict[str, str]
     counted: dict[int, dict[str, str]]
@@ -131,7 +130,7 @@ def test_z196_partition_has_one_medium_and_seventeen_low() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_adjustment_applies_to_pool(name: str) -> None:
-    """LPAR Adjustment = floor(1000 x CPUs / CPUs of the pool): some whole number of CPUs gives it."""
+    """LPAR Adjustment = floor(1000 x CPUs / CPUs of the pool): an integer number of CPUs matches."""
     row = machine(name)
     cpus, adjustment = row["lpar_cpus_configured"], row["lpar_adjustment"]
     assert [pool for pool in range(cpus, 400) if 1000 * cpus // pool == adjustment]

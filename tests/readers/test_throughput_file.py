@@ -1,4 +1,4 @@
-"""The user's throughput file: how its columns and times are understood, and what is said of a wrong one."""
+"""Tests of the user's throughput file: columns, times, and errors of invalid files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from iterations import draws
 from zlens.errors import InputError, QueryError
 from zlens.readers.throughput import table as throughput
 
-NINE = 1_772_442_000_000_000  # 2026-03-02 09:00:00, in the file's own clock
+NINE = 1_772_442_000_000_000  # 2026-03-02 09:00:00 in the file's local time
 MINUTE = 60_000_000
 
 
@@ -176,7 +176,7 @@ def test_missing_throughput_file_is_error(tmp_path: Path) -> None:
 
 
 def plain(line: bytes) -> list[object] | None:
-    """A row as Python's float and datetime read it; None for one with times or numbers of another form."""
+    """Return a row as Python's float and datetime parse it; None if they cannot."""
     try:
         start, end, count, response = line.decode().strip().split(",")
         times = [dt.datetime.fromisoformat(text.strip()).replace(tzinfo=dt.UTC) for text in (start, end)]
@@ -186,14 +186,14 @@ def plain(line: bytes) -> list[object] | None:
     return [*(round(time.timestamp() * 1e6) for time in times), *numbers]
 
 
-#: What every error of this file says: where it is.
+#: The location in every error of this file.
 SENTENCE = re.compile(r"load\.csv( at byte \d+: is|: line \d+ (has|is|does|overlaps|differs))")
 DIGITS = b"0123456789"
 HEADINGS = b"start,end,count,response (ms)\n"
 
 
 def test_damaged_throughput_gives_rows_or_error(tmp_path: Path) -> None:
-    """Rows are those that Python reads in their lines; a sentence names the line or the byte."""
+    """Rows equal the lines as Python parses them; an error names the line or the byte."""
     good = HEADINGS + b"".join(
         b"2026-03-02 09:%02d:00,2026-03-02 09:%02d:59,%d,0.5\n" % (m, m, m) for m in range(20)
     )

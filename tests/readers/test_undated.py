@@ -1,4 +1,4 @@
-"""Listings without a date: their times count from 1970, or from the date that is given, and that is told."""
+"""Tests of listings without a date: times start in 1970, which is reported, or at the given date."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""HIS032I and IWM064I of a z/OS log as events.
+"""Tests of HIS032I and IWM064I of a z/OS log as events.
 
-The texts are those that J. Burg shows of a change of power save mode (IBM Washington Systems Center, CPU MF
+The texts are from J. Burg's example of a power save mode change (IBM Washington Systems Center, CPU MF
 Overview and WSC Experiences, 2011).
 """
 

@@ -1,4 +1,4 @@
-"""Texts of z/OS: DISPLAY M=CORE, M=CPU and HIS, and .CNT files, alone, together and out of a log."""
+"""Tests of z/OS texts: DISPLAY M=CORE, M=CPU and HIS, and .CNT files, single, combined and in logs."""
 
 from __future__ import annotations
 
@@ -296,11 +296,11 @@ def test_display_asm_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: P
         ]
 
 
-# Out of a log ---------------------------------------------------------------------------------------
+# Messages in a log ----------------------------------------------------------------------------------
 
 
 def _hardcopy(text: str, *, first: str = "M 4040000 SYSA     2026060 14:41:05.12 STC00042 00000090  ") -> str:
-    """A message as the hardcopy log has it: the first line with its time, the others under it."""
+    """Return a message in hardcopy log format: the first line has the time, the others follow."""
     lines = text.splitlines()
     rest = "D                                         124 00000090  ".ljust(len(first))
     return "\n".join([first + lines[0], *(rest + line for line in lines[1:])]) + "\n"
@@ -391,7 +391,7 @@ def test_ebcdic(tmp_path: Path) -> None:
         assert session.sources[0].info()[0]["format"] == "z/OS text in EBCDIC"
 
 
-# What belongs together ------------------------------------------------------------------------------
+# Files of one system --------------------------------------------------------------------------------
 
 
 def test_display_of_same_machine_names_counters(tmp_path: Path) -> None:
@@ -399,7 +399,7 @@ def test_display_of_same_machine_names_counters(tmp_path: Path) -> None:
         assert [info.system for info in session.systems] == ["LPOLD"]
         assert session.sql("SELECT DISTINCT system FROM his_cnt").rows == [("LPOLD",)]
     with opened(tmp_path / "other", {"a.CNT": made.cnt(), "core.txt": made.DISPLAY_CORES}) as session:
-        # Another machine: it is not the same system.
+        # Another machine is another system.
         assert [info.system for info in session.systems] == ["MADE1", "unknown-a"]
 
 

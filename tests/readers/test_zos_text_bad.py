@@ -1,4 +1,4 @@
-"""Damaged and odd texts of z/OS: what can be read is read, and the rest is said."""
+"""Tests of damaged z/OS texts: valid lines are read, the rest is reported."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_invalid_zos_times(tmp_path: Path) -> None:
     with opened(
         tmp_path / "log", {"a.txt": log + made.DISPLAY_CPUS.replace("16.20.00", "99.20.00")}
     ) as session:
-        # The date of the file stands in.
+        # The date of the file is used.
         assert session.sql("SELECT epoch(tod) FROM zos_status").rows == [(1772366400.0,)]
 
 
@@ -216,7 +216,7 @@ def test_large_zos_log_needs_little_memory(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("form", FORMS)
 def test_long_zos_lines(tmp_path: Path, form: str, unit: str) -> None:
-    """Lines as long as are looked at, and longer ones: none takes longer than its length asks for."""
+    """Lines up to and above MAX_LINE take time in proportion to their length."""
     path = tmp_path / "long"
     lines = "".join(
         f"{unit * (length // len(unit))}\n" for length in [zos_lines.MAX_LINE - 10] * 20 + [300_000]

@@ -1,4 +1,4 @@
-"""Several z/VM systems in one file, or of one name: each is a system of its own."""
+"""Tests that several z/VM systems in one file, or of one name, are separate systems."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import zlens
 from zlens.cli import main
 
 MINUTES = 5
-#: Bytes of a machine's identity are those of D1R4.
+#: Machine identities, as in D1R4.
 HERE = {"MTRSYS_SYSMTYPE": "8561", "MTRSYS_SYSMSEQC": "0000000000011111"}
 THERE = {"MTRSYS_SYSMTYPE": "3931", "MTRSYS_SYSMSEQC": "0000000000022222"}
 
 
 def recording(path: Path, name: str, minute: int = 0, **config: str) -> Path:
-    """Five minutes of a system with one guest, which is named for it."""
+    """Write five minutes of a system with one guest, which is named after it."""
     start = made.START_US + minute * made.MINUTE_US
     ends = [start + number * made.MINUTE_US for number in range(MINUTES)]
     intervals = [
@@ -51,7 +51,7 @@ def guests(*paths: Path) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("minute", [0, 10])
 def test_consecutive_systems_are_two_systems(tmp_path: Path, minute: int) -> None:
-    """At the same minutes, the second is no duplicate of the first; at later ones, no part of it."""
+    """The second is not a duplicate of the first at the same minutes, nor part of it at later ones."""
     first, second = recording(tmp_path / "a", "AAA"), recording(tmp_path / "b", "BBB", minute)
     path = joined(tmp_path, first, second)
     assert guests(path) == [("AAA", "GAAA", 4, 60.0), ("BBB", "GBBB", 4, 60.0)]

@@ -1,4 +1,4 @@
-"""Time stamps that cannot be right: a problem each, and never an interval."""
+"""Tests of impossible timestamps: each is a problem, and never an interval."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_outlying_timestamp_does_not_extend_recording(sim_file: Path, tmp_path: 
 def test_unordered_recordings_in_one_file_are_read(
     sim_file: Path, demo_files: list[Path], tmp_path: Path
 ) -> None:
-    """A block of earlier intervals is out of order, but its stamps agree with each other."""
+    """A block of earlier intervals is out of order, but its timestamps are consistent."""
     later = bytearray(sim_file.read_bytes())
     for _, _, offset in _marks(sim_file):
         place = slice(offset + 8, offset + 16)
@@ -80,7 +80,7 @@ def test_unordered_recordings_in_one_file_are_read(
 
 
 def test_damaged_timestamps_keep_intervals_in_hour(sim_file: Path, tmp_path: Path) -> None:
-    """400 random bytes and 20 kB of zeros: the recording stays an hour, and nothing impossible is shown."""
+    """With 400 random bytes and 20 kB of zeros, the recording stays an hour; nothing impossible is shown."""
     data = bytearray(sim_file.read_bytes())
     chance = random.Random(8)
     for _ in range(400):
