@@ -109,11 +109,13 @@ def test_result_shape_is_bound_once(files: list[Path], monkeypatch: pytest.Monke
     real = PreparedQuery.bind
     monkeypatch.setattr(
         PreparedQuery,
-        "bound",
-        lambda cursor, text, working: bound.append(text) or real(cursor, text, working),
+        "bind",
+        lambda cursor, text, working=None: bound.append(text) or real(cursor, text, working),
     )
     assert answers(files) == first
-    assert len(bound) == 2, "one with a star, and one with a semicolon"
+    # The rows of zlens' own SELECTs are bound where they are read.
+    users = [text for text in bound if "answer#" not in text]
+    assert len(users) == 2, "one with a star, and one with a semicolon"
 
 
 @pytest.mark.parametrize("damage", quick_subset(1, [b"x" * 40, b"damaged", b""]))
