@@ -132,7 +132,7 @@ def test_all_problem_kinds_are_documented() -> None:
 
 
 def test_security_claims_name_existing_tests() -> None:
-    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    text = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("security.md", "team.md"))
     named = set(re.findall(r"`(tests/[\w/.]+)`", text))
     assert named
     assert {name for name in named if not (ROOT / name).exists()} == set()
@@ -144,17 +144,20 @@ def test_documented_limits_equal_program() -> None:
     from zlens.server import connections, response_bodies, running_requests, sql_workers
     from zlens.server.limits import RequestLimits
 
-    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    text, team = ((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("security.md", "team.md"))
     rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|", text, flags=re.MULTILINE))
+    of_user = dict(re.findall(r"^\| `(--[\w-]+) [A-Z]+` \| (\d+) \|", team, flags=re.MULTILINE))
     gb = 1024**3
     assert rows["SQL of the web UI and scenarios of models answered at a time"] == str(
         sql_workers.MAX_WORKERS
     )
     assert rows["memory of such a query"].startswith(f"{RequestLimits().memory // gb} GB")
     assert rows["time of a request (`--request-time`)"] == f"{RequestLimits().seconds:g} s"
-    assert rows["requests of one user in progress, where a proxy names users"] == str(
-        RequestLimits().questions
-    )
+    assert of_user == {
+        "--user-requests": str(RequestLimits().questions),
+        "--query-memory": str(RequestLimits().memory // gb),
+        "--request-time": f"{RequestLimits().seconds:g}",
+    }
     assert f"{results.MOST // 1_000_000} million values" in rows["rows of an answer"]
     assert rows["length of a text in an answer of the web UI"] == f"{results.LONGEST:,} characters"
     assert rows["answers of the web UI that are being sent"] == f"{response_bodies.MOST // 1024**2} MB"
