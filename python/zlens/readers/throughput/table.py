@@ -33,7 +33,7 @@ MOST_COLUMNS = 1_000
 _SECOND = 1_000_000
 _EPOCH = dt.datetime(1970, 1, 1)
 _DELIMITERS = ",;\t|"
-_CURE = "write a heading line and rows such as 2026-03-02 09:15:00,1200,0.25: see throughput in the guide"
+_CURE = "write a heading line and rows such as 2026-03-02 09:15:00,1200,0.25: see docs/getting-data.md"
 _YEARFIRST = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})([T ].*)?")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 #: Numeric times by digits before the point: seconds or milliseconds since 1970.
