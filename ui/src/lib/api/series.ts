@@ -1,4 +1,4 @@
-/** Columns over time, as answered by the server. */
+/** Columns over time, as returned by the server. */
 
 import type { Cell } from "./values";
 
@@ -22,7 +22,7 @@ export interface TimeSeries {
   lines: Line[];
 }
 
-/** Keeps some of the lines. */
+/** Selects lines. */
 export const only = (course: TimeSeries | null, keep: (line: Line) => boolean): TimeSeries | null =>
   course && { ...course, lines: course.lines.filter(keep) };
 
