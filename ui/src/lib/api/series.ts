@@ -15,7 +15,7 @@ export interface Line extends Record<Level, Values> {
   t: number[];
 }
 
-/** Columns over time: every interval if `bucket_s` is 0, else buckets of whole intervals. */
+/** Columns over time: every interval if `bucket_s` is 0, otherwise buckets of complete intervals. */
 export interface TimeSeries {
   bucket_s: number;
   sql: string;
