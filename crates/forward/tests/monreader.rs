@@ -71,8 +71,7 @@ fn all(mut sets: SetReader<Fake>) -> Vec<(Option<Reason>, Vec<u8>)> {
     found
 }
 
-/// Parses a script: letters are bytes, `.` a read of 0 bytes, `!` an overflow, `?` EIO, `*` EFAULT, `~`
-/// EAGAIN, `^` EINTR.
+/// Parses a script: letters are bytes, `.` reads 0 bytes, `!` is an overflow, `?` EIO, `*` EFAULT, `~` EAGAIN, `^` EINTR.
 fn script(text: &str) -> Fake {
     let mut reads = VecDeque::new();
     for part in text.split(' ') {

@@ -112,8 +112,7 @@ fn effect_needs_caps() {
     close(&cores_used(&run(scenario)), &[2.0, 2.0], 0.02);
 }
 
-/// Vertical polarization, entitlements such as 6.88 of 12 logical cores: vertical-high cores retain their
-/// physical cores.
+/// Vertical, with entitlements such as 6.88 of 12 logical cores: vertical-high cores retain their physical cores.
 #[test]
 fn vertical_high_cores_have_their_own() {
     let mut lps = weighted(10, &[(7, 400), (10, 600)]);

@@ -155,8 +155,7 @@ fn processor_sharing() {
     }
 }
 
-/// Returns the throughput of a machine repairman, by birth and death: `n` customers think and are served at
-/// `c` servers.
+/// Returns the throughput of the machine repairman, with `n` customers and `c` servers, by birth and death.
 fn repairman(n: u32, c: u32, think: f64, service: f64) -> f64 {
     let mut weight = 1.0;
     let (mut sum, mut busy) = (1.0, 0.0);

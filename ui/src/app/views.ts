@@ -34,10 +34,7 @@ const any =
   (): boolean =>
     session.fills(...tables);
 
-/**
- * Whether the selected system has a kind of subject for this view; one file may hold z/VM and z/OS
- * systems.
- */
+/** Whether the selected system has a subject for this view; files may hold z/VM and z/OS systems. */
 const uses = (view: string): boolean => session.subjects.some((subject) => subject.view === view);
 
 export const VIEWS: View[] = [

@@ -18,8 +18,7 @@ pub struct Counter {
     pub length: u32,
 }
 
-/// Returns the plan of records with `who` (2 bytes), `since` (1 byte) and the counters. A short record has no
-/// last counter.
+/// Returns the plan of records: `who` (2 bytes), `since` (1 byte), counters. Short records omit the last counter.
 pub fn plan(counters: &[Counter]) -> Plan {
     let mut columns = vec![
         Column {

@@ -1,7 +1,4 @@
-/**
- * The problems of the inputs with one complete count. Every response has a count, because files may
- * change.
- */
+/** The problems of the inputs: one complete count, repeated by every response, because files may change. */
 
 import type { ProblemsAnswer } from "./types";
 import { formatFixed } from "../text/numbers";

@@ -292,10 +292,7 @@ export interface Evidence {
   held: boolean[];
 }
 
-/**
- * A chart of a model's answer or of the rig. `places` are names for bars, and numbers along the axis for
- * lines.
- */
+/** A chart of a model or of the rig. `places` are names for bars, and numbers along the axis for lines. */
 export interface ServerChart {
   title: string;
   kind: "bars" | "lines";

@@ -141,10 +141,7 @@ class Route {
     this.#reopen();
   }
 
-  /**
-   * Reloads the web UI if the address names another run, because all loaded data belong to the previous
-   * one.
-   */
+  /** Reloads the web UI if the address names another run, because all loaded data are stale. */
   #reopen(): void {
     if ((this.#values.get("run") ?? null) !== this.#run) location.reload();
   }

@@ -91,10 +91,7 @@ export function joined(
 
 type Value = number | null;
 
-/**
- * Returns the parts for the values of TIMES. The rest of the service time is a separate part unless it is
- * rounding.
- */
+/** Returns the parts for TIMES; the rest of the service time is a separate part unless it is rounding. */
 export function parts([queue = null, pend = null, disc = null, conn = null, serv = null]: Value[]): Value[] {
   let other: Value = null;
   if (serv !== null) {
