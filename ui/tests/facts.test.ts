@@ -1,10 +1,10 @@
-/** What the catalog knows does not stand in the page: SQL, and which records give what. */
+/** Tests that the web UI contains no knowledge of the catalog: no SQL, and no record names. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 
 const SOURCES = "src";
-/** The console is for SQL. */
+/** The console, which may contain SQL. */
 const CONSOLE = /^views\/sql\//;
 const SQL =
   /\bSELECT\s|\bFROM\s+[a-z_{$]|\b(GROUP|ORDER|PARTITION) BY\b|\bWHERE\s|\bIS (NOT )?NULL\b|\b(arg_max|quantile_cont|nullif|coalesce|epoch)\(|\bapi\.sql\(/;

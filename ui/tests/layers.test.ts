@@ -1,6 +1,6 @@
 /**
- * The rooms of the page form layers: an arrow goes from a room to those before it in ROOMS, never back up. No view
- * imports another view. All imports count: of types, dynamic ones, and those in templates too.
+ * Tests of the layers of the web UI: a package imports only packages before it in ROOMS, and no view
+ * imports another view. All imports count: imports of types, dynamic imports, and imports in templates.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { posix } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const SOURCES = "src";
-/** From the lowest to the highest. docs/architecture.md says what each room is for. */
+/** From the lowest to the highest; docs/architecture.md describes each package. */
 const ROOMS = ["lib/text", "lib/time", "lib/page", "lib/api", "lib/paint", "charts", "views", "app"];
 
 const files = (readdirSync(SOURCES, { recursive: true }) as string[])
@@ -19,13 +19,13 @@ const read = (path: string): string => readFileSync(`${SOURCES}/${path}`, "utf8"
 
 const roomOf = (path: string): string => path.split("/", path.startsWith("lib/") ? 2 : 1).join("/");
 
-/** The files that a file names, relative to `src`; of a name that is put together, the part that is known. */
+/** Returns the paths that a file imports, relative to `src`; of a computed path, the constant start. */
 function imported(path: string, text: string): string[] {
   const names = /\b(?:from|import|import\.meta\.glob)\s*\(?\s*(["'`])(\.[^"'`$*]*)/g;
   return [...text.matchAll(names)].map((match) => posix.join(posix.dirname(path), match[2]!));
 }
 
-/** What a file imports and must not. */
+/** Returns the imports that a file must not have. */
 function refused(path: string, text: string): string[] {
   const room = roomOf(path);
   return imported(path, text).filter((target) => {
@@ -36,7 +36,7 @@ function refused(path: string, text: string): string[] {
   });
 }
 
-/** The first circle of imports that is met from a file, if there is one. */
+/** Returns the first import cycle from a file; null if there is none. */
 function circle(path: string, graph: Map<string, string[]>, way: string[] = []): string[] | null {
   if (way.includes(path)) return [...way.slice(way.indexOf(path)), path];
   for (const target of graph.get(path) ?? []) {

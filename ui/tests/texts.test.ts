@@ -5,7 +5,7 @@ const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((
   /\.(ts|svelte)$/.test(name),
 );
 
-/** What remains of a source without its styles, comments, and names of style variables. */
+/** A source without its styles, comments, and names of style variables. */
 const words = (source: string): string =>
   source
     .replace(/<style>[^]*?<\/style>/g, "")

@@ -1,4 +1,4 @@
-//! Every kind of column at every place, held against a decoder that takes one value after the other.
+//! Tests of every kind of column at every offset, against a decoder of single values.
 
 mod builders;
 
@@ -13,7 +13,7 @@ use zlens_columns::zvm::plan::{
 use zlens_frames::zvm::Class;
 use zlens_frames::{ebcdic, tod};
 
-/// Records of these types are made; plans are for some of them.
+/// Types of the generated records; some have a plan.
 const TYPES: [(u8, u16); 3] = [(0, 2), (4, 3), (6, 3)];
 
 const START: u64 = 0xE000_0000_0000_0000;
@@ -68,7 +68,7 @@ fn field(column: usize, kind: Kind, section: bool) -> impl Strategy<Value = Fiel
     )
 }
 
-/// Four words in a row, as they are read together.
+/// Adjacent words, which the decoder reads as one run.
 fn words(columns: usize) -> impl Strategy<Value = Vec<Field>> {
     (20..50u32).prop_map(move |offset| {
         (0..columns as u32)
@@ -98,7 +98,7 @@ fn layout(kinds: Vec<Kind>, section: bool) -> impl Strategy<Value = Vec<Field>> 
     }
 }
 
-/// Entries are found by the first bytes of the record: offset, stride, count.
+/// A section with offset, stride and count of its entries in the first bytes of the record.
 fn section() -> impl Strategy<Value = Section> {
     let matching = prop::option::weighted(
         0.2,
@@ -141,7 +141,7 @@ fn difference() -> impl Strategy<Value = Option<Difference>> {
     prop::option::of(rule)
 }
 
-/// The columns of a table, and by number those that say whom a row is about and what tells of resets.
+/// Columns of a table, and the indexes of its subject columns and reset columns.
 type Columns = (Vec<(Kind, Option<Difference>)>, Vec<usize>, Vec<usize>);
 
 fn columns() -> impl Strategy<Value = Columns> {
@@ -198,7 +198,7 @@ fn plan(number: usize) -> impl Strategy<Value = Plan> {
 
 fn body() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![4 => Just(0u8), 2 => Just(0x40), 4 => 0xC1..=0xC9u8, 2 => any::<u8>()];
-    // Where a section says where its entries are.
+    // Offset, stride and count of the entries, and the byte to match.
     let found = (
         24..50u8,
         0..20u8,
@@ -215,7 +215,7 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// Records that no plan is for, as many as bring the next one to another window.
+/// Returns records without a plan, enough to move the next record to another window.
 fn filler(tod: u64) -> Vec<Record> {
     let body = vec![0; 4000];
     (0..zlens_frames::WINDOW / 4096)
@@ -228,7 +228,7 @@ fn filler(tod: u64) -> Vec<Record> {
         .collect()
 }
 
-/// Groups of records that are repeated, so that there are many and a few of a type in one window.
+/// Groups of repeated records, so that windows have many or few records of a type.
 fn groups() -> impl Strategy<Value = Vec<(Class, Vec<Record>)>> {
     let class = prop_oneof![4 => Just(Class::Sample), 1 => Just(Class::Event)];
     let some = (
@@ -245,7 +245,7 @@ fn groups() -> impl Strategy<Value = Vec<(Class, Vec<Record>)>> {
             for ((domain, record), bodies, times) in parts {
                 for body in bodies.iter().cycle().take(bodies.len() * times) {
                     tod += 0x1_0000_0000;
-                    // A clock that stands still is a time that is not.
+                    // A stopped clock: TOD 0 is not a time.
                     let tod = if tod % 11 == 3 { 0 } else { tod };
                     records.push(Record {
                         domain,
@@ -284,7 +284,7 @@ fn time(tod: u64) -> Cell {
     }
 }
 
-/// One field of one record, taken by itself.
+/// Decodes one field of one record.
 fn value(kind: Kind, field: &Field, record: &[u8], entry: &[u8]) -> Cell {
     let part = if field.part == Part::Record {
         record
@@ -330,7 +330,7 @@ fn value(kind: Kind, field: &Field, record: &[u8], entry: &[u8]) -> Cell {
     }
 }
 
-/// The entries of a record, by the rule as it is written.
+/// Returns the entries of a record by the documented rule.
 fn entries<'r>(section: &Section, record: &'r [u8]) -> Vec<&'r [u8]> {
     let read = |at: Option<u32>, fixed: Option<u32>| match (at, fixed) {
         (Some(at), _) => record.get(at as usize).map(|&byte| u32::from(byte)),
@@ -362,7 +362,7 @@ fn entries<'r>(section: &Section, record: &'r [u8]) -> Vec<&'r [u8]> {
     rest.chunks_exact(stride as usize).take(count).collect()
 }
 
-/// The rows of a table without the columns on where they come from, one value after the other, each with its record.
+/// Decodes the rows of a table value by value, each with its record and without the columns of its origin.
 fn naive(plan: &Plan, groups: &[(Class, Vec<Record>)]) -> Vec<(Vec<Cell>, Vec<u8>)> {
     let mut rows = Vec::new();
     for record in groups.iter().flat_map(|(_, records)| records) {
@@ -393,7 +393,7 @@ fn naive(plan: &Plan, groups: &[(Class, Vec<Record>)]) -> Vec<(Vec<Cell>, Vec<u8
     rows
 }
 
-/// NaN is equal to itself here.
+/// Compares cells; NaN equals NaN.
 fn same(a: &Cell, b: &Cell) -> bool {
     match (a, b) {
         (Cell::Float(a), Cell::Float(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
@@ -434,7 +434,7 @@ proptest! {
                     prop_assert!(same(found, expected), "{:?} should be {:?}", found, expected);
                 }
             }
-            // A stream of some columns, in any order, has what the whole table has.
+            // A stream of some columns, in any order, has the values of the complete table.
             let (names, whole) = table(&decoder, &plan.table, None);
             let picked: BTreeSet<usize> = picked.iter().map(|at| at % names.len()).collect();
             let chosen: Vec<String> = picked.iter().rev().map(|&at| names[at].clone()).collect();
@@ -486,7 +486,7 @@ fn offsets_locate_records() {
             })
             .collect()
     };
-    // Few records at a time are set aside, many are not.
+    // Groups of few records are gathered before decoding, large groups are not.
     let groups: Vec<_> = [3, 300, 5, 2, 700, 1]
         .iter()
         .zip(0..)

@@ -1,4 +1,4 @@
-//! Differences held against the rules taken one row after the other.
+//! Tests of differences against the rules applied row by row.
 
 mod builders;
 
@@ -32,7 +32,7 @@ fn counter() -> impl Strategy<Value = Counter> {
     })
 }
 
-/// How a counter moves from one sample to the next.
+/// Change of a counter from one sample to the next.
 fn movement() -> impl Strategy<Value = i64> {
     prop_oneof![
         3 => Just(0i64),
@@ -44,7 +44,7 @@ fn movement() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// Intervals in which subjects come, go and move; `values` are movements at first.
+/// Intervals in which subjects appear, disappear and count; `values` initially hold changes.
 fn intervals(counters: usize) -> impl Strategy<Value = Vec<Interval>> {
     let sample = (
         0..5u16,
@@ -98,7 +98,7 @@ fn case() -> impl Strategy<Value = Case> {
             any::<bool>(),
         )
             .prop_map(|(counters, mut intervals, resets, mut cuts, swap)| {
-                // Movements become readings, intervals get their times.
+                // Changes become values of counters, and intervals get their times.
                 let mut now = START;
                 let mut readings: HashMap<u16, Vec<u64>> = HashMap::new();
                 for interval in &mut intervals {
@@ -121,7 +121,7 @@ fn case() -> impl Strategy<Value = Case> {
                 }
                 files.push(intervals);
                 if !swap {
-                    // Else the files come in the wrong order, and overlap what was read.
+                    // Otherwise the files are in the wrong order and overlap earlier files.
                     files.reverse();
                 }
                 Case {
@@ -133,7 +133,7 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// What is kept of a subject.
+/// Last sample of a subject.
 #[derive(Debug, Clone, Default)]
 struct Before {
     tod: u64,
@@ -142,7 +142,7 @@ struct Before {
     readings: Vec<Option<u64>>,
 }
 
-/// One row on the way: the readings that can be compared, and with what.
+/// A row before differences are computed: pairs of values that can be compared.
 struct Row {
     interval: Option<u64>,
     file: usize,
@@ -150,7 +150,7 @@ struct Row {
     pairs: Vec<Option<(u64, u64)>>,
 }
 
-/// Readings of each row and the ones before, by the rules as they are written.
+/// Returns the values of each row and its previous sample, by the documented rules.
 fn rows(case: &Case, ends: &[u64]) -> Vec<Row> {
     let mut subjects: HashMap<u16, Before> = HashMap::new();
     let mut rows = Vec::new();
@@ -199,7 +199,7 @@ fn rows(case: &Case, ends: &[u64]) -> Vec<Row> {
     rows
 }
 
-/// The number that the low bits are.
+/// Returns the number in the low bits.
 fn reading(bits: u64, rule: &Difference) -> i128 {
     let range = 1i128 << (8 * i32::from(rule.width));
     let value = i128::from(bits) & (range - 1);
@@ -210,7 +210,7 @@ fn reading(bits: u64, rule: &Difference) -> i128 {
     }
 }
 
-/// Which way a learned counter runs: the first interval in which it moves decides by majority.
+/// Whether a learned counter counts up: the majority in the first interval in which it moves decides.
 fn learned(rows: &[Row], number: usize, rule: &Difference) -> bool {
     let range = 1i128 << (8 * i32::from(rule.width));
     let lean = |row: &Row| {
@@ -230,7 +230,7 @@ fn learned(rows: &[Row], number: usize, rule: &Difference) -> bool {
         >= 0
 }
 
-/// The difference, or NULL.
+/// Returns the difference; None if it is NULL.
 fn difference(pair: (u64, u64), rule: &Difference, up: bool, seconds: f64) -> Option<i64> {
     let range = 1i128 << (8 * i32::from(rule.width));
     let (last, now) = (reading(pair.0, rule), reading(pair.1, rule));
@@ -265,15 +265,15 @@ proptest! {
             };
             prop_assert_eq!(flag, &expected);
         }
-        // All columns at once, and each by itself.
+        // All columns at once, and each column separately.
         let (names, all) = table(&decoder, "t", None);
         for (number, counter) in case.counters.iter().enumerate() {
             let rule = &counter.difference;
             let up = match rule.direction {
                 Direction::Up => true,
                 Direction::Down => false,
-                // Repeated samples of a subject in one interval may lean the other way once more; those cases are
-                // for the tests below.
+                // Repeated samples of a subject in one interval may reverse the direction; the tests below
+                // cover them.
                 Direction::Learn if repeats(&case) => continue,
                 Direction::Learn => learned(&expected, number, rule),
             };
@@ -287,7 +287,7 @@ proptest! {
                 prop_assert_eq!(alone, &all[place]);
             }
         }
-        // Nothing is reported twice, however often the files are read.
+        // Further scans report nothing again.
         let (problems, resets) = (decoder.problems().len(), decoder.resets().len());
         table(&decoder, "t", None);
         prop_assert_eq!((decoder.problems().len(), decoder.resets().len()), (problems, resets));

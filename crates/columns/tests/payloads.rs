@@ -1,5 +1,4 @@
-//! Entries inside entries, texts one behind the other, data that are torn or cut off, and records that continue each
-//! other.
+//! Tests of nested entries, consecutive texts, torn or truncated data, and records that continue each other.
 
 mod builders;
 
@@ -10,7 +9,7 @@ use zlens_frames::ProblemKind;
 use zlens_frames::zvm::Class;
 
 const START: u64 = 0xE000_0000_0000_0000;
-/// A microsecond of the clock.
+/// A microsecond in TOD units.
 const US: u64 = 4096;
 
 fn record(body: Vec<u8>) -> Record {
@@ -48,7 +47,7 @@ fn problems(decoder: &zlens_columns::zvm::Decoder) -> Vec<(ProblemKind, String)>
         .collect()
 }
 
-/// A payload at 24, whose length stands at 20: count, stride and offset of entries, two marks, the entries.
+/// A payload at 24, its length at 20: count, stride and offset of entries, two marks, the entries.
 const OUTER: &str = r#""offset":24,"stride":8,"count":1,"bound":{"at":20,"len":2},"equal":{"at":3,"other":4,"len":1}"#;
 
 fn payload(length: u16, count: u8, marks: [u8; 2], entries: &[u8]) -> Record {
@@ -78,14 +77,14 @@ fn nested_entries_are_counted() {
     ]);
     assert_eq!(column(&decoder, "t", "a"), ints(&[7, 8, 9]));
     assert_eq!(column(&decoder, "t", "number"), ints(&[1, 2, 1]));
-    // An entry shorter than described: what is beyond it is NULL.
+    // The entry is shorter than its layout; fields beyond its end are NULL.
     assert_eq!(column(&decoder, "t", "b"), vec![Cell::Null; 3]);
     assert!(problems(&decoder).is_empty());
 }
 
 #[test]
 fn entries_end_with_data() {
-    // Two entries are said to be there, the data have room for one; what follows them is padding.
+    // The count is two, the data hold one entry, and padding follows.
     let decoder = nested(vec![payload(11, 2, [5, 5], &[7, 0, 0, 8, 0, 0])]);
     assert_eq!(column(&decoder, "t", "a"), ints(&[7]));
     let [(ProblemKind::Section, detail)] = &problems(&decoder)[..] else {
@@ -109,7 +108,7 @@ fn torn_data_is_skipped_and_reported() {
     assert!(
         matches!(&problems(&decoder)[..], [(ProblemKind::Section, why)] if why.contains("torn"))
     );
-    // Neither have they entries of their own.
+    // Torn data have no nested entries either.
     let decoder = nested(records);
     assert_eq!(column(&decoder, "t", "a"), ints(&[]));
 }
@@ -129,7 +128,7 @@ fn short_data_gives_existing_fields() {
     );
 }
 
-/// Columns of entries that stand apart: one of each of two tables of words.
+/// Columns from separate entries: one from each of two tables of words.
 #[test]
 fn consecutive_tables_are_rows() {
     let plan = r#""columns":[{"name":"number","type":"int"},{"name":"a","type":"int"},{"name":"b","type":"int"}],
@@ -142,7 +141,7 @@ fn consecutive_tables_are_rows() {
     assert_eq!(column(&decoder, "t", "number"), ints(&[1, 2, 3]));
     assert_eq!(column(&decoder, "t", "a"), ints(&[1, 2, 3]));
     assert_eq!(column(&decoder, "t", "b"), ints(&[4, 5, 6]));
-    // Where the second table is cut off, the rows are that are whole.
+    // If the second table is truncated, only complete rows remain.
     let decoder = open(vec![words(&[1, 2, 3, 4, 5])], plan);
     assert_eq!(column(&decoder, "t", "b"), ints(&[4, 5]));
     assert_eq!(problems(&decoder).len(), 1);
@@ -241,7 +240,7 @@ fn rows(decoder: &std::sync::Arc<zlens_columns::zvm::Decoder>) -> Vec<Vec<Cell>>
 }
 
 proptest! {
-    /// However the counters of a processor are cut into records, the rows are the same.
+    /// Rows do not depend on how the counters of a processor are split into records.
     #[test]
     fn any_split_of_counters_reads_back(
         samples in prop::collection::vec(
@@ -308,7 +307,7 @@ fn missing_record_costs_only_its_sets() {
             Cell::Int(value)
         }
     });
-    // The next record is of another processor, of another interval, or the file ends.
+    // The next record has another processor or another interval, or is missing.
     let other = at(1, piece(2, false, 3, 1, &bytes));
     for (records, count) in [
         (vec![first(0), other], 2),

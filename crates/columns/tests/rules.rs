@@ -1,4 +1,4 @@
-//! Each rule of differences by itself.
+//! Tests of single rules of differences.
 
 mod builders;
 
@@ -8,7 +8,7 @@ use zlens_columns::zvm::ResetEvidence;
 use zlens_columns::zvm::plan::{Difference, Direction};
 use zlens_frames::zvm::Class;
 
-/// Samples of one subject a minute apart, one counter.
+/// Returns the differences of one counter of one subject, sampled once a minute.
 fn minutes(counter: Counter, values: &[u64]) -> Vec<Cell> {
     let samples = |from: usize| Interval {
         seconds: NOMINAL,
@@ -53,7 +53,7 @@ fn direction_follows_majority_of_first_moving_interval() {
         values: vec![value],
         short: false,
     };
-    // Nothing moves in the second minute; in the third two of three step down, one was reset.
+    // No counter moves in the second minute; in the third, two of three decrease and one was reset.
     let minutes: [[u64; 3]; 4] = [
         [900, 900, 900],
         [900, 900, 900],
@@ -92,7 +92,7 @@ fn direction_follows_majority_of_first_moving_interval() {
 #[test]
 fn direction_is_learned_from_complete_interval() {
     let counter = of(4, Direction::Learn, 1e7);
-    // The first window says up, the whole interval says down.
+    // Most counters count up in the first window, and down in the complete interval.
     let (up, all) = (5_500u16, 12_000u16);
     let interval = |minute: u64| Interval {
         seconds: NOMINAL,
@@ -117,7 +117,7 @@ fn direction_is_learned_from_complete_interval() {
     let all = usize::from(all);
     assert_eq!(found.len(), 3 * all);
     for (row, found) in found.iter().enumerate() {
-        // A timer that goes down is reset where it goes up.
+        // A timer that counts down is reset where it increases.
         let expected = if row < all || row % all < usize::from(up) {
             Cell::Null
         } else {
@@ -140,7 +140,7 @@ fn counters_wrap_at_their_width() {
         minutes(full, &[0xFFFF_FFFF, 1, 0]),
         [null.clone(), int(2), null.clone()]
     );
-    // Beyond 63 bits the column is NULL, the difference is not.
+    // Beyond 63 bits the column is NULL, but the difference is not.
     let long = of(8, Direction::Up, 1e7);
     assert_eq!(
         minutes(long, &[u64::MAX - 1, 3, 1, 4]),

@@ -1,4 +1,4 @@
-//! Sources into the spool: files that grow, pipes, and what a source that overflows loses.
+//! Tests of sources and the spool: growing files, pipes, and losses when a source overflows.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -14,7 +14,7 @@ use zlens_forward::source::{Event, Pipe, Source, SourceKind, TailedFile};
 use zlens_forward::spool::{MIN_SIZE, ReadResult, SourcePosition, Spool};
 use zlens_forward::wire::{FrameKind, decode, field};
 
-/// A source that is a list.
+/// A source with a list of events.
 struct List(Vec<Event>);
 
 impl Source for List {
@@ -27,7 +27,7 @@ impl Source for List {
     }
 }
 
-/// Everything in a spool: bytes as they are, files and gaps by their names.
+/// Returns the contents of a spool: bytes unchanged, files and gaps by name.
 fn read(spool: &Spool) -> Vec<String> {
     let mut cursor = spool.cursor(0);
     let mut found: Vec<String> = Vec::new();
@@ -63,7 +63,7 @@ fn read(spool: &Spool) -> Vec<String> {
     }
 }
 
-/// Reads a source for a while.
+/// Reads a source until a condition holds.
 fn follow(mut source: impl Source + 'static, spool: &Arc<Spool>, until: impl Fn() -> bool) {
     let stop = Arc::new(AtomicBool::new(false));
     let reader = {
@@ -109,7 +109,7 @@ fn growing_file_is_followed() {
             true
         },
     );
-    // Once more, where it was; then shorter; then another file.
+    // Resumed at the saved offset; then a shorter file; then another file.
     write(&path, "three");
     follow(
         TailedFile::open(&path, spool.mark()).unwrap(),
@@ -184,7 +184,7 @@ fn device_never_waits_and_lost_sets_are_counted() {
     let spool = Spool::open(folder.path(), MIN_SIZE).unwrap();
     let stop = AtomicBool::new(false);
     let set = |size: usize| Event::Data(vec![b'x'; size]);
-    // Larger than the spool, twice; then one that fits.
+    // Two sets larger than the spool, then one that fits.
     let events = vec![set(2 << 20), set(3 << 20), set(3)];
     collect(&mut List(events), SourceKind::Monreader, &spool, &stop);
     assert_eq!(read(&spool), ["gap spool_full 2", "xxx"]);

@@ -1,5 +1,5 @@
-//! The device, by a fake that does what the kernel's documentation says of /dev/monreader (Documentation/arch/s390/
-//! monreader.rst): no real one was at hand.
+//! Tests of the device, with a fake that follows the kernel's documentation of /dev/monreader
+//! (Documentation/arch/s390/monreader.rst): no real device was available.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,7 +15,7 @@ const EAGAIN: i32 = 11;
 const EINTR: i32 = 4;
 const EOVERFLOW: i32 = 75;
 
-/// What a read of the device does.
+/// Result of a read of the device.
 enum Read {
     Bytes(Vec<u8>),
     Error(i32),
@@ -24,14 +24,14 @@ enum Read {
 #[derive(Default)]
 struct Fake {
     reads: VecDeque<Read>,
-    /// What opening it again gives; success where nothing is left.
+    /// Results of reopening the device; success once the list is empty.
     opens: VecDeque<i32>,
     opened: Arc<Mutex<u32>>,
 }
 
 impl Device for Fake {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // Later it would block.
+        // A later read would block.
         match self.reads.pop_front().unwrap_or(Read::Error(EAGAIN)) {
             Read::Bytes(bytes) => {
                 buffer[..bytes.len()].copy_from_slice(&bytes);
@@ -52,7 +52,7 @@ impl Device for Fake {
     fn pause(&mut self, _: Duration) {}
 }
 
-/// Sets, gaps as their reasons and bytes, until nothing comes any more.
+/// Returns sets and gaps, with reasons and bytes, until no more arrive.
 fn all(mut sets: SetReader<Fake>) -> Vec<(Option<Reason>, Vec<u8>)> {
     let mut found = Vec::new();
     let mut nothing = 0;
@@ -71,7 +71,7 @@ fn all(mut sets: SetReader<Fake>) -> Vec<(Option<Reason>, Vec<u8>)> {
     found
 }
 
-/// A script in short: letters are bytes, `.` a read of none, `!` an overflow, `?` EIO, `*` EFAULT, `~` EAGAIN, `^` EINTR.
+/// Parses a script: letters are bytes, `.` reads 0 bytes, `!` is an overflow, `?` EIO, `*` EFAULT, `~` EAGAIN, `^` EINTR.
 fn script(text: &str) -> Fake {
     let mut reads = VecDeque::new();
     for part in text.split(' ') {
@@ -105,21 +105,21 @@ fn given(text: &str) -> String {
 #[test]
 fn sets_follow_documentation() {
     for (reads, sets) in [
-        // A read of nothing ends a set.
+        // A read of 0 bytes ends a set.
         ("ab cd . ef .", "abcd ef"),
         ("^ ab ^ .", "ab"),
-        // What was not ended is no set.
+        // Bytes without an end are not a set.
         ("ab . cd", "ab"),
-        // EOVERFLOW comes instead of the next set; what was read is valid.
+        // EOVERFLOW replaces the next set; the bytes already read are valid.
         ("ab . ! cd .", "ab overflow: cd"),
         ("ab ! cd .", "ab overflow: cd"),
-        // EIO comes where the set would end, and the next read begins another one.
+        // EIO replaces the end of the set, and the next read starts another set.
         ("ab ? cd .", "set_invalid:-- cd"),
-        // EFAULT comes inside of a set, which goes on.
+        // EFAULT occurs within a set, which continues.
         ("ab * cd . ef .", "set_not_copied:-- ef"),
         ("ab * cd ? ef .", "set_not_copied:-- ef"),
         ("ab * cd ! ef .", "set_not_copied:-- overflow:"),
-        // An error of which nothing is known.
+        // An error without bytes of its set.
         ("ab . ? . cd .", "ab set_invalid: cd"),
     ] {
         assert_eq!(given(reads), sets, "{reads}");
@@ -128,7 +128,7 @@ fn sets_follow_documentation() {
 
 #[test]
 fn severed_device_is_reopened() {
-    // The connection is gone: EIO at once and for ever.
+    // The connection is severed: every read fails with EIO at once.
     let mut fake = script("ab . cd ? ? ef .");
     fake.opens = VecDeque::from([EIO, EIO]);
     let opened = Arc::clone(&fake.opened);
@@ -170,7 +170,7 @@ fn idle_device_does_not_block_others() {
     assert_eq!(sets.next(), Event::Data(b"ab".to_vec()));
 }
 
-/// A set of one frame of event records: an element, and headers without more.
+/// Returns a set of one frame of event records: an element, and record headers only.
 fn events(types: &[(u8, u16)]) -> Vec<u8> {
     let records: Vec<u8> = types
         .iter()
@@ -212,7 +212,7 @@ fn suspended_event_records_are_gap() {
     assert!(gap.from.is_some());
     assert_eq!(sets.next(), Event::Data(first.clone()));
     assert_eq!(sets.next(), Event::Data(normal));
-    // Of the second suspension only the end was seen.
+    // Only the end of the second suspension was read.
     assert_eq!(sets.next(), Event::Gap(Gap::new(Reason::Suspended)));
     assert_eq!(sets.next(), Event::Data(first));
 }

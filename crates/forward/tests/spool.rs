@@ -1,4 +1,4 @@
-//! The spool: nothing is lost or doubled when it is cut anywhere, and what is dropped or damaged is known.
+//! Tests of the spool: truncation at any offset loses or duplicates no record, and drops and damage are reported.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ fn push(spool: &Spool, payload: &[u8]) -> AppendResult {
     spool.append(&[data(payload, ENDS_SET)], true).unwrap()
 }
 
-/// All from a record on: payloads by their number, and holes.
+/// Reads from a record on; returns payloads by number, and missing ranges.
 fn read(spool: &Spool, from: u64) -> (BTreeMap<u64, Vec<u8>>, Vec<MissingRange>) {
     let (mut found, mut holes) = (BTreeMap::new(), Vec::new());
     let mut cursor = spool.cursor(from);
@@ -100,7 +100,7 @@ fn oldest_sets_are_dropped_and_counted() {
         .sum();
     assert!(size <= MIN_SIZE);
     let (found, holes) = read(&spool, 0);
-    // The oldest segment may have been sent in part; those after it went.
+    // The oldest segment may have been sent in part; the segments after it were dropped.
     let [hole] = holes[..] else {
         panic!("{holes:?}");
     };
@@ -108,7 +108,7 @@ fn oldest_sets_are_dropped_and_counted() {
     assert_eq!(dropped, (hole.next - hole.from) * 10_000);
     assert_eq!(found.len() as u64 + hole.next - hole.from, 200);
     assert!(found.contains_key(&0) && found.contains_key(&199));
-    // A set that is larger than all has no room.
+    // A set larger than the spool does not fit.
     assert_eq!(push(&spool, &vec![0; 1 << 20]), AppendResult::Full);
     assert_eq!(spool.next(), 200);
 }
@@ -151,7 +151,7 @@ fn record_being_sent_is_not_dropped() {
     for number in 30..250_u8 {
         push(&spool, &[number; 10_000]);
     }
-    // Of the segment that has record 3 a part arrived; after that of 17, some are gone too.
+    // The segment with record 3 was received in part; after the segment with 17, some are missing too.
     let (found, holes) = read(&spool, 3);
     assert!(
         found.contains_key(&3) && found.contains_key(&18),
@@ -189,7 +189,7 @@ fn stream_keeps_name_and_position() {
         (spool.stream(), spool.mark(), spool.next()),
         (stream, mark, 2)
     );
-    // In another segment too.
+    // Also in another segment.
     for _ in 0..20 {
         push(&spool, &[0; 10_000]);
     }
@@ -200,7 +200,7 @@ fn stream_keeps_name_and_position() {
     assert_ne!(open(tempdir().unwrap().path()).stream(), spool.stream());
 }
 
-/// Sets of three records each, in several segments.
+/// Creates a spool with sets of three records each, in several segments.
 fn full() -> (TempDir, Vec<Vec<u8>>) {
     let folder = tempdir().unwrap();
     let spool = open(folder.path());
@@ -231,7 +231,7 @@ proptest! {
         let (folder, all) = full();
         let last = segments(folder.path()).pop().unwrap();
         let length = fs::metadata(&last).unwrap().len();
-        // Not its header: that was there before its name.
+        // The header remains, because it is written before the segment is named.
         let kept = 80.max(length.saturating_sub(cut));
         fs::OpenOptions::new().write(true).open(&last).unwrap().set_len(kept).unwrap();
         let spool = open(folder.path());

@@ -1,4 +1,4 @@
-//! Frames: what is read is what was written, and nothing else is taken for a frame.
+//! Tests of frames: written frames read back unchanged, and other bytes are not frames.
 
 use proptest::prelude::*;
 use zlens_forward::wire::{
@@ -13,7 +13,7 @@ fn frame(kind: FrameKind, sequence: u64, payload: &[u8]) -> Vec<u8> {
 
 #[test]
 fn frame_encoding_equals_receiver() {
-    // The same as tests/live/test_protocol.py has.
+    // The same frame as in tests/live/test_protocol.py.
     let bytes = frame(FrameKind::Data, 0x0102_0304_0506_0708, b"abc");
     let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(text, "5a46030100000003010203040506070886e64c6e616263");

@@ -1,4 +1,4 @@
-//! Packed files: what was packed is unpacked, and damage costs what comes behind it.
+//! Tests of compressed files: contents are restored, and damage loses only the bytes after it.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +10,7 @@ use zlens_frames::compressed::{
     Compression, Decompressed, Error, LOOK, decompress, peek_decompressed,
 };
 
-/// Bytes that can be packed, but not to nothing.
+/// Returns bytes that compress moderately.
 fn data(count: usize) -> Vec<u8> {
     let mut state = 7_u32;
     let mut next = || {
@@ -30,7 +30,7 @@ fn zstd(data: &[u8]) -> Vec<u8> {
     compress_to_vec(data, CompressionLevel::Fastest)
 }
 
-/// An archive of members: name, method, bytes.
+/// Returns an archive of members: name, method, bytes.
 fn zip(members: &[(&str, u16, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut directory = Vec::new();
@@ -91,7 +91,7 @@ fn try_unpack(bytes: &[u8], limit: u64) -> Result<Decompressed, Error> {
     )
 }
 
-/// What was unpacked, and what was said.
+/// Returns the decompressed bytes, and the text of the problems.
 fn unpacked(bytes: &[u8], limit: u64) -> (Vec<u8>, Vec<String>) {
     let found = try_unpack(bytes, limit).expect("it can be read and written");
     let mut all = vec![0; found.size() as usize];
@@ -122,7 +122,7 @@ fn compressed_data_round_trips() {
     .concat();
     for packed in [
         gzip(&data),
-        // One behind another is one.
+        // Concatenated files are one file.
         [gzip(front), gzip(back)].concat(),
         zstd(&data),
         [skippable, zstd(back)].concat(),

@@ -1,4 +1,4 @@
-//! Huge files of nothing end soon and in little memory, as SMF dumps too.
+//! Tests of huge SMF dumps without records: indexing needs little time and memory.
 
 use std::io;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use zlens_frames::ReadAt;
 use zlens_frames::smf::{Date, Header, Index, MAX_BREAKS, index, open};
 
-/// The same bytes over and over.
+/// A source that repeats the same bytes.
 struct Huge {
     bytes: Vec<u8>,
     size: u64,
@@ -41,7 +41,7 @@ fn run(bytes: Vec<u8>, size: u64) -> Index {
     found
 }
 
-/// The most memory this process has used, in bytes (where the system says so).
+/// Returns the peak memory of this process in bytes, if the system reports it.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM"));
@@ -80,10 +80,10 @@ fn gigabytes_of_zeros_need_little_time_and_memory() {
     assert_eq!((found.records, found.problems.len()), (0, 1));
     let used = peak();
     assert!(used < 100 << 20, "{used}");
-    // Nothing but headers.
+    // Headers only.
     let found = run(record().repeat(1000), SIZE);
     assert_eq!(found.records, SIZE / 24);
-    // A break behind every second record.
+    // A break after every second record.
     let mut broken = record().repeat(2);
     broken.push(0);
     let found = run(broken.repeat(1000), SIZE / 8);
@@ -91,7 +91,7 @@ fn gigabytes_of_zeros_need_little_time_and_memory() {
     assert!(found.records >= MAX_BREAKS as u64);
     let used = peak();
     assert!(used < 200 << 20, "{used}");
-    // Blocks of one record each, more than are kept.
+    // Blocks of one record each, more than the index stores.
     let block = [&[0, 28, 0, 0][..], &record()].concat();
     let size = 28 * (10 << 20);
     let source = Arc::new(Huge {

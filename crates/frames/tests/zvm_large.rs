@@ -1,4 +1,4 @@
-//! Large files without records are read a fixed number of times and in little memory.
+//! Tests of large files without records: a fixed number of reads, and little memory.
 
 use std::io;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use zlens_frames::zvm::{Capture, Class, Group, HEADER, Header, Index, Writer, index};
 use zlens_frames::{ReadAt, tod};
 
-/// Size of the files of a test that runs every time, and of one that runs before a release.
+/// File sizes of a test that always runs, and of one that runs before a release.
 const SMALL: u64 = 128 << 20;
 const LARGE: u64 = 4 << 30;
 
-/// A pass, and as many searches for the next good record over the same bytes.
+/// A pass, and searches for the next good record over the same bytes.
 const MOST_READS: u64 = 3;
 
-/// A head, followed by the same bytes over and over up to `size`; counts the bytes read.
+/// First bytes, followed by repeated bytes up to `size`; counts the bytes read.
 struct Huge {
     head: Vec<u8>,
     rest: Vec<u8>,
@@ -33,7 +33,7 @@ impl Huge {
         }
     }
 
-    /// Fails where the time taken would grow faster than the file.
+    /// Fails if the bytes read grow faster than the file.
     fn assert_read_few_times(&self) {
         let times = self.read.load(Ordering::Relaxed) / self.size;
         assert!(times <= MOST_READS, "read {times} times");
@@ -64,7 +64,7 @@ impl ReadAt for Huge {
     }
 }
 
-/// A control record, and a frame with one record.
+/// Returns a control record, and a frame with one record.
 fn control_and_frame() -> Vec<u8> {
     let header = Header {
         length: HEADER as u16,
@@ -84,7 +84,7 @@ fn control_and_frame() -> Vec<u8> {
     writer.finish().expect("memory takes it")
 }
 
-/// A control record whose data fill the rest of 4 GB, or just one frame.
+/// Returns a control record whose data fill the rest of 4 GB, or just one frame.
 fn control(long: bool) -> Vec<u8> {
     let mut bytes = control_and_frame();
     bytes.truncate(4096);
@@ -115,7 +115,7 @@ fn run(size: u64, head: Vec<u8>, rest: Vec<u8>) -> Index {
     found
 }
 
-/// An element of a capture with one record, whose data fill the rest of 4 GB or are just that.
+/// Returns an element of a capture with one record, whose data fill the rest of 4 GB or are only this record.
 fn element(long: bool) -> Vec<u8> {
     let record = control_and_frame()[4096..4096 + HEADER].to_vec();
     let end = if long { u32::MAX } else { HEADER as u32 - 1 };
@@ -148,7 +148,7 @@ fn captures_without_records(size: u64) {
     assert!(used < 200 << 20, "{used}");
 }
 
-/// The most memory this process has used, in bytes (where the system says so).
+/// Returns the peak memory of this process in bytes, if the system reports it.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM"));
@@ -162,7 +162,7 @@ fn files_without_records(size: u64) {
         assert_eq!(found.records(), 0);
         assert!(found.problems.len() < 10, "{:?}", found.problems);
     }
-    // Odd lengths, so that no two pages are the same.
+    // An odd length, so that no two pages are equal.
     let noise = random((1 << 23) + 4099);
     for head in [Vec::new(), control(false), control(true)] {
         let found = run(size, head, noise.clone());
@@ -170,7 +170,7 @@ fn files_without_records(size: u64) {
     }
     let used = peak();
     assert!(used < 100 << 20, "{used}");
-    // The worst that is all good: nothing but headers of records.
+    // The worst valid case: record headers only.
     let header = Header {
         length: 20,
         domain: 1,

@@ -483,7 +483,7 @@ mod tests {
         rows
     }
 
-    /// Places below a head of times.
+    /// Columns below a heading of times.
     fn timed(mut places: Vec<(ColumnSpan, Target)>) -> Vec<(ColumnSpan, Target)> {
         let time = ColumnSpan {
             start: 0,

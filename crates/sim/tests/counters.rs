@@ -1,4 +1,4 @@
-//! Counters answer to footprint, sharing and distance, and what must hold between them holds.
+//! Tests of counters: effects of footprint, sharing and distance, and relations between counters.
 
 use proptest::prelude::*;
 use zlens_sim::counters::{Counters, Distance, Profile, RunSegment, Sharers};
@@ -60,7 +60,7 @@ fn segment(memory: &Profile, ticks: Ticks) -> RunSegment<'_> {
     }
 }
 
-/// The counters of a thread by number.
+/// Returns the counters of a thread by number.
 fn values(counters: &Counters, table: &Table, cpu: usize) -> Vec<u64> {
     let mut values = vec![0; 512];
     for (at, set) in table.sets.iter().enumerate() {
@@ -81,12 +81,12 @@ fn sourced(values: &[u64], table: &Table) -> u64 {
     numbers.map(|one| values[one.number as usize]).sum()
 }
 
-/// References to memory on a z15.
+/// Returns the profile of references to memory on a z15.
 fn on_z15(memory: &Memory) -> Profile {
     counters(&table(TABLES[1]), &[]).profile(memory)
 }
 
-/// What a z15 counts while this runs for a second in segments of a millisecond.
+/// Returns the counters of a z15 after one second of this work, in segments of a millisecond.
 fn second(segment: RunSegment) -> Vec<u64> {
     let table = table(TABLES[1]);
     let mut counters = counters(&table, &[0]);
@@ -96,7 +96,7 @@ fn second(segment: RunSegment) -> Vec<u64> {
     values(&counters, &table, 0)
 }
 
-/// Shares of L1 misses on a z15 that came from L2, L3, local and remote L4, and memory, in percent.
+/// Returns the shares of L1 misses on a z15 that came from L2, L3, local and remote L4, and memory, in percent.
 fn shares(values: &[u64]) -> [f64; 5] {
     let numbers: [&[usize]; 5] = [
         &[133, 136],
@@ -111,7 +111,7 @@ fn shares(values: &[u64]) -> [f64; 5] {
 
 #[test]
 fn instructions_follow_from_work_and_cost_of_misses() {
-    // What fits into the L1 cache pays for what comes from the core's next cache only.
+    // A footprint that fits into the L1 cache has only misses from the core's next cache.
     let small = Memory {
         footprint_mib: 0.2,
         ..MEMORY
@@ -124,10 +124,10 @@ fn instructions_follow_from_work_and_cost_of_misses() {
     assert!(((values[2] + values[4]) as f64 / values[1] as f64 - 0.03).abs() < 1e-6);
     assert!((values[2] as f64 / (values[2] + values[4]) as f64 - 0.35).abs() < 1e-6);
     assert_eq!(shares(&values), [100.0, 0.0, 0.0, 0.0, 0.0]);
-    // Finite CPI is that of the misses, of which two are outstanding at once.
+    // Finite CPI is the cost of the misses, two of which are outstanding at once.
     assert!((values[143] as f64 / values[1] as f64 - 0.3).abs() < 1e-6);
     assert_eq!(values[3] + values[5], 2 * values[143]);
-    // Counters that no rule is for.
+    // Counters without a rule.
     assert_eq!(
         (values[64], values[76], values[224], values[243]),
         (0, 0, 0, 0)
@@ -150,7 +150,7 @@ fn footprint_beyond_cache_costs_time() {
         assert_eq!(from.iter().filter(|share| **share > 0.0).count(), levels);
         assert_eq!(machine, 0.0);
     }
-    // By the law, an eighth of the cache has nearly 2.8 times the misses of what is far larger.
+    // By the law, an eighth of the cache has nearly 2.8 times the misses of a far larger footprint.
     let huge = Memory {
         footprint_mib: 1e9,
         ..MEMORY
@@ -204,7 +204,7 @@ fn shared_lines_come_from_location_of_sharers() {
     let cpis = [&alone, &near, &drawer, &machine].map(|values| cpi(values));
     assert!(cpis.is_sorted_by(|one, other| one < other), "{cpis:?}");
     assert_eq!([146, 149, 155].map(|at| alone[at]), [0; 3]);
-    // Three of four lines that are shared were last changed by another core.
+    // Another core last changed three of four shared lines.
     let misses = (near[2] + near[4]) as f64;
     assert!(((near[146] + near[164]) as f64 / misses - 0.15).abs() < 1e-6);
     assert!(drawer[149] > 0 && drawer[155] == 0);
@@ -223,7 +223,7 @@ fn moves_cost_by_distance_until_cache_is_filled() {
         assert!(cpi(&moved) > before, "{distance:?}");
         before = cpi(&moved);
     }
-    // One move brings the tenth of the core's cache that is used again, in however many segments.
+    // A move reloads the reused tenth of the core's cache, in any number of segments.
     let table = table(TABLES[1]);
     for segments in [1_u64, 1_000] {
         let mut counters = counters(&table, &[0]);
@@ -259,7 +259,7 @@ fn threads_of_core_share_it() {
     assert!(both[129] as f64 / both[1] as f64 > alone[129] as f64 / alone[1] as f64);
     let l1_misses = |values: &[u64]| (values[2] + values[4]) as f64 / values[1] as f64;
     assert!((l1_misses(&both) / l1_misses(&alone) - 2_f64.sqrt()).abs() < 1e-6);
-    // Even if no work is lost, caches have less room.
+    // Even without lost work, the caches have less space.
     let lucky = second(RunSegment {
         both: MILLISECOND,
         ..segment(&on_z15(&MEMORY), MILLISECOND)
@@ -279,7 +279,7 @@ fn threads_of_core_share_it() {
     let [first, second, other] = [0, 1, 2].map(|cpu| values(&counters, &table, cpu));
     assert_eq!(first[448..450], second[448..450]);
     assert_eq!(other[448..450], [0, 0]);
-    // 1.27 cycles make a tick.
+    // A tick has 1.27 cycles.
     assert_eq!((first[448], first[449]), (507, 380));
     assert!((first[0] + second[0]).abs_diff(first[448] + 2 * first[449]) <= 2);
 }
@@ -297,10 +297,10 @@ fn cryptographic_functions_wait_for_other_thread() {
         both: MILLISECOND,
         ..segment(&on_z15(&memory), MILLISECOND)
     });
-    // The coprocessor is busy for a hundredth of the time, and half of a function is still to come.
+    // The coprocessor is busy for a hundredth of the time, and half of a function remains.
     assert!((both[78] as f64 / both[76] as f64 - 0.009_615).abs() < 1e-5);
     assert_eq!(both[79], 250 * both[78]);
-    // It cannot do more than there is time for.
+    // Its work is limited by the elapsed time.
     let endless = Memory {
         crypto_rate: 1e12,
         ..MEMORY

@@ -1,4 +1,4 @@
-//! Volumes and aliases against queueing theory and the published cases.
+//! Tests of volumes and aliases against queueing theory and published cases.
 
 mod builders;
 
@@ -43,7 +43,7 @@ fn volume(name: &str, paging: bool, service_us: f64, variation: f64) -> Volume {
     }
 }
 
-/// Requests arrive at a volume at a rate for so many seconds; the mean wait in microseconds.
+/// Simulates requests to a volume at a given rate; returns the mean wait in microseconds.
 fn wait_at(aliases: u32, service_us: f64, rate: f64, seed: u64) -> (f64, Io) {
     let mut io = Io::new(
         &[unit(aliases, None)],
@@ -87,7 +87,7 @@ fn wait_at(aliases: u32, service_us: f64, rate: f64, seed: u64) -> (f64, Io) {
 
 #[test]
 fn m_m_1_and_m_m_c_of_base_and_aliases() {
-    // A volume with c - 1 aliases of its own is M/M/c. Erlang's C by its recurrence.
+    // A volume with c - 1 aliases of its own is M/M/c; Erlang's C by its recurrence.
     for (aliases, busy) in [(0, 0.5), (0, 0.8), (1, 0.7), (3, 0.8)] {
         let servers = f64::from(aliases + 1);
         let service = 1_000.0;
@@ -111,7 +111,7 @@ fn m_m_1_and_m_m_c_of_base_and_aliases() {
     }
 }
 
-/// A closed load of many customers on paging volumes and minidisks of one control unit.
+/// Runs a closed load of many customers on paging volumes and minidisks of one control unit.
 fn saturated(shares: Option<[u32; 2]>, customers: [u32; 2]) -> World {
     let mut scenario: Scenario = alone(1, vec![user("U", 100, 1, vec![load(Some(0.0))])], 20.0);
     let system = &mut scenario.systems[0];
@@ -147,7 +147,7 @@ fn in_use(world: &World) -> [f64; 2] {
     world.io[0].pool(0).in_use.map(|sum| sum as f64 / elapsed)
 }
 
-/// aliases of 16 with shares 20 and 140: 2 and 14, when both want more.
+/// 16 aliases with shares 20 and 140: 2 and 14 if both uses need more.
 #[test]
 fn aliases_follow_their_shares() {
     let world = saturated(Some([20, 140]), [60, 60]);
@@ -158,16 +158,14 @@ fn aliases_follow_their_shares() {
     );
 }
 
-/// What one use leaves goes to the other.
 #[test]
 fn unused_aliases_are_given_to_other_use() {
-    // Four customers of paging keep its base and three aliases busy.
+    // Four paging customers keep their base device and three aliases busy.
     let world = saturated(Some([20, 140]), [60, 4]);
     let [minidisk, paging] = in_use(&world);
     assert!(paging < 3.05 && minidisk > 12.9, "{minidisk} {paging}");
 }
 
-/// Without shares the effect is gone: first come, first served.
 #[test]
 fn without_shares_aliases_are_first_come_first_served() {
     let [minidisk, paging] = in_use(&saturated(None, [60, 60]));

@@ -1,4 +1,4 @@
-//! The shipped example in the build of the tests has the history that a release build gave.
+//! Test that the shipped example has the same history in the test build and in a release build.
 //!
 //! Both files are written by `tests/simulation/test_everywhere.py`.
 
@@ -17,7 +17,7 @@ fn example_history_is_platform_independent() {
         serde_json::from_str(include_str!("expected/example_summary.json")).expect("a summary");
     let none: &mut [Recorder<Sink>] = &mut [];
     let summary = simulate(scenario, none, &mut |_| true).expect("it runs");
-    // Through text, as the other one went.
+    // Converted to text like the expected summary.
     let text = serde_json::to_string(&summary).expect("JSON");
     let summary: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(summary, expected);

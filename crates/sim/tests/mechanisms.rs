@@ -1,4 +1,4 @@
-//! Each mechanism shows its effect, and without it the effect is gone.
+//! Tests of mechanisms: each has an effect, which disappears without it.
 
 mod builders;
 
@@ -19,7 +19,7 @@ fn endless(count: usize) -> Vec<User> {
     users(count, &load(None))
 }
 
-/// Users of different names: those of one name would draw the same random numbers.
+/// Returns users with different names; users with one name would draw the same random numbers.
 fn users(count: usize, load: &Load) -> Vec<User> {
     (0..count)
         .map(|number| user(&format!("U{number}"), 100, 1, vec![load.clone()]))
@@ -39,7 +39,7 @@ fn duplicate_user_names_are_rejected() {
     );
 }
 
-/// Many short bursts: virtual CPUs are dispatched, wait, and move.
+/// Returns users with many short bursts: virtual CPUs are dispatched, wait, and move.
 fn restless(count: usize, demand_pct: f64) -> Vec<User> {
     let load = Load {
         burst_ms: 1.0,
@@ -48,7 +48,7 @@ fn restless(count: usize, demand_pct: f64) -> Vec<User> {
     users(count, &load)
 }
 
-/// What is measured with a mechanism and without it.
+/// Measures a value with a mechanism and without it.
 fn both<T>(
     scenario: &Scenario,
     without: impl Fn(&mut Scenario),
@@ -111,7 +111,7 @@ fn moves_cost() {
     assert_eq!(without, 0);
 }
 
-/// Two endless users on a core with two threads get its speedup between them.
+/// Two endless users share the speedup of a core with two threads.
 #[test]
 fn multithreading() {
     let mut scenario = alone(1, endless(2), 20.0);
@@ -160,7 +160,7 @@ fn stealing_from_other_vectors() {
     assert_eq!(without, 0);
 }
 
-/// A user with short bursts waits for the slices of endless ones, unless it takes their processor.
+/// A user with short bursts waits for the slices of endless users, unless it preempts them.
 #[test]
 fn preemption() {
     let mut users = restless(1, 5.0);
@@ -197,7 +197,7 @@ fn pr_sm_time() {
     assert_eq!(without, 0);
 }
 
-/// A vertical-high core that is ready waits for one that runs on its physical core, unless it takes it back.
+/// A ready vertical-high core waits for the core on its physical core, unless it reclaims it.
 #[test]
 fn vertical_high_cores_reclaim_physical_cores() {
     let mut high = partition("LP1", 1, 50, 1.0);
@@ -214,7 +214,7 @@ fn vertical_high_cores_reclaim_physical_cores() {
     assert!(with < without / 10, "{with} {without}");
 }
 
-/// Three users of 60 % of the storage each take turns in the dispatch list; QUICKDSP passes the eligible list.
+/// Three users with 60 % of the storage each alternate in the dispatch list; QUICKDSP bypasses the eligible list.
 #[test]
 fn eligible_list() {
     let mut users = endless(3);
@@ -237,7 +237,7 @@ fn eligible_list() {
     assert!(quick[2] > 99.0 && quick[0] > 1.0, "{quick:?}");
 }
 
-/// Idle users leave the dispatch list to others, so all get what they want.
+/// Idle users leave the dispatch list, so that the demand of all users is met.
 #[test]
 fn idle_users_free_storage() {
     let mut users = restless(4, 4.0);

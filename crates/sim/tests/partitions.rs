@@ -1,4 +1,4 @@
-//! What partitions get, against published and derived cases of PR/SM.
+//! Tests of partitions against published and derived cases of PR/SM.
 
 mod builders;
 
@@ -6,7 +6,7 @@ use builders::{load, partition, run, scenario, system, user};
 use zlens_sim::scenario::{Partition, Scenario};
 use zlens_sim::world::World;
 
-/// A machine whose partitions want all they can get, unless `demands` says how many cores.
+/// Returns a machine with unlimited demand of its partitions, or demands in cores.
 fn machine(cores: u32, partitions: Vec<Partition>, demands: &[Option<f64>]) -> Scenario {
     let systems = partitions
         .iter()
@@ -21,7 +21,7 @@ fn machine(cores: u32, partitions: Vec<Partition>, demands: &[Option<f64>]) -> S
     scenario(cores, partitions, systems, 60.0)
 }
 
-/// Cores used by each partition, on average.
+/// Returns the average number of cores that each partition uses.
 fn cores_used(world: &World) -> Vec<f64> {
     let elapsed = world.now - (world.begin - zlens_sim::time::seconds(world.scenario.warmup_s));
     let of = |share: &zlens_sim::state::Share| {
@@ -40,7 +40,7 @@ fn close(observed: &[f64], expected: &[f64], within: f64) {
     }
 }
 
-/// The weights of partitions as entitlements on so many cores.
+/// Returns partitions with entitlements on `cores` cores by their weights.
 fn weighted(cores: u32, of: &[(u32, u32)]) -> Vec<Partition> {
     let all: u32 = of.iter().map(|(_, weight)| weight).sum();
     of.iter()
@@ -62,8 +62,8 @@ fn weights_are_enforced() {
     close(&cores_used(&world), &[3.0, 1.8, 1.2], 0.01);
 }
 
-/// prsm.weights_1300: 300, 100 and 900 with 1, 6 and 2 logical cores of 6: the first and the last cannot
-/// use their weight.
+/// prsm.weights_1300: 300, 100 and 900 with 1, 6 and 2 logical cores of 6: the first and the last cannot use
+/// their weight.
 #[test]
 fn partition_uses_no_more_than_its_logical_cores() {
     let world = run(machine(
@@ -102,7 +102,7 @@ fn excess_and_caps() {
     close(&cores_used(&run(scenario)), &[1.25, 1.25, 7.5], 0.02);
 }
 
-/// Without enforcement of caps a capped partition takes the excess.
+/// Without enforced caps, a capped partition uses the excess.
 #[test]
 fn effect_needs_caps() {
     let mut lps = weighted(4, &[(4, 500), (4, 500)]);
@@ -112,7 +112,7 @@ fn effect_needs_caps() {
     close(&cores_used(&run(scenario)), &[2.0, 2.0], 0.02);
 }
 
-/// Vertical: entitlements 6.88 of 12 logical cores and the like; vertical-high cores keep theirs.
+/// Vertical, with entitlements such as 6.88 of 12 logical cores: vertical-high cores retain their physical cores.
 #[test]
 fn vertical_high_cores_have_their_own() {
     let mut lps = weighted(10, &[(7, 400), (10, 600)]);

@@ -1,4 +1,4 @@
-//! Random scenarios: nothing panics or hangs, the laws hold, and what is refused is refused with a sentence.
+//! Tests of random scenarios: no panic, every run ends, the laws hold, and a rejection has a message.
 
 mod builders;
 
@@ -249,7 +249,7 @@ fn random_scenario(seed: u64) -> Scenario {
     scenario
 }
 
-/// Runs to the end, with the laws checked every fifth of a second; a digest of the times of all subjects.
+/// Runs a scenario with the laws checked every fifth of a second; returns a digest of all subjects' times.
 fn digest(scenario: &Scenario) -> u64 {
     let mut world = match World::new(scenario.clone()) {
         Ok(world) => world,
@@ -286,7 +286,7 @@ proptest! {
     }
 }
 
-/// Streams are named: another guest does not change what the first one does by itself.
+/// Streams are named, so another guest does not change the bursts of the first.
 #[test]
 fn additional_guest_keeps_bursts_of_others() {
     let first = user("A", 100, 1, vec![load(Some(20.0))]);
@@ -299,7 +299,7 @@ fn additional_guest_keeps_bursts_of_others() {
     assert_eq!(alone, with);
 }
 
-/// Found by the property: the core of a dedicated processor is closed to change its threads.
+/// Found by the property test: the core of a dedicated processor is closed to change its threads.
 #[test]
 fn core_with_dedicated_processor_changes_its_threads() {
     let scenario = random_scenario(4_398_284_272_440_766_665);

@@ -1,4 +1,4 @@
-//! Live guest relocation, against the recurrence of passes and the published rules.
+//! Tests of live guest relocation against the recurrence of passes and published rules.
 
 mod builders;
 
@@ -7,7 +7,7 @@ use zlens_sim::relocation::{MAXQUIESCE, MAXTOTAL, Phase, SUCCESS, State};
 use zlens_sim::scenario::{Link, Relocation, Scenario};
 use zlens_sim::time::SECOND;
 
-/// A guest with 1,000 MiB, of which all changes, on a link of 100 MiB/s.
+/// Returns a guest with 1,000 MiB, all of which changes, on a link of 100 MiB/s.
 fn relocation(change_mib: f64) -> Relocation {
     Relocation {
         user: 0,
@@ -62,14 +62,14 @@ fn seconds(state: &State) -> (f64, f64) {
     )
 }
 
-/// relocation.geometric: storage 8, link 1, changes 0.5 of that; V(i+1) = V(i) / 2 until at most 0.3 is left.
-/// With a changing storage without end the distinct pages are all that was written.
+/// relocation.geometric: storage 8, link 1, changes 0.5 of the link; V(i+1) = V(i) / 2 until at most 0.3 is
+/// left. All written pages are distinct if the changing storage is unlimited.
 #[test]
 fn passes_shrink_geometrically() {
     let mut only = relocation(50.0);
     only.stop_below_mib = 37.5;
     let state = &ended(scenario(vec![only], 1))[0];
-    // 1000, 500, 250, 125, 62.5 while it runs, then 31.25 in the quiesce.
+    // 1000, 500, 250, 125, 62.5 while the guest runs, then 31.25 in the quiesce.
     assert_eq!((state.passes, state.code), (6, SUCCESS));
     assert!((state.sent - 1_968.75).abs() < 1.0, "{}", state.sent);
     let (total, quiesce) = seconds(state);
@@ -79,7 +79,7 @@ fn passes_shrink_geometrically() {
     );
 }
 
-/// Writes to few pages change each page once: a pass never sends more than the changing storage.
+/// Writes to few pages change each page once: a pass sends at most the changing storage.
 #[test]
 fn working_set_bounds_what_pass_sends() {
     let mut only = relocation(200.0);
@@ -87,7 +87,7 @@ fn working_set_bounds_what_pass_sends() {
     only.passes_most = 8;
     let state = &ended(scenario(vec![only], 1))[0];
     assert_eq!(state.passes, 8);
-    // 1000 MiB, then seven passes of at most 400 that come close to it.
+    // 1000 MiB, then seven passes of nearly, and at most, 400.
     assert!(
         state.sent > 1_000.0 + 7.0 * 330.0 && state.sent < 1_000.0 + 7.0 * 400.0,
         "{}",
@@ -95,7 +95,7 @@ fn working_set_bounds_what_pass_sends() {
     );
 }
 
-/// Hot pages change within a pass, cold ones hardly: 100 of 1,000 MiB get all writes.
+/// Hot pages change within a pass, cold pages rarely: 100 of 1,000 MiB get all writes.
 #[test]
 fn hot_pages_bound_what_pass_sends() {
     let sent = |writes: Vec<[f64; 2]>| {
@@ -125,7 +125,7 @@ fn immediate_stops_after_one_pass() {
     assert!((seconds(state).1 - 5.0).abs() < 0.02);
 }
 
-/// IBM, "z/VM 6.2 and 6.3 Performance": limits cancel a relocation, and the guest goes on.
+/// IBM, "z/VM 6.2 and 6.3 Performance": limits cancel a relocation, and the guest continues.
 #[test]
 fn limits_cancel_with_their_codes() {
     let mut slow = relocation(80.0);
@@ -142,7 +142,6 @@ fn limits_cancel_with_their_codes() {
     }
 }
 
-/// A guest that moved is gone, and its work with it.
 #[test]
 fn relocated_guest_is_removed() {
     let world = run(scenario(vec![relocation(0.0)], 1));
@@ -150,7 +149,7 @@ fn relocated_guest_is_removed() {
     assert!(world.vcpus[0].times.total < 40 * SECOND);
 }
 
-/// Serial relocations quiesce shorter, since each has the link to itself; the link carries no more than it can.
+/// Serial relocations quiesce shorter, because each has the entire link; the link never exceeds its rate.
 #[test]
 fn serial_quiesces_shorter_than_concurrent() {
     let two = || {
@@ -171,7 +170,6 @@ fn serial_quiesces_shorter_than_concurrent() {
     }
 }
 
-/// The same guest twice: the second one finds it gone, and ends too.
 #[test]
 fn paging_throttles() {
     let took = |page_rate: f64, throttle_at: Option<f64>| {
@@ -190,7 +188,7 @@ fn paging_throttles() {
     assert_eq!(took(200.0, None), plain);
     assert_eq!(took(0.0, Some(50.0)), plain);
     assert_eq!(took(200.0, Some(1e6)), plain);
-    // After the first second, in which nothing is known yet, a quarter of 100 MiB/s.
+    // After the first second, in which no rate is known, a quarter of 100 MiB/s.
     let throttled = took(200.0, Some(50.0));
     let expected = 1.0 + (plain - 1.0) * 4.0;
     assert!(
@@ -199,6 +197,7 @@ fn paging_throttles() {
     );
 }
 
+/// The second relocation of a guest that has moved ends, too.
 #[test]
 fn relocation_loop_ends() {
     let twice = vec![relocation(10.0), relocation(10.0)];

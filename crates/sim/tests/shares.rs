@@ -1,4 +1,4 @@
-//! What users get, against the published and derived cases of CP's shares.
+//! Tests of users' CPU time against published and derived cases of CP's shares.
 
 mod builders;
 
@@ -36,7 +36,7 @@ fn four_equal_guests_on_two_to_five_processors() {
     }
 }
 
-/// The negative control: a scheduler that forgets debt gives 100, 100, 50, 50.
+/// The negative control: a scheduler without debt results in 100, 100, 50, 50.
 #[test]
 fn without_debt_shares_are_not_enforced() {
     let mut scenario = alone(3, vec![endless("U", 100, 1); 4], 60.0);
@@ -46,7 +46,7 @@ fn without_debt_shares_are_not_enforced() {
     assert!(observed[3] - observed[0] > 20.0, "{observed:?}");
 }
 
-/// Excess goes to the others by share: cp.excess_2lp.
+/// cp.excess_2lp: the other users get the excess by share.
 #[test]
 fn excess_is_distributed_by_share() {
     let mut users = vec![user("I", 10_000, 1, vec![]); 2];

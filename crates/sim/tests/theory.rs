@@ -1,4 +1,4 @@
-//! The simulator against queueing theory: stations are users with dedicated virtual CPUs.
+//! Tests of the simulator against queueing theory; stations are users with dedicated virtual CPUs.
 
 mod builders;
 
@@ -7,9 +7,9 @@ use zlens_sim::scenario::{Scenario, Step, Transaction, User};
 use zlens_sim::time::SECOND;
 use zlens_sim::world::World;
 
-/// Seeds of each setting.
+/// Number of seeds per setting.
 const SEEDS: u64 = 8;
-/// Student's t for 99.9 % two-sided at 7 degrees of freedom, as there are dozens of settings.
+/// Student's t for 99.9 % two-sided at 7 degrees of freedom, because there are dozens of settings.
 const T: f64 = 5.408;
 
 fn station(servers: u32, quantum_ms: Option<f64>) -> User {
@@ -42,7 +42,7 @@ fn cpu(user: u32, mean_s: f64, variation: f64) -> Step {
     }
 }
 
-/// Response time and throughput of the class after the warm-up.
+/// Returns response time and throughput of the class after the warm-up.
 fn measured(scenario: &Scenario, seed: u64) -> (f64, f64) {
     let mut scenario = scenario.clone();
     scenario.seed = seed;
@@ -54,7 +54,7 @@ fn measured(scenario: &Scenario, seed: u64) -> (f64, f64) {
     world.run(begin + (world.scenario.seconds as u64) * SECOND);
     world.settle_all();
     let class = &world.classes[0];
-    // Little's law gives the response time without the bias of those that are still inside.
+    // Little's law avoids the bias of transactions that are still inside.
     let inside = (class.integral - before.integral) as f64;
     let completed = (class.completed - before.completed) as f64;
     let ended = (class.response - before.response) as f64 / completed / SECOND as f64;
@@ -66,7 +66,7 @@ fn measured(scenario: &Scenario, seed: u64) -> (f64, f64) {
     (little, completed / world.scenario.seconds)
 }
 
-/// The mean over seeds is within its confidence interval of what theory says.
+/// Asserts that theory is within the confidence interval of the mean over seeds.
 fn agrees(name: &str, scenario: &Scenario, response: Option<f64>, throughput: Option<f64>) {
     let runs: Vec<_> = (1..=SEEDS).map(|seed| measured(scenario, seed)).collect();
     let check = |values: Vec<f64>, expected: f64, what: &str| {
@@ -77,7 +77,7 @@ fn agrees(name: &str, scenario: &Scenario, response: Option<f64>, throughput: Op
             (mean - expected).abs() <= half + 1e-3 * expected,
             "{name}: {what} {mean} ± {half}, theory {expected}"
         );
-        // An interval that is too wide says nothing.
+        // A wide interval proves nothing.
         assert!(half < 0.15 * expected, "{name}: {what} ± {half}");
     };
     if let Some(expected) = response {
@@ -101,7 +101,7 @@ fn open(servers: u32, rate: f64, service: f64, variation: f64, quantum: Option<f
     scenario
 }
 
-/// Erlang's C formula: the probability to wait at `c` servers with `a` in service on average.
+/// Returns Erlang's C: the probability of waiting at `c` servers with `a` in service on average.
 fn erlang_c(c: u32, a: f64) -> f64 {
     let mut term = 1.0;
     let mut sum = 0.0;
@@ -128,7 +128,7 @@ fn m_m_1_and_m_m_c() {
     }
 }
 
-/// Pollaczek and Khinchine.
+/// The formula of Pollaczek and Khinchine.
 #[test]
 fn m_g_1() {
     for variation in [0.0, 0.25, 0.5, 4.0] {
@@ -142,7 +142,7 @@ fn m_g_1() {
     }
 }
 
-/// Processor sharing: the response time is that of M/M/1, whatever the distribution.
+/// Processor sharing: the response time equals that of M/M/1 for any distribution.
 #[test]
 fn processor_sharing() {
     for variation in [0.0, 0.25, 4.0] {
@@ -155,7 +155,7 @@ fn processor_sharing() {
     }
 }
 
-/// The machine repairman: `n` customers think and are served at `c` servers, by birth and death.
+/// Returns the throughput of the machine repairman, with `n` customers and `c` servers, by birth and death.
 fn repairman(n: u32, c: u32, think: f64, service: f64) -> f64 {
     let mut weight = 1.0;
     let (mut sum, mut busy) = (1.0, 0.0);
@@ -189,7 +189,7 @@ fn machine_repairman() {
     }
 }
 
-/// Exact mean value analysis of single-server stations.
+/// Solves single-server stations by exact mean value analysis.
 fn mva(demands: &[f64], think: f64, n: u32) -> (f64, f64) {
     let mut queues = vec![0.0; demands.len()];
     let (mut response, mut throughput) = (0.0, 0.0);
@@ -233,7 +233,7 @@ fn closed_networks() {
     }
 }
 
-/// The utilization law holds in every run: busy time is what transactions were given.
+/// The utilization law holds in every run: busy time equals the time of transactions.
 #[test]
 fn utilization_law() {
     let world = run(open(2, 20.0, 0.05, 1.0, None));

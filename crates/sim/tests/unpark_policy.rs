@@ -1,4 +1,4 @@
-//! Parking decides as the solver's rules do, and as was measured.
+//! Tests of parking against the solver's rules and measurements.
 
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ const MODELS: [UnparkingModel; 3] = [
     UnparkingModel::Small,
 ];
 
-/// A partition and what the solver's rules decide, from `tests/models/test_unparking_simulated.py`.
+/// A partition and the decision by the solver's rules, from `tests/models/test_unparking_simulated.py`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {
@@ -129,7 +129,7 @@ fn policy_agrees_with_solver() {
 }
 
 /// IBM, "Eighty Logical Processors", Tables 9 and 10 (UNPARKING SMALL): logical processors, their average
-/// busy, unparked ones on average.
+/// utilization, and the average number unparked.
 #[test]
 fn unparked_cores_equal_measured() {
     let rows = [
@@ -183,7 +183,7 @@ fn excess_power_unparks_vertical_lows() {
         (decision.unparked, decision.excess)
     });
     assert_eq!(decided, [(14, 40_000), (13, 28_000), (12, 16_000), (10, 0)]);
-    // What the cap takes is not there.
+    // Capacity beyond the cap is not available.
     let capped = Observation {
         cap: Some(1_100.0),
         ..seen

@@ -1,4 +1,4 @@
-//! Rows beyond what memory is to hold are printed as those in memory are.
+//! Tests that rows spooled to disk print like rows in memory.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn batch(block: &str, rows: &[Row]) -> RecordBatch {
         Arc::new(StringArray::from_iter(
             rows.iter().map(|row| row.7.map(|value| value.to_string())),
         )),
-        // A column that has no value at all.
+        // A column without values.
         Arc::new(Float64Array::new_null(rows.len())),
     ];
     let names = ["block", "time", "flag", "i", "f", "b", "t", "w", "n"];
@@ -90,7 +90,7 @@ fn printed(section: &Section) -> Vec<String> {
 proptest! {
     #[test]
     fn spooled_batches_round_trip(all in prop::collection::vec(rows(), 0..6), some in 0_usize..4000) {
-        // Parts of larger batches, too, whose buffers begin before them.
+        // Also slices of larger batches, whose buffers start before them.
         let batches: Vec<RecordBatch> = all
             .iter()
             .enumerate()
@@ -104,7 +104,7 @@ proptest! {
         for memory in [0, some] {
             let spooled = read(&batches, memory);
             prop_assert_eq!(printed(&spooled), printed(&whole));
-            // And again: what was printed is still there.
+            // Printing again results in the same text.
             prop_assert_eq!(printed(&spooled), printed(&whole));
         }
         let count: usize = whole.runs().iter().map(|run| run.rows).sum();

@@ -31,13 +31,13 @@ export function standalone(view: HTMLElement, title: string, about: string[]): s
     picture.style.height = `${box.height}px`;
     canvas.replaceWith(picture);
   });
-  // The elements that replace buttons are not matched by the style sheet, so copy the computed styles.
+  // Elements that replace buttons do not match the style sheet, so copy the computed styles.
   const buttons = [...view.querySelectorAll("button")];
   [...copy.querySelectorAll("button")].forEach((button, at) => looks(buttons[at]!, button));
   for (const gone of copy.querySelectorAll(CONTROLS)) gone.remove();
   for (const gone of copy.querySelectorAll("details.menu, .tools, script, .brush, .cursor, [aria-live]"))
     gone.remove();
-  // Cloned fields lose their values, so read them from the page.
+  // Cloned fields lose their values, so read them from the document.
   const fields = [...view.querySelectorAll<HTMLInputElement>("input, select, textarea")];
   const texts = new Map(fields.map((field, at) => [at, textOf(field)]));
   [...copy.querySelectorAll("input, select, textarea")].forEach((field, at) => {
@@ -94,7 +94,7 @@ ${copy.outerHTML}
 `;
 }
 
-/** Controls that show nothing by themselves. */
+/** Controls without content of their own. */
 const CONTROLS =
   "form, .buttons, .modes [aria-pressed=false], button.main:not([aria-pressed]), aside .choices, .player";
 

@@ -1,15 +1,15 @@
-/** The search over everything that the page can open. */
+/** The search for everything that the web UI can open. */
 
 export interface Entry {
-  /** What it is: guest, device, report. */
+  /** Kind of entry: guest, device, report. */
   kind: string;
   name: string;
-  /** More words to find it by. */
+  /** Further words that find the entry. */
   text: string;
   open: () => void;
 }
 
-/** The entries with all words of a query: those whose name begins with it first. */
+/** Returns the entries that contain all words of a query, first those whose name begins with it. */
 export function found(entries: readonly Entry[], query: string, most = 30): Entry[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return [];

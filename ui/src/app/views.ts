@@ -1,4 +1,4 @@
-/** The views in menu order. A view is hidden if the input has nothing for it. */
+/** The views in menu order. A view is hidden if the input has no data for it. */
 
 import type { Component } from "svelte";
 import { session } from "../lib/api/session.svelte";
@@ -20,23 +20,21 @@ import Processors from "../views/processors/Processors.svelte";
 export interface View {
   id: string;
   title: string;
-  /** The key after `g` that opens it. */
+  /** The key after `g` that opens the view. */
   letter: string;
   shows: () => boolean;
   component: Component;
-  /** Whether it shows nothing but intervals of the selected window. */
+  /** Whether the view shows only intervals of the selected window. */
   windowed?: boolean;
 }
 
-/** True if the selected system has data for one of these measures. */
+/** Whether the selected system has data for one of these measures. */
 const any =
   (...tables: string[]) =>
   (): boolean =>
     session.fills(...tables);
 
-/**
- * True if the selected system has a kind of subject for this view; one file may hold z/VM and z/OS systems.
- */
+/** Whether the selected system has a subject for this view; files may hold z/VM and z/OS systems. */
 const uses = (view: string): boolean => session.subjects.some((subject) => subject.view === view);
 
 export const VIEWS: View[] = [

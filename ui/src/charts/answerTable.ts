@@ -1,11 +1,11 @@
-/** Tables of answers of models and studies: numbers as `zlens solve` prints them. */
+/** Tables of answers of models and studies, with numbers as printed by `zlens solve`. */
 
 import type { ModelAnswer } from "../lib/api/types";
 import type { TableColumn } from "../lib/api/tables";
 
 export type AnswerTable = ModelAnswer["tables"][number];
 
-/** The columns of a table as the page shows them. */
+/** The columns of a table in the web UI. */
 export function columnsOf(table: AnswerTable): TableColumn[] {
   return table.columns.map((column, at) => {
     const values = table.rows.map((row) => row[at] ?? null);

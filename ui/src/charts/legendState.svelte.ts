@@ -1,4 +1,4 @@
-/** What the legend of a chart hides. */
+/** The entries hidden in the legend of a chart. */
 
 import { SvelteSet } from "svelte/reactivity";
 import type { LegendEntry } from "./props";
@@ -10,7 +10,7 @@ export class LegendState {
     return this.#names.has(name);
   }
 
-  /** The entries of a legend; a click hides what one names, and another click shows it again. */
+  /** Returns the legend's entries, each hidden or shown by a click. */
   legend(entries: readonly LegendEntry[]): LegendEntry[] {
     return entries.map((entry) => ({
       ...entry,
@@ -21,12 +21,12 @@ export class LegendState {
     }));
   }
 
-  /** Those that are not hidden. */
+  /** Returns the entries that are not hidden. */
   shown<T extends { name: string }>(entries: readonly T[]): T[] {
     return entries.filter(({ name }) => !this.has(name));
   }
 
-  /** A value, or null where what it belongs to is hidden. */
+  /** Returns a value; null if its entry is hidden. */
   of<T>(name: string, value: T): T | null {
     return this.has(name) ? null : value;
   }

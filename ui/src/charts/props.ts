@@ -1,4 +1,4 @@
-/** Properties shared by all framed charts, and those of drawings. */
+/** Properties shared by all framed charts, and properties of drawings. */
 
 import type { Snippet } from "svelte";
 import type { ApiError } from "../lib/api/api";
@@ -6,7 +6,7 @@ import type { Draw, Region } from "../lib/paint/painter";
 
 export interface Framed {
   title: string;
-  /** Opens what the title names. */
+  /** Opens the subject of the title. */
   opens?: (() => void) | null;
   /** The chart's name in tests and file names. */
   name: string;
@@ -17,12 +17,12 @@ export interface Framed {
   explain?: string | null;
   busy?: boolean;
   error?: ApiError | null;
-  /** Why the chart is empty; null if it is not. */
+  /** The reason for an empty chart; null if it is not empty. */
   emptyText?: string | null;
   sql?: string | null;
   /** The window of the data, if it is not the selected one. */
   span?: [number, number] | null;
-  /** Controls beside the title. */
+  /** Controls next to the title. */
   tools?: Snippet;
   /** Figures on a line below the title. */
   figures?: Snippet;
@@ -33,9 +33,9 @@ export interface LegendEntry {
   color: string;
   text?: string;
   figures?: string;
-  /** Not drawn at the moment. */
+  /** Whether the entry is not drawn. */
   hidden?: boolean;
-  /** Hides or shows it. */
+  /** Hides or shows the entry. */
   toggle?: () => void;
 }
 
@@ -43,10 +43,10 @@ export interface PlotProps {
   label: string;
   height: number;
   draw: Draw;
-  /** Finds the region at a position, if there are too many to list. */
+  /** Finds the region at a position if there are too many regions to list. */
   at?: ((x: number, y: number, width: number, height: number) => Region | null) | null;
-  /** The time axis: its first and last moment, and its distance in pixels from both edges. */
+  /** The time axis: its start and end, and its distance in pixels from both edges. */
   time?: { from: number; to: number; left: number; right: number } | null;
-  /** Handles a drag instead of zooming the page. */
+  /** Handles a drag instead of zooming the window. */
   brushed?: ((from: number, to: number) => void) | null;
 }

@@ -1,11 +1,11 @@
-/** Charts that the server describes: of models' answers and of the rig. */
+/** Charts that the server describes, for answers of models and for the rig. */
 
 import type { ServerChart } from "../lib/api/types";
 import type { Cell } from "../lib/api/values";
 import { category } from "../lib/paint/palette";
 
 const SHORT = 60;
-/** Cuts bar charts to a readable number of bars. */
+/** Limits bar charts to a readable number of bars. */
 export function cutBars(chart: ServerChart): ServerChart {
   if (chart.places.length <= SHORT) return chart;
   const series = chart.series.map((series) => ({ ...series, values: series.values.slice(0, SHORT) }));
@@ -16,7 +16,7 @@ export type ColoredChart = Omit<ServerChart, "series"> & {
   series: (ServerChart["series"][number] & { color: string })[];
 };
 
-/** Each series with its color, also while others are hidden. */
+/** Each series with its color, which does not depend on hidden series. */
 export const colored = (chart: ServerChart): ColoredChart => ({
   ...chart,
   series: chart.series.map((series, at) => ({ ...series, color: category(at) })),

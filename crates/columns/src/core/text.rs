@@ -353,7 +353,7 @@ mod tests {
 
     use super::*;
 
-    /// Bytes of a field, of which many are blanks and zeros, some letters and few none of these.
+    /// Bytes of a field: many blanks and zeros, some letters, few others.
     fn field(len: usize) -> impl Strategy<Value = Vec<u8>> {
         let byte =
             prop_oneof![3 => Just(BLANK), 2 => Just(0), 6 => 0xC1..=0xC9u8, 1 => any::<u8>()];

@@ -56,7 +56,7 @@ mod tests {
     use super::hash64;
 
     proptest! {
-        /// Whatever one bit of a record is changed, and wherever it ends: it is another record.
+        /// A change of any bit, or a truncation, results in another record.
         #[test]
         fn different_bytes_have_different_fingerprints(
             bytes in prop::collection::vec(any::<u8>(), 1..200),

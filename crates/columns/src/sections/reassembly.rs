@@ -317,7 +317,7 @@ mod tests {
     use super::super::times::NO_TIME;
     use super::*;
 
-    /// Pieces of different records, of which none is ever complete.
+    /// Segments of different records, none of which is ever complete.
     #[test]
     fn pending_segments_are_bounded_oldest_dropped() {
         const SIZE: usize = 1 << 20;

@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn section_belongs_to_claiming_section() {
-        // Owners of four bytes, first and number: of 0 and 1, of none, of 2 to 4, of what is not there.
+        // Owners of four bytes, first and number: of 0 and 1, of none, of 2 to 4, of missing sections.
         let bytes = [0, 0, 0, 2, 0, 0, 0, 0, 0, 2, 0, 3, 0, 9, 0, 9];
         let place = |offset| FieldRef { offset, length: 2 };
         let table = Table {

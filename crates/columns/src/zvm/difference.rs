@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// The rule as it is written down, in numbers that cannot overflow.
+    /// Applies the documented rule, in numbers that cannot overflow.
     fn naive(
         rule: &Difference,
         way: CountDirection,
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// A value of a counter: any, or one near its wrap.
+    /// A counter value: any, or one near its wrap.
     fn reading(width: u8, signed: bool) -> impl Strategy<Value = i128> {
         let range = 1i128 << (8 * i32::from(width));
         let low = if signed { -range / 2 } else { 0 };
@@ -199,7 +199,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
         #[test]
         fn differences_follow_written_rule((rule, way, previous, current, seconds) in case()) {
-            // The column holds the low bits, sign-extended or not as the field says.
+            // The column holds the low bits, with sign extension if the field is signed.
             let step = CounterRule::new(&rule).step(way, previous as i64, current as i64, seconds);
             prop_assert_eq!(step, naive(&rule, way, previous, current, seconds));
         }

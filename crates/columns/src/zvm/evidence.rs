@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(of("U/1/b", 0, 50), Some((20, "DEFINE CPU")));
         assert_eq!(of("U/1/a", 0, 22), Some((20, "DEFINE CPU")));
         assert_eq!(of("U/1/a", 0, 15), Some((10, "logon")));
-        // Whole values only, and longer names say nothing of shorter ones.
+        // Only complete values match, and a longer name does not match a shorter one.
         assert_eq!(of("U/10", 15, 50), None);
         assert_eq!(of("UVW/0", 0, 50), None);
         assert_eq!(of("V", 0, 50), None);

@@ -1,4 +1,4 @@
-//! Samples of subjects with counters, and the plan that reads them.
+//! Samples of subjects with counters, and the plan that decodes them.
 
 use zlens_columns::zvm::Plan;
 use zlens_columns::zvm::plan::{Column, Difference, Field, Kind, Layout, Part};
@@ -8,17 +8,17 @@ use super::{Record, file};
 
 pub const START: u64 = 0xE000_0000_0000_0000;
 pub const SECOND: u64 = 4_096_000_000;
-/// The usual interval.
+/// Nominal interval in seconds.
 pub const NOMINAL: u64 = 60;
 
-/// A counter as the plan says it, and its length in the record.
+/// Rule of a counter, and its length in the record.
 #[derive(Debug, Clone, Copy)]
 pub struct Counter {
     pub difference: Difference,
     pub length: u32,
 }
 
-/// A record is: who (2 bytes), since when (1 byte), the counters. A short one lacks the last counter.
+/// Returns the plan of records: `who` (2 bytes), `since` (1 byte), counters. Short records omit the last counter.
 pub fn plan(counters: &[Counter]) -> Plan {
     let mut columns = vec![
         Column {
@@ -77,7 +77,7 @@ pub fn plan(counters: &[Counter]) -> Plan {
     }
 }
 
-/// One sample: of whom, since when, the counters' bits, whether the last counter is cut off.
+/// A sample: `who` and `since`, the bits of the counters, and whether the last counter is missing.
 #[derive(Debug, Clone)]
 pub struct Sample {
     pub tod: u64,

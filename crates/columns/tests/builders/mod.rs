@@ -1,6 +1,6 @@
-//! MONWRITE files made in memory, and the tables that are decoded from them as rows of plain values.
+//! MONWRITE files in memory, and the rows decoded from them as plain values.
 
-// Every test file uses a part of this.
+// No test file uses all of this module.
 #![allow(dead_code)]
 
 pub mod counters;
@@ -15,7 +15,7 @@ use zlens_columns::zvm::{Decoder, File, Plan, ResetEvidence, Selection, System};
 use zlens_columns::{IncrementalScan, Step};
 use zlens_frames::zvm::{Class, Group, Header, Writer, index};
 
-/// One value of a table.
+/// A value of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     Null,
@@ -26,7 +26,7 @@ pub enum Cell {
     Time(i64),
 }
 
-/// A record: when, of which type, what follows the header.
+/// A record: type, time, and the bytes after the header.
 #[derive(Debug, Clone)]
 pub struct Record {
     pub domain: u8,
@@ -48,7 +48,7 @@ impl Record {
     }
 }
 
-/// A file of these groups of records, samples or events.
+/// Returns a MONWRITE file with these groups of sample or event records.
 pub fn file(groups: &[(Class, Vec<Record>)]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new());
     for (class, records) in groups.iter().filter(|(_, records)| !records.is_empty()) {
@@ -65,7 +65,7 @@ pub fn file(groups: &[(Class, Vec<Record>)]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// A system of these files, intervals ending where their samples say.
+/// Returns a system with these files; its intervals end where the files' samples end.
 pub fn system(files: Vec<Vec<u8>>, nominal_s: Option<f64>, resets: Vec<ResetEvidence>) -> System {
     let opened = |(number, bytes): (usize, Vec<u8>)| {
         let index = index(&bytes, &mut |_, _| true).unwrap();
@@ -96,7 +96,7 @@ pub fn decoder(systems: Vec<System>, plans: Vec<Plan>) -> Arc<Decoder> {
     Arc::new(Decoder::new(systems, plans, 0))
 }
 
-/// The rows of a batch.
+/// Returns the rows of a batch.
 fn cells(batch: &RecordBatch) -> Vec<Vec<Cell>> {
     let cell = |column: &dyn Array, row: usize| {
         if column.is_null(row) {
@@ -124,7 +124,7 @@ fn cells(batch: &RecordBatch) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-/// The rows of all selected tables, read in one pass. Batches are kept to the end, so that none is overwritten.
+/// Returns the rows of all selected tables, read in one pass. All batches stay alive, so none is overwritten.
 pub fn scan(decoder: &Arc<Decoder>, selections: &[Selection]) -> Vec<Vec<Vec<Cell>>> {
     let mut scan = decoder.scan(selections);
     let mut kept = Vec::new();
@@ -145,7 +145,7 @@ pub fn scan(decoder: &Arc<Decoder>, selections: &[Selection]) -> Vec<Vec<Vec<Cel
     tables
 }
 
-/// The rows of one table, with the names of its columns.
+/// Returns the column names and rows of a table.
 pub fn table(
     decoder: &Arc<Decoder>,
     name: &str,
@@ -161,7 +161,7 @@ pub fn table(
     (names, scan(decoder, &[selection]).remove(0))
 }
 
-/// One column of a table.
+/// Returns one column of a table.
 pub fn column(decoder: &Arc<Decoder>, table_name: &str, name: &str) -> Vec<Cell> {
     let (_, rows) = table(decoder, table_name, Some(&[name.to_owned()]));
     rows.into_iter().map(|mut row| row.remove(0)).collect()

@@ -1,10 +1,10 @@
-//! Records that are not as they should be.
+//! Tests of damaged counter records.
 
 use zlens_frames::ProblemKind;
 
 use crate::builders::{self, Cell, Made, column, maybe};
 
-/// Rows of a good record, one that was changed, and a good one; and what is said of the changed one.
+/// Returns the rows and problems of three records, the second of which `change` alters.
 fn changed(
     subtype: u16,
     change: impl Fn(&mut Vec<u8>),
@@ -32,7 +32,7 @@ fn changed(
         assert_eq!(found.problem.record, Some((113, subtype)));
         assert!(found.problem.bytes <= records[1].len() as u64);
     }
-    // What can be asked for of one column is the same.
+    // A scan of one column returns the same values.
     let one = builders::scan(&decoder, Some(&["c33_d"]), false);
     assert_eq!(column(&one, "c33_d"), column(&rows, "c33_d"));
     (rows, problems)
@@ -69,7 +69,7 @@ fn data_section_outside_record() {
 #[test]
 fn identification_section_outside_record() {
     let (rows, problems) = changed(1, |bytes| put(bytes, 36, 5000));
-    // When it was written stands elsewhere.
+    // The time of writing is not in the identification section.
     assert_eq!(rows[1]["interval_end"], builders::us(1800).into());
     assert_eq!(rows[1]["c0_d"], 2.into());
     assert!(
@@ -97,7 +97,7 @@ fn record_ending_before_triplets() {
 
 #[test]
 fn counter_sets_outside_record() {
-    // The list of sets of subtype 1 stands at 52 in the data section, of subtype 2 at 24.
+    // The list of counter sets is at offset 52 of the data section in subtype 1, at 24 in subtype 2.
     for (subtype, at) in [(1, 112 + 52), (2, 112 + 24)] {
         let (rows, problems) = changed(subtype, |bytes| put(bytes, at, 9999));
         assert_eq!(rows.len(), 3);
@@ -121,7 +121,7 @@ fn counter_sets_outside_record() {
             "{problems:?}"
         );
     }
-    // Of subtype 2 the area of counters: cut, moved out, of a strange width.
+    // Counter area of subtype 2: truncated, moved out, with an unexpected width.
     for (at, value, c0, c33) in [
         (38, 7_u16, Some(2), None),
         (36, 3, None, None),
@@ -132,7 +132,7 @@ fn counter_sets_outside_record() {
         assert_eq!(rows[1]["c33_d"], maybe(c33.map(|_: i64| 0)), "{at} {value}");
         assert!(!problems.is_empty());
     }
-    // Of subtype 1 the counters of one set.
+    // Counters of one set in subtype 1.
     let entry = 112 + 78;
     let (rows, problems) = changed(1, |bytes| put(bytes, entry + 4, 99_999));
     assert_eq!(
@@ -179,7 +179,7 @@ fn unexpected_counter_sets() {
         builders::says(&problems, ProblemKind::Section, "is a duplicate"),
         "{problems:?}"
     );
-    // More counters than the set has on any machine: those that have a column are read.
+    // More counters than the set has on any machine: only counters with a column are decoded.
     let mut records = Vec::new();
     for nth in 1..=3 {
         records.push(Made::delta(0, 900 * nth, &(0..9).collect::<Vec<u64>>()));
@@ -215,7 +215,7 @@ fn record_without_time() {
             "{problems:?}"
         );
     }
-    // Nor of an interval: it is in none.
+    // Without a time and an identification section, the record has no interval end.
     let (rows, _) = changed(1, |bytes| {
         bytes[112 + 8..112 + 16].fill(0);
         put2(bytes, 42, 0);

@@ -1,10 +1,10 @@
-//! Both subtypes in one dump.
+//! Tests of dumps with both subtypes.
 
 use zlens_frames::ProblemKind;
 
 use crate::builders::{self, Cell, Made, column, maybe};
 
-/// Both subtypes of four intervals and two processors, as the machine would write them.
+/// Returns records of both subtypes for four intervals and two processors, in the order of a machine.
 fn both() -> Vec<Made> {
     let mut records = Vec::new();
     for nth in 1..=4_u64 {
@@ -43,7 +43,7 @@ fn subtype_2_fills_gaps_of_subtype_1() {
         let rows = builders::scan(&decoder, None, check);
         let subtypes: Vec<Cell> = [1, 1, 1, 1, 2, 2, 1, 1].map(Cell::from).to_vec();
         assert_eq!(column(&rows, "subtype"), subtypes);
-        // The difference is taken to the record that is not shown.
+        // The difference is computed against the record of subtype 2 that is not shown.
         let counted = [1, 1, 2, 2, 3, 3, 4, 4].map(Cell::from);
         assert_eq!(column(&rows, "c0_d"), counted);
         assert_eq!(rows[4]["seconds"], 900.0.into());
@@ -61,7 +61,7 @@ fn disagreement_is_reported_once() {
     }
     for order in [false, true] {
         if order {
-            // The other subtype first.
+            // Subtype 2 first.
             records.sort_by_key(|record| (record.end, 3 - record.subtype));
         }
         let decoder = builders::decoder(&[builders::dump_of(&records)]);

@@ -1,4 +1,4 @@
-//! Made records of type 113, and the table that comes of them.
+//! Synthetic records of type 113, and the tables decoded from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use zlens_frames::{ProblemKind, ReadAt, ebcdic, tod};
 
 pub const NOMINAL: u64 = 900;
 
-/// A record as a test describes it; times are seconds into 2026.
+/// Values of a synthetic record; times are seconds into 2026.
 #[derive(Clone, Debug)]
 pub struct Made {
     pub subtype: u16,
@@ -29,12 +29,12 @@ pub struct Made {
     pub written: u64,
     pub versions: (u16, u16),
     pub flags: u16,
-    /// Kind, bytes of a counter, counters.
+    /// Kind, bytes per counter, counters.
     pub sets: Vec<(u16, u16, Vec<u64>)>,
 }
 
 impl Made {
-    /// Of subtype 1: an interval that ends at `end`.
+    /// Returns a record of subtype 1 for an interval that ends at `end`.
     pub fn delta(cpu: u16, end: u64, counters: &[u64]) -> Self {
         Self {
             subtype: 1,
@@ -53,7 +53,7 @@ impl Made {
         }
     }
 
-    /// Of subtype 2.
+    /// Returns a record of subtype 2.
     pub fn absolute(cpu: u16, end: u64, counters: &[u64]) -> Self {
         Self {
             subtype: 2,
@@ -178,12 +178,12 @@ pub fn text(text: &str, width: usize) -> Vec<u8> {
     ebcdic::encode(text, width).expect("it fits")
 }
 
-/// A TOD value.
+/// Returns the TOD value `second` seconds into 2026.
 pub fn time(second: u64) -> u64 {
     tod::from_unix_us(1_767_225_600_000_000) + second * 1_000_000 * tod::UNITS_PER_US
 }
 
-/// Microseconds since 1970.
+/// Returns microseconds since 1970, `second` seconds into 2026.
 pub fn us(second: u64) -> i64 {
     tod::to_unix_us(time(second), 0)
 }
@@ -238,14 +238,14 @@ impl From<bool> for Cell {
     }
 }
 
-/// A value, or none.
+/// Returns a value, or NULL for `None`.
 pub fn maybe<T: Into<Cell>>(value: Option<T>) -> Cell {
     value.map_or(Cell::Null, Into::into)
 }
 
 pub type Row = BTreeMap<String, Cell>;
 
-/// A decoder of dumps, which knows of their systems and intervals what their indexes say.
+/// Returns a decoder of dumps, with the systems and intervals of their indexes.
 pub fn decoder(dumps: &[Vec<u8>]) -> Arc<Decoder> {
     let plan = plan();
     let files: Vec<File> = dumps
@@ -322,7 +322,7 @@ fn rows_of(batch: &RecordBatch, rows: &mut Vec<Row>) {
     }
 }
 
-/// All rows, of all columns or of some, with subtypes held against each other or not.
+/// Returns all rows, of all columns or of some; `check` compares the subtypes.
 pub fn scan(decoder: &Arc<Decoder>, columns: Option<&[&str]>, check: bool) -> Vec<Row> {
     let names: Option<Vec<String>> =
         columns.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
@@ -338,19 +338,19 @@ pub fn scan(decoder: &Arc<Decoder>, columns: Option<&[&str]>, check: bool) -> Ve
     }
 }
 
-/// All rows of one dump, and the problems met.
+/// Returns all rows of one dump, and its problems.
 pub fn table(records: &[Made]) -> (Vec<Row>, Vec<DecodeProblem>) {
     let decoder = decoder(&[dump_of(records)]);
     let rows = scan(&decoder, None, false);
     (rows, decoder.problems())
 }
 
-/// One column of all rows.
+/// Returns one column of all rows.
 pub fn column(rows: &[Row], name: &str) -> Vec<Cell> {
     rows.iter().map(|row| row[name].clone()).collect()
 }
 
-/// Whether the only problem is of a kind and has these words.
+/// Whether the only problem has this kind and contains these words.
 pub fn says(problems: &[DecodeProblem], kind: ProblemKind, words: &str) -> bool {
     let [found] = problems else {
         return false;

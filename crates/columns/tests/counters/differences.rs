@@ -1,4 +1,4 @@
-//! From one record to the next.
+//! Tests of differences between consecutive records.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use zlens_frames::ProblemKind;
 
 use crate::builders::{self, Cell, Made, column, maybe};
 
-/// The first counter of each row.
+/// Returns the first counter of each row.
 fn counted(records: &[Made]) -> Vec<Cell> {
     column(&builders::table(records).0, "c0_d")
 }
@@ -35,7 +35,7 @@ fn offline_processor_leaves_gap() {
     }
 }
 
-/// Processors are found by their number, however large it is.
+/// Differences exist for any 16-bit processor number.
 #[test]
 fn every_processor_has_its_differences() {
     for cpu in [0, 1, 1023, 1024, 1025, 65_535] {
@@ -60,7 +60,7 @@ fn short_intervals_are_flagged() {
         [None, Some("short"), None].map(maybe)
     );
     assert_eq!(column(&rows, "c0_d"), [Cell::Null, 19.into(), 881.into()]);
-    // A record that was written early tells of the time up to then.
+    // The interval of a record that was written early ends at that time.
     let ends = [900, 919, 1800].map(|end| builders::us(end).into());
     assert_eq!(column(&rows, "interval_end"), ends);
 }
@@ -94,7 +94,7 @@ fn restarted_counters() {
         };
         let expected = [None, Some(1000), None, Some(after)].map(maybe);
         assert_eq!(column(&rows, "c0_d"), expected, "{evidence}");
-        // All counters of the record, not only the one that stepped back.
+        // A decrease of one counter resets all counters of the record.
         assert_eq!(rows[2]["c1_d"], Cell::Null);
         assert_eq!(rows[2]["seconds"], Cell::Null);
         let resets = decoder.resets();
@@ -200,7 +200,7 @@ fn repeated_records_are_read_once() {
             .collect();
         let once = counted(&records);
         let twice = builders::dump_of(&records).repeat(2);
-        // In one file, in two, and files that overlap.
+        // In one file, in two files, and in overlapping files.
         for dumps in [
             vec![twice.clone()],
             vec![builders::dump_of(&records), builders::dump_of(&records)],
@@ -248,7 +248,7 @@ fn records_out_of_order() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Differences of what was added up are what was added.
+    /// Differences of cumulative counters equal the steps added to them.
     #[test]
     fn differences_add_up_to_counts(
         steps in vec(vec(0..=1_u64 << 40, 6), 2..40),

@@ -1,4 +1,4 @@
-//! Counter records of SMF: what is in them comes out, differences are what was counted, damage is a problem.
+//! Tests of SMF counter records: decoded values, differences, and problems for damage.
 
 mod bad;
 mod both;

@@ -1,4 +1,4 @@
-//! What stands in a record comes out of it.
+//! Tests of decoded values.
 
 use zlens_frames::ProblemKind;
 
@@ -27,7 +27,7 @@ fn every_field_of_subtype_1() {
         ("offset", 0.into()),
         ("tod", us(901).into()),
         ("interval_end", us(900).into()),
-        // The run began five minutes into the interval.
+        // The run started five minutes into the interval.
         ("seconds", 601.0.into()),
         ("flag", Cell::Null),
         ("subtype", 1.into()),
@@ -143,7 +143,7 @@ fn unnamed_classes_and_counters() {
             .chunks(3)
             .all(|same| same.iter().all(|cell| *cell == same[0]))
     );
-    // One row for each class, however many records have it.
+    // One problem per class, for any number of records.
     assert_eq!(problems.len(), 2, "{problems:?}");
     assert!(
         problems
@@ -168,7 +168,7 @@ fn unnamed_classes_and_counters() {
 
 #[test]
 fn older_records_are_shorter() {
-    // Without a core; and of subtype 2 up to the speed only, with a processor number of one byte.
+    // No core; subtype 2 ends after the speed and has a processor number of one byte.
     let mut one = Made::delta(7, 900, &[1, 2]);
     one.core = None;
     let mut two = Made::absolute(7, 900, &[1, 2]).bytes();
@@ -202,7 +202,7 @@ fn subset_of_columns_equals_all() {
             };
             record.system = if cpu < 3 { "SYSA" } else { "SYSB" };
             if cpu % 2 == 0 {
-                // The MT-diagnostic set comes with one thread of a core.
+                // One thread of a core has the MT-diagnostic set.
                 record
                     .sets
                     .push((6, 8, (0..48).map(|n| n * interval).collect()));
@@ -210,7 +210,7 @@ fn subset_of_columns_equals_all() {
             records.push(record);
         }
     }
-    // Where subtype 1 tells of every interval, subtype 2 is not shown; here it is of other processors.
+    // Subtype 1 hides subtype 2 of the same processor; here their processors differ.
     let decoder = builders::decoder(&[builders::dump_of(&records)]);
     let all = builders::scan(&decoder, None, false);
     assert_eq!(all.len(), 1200);

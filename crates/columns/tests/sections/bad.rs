@@ -1,4 +1,4 @@
-//! Damage is a problem, and never more.
+//! Tests of damaged records, which only result in problems.
 
 use proptest::prelude::*;
 use zlens_columns::sections::Plan;
@@ -129,7 +129,7 @@ fn contradicting_plans_are_rejected() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever is changed in good records: as many rows whatever columns are asked for, and no panic.
+    /// After any change of good records, nothing panics and all columns have the same number of rows.
     #[test]
     fn changed_bytes_are_handled(changes in prop::collection::vec((24_usize..500, any::<u8>()), 1..12)) {
         let mut records = vec![

@@ -1,4 +1,4 @@
-//! Made records of the plan beside this file, and the tables that come of them.
+//! Synthetic records of the plan in this folder, and the tables decoded from them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub fn int(value: i64) -> Cell {
     Cell::Int(value)
 }
 
-/// Microseconds of so many seconds into 2026, UTC.
+/// Returns the time `second` seconds into 2026, UTC, in microseconds.
 pub fn at(second: i64) -> Cell {
     Cell::Int((DAY + second) * 1_000_000)
 }
@@ -72,7 +72,7 @@ fn packed(text: String) -> [u8; 4] {
     u32::from_str_radix(&text, 16).unwrap().to_be_bytes()
 }
 
-/// A product section of a quarter of an hour that ends at a second (UTC) in a zone.
+/// Returns a product section for a quarter of an hour that ends at a second (UTC) in a time zone.
 pub fn product(end: i64, zone_s: i64) -> Vec<u8> {
     let start = end - 900 + zone_s;
     let mut bytes = Vec::new();
@@ -91,7 +91,7 @@ pub fn product(end: i64, zone_s: i64) -> Vec<u8> {
     bytes
 }
 
-/// An item, of which the first bytes tell its number and name.
+/// Returns an item; its first bytes are its number and name.
 pub fn item(number: u32) -> Vec<u8> {
     let mut bytes = number.to_be_bytes().to_vec();
     bytes.extend(text(&format!("I{number}"), 4));
@@ -125,7 +125,7 @@ pub fn add(record: &mut Vec<u8>, triplet: usize, sections: &[Vec<u8>]) {
     record.extend(sections.concat());
 }
 
-/// A record that is whole.
+/// Returns a complete record.
 pub fn record(end: i64, items: &[Vec<u8>], owners: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = header("SYSA", end, 1);
     add(&mut bytes, 28, &[product(end, 0)]);
@@ -134,8 +134,8 @@ pub fn record(end: i64, items: &[Vec<u8>], owners: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// A piece of a record: which one of how many, and for items and owners how many there are in all and the place of the
-/// first one here.
+/// Returns a segment of a record: its number and the number of segments; for items and owners their total
+/// number and the index of the first one in this segment.
 pub fn piece(
     end: i64,
     (sequence, total): (u16, u16),
@@ -222,7 +222,7 @@ pub fn rows(records: &[Vec<u8>], table: &str) -> Vec<Row> {
     rows_of(&decoder(&[records.to_vec()]), table, None)
 }
 
-/// Everything once, and what was met on the way.
+/// Decodes everything once, and returns the problems.
 pub fn problems(decoder: &Arc<Decoder>) -> Vec<DecodeProblem> {
     let mut scan = decoder.scan(&decoder.everything(70));
     while !matches!(scan.step().unwrap(), Step::Done) {}

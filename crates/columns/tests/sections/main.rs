@@ -1,4 +1,4 @@
-//! Records that are lists of sections: what is in them comes out, at every level and however they were broken.
+//! Tests of records that consist of sections, at all levels and in any number of segments.
 
 mod bad;
 mod builders;

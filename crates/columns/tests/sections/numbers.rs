@@ -1,4 +1,4 @@
-//! Numbers as z/OS writes them, held against definitions that are as simple as they are slow.
+//! Tests of z/OS number formats against simple definitions.
 
 use proptest::prelude::*;
 use zlens_columns::sections::{
@@ -6,7 +6,7 @@ use zlens_columns::sections::{
 };
 use zlens_frames::tod;
 
-/// Half bytes from the left.
+/// Returns the half bytes from left to right.
 fn halves(bytes: &[u8]) -> Vec<u8> {
     bytes
         .iter()
@@ -14,7 +14,7 @@ fn halves(bytes: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// The sum of the hexadecimal digits behind the point, times the power of 16.
+/// Returns the sum of the hexadecimal digits after the point, times the power of 16.
 fn by_digits(bytes: [u8; 8]) -> f64 {
     let digits = halves(&bytes);
     let exponent = i32::from(bytes[0] & 0x7F) - 64;
@@ -26,7 +26,7 @@ fn by_digits(bytes: [u8; 8]) -> f64 {
     if bytes[0] & 0x80 == 0 { value } else { -value }
 }
 
-/// Packed digits and the sign as text.
+/// Parses packed digits and their sign as text.
 fn by_text(bytes: &[u8]) -> Option<i64> {
     let halves = halves(bytes);
     let (sign, digits) = halves.split_last()?;
@@ -42,7 +42,7 @@ fn by_text(bytes: &[u8]) -> Option<i64> {
     })
 }
 
-/// Days one after the other from 1970 on.
+/// Returns the days since 1970, counted year by year.
 fn by_walking(year: u16, day: u16) -> i64 {
     let length = |year: u16| {
         if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) {

@@ -1,4 +1,4 @@
-//! Records that were broken are as if they had not been.
+//! Tests of segmented records, which equal unsegmented ones.
 
 use proptest::prelude::*;
 use zlens_frames::ProblemKind;
@@ -12,7 +12,7 @@ fn numbers(rows: &[Row]) -> Vec<(Cell, Cell)> {
     rows.iter().map(pair).collect()
 }
 
-/// Pieces of a record with ten items and two owners; places count from `base`.
+/// Returns three segments of a record with ten items and two owners; indexes start at `base`.
 fn three(end: i64, base: u16) -> Vec<Vec<u8>> {
     let items: Vec<Vec<u8>> = (0..10).map(item).collect();
     let owners = [owner(0, 4), owner(4, 6)];
@@ -78,7 +78,7 @@ fn segments_of_several_records_are_matched() {
             numbers(&own),
             (0..10).map(|n| (int(n), int(n))).collect::<Vec<_>>()
         );
-        // The whole record stands where its first piece does.
+        // The complete record has the location of its first segment.
         assert!(
             own.iter()
                 .all(|row| row["file"] == Cell::Text("dump0".into()))
@@ -89,7 +89,7 @@ fn segments_of_several_records_are_matched() {
 
 #[test]
 fn segments_of_one_interval_are_distinguished() {
-    // Two records of one interval, with four items and with six, their pieces inside one another.
+    // Two records of one interval, with four and six items and interleaved segments.
     let items: Vec<Vec<u8>> = (0..6).map(item).collect();
     let cut = |all: u16, at: usize| {
         let place = 1 + at as u16;
@@ -178,7 +178,7 @@ fn unnumbered_segments_keep_their_order() {
         piece(4500, (1, 2), (&items[..2], 4, 1), (&[], 0, 0)),
     ];
     for piece in &mut pieces {
-        // No blocks: their number is in the last word but two of what is told of the piece.
+        // No blocks: their number is the last word but two of the segment description.
         let at = 52 + crate::builders::PRODUCT + 10;
         piece[at..at + 2].fill(0);
     }
@@ -213,7 +213,7 @@ fn earlier_record_is_read_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// However a record is cut, and in whatever order its pieces come.
+    /// Records are complete for any split into segments in any order.
     #[test]
     fn any_split_gives_complete_record(
         cuts in prop::collection::btree_set(1_usize..10, 1..5),

@@ -1,4 +1,4 @@
-//! What is in the sections comes out, as far as their length in the triplet goes.
+//! Tests of decoded values, for the fields that the section length in the triplet covers.
 
 use proptest::prelude::*;
 
@@ -34,7 +34,7 @@ fn every_field_kind_is_decoded() {
         ("raw", Cell::Text("abcd".into())),
         ("local", at(7200)),
         ("large", int(3)),
-        // One second after midnight, which is not before an hour after it: of the next day.
+        // One second after midnight: not before the interval start at 01:00, so on the next day.
         ("begin", at(86_401)),
     ];
     assert_eq!(row.len(), expected.len());
@@ -64,7 +64,7 @@ fn local_times_become_utc_by_zone_of_record() {
 fn early_interval_end_is_preserved() {
     let mut bytes = header("SYSA", 4500, 1);
     let mut section = product(4500, 0);
-    // Two minutes long; it was to end at 4500 all the same.
+    // The interval lasts two minutes, but was due to end at 4500.
     section[8..12].copy_from_slice(&[0x02, 0x00, 0x00, 0x0F]);
     add(&mut bytes, 28, &[section]);
     let row = &rows(&[bytes], "product")[0];
@@ -105,7 +105,7 @@ fn both_subtypes_and_header_are_read() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Sections of another level: every field that the length covers is there, and no other.
+    /// Fields that the section length covers have values, all others are NULL.
     #[test]
     fn fields_are_gated_by_length_of_their_section(length in 4_usize..100, count in 1_u32..5) {
         let sections: Vec<Vec<u8>> = (0..count)
@@ -119,7 +119,7 @@ proptest! {
         let found = rows(&[record(4500, &sections, &[])], "item");
         let expected = rows(&[record(4500, &whole, &[])], "item");
         prop_assert_eq!(found.len(), count as usize);
-        // Name and the byte behind each field.
+        // Name, and the offset after each field.
         let ends = [
             ("number", 4), ("name", 8), ("busy", 16), ("flags", 17), ("flags_second", 17), ("digits", 20),
             ("service", 28), ("signed", 30), ("raw", 32), ("local", 40), ("large", 48), ("begin", ITEM),
@@ -132,7 +132,7 @@ proptest! {
         }
     }
 
-    /// A triplet leads to sections of its length one after the other, and only to those that lie in the record.
+    /// A triplet locates consecutive sections of its length within the record.
     #[test]
     fn triplets_locate_sections(offset in 0_u32..200, length in 0_u16..40, count in 0_u16..12) {
         let mut bytes = header("SYSA", 4500, 1);
@@ -150,12 +150,12 @@ proptest! {
                 expected.push(at.map_or(Cell::Null, |b| int(i64::from(u32::from_be_bytes([b[0], b[1], b[2], b[3]])))));
             }
         }
-        // The first two bytes are the length of the record, which the writer fills in.
+        // The first two bytes are the record length, which the writer fills in.
         let found = rows(&[bytes], "item");
         prop_assert_eq!(found.iter().map(|row| row["number"].clone()).collect::<Vec<_>>(), expected);
     }
 
-    /// Gaps and lengths, one after the other: a section is of the owner whose stretch it is in.
+    /// Claims are consecutive gaps and lengths; a section belongs to the owner whose range contains it.
     #[test]
     fn sections_belong_to_claiming_sections(claims in prop::collection::vec((0_i16..4, 0_i16..4), 0..5)) {
         let items: Vec<Vec<u8>> = (0..8).map(item).collect();

@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(pace(all()), (0, Some(900), Some(0)));
         let holes = (0..20).filter(|n| ![3, 4, 9].contains(n));
         assert_eq!(pace(holes.flat_map(interval)), (0, Some(900), Some(2)));
-        // The same again, and an earlier part after a later one.
+        // All records again, and an earlier part after a later one.
         assert_eq!(pace(all().chain(all())), (1, Some(900), Some(0)));
         let parts = (10..20).chain(0..10).flat_map(interval);
         assert_eq!(pace(parts), (1, Some(900), Some(0)));

@@ -347,7 +347,7 @@ mod tests {
         let bytes = header.encode();
         assert_eq!((bytes.len(), bytes[5]), (EXTENDED, 126));
         assert_eq!(Header::parse(&bytes), Some(header));
-        // One thing that is not as documented, and it is a record of type 126.
+        // Any deviation from the documented header makes it a record of type 126.
         for at in [1, 4, 25, 27, 52] {
             let mut other = bytes.clone();
             other[at] ^= 0x20;

@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(spans.to_file_offset(16384), 17000);
         assert_eq!(spans.to_file_offset(u64::MAX), u64::MAX);
         assert_eq!(spans.run_containing(12288).end, 16384);
-        // What was skipped is before the page that came next; what is in two pages, in the first.
+        // Skipped bytes map to the next page; bytes in two pages map to the first.
         assert_eq!(spans.to_logical(8500), 8192);
         assert_eq!(spans.to_logical(13096), 12288);
         assert_eq!(spans.to_logical(17100), 12288 + 4004);

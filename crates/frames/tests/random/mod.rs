@@ -1,6 +1,6 @@
 //! Random numbers that are the same in every run.
 
-/// A small generator of random numbers (SplitMix64).
+/// A generator of random numbers (SplitMix64).
 pub struct Random(pub u64);
 
 impl Random {
@@ -12,7 +12,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below the limit; 0 where there is none.
+    /// Returns a number below the limit; 0 if the limit is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit.max(1) as u64) as usize
     }

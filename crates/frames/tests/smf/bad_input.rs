@@ -1,4 +1,4 @@
-//! Each kind of bad input, with what is still read and what is said of it.
+//! Tests of each kind of bad input: the records that are read, and the problems reported.
 
 use std::io;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use zlens_frames::{Error, ProblemKind, ReadAt, WINDOW, Windows};
 
 use crate::builders;
 
-/// Where each record of the sample begins.
+/// Returns the offset of each record of the sample.
 fn places() -> Vec<usize> {
     let mut at = 0;
     builders::sample()
@@ -21,7 +21,7 @@ fn places() -> Vec<usize> {
         .collect()
 }
 
-/// The number of a counter record in the middle.
+/// Returns the index of a counter record in the middle.
 fn middle() -> usize {
     (100..)
         .find(|&nth| builders::sample()[nth].len() == 1022)
@@ -77,7 +77,7 @@ fn length_of_zero() {
     assert!(problem.detail.contains("length zero"), "{}", problem.detail);
     assert_eq!(problem.offset, place as u64);
     assert_eq!(problem.bytes, (places()[78] - place) as u64);
-    // Zeros behind the last record, as some tools pad.
+    // Zeros after the last record, as padded by some tools.
     let whole = sample();
     let mut bytes = whole.clone();
     bytes.resize(whole.len() + 5000, 0);
@@ -168,7 +168,7 @@ fn bytes_between_records_make_previous_suspect() {
     }
 }
 
-/// What a transfer in text mode does: each record is longer by its line feeds than its length says.
+/// A transfer in text mode makes records longer, by their line feeds, than their length field says.
 #[test]
 fn added_carriage_returns() {
     let mut records = builders::sample();
@@ -234,14 +234,14 @@ fn more_kinds_than_are_distinguished() {
         builders::says(&rows, ProblemKind::Header, "50 records of further kinds"),
         "{rows:?}"
     );
-    // Those are still handed out.
+    // Records of further kinds are still returned.
     let last = (count - 1) as u16;
     let mut pass = Pass::new(Arc::new(bytes), Arc::new(found), &[(200, last)]);
     let window = pass.next_window().expect("memory can be read");
     assert_eq!(window.expect("it is there").records(0).len(), 1);
 }
 
-/// Bytes of which only a part can be read.
+/// A source whose first `readable` bytes can be read.
 struct Partly {
     bytes: Vec<u8>,
     readable: usize,
@@ -323,7 +323,7 @@ fn canceled_pass() {
         calls < 2
     });
     assert!(matches!(stopped, Err(Error::Stopped)));
-    // Also while it looks for the next record.
+    // Also during the search for the next record.
     let noise = vec![0x5A; 40 * WINDOW];
     let stopped = index(&noise, &[], &mut |done, _| done == 0);
     assert!(matches!(stopped, Err(Error::Stopped)));

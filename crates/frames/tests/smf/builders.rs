@@ -1,4 +1,4 @@
-//! Made dumps, and what must hold for any bytes whatever.
+//! Synthetic dumps, and checks that hold for any bytes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use zlens_frames::smf::{
 };
 use zlens_frames::{Problem, ProblemKind, ReadAt, Windows, ebcdic, tod};
 
-/// A record found in a file.
+/// A record read from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub offset: u64,
@@ -32,7 +32,7 @@ pub fn header(record: u16, subtype: Option<u16>, system: &str, second: u32) -> H
     }
 }
 
-/// A record whose body differs from any other, and in which no record can be found.
+/// Returns a record with a unique body, in which no record can be found.
 pub fn record(record: u16, subtype: Option<u16>, length: usize, nth: u32) -> Vec<u8> {
     let mut bytes = header(record, subtype, "SYSA", nth % 86_400).encode();
     let from = bytes.len();
@@ -41,7 +41,7 @@ pub fn record(record: u16, subtype: Option<u16>, length: usize, nth: u32) -> Vec
     bytes
 }
 
-/// The triplet at `at`, in the usual form.
+/// Returns the triplet at `at` in the usual layout.
 pub const fn triplet(at: u16) -> Triplet {
     Triplet {
         offset_at: at,
@@ -50,7 +50,7 @@ pub const fn triplet(at: u16) -> Triplet {
     }
 }
 
-/// The clock of type 113, subtype 1.
+/// The interval fields of type 113, subtype 1.
 pub const CLOCK: IntervalLayout = IntervalLayout {
     record: 113,
     subtype: 1,
@@ -61,12 +61,12 @@ pub const CLOCK: IntervalLayout = IntervalLayout {
     written: 8,
 };
 
-/// A TOD value, so many seconds into 2026.
+/// Returns the TOD value `second` seconds into 2026.
 pub fn time(second: u64) -> u64 {
     tod::from_unix_us(1_767_225_600_000_000) + second * 1_000_000 * tod::UNITS_PER_US
 }
 
-/// A record of type 113 subtype 1 that reports an interval.
+/// Returns a record of type 113, subtype 1, for an interval.
 pub fn counters(system: &str, start: u64, end: u64, written: u64) -> Vec<u8> {
     let mut bytes = header(113, Some(1), system, end as u32).encode();
     bytes.resize(52, 0);
@@ -85,7 +85,7 @@ pub fn counters(system: &str, start: u64, end: u64, written: u64) -> Vec<u8> {
     bytes
 }
 
-/// A dump of these records.
+/// Returns a dump of these records.
 pub fn file(records: &[Vec<u8>]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new());
     for record in records {
@@ -94,7 +94,7 @@ pub fn file(records: &[Vec<u8>]) -> Vec<u8> {
     writer.finish().expect("memory takes it")
 }
 
-/// Records as a dump has them: of several types and lengths, with its first and last.
+/// Returns the records of a dump: several types and lengths, with its first and last record.
 pub fn sample() -> Vec<Vec<u8>> {
     let mut records = vec![record(2, None, 18, 0)];
     for nth in 0..150 {
@@ -114,25 +114,25 @@ pub fn sample() -> Vec<Vec<u8>> {
     records
 }
 
-/// The problems of bytes in memory, which must fulfill what any bytes do.
+/// Returns the problems of bytes in memory, after the checks of `read`.
 pub fn problems(bytes: &[u8]) -> Vec<Problem> {
     read(bytes).0.problems.rows()
 }
 
-/// The only problem of bytes in memory.
+/// Returns the only problem of bytes in memory.
 pub fn problem(bytes: &[u8]) -> Problem {
     let mut rows = problems(bytes);
     assert_eq!(rows.len(), 1, "{rows:#?}");
     rows.remove(0)
 }
 
-/// Whether one of the problems is of a kind and has these words in its sentence.
+/// Whether one of the problems has this kind and contains these words.
 pub fn says(rows: &[Problem], kind: ProblemKind, words: &str) -> bool {
     rows.iter()
         .any(|row| row.kind == kind && row.detail.contains(words))
 }
 
-/// Index and all records with a subtype, by position; checks what must hold for any bytes.
+/// Returns the index and all records with a subtype, by position; checks what holds for any bytes.
 pub fn read(bytes: &[u8]) -> (Index, Vec<Found>) {
     let source: Arc<dyn ReadAt> = Arc::new(bytes.to_vec());
     let (source, found) = open(source, &[CLOCK], &[], &mut |done, total| {

@@ -1,4 +1,4 @@
-//! Recognizing a dump, and the forms of one that cannot be read.
+//! Tests of recognizing dumps, and of formats that cannot be read.
 
 use zlens_frames::smf::{Sniff, sniff};
 use zlens_frames::{ProblemKind, ebcdic};
@@ -9,7 +9,7 @@ fn say(bytes: &[u8]) -> Sniff {
     sniff(&bytes[..bytes.len().min(65_536)], bytes.len() as u64)
 }
 
-/// Says that a form is recognized by these words, by a look at the head.
+/// Asserts that `sniff` reports damage with these words.
 fn named(bytes: &[u8], words: &str) {
     let Sniff::Damaged(sentence) = say(bytes) else {
         panic!("{words}: {:?}", say(bytes));
@@ -18,7 +18,7 @@ fn named(bytes: &[u8], words: &str) {
     assert!(sentence.contains("QUOTE SITE RDW"), "{sentence}");
 }
 
-/// The same, and by a pass.
+/// Asserts the same, and that a pass reports these words.
 fn damaged(bytes: &[u8], words: &str) {
     named(bytes, words);
     let rows = builders::problems(bytes);
@@ -35,7 +35,7 @@ fn dump_is_recognized() {
     assert_eq!(say(&whole[..18]), Sniff::Smf);
     assert_eq!(say(&whole[..500]), Sniff::Smf);
     assert_eq!(say(&builders::file(&builders::sample()[1..])), Sniff::Smf);
-    // The beginning is lost.
+    // The start is missing.
     assert_eq!(say(&whole[7..]), Sniff::Smf);
 }
 
@@ -74,7 +74,7 @@ fn missing_descriptor_words() {
         body
     });
     damaged(&filled, "each filled up to 4096 bytes");
-    // One alone says only what it lacks.
+    // A single record only shows the missing descriptor word.
     damaged(&builders::record(30, Some(5), 300, 1)[4..], "does not ask");
 }
 
@@ -111,7 +111,7 @@ fn translation_to_ascii() {
             .collect()
     };
     damaged(&ascii(&builders::file(&small())), "EBCDIC to ASCII");
-    // As FTP does it: descriptor words go, line ends come.
+    // Like FTP: no descriptor words, but line ends.
     let lines: Vec<u8> = small()
         .iter()
         .flat_map(|record| [ascii(&record[4..]), b"\r\n".to_vec()].concat())

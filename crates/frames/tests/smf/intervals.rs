@@ -1,4 +1,4 @@
-//! The intervals that records tell of.
+//! Tests of the intervals that records report.
 
 use zlens_frames::smf::{IntervalLayout, index};
 
@@ -15,12 +15,12 @@ fn each_interval_is_found_once() {
                 record.push(nth);
                 let length = record.len() as u16;
                 record[..2].copy_from_slice(&length.to_be_bytes());
-                // A copy does not count.
+                // Duplicates do not count.
                 records.extend([record.clone(), record]);
             }
         }
     }
-    // Written nine minutes early, as when the state of the machine changes.
+    // Written nine minutes early, as after a change of the machine's state.
     records.push(builders::counters("SYSA", 4500, 5400, 4860));
     let (found, _) = builders::read(&builders::file(&records));
     assert_eq!(found.intervals.len(), 11);
@@ -39,7 +39,7 @@ fn each_interval_is_found_once() {
 fn record_across_windows_has_interval() {
     let record = |nth: u64| {
         let mut record = builders::counters("SYSA", 60 * nth, 60 * nth + 60, 60 * nth + 60);
-        // The section is far back in the record, beyond what is read ahead.
+        // The section is far from the start of the record, beyond the bytes read ahead.
         record.resize(20_000 + nth as usize * 7, 1);
         let identification = record[52..92].to_vec();
         let at = record.len() - 40;
@@ -63,7 +63,7 @@ fn record_without_sections_has_no_interval() {
     record[44..48].fill(0xFF);
     let (found, _) = builders::read(&builders::file(&[record]));
     assert!(found.intervals.is_empty());
-    // Nor has one of another kind.
+    // A record of another subtype has no interval either.
     let bytes = builders::file(&[builders::counters("SYSA", 0, 900, 900)]);
     let clock = IntervalLayout {
         subtype: 2,

@@ -1,5 +1,5 @@
-//! SMF dumps: what is written is read back, damaged input loses as little as it must, and every
-//! byte is accounted for.
+//! Tests of SMF dumps: written records read back, damage loses as little as possible, and every byte is
+//! accounted for.
 
 mod bad_input;
 mod builders;

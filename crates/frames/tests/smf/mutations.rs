@@ -1,4 +1,4 @@
-//! Seeded damage, thousands of times: never a panic, every byte accounted for, little lost.
+//! Tests with thousands of seeded mutations: no panic, every byte accounted for, few records lost.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use zlens_frames::smf::{Sniff, sniff};
 use crate::builders;
 use crate::random::Random;
 
-/// Changes the bytes in one of many ways; `places` is where records began.
+/// Changes the bytes in one of many ways; `places` are the offsets of the records.
 fn damage(bytes: &mut Vec<u8>, places: &[usize], random: &mut Random) {
     const VALUES: [u8; 8] = [0, 1, 0x12, 0x18, 0x40, 0x5E, 0x71, 0xFF];
     let at = random.below(bytes.len());
@@ -19,7 +19,7 @@ fn damage(bytes: &mut Vec<u8>, places: &[usize], random: &mut Random) {
                 *byte ^= 1 << random.below(8);
             }
         }
-        // In a header, or in the triplets behind it.
+        // In a header, or in the triplets after it.
         1..=4 => {
             if let Some(byte) = bytes.get_mut(place + random.below(30)) {
                 *byte = VALUES[random.below(VALUES.len())];
@@ -62,7 +62,7 @@ fn places(records: &[Vec<u8>]) -> Vec<usize> {
         .collect()
 }
 
-/// Fewer and shorter records than the sample's, for many rounds.
+/// Returns fewer and shorter records than the sample, for many rounds.
 fn small() -> Vec<Vec<u8>> {
     let mut records = builders::sample();
     records.retain(|record| record.len() < 2000);

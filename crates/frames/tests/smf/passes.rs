@@ -1,4 +1,4 @@
-//! Passes: only what is asked for, wherever it stands.
+//! Tests of passes, which read only selected records, at any offset.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use zlens_frames::{ReadAt, WINDOW, Windows, ebcdic};
 
 use crate::builders;
 
-/// Counts the bytes that are read.
+/// A source that counts the bytes read.
 struct Counting {
     bytes: Vec<u8>,
     read: AtomicU64,
@@ -50,7 +50,7 @@ fn only_windows_with_selected_records_are_read() {
     assert!(pass.next_window().expect("memory can be read").is_none());
     assert!(source.read.load(Ordering::Relaxed) <= 2 * WINDOW as u64);
     assert_eq!(pass.position(), found.size);
-    // Nothing at all is read for what is not there.
+    // Nothing is read for a type without records.
     source.read.store(0, Ordering::Relaxed);
     let mut pass = Pass::new(source.clone(), found, &[(70, 1)]);
     assert!(pass.next_window().expect("memory can be read").is_none());

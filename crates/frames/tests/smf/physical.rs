@@ -1,6 +1,6 @@
-//! The physical forms of a dump: written in any of them, the same records are read back.
+//! Tests of the physical formats of a dump: the same records are read back from each.
 
-/// Blocks of at most `size` bytes, each behind its descriptor word, extended or not.
+/// Writes blocks of at most `size` bytes, each after its descriptor word, extended or not.
 pub fn blocked(records: &[Vec<u8>], size: usize, extended: bool) -> Vec<u8> {
     let mut blocks = Blocks::new(size, extended);
     for record in records {
@@ -12,7 +12,7 @@ pub fn blocked(records: &[Vec<u8>], size: usize, extended: bool) -> Vec<u8> {
     blocks.finish()
 }
 
-/// Blocks of at most `size` bytes that records run across, in segments.
+/// Writes blocks of at most `size` bytes, which records span in segments.
 pub fn spanned(records: &[Vec<u8>], size: usize, extended: bool) -> Vec<u8> {
     let mut blocks = Blocks::new(size, extended);
     for record in records {
@@ -38,7 +38,7 @@ pub fn spanned(records: &[Vec<u8>], size: usize, extended: bool) -> Vec<u8> {
     blocks.finish()
 }
 
-/// Segments of at most `size` bytes without blocks.
+/// Writes segments of at most `size` bytes, without blocks.
 pub fn segments(records: &[Vec<u8>], size: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for record in records {
@@ -121,12 +121,12 @@ mod tests {
             length in prop_oneof![6 => 56_usize..2000, 1 => 56_usize..=60, 1 => 56_usize..32_756],
             nth in 0_u32..1_000_000,
         ) -> Vec<u8> {
-            // An extended header has a subtype, for its flag is among those that make it one.
+            // An extended header has a subtype, because the subtype flag is part of its definition.
             builders::record(kind, if kind > 255 { subtype.or(Some(1)) } else { subtype }, length, nth)
         }
     }
 
-    /// The bytes of all records with a subtype of a plain type.
+    /// Returns the bytes of all records with a subtype and a type other than 126.
     fn plain(records: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let decoded = |record: &&Vec<u8>| record[4] & 0x40 != 0 && record[5] != 126;
         records.iter().filter(decoded).cloned().collect()
@@ -163,7 +163,7 @@ mod tests {
                 spanned(&records, size, false),
                 spanned(&records, size, true),
                 segments(&records, segment),
-                // One dump behind another, of another form.
+                // Two dumps in sequence, in different formats.
                 [blocked(&records, long, false), stream.clone()].concat(),
                 [stream.clone(), spanned(&records, size, false), segments(&records, segment)].concat(),
             ];
@@ -175,7 +175,7 @@ mod tests {
                 let times = index.records as usize / records.len();
                 let all: Vec<_> = (0..times).flat_map(|_| expected.clone()).collect();
                 prop_assert!(found(&bytes) == all);
-                // Each record is reported where its descriptor word is in the file.
+                // The offset of each record is that of its descriptor word in the file.
                 for record in builders::read(&bytes).1 {
                     let at = record.offset as usize;
                     prop_assert!(bytes[at + 2] <= 1 && bytes[at + 4] == record.bytes[4]);
@@ -217,7 +217,7 @@ mod tests {
             .collect();
         let bytes = spanned(&records, 27_998, false);
         assert_eq!(found(&bytes), records);
-        // Beyond what a descriptor word can say it is skipped, and said so.
+        // A record longer than a descriptor word allows is skipped and reported.
         let mut longest = builders::record(70, Some(1), 65_535, 8);
         longest.extend([1; 10]);
         let bytes = spanned(
@@ -245,7 +245,7 @@ mod tests {
             assert_eq!((info.kind.subtype, info.count), (Some(2), 1));
             assert!(usize::from(info.min_length) >= EXTENDED);
         }
-        // One of a type that has layouts for the usual header is counted and not handed out.
+        // A record of a type with layouts for the usual header is counted, but not returned.
         records[5][52..54].copy_from_slice(&113_u16.to_be_bytes());
         let source: Arc<dyn ReadAt> = Arc::new(builders::file(&records));
         let (source, index) = open(source, &[], &[], &mut |_, _| true).expect("memory can be read");
@@ -259,7 +259,7 @@ mod tests {
         assert!(first.expect("memory can be read").is_empty());
     }
 
-    /// Blocks of some spanned records, and where the third block begins.
+    /// Returns spanned records, their blocks, and the offset of the third block.
     fn three_blocks() -> (Vec<Vec<u8>>, Vec<u8>, usize) {
         let records: Vec<Vec<u8>> = (0..40)
             .map(|nth| builders::record(30, Some(4), 500 + nth as usize, nth))
@@ -277,7 +277,7 @@ mod tests {
         bytes.drain(third..third + length);
         let (_, found) = builders::read(&bytes);
         let good = found.iter().filter(|one| records.contains(&one.bytes));
-        // The beginning of one record and the end of another make one; nothing tells them apart.
+        // The start of one record and the end of another form one record; nothing distinguishes them.
         assert!(good.count() + 1 >= found.len());
         assert!(found.len() >= records.len() - 9, "{}", found.len());
     }
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn lost_start_or_end() {
         let (records, bytes, third) = three_blocks();
-        // From the third block on, which begins with the end of a record.
+        // From the third block on, which starts with the end of a record.
         let (index, found) = builders::read(&bytes[third..]);
         let rows = index.problems.rows();
         assert_eq!(rows.len(), 1, "{rows:?}");
@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(found.records as usize, 4 * builders::sample().len());
         let read = source.1.load(Ordering::Relaxed);
         assert!(read < size + size / 4, "{read} of {size}");
-        // Asked for a stream, blocks are what breaks it.
+        // To a reader of streams, blocks are damage.
         let blocks = blocked(&builders::sample(), 32_760, false);
         let found = index(&blocks, &[], &mut |_, _| true).expect("memory can be read");
         assert!(!found.problems.is_empty());

@@ -1,4 +1,4 @@
-//! Any records are read back as they were written.
+//! Tests that any records read back as written.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Zeros that were written over a dump in any of its forms: every loss is a problem.
+//! Tests of zeros written over dumps of every format: every loss is reported.
 
 use crate::builders;
 use crate::physical::{blocked, segments, spanned};
@@ -20,7 +20,7 @@ fn records_lost_to_zeros_are_reported() {
         let (index, _) = builders::read(&whole);
         assert!(index.problems.is_empty());
         for (nth, begin) in (0..whole.len()).step_by(2048).enumerate() {
-            // Sectors, pages, and any bytes.
+            // Sectors, pages, and other ranges.
             let (begin, count) = [
                 (begin, 512),
                 (begin, 4096),

@@ -1,4 +1,4 @@
-//! One test for each way in which a file can be bad.
+//! Tests of bad files, one for each kind of damage.
 
 use zlens_frames::zvm::Class;
 use zlens_frames::{PAGE, Problem, ProblemKind, ProblemLog};
@@ -13,7 +13,7 @@ fn entry(class: Class, start: u32, records: Vec<Vec<u8>>) -> Made {
     }
 }
 
-/// A control record and three frames of ten records each (the last frame: five), and the end.
+/// Returns a control record, three frames of ten records each (the last frame: five), and the end.
 fn three_frames() -> Vec<u8> {
     let records = (0..25)
         .map(|nth| builders::record(4, 3, 400, nth))
@@ -23,7 +23,7 @@ fn three_frames() -> Vec<u8> {
     bytes
 }
 
-/// The numbers of the records that are read.
+/// Returns the numbers of the records that are read.
 fn numbers(bytes: &[u8]) -> Vec<u64> {
     let (_, found) = builders::read(bytes);
     let (base, unit) = (builders::time(0), builders::time(1) - builders::time(0));
@@ -106,7 +106,7 @@ fn without_end_of_data_record() {
     assert_eq!(numbers(bytes).len(), 25);
 }
 
-/// The three frames with the eighth record of the second one changed: what is read of it.
+/// Returns the problem after a change of the eighth record of the second frame.
 fn changed(change: impl Fn(&mut [u8])) -> Problem {
     let mut bytes = three_frames();
     let offset = 2 * PAGE + 7 * 400;
@@ -206,7 +206,7 @@ fn invalid_end_of_frame_record() {
 #[test]
 fn short_rest_after_last_record() {
     let mut bytes = three_frames();
-    // 11 bytes more data than there are records.
+    // The data are 11 bytes longer than the records.
     bytes[51] += 11;
     assert!(builders::problems(&bytes).is_empty(), "they are zeros");
     bytes[3 * PAGE + 2000 + 10] = 1;
@@ -216,8 +216,8 @@ fn short_rest_after_last_record() {
     assert!(row.detail.contains("too few"));
 }
 
-/// The sample with its third control record changed: the problems, and how many records are read
-/// of each of its intervals.
+/// Returns the problems, and the number of records read per interval, after a change of the sample's third
+/// control record.
 fn third_control(change: impl Fn(&mut [u8])) -> (Vec<Problem>, [usize; 6]) {
     let mut bytes = builders::file(&builders::sample());
     let controls: Vec<usize> = (0..bytes.len())
@@ -305,7 +305,7 @@ fn impossible_entry_count() {
 #[test]
 fn missing_frames() {
     let mut bytes = builders::file(&builders::sample());
-    // The control record of the second interval comes before the data of the first end.
+    // The control record of the second interval precedes the end of the first one's data.
     bytes.drain(2 * PAGE..4 * PAGE);
     let rows = builders::problems(&bytes);
     assert!(
@@ -401,7 +401,7 @@ fn more_types_than_possible() {
     assert_eq!(index.types.len(), zlens_frames::zvm::MAX_TYPES);
     let rows = index.problems.rows();
     assert!(says(&rows, ProblemKind::Header, "more than 512 types"));
-    // One of the types is that of the end-of-frame records.
+    // One of the types is the type of end-of-frame records.
     assert_eq!(
         builders::plain(&found).len(),
         zlens_frames::zvm::MAX_TYPES - 1
@@ -438,7 +438,7 @@ fn more_problems_than_limit() {
 
 #[test]
 fn bytes_after_end_of_frame_record_are_ignored() {
-    // A frame of the machine keeps what was in it before.
+    // Frames of the machine contain stale bytes.
     let mut bytes = three_frames();
     let end = PAGE + 4000;
     assert_eq!(
@@ -450,7 +450,7 @@ fn bytes_after_end_of_frame_record_are_ignored() {
     bytes[end + 20..2 * PAGE].copy_from_slice(&stale);
     assert!(builders::problems(&bytes).is_empty());
     assert_eq!(numbers(&bytes), (0..25).collect::<Vec<u64>>());
-    // The same in the last frame, behind the end that the control record gives.
+    // The same in the last frame, after the end in the control record.
     let last = 3 * PAGE + 2000;
     bytes[last..last + 76].copy_from_slice(&stale);
     assert!(builders::problems(&bytes).is_empty());
@@ -459,7 +459,7 @@ fn bytes_after_end_of_frame_record_are_ignored() {
 
 #[test]
 fn end_of_data_record_before_another_file() {
-    // With the end of the first file within a window, and as the last page of one.
+    // The end of the first file is within a window, or the last page of a window.
     for frames in [3, 62] {
         let records = (0..frames * 10)
             .map(|nth| builders::record(4, 3, 400, nth))
@@ -473,7 +473,7 @@ fn end_of_data_record_before_another_file() {
         assert!(index.problems.is_empty(), "{:?}", index.problems);
         assert_eq!(index.end_of_data, 2);
         assert_eq!(numbers(&bytes).len() as u64, frames * 10 + 25);
-        // Behind anything else it is no end.
+        // Among other bytes it is not an end.
         bytes[end + PAGE..end + 2 * PAGE].fill(0x40);
         let (index, _) = builders::read(&bytes);
         assert_eq!(index.end_of_data, 0);
@@ -482,7 +482,7 @@ fn end_of_data_record_before_another_file() {
     }
 }
 
-/// Whether a control record with this change is taken for one when it stands among junk.
+/// Whether a changed control record is recognized among junk.
 fn found_among_junk(change: impl Fn(&mut [u8])) -> bool {
     let mut good = three_frames();
     change(&mut good);
@@ -495,13 +495,13 @@ fn found_among_junk(change: impl Fn(&mut [u8])) -> bool {
 #[test]
 fn search_ignores_accidental_control_records() {
     assert!(found_among_junk(|_| ()));
-    // Not counted, but a record stands where its data begin.
+    // Without a count, but with a record at the start of its data.
     assert!(found_among_junk(|bytes| bytes[..40].fill(0)));
     assert!(!found_among_junk(|bytes| {
         bytes[..40].fill(0);
         bytes[PAGE + 2] = 1;
     }));
-    // Counted: all entries must be good.
+    // With a count: all entries must be valid.
     assert!(!found_among_junk(|bytes| bytes[19] += 12));
     assert!(!found_among_junk(|bytes| bytes[43] = 1));
     assert!(!found_among_junk(|bytes| bytes[40] = 0xE3));

@@ -1,11 +1,11 @@
-//! Made files, and what must hold for any file whatever.
+//! Synthetic files, and checks that hold for any file.
 
 use std::sync::Arc;
 
 use zlens_frames::zvm::{Class, Group, HEADER, Header, Index, MAX_TYPES, Pass, Writer, index};
 use zlens_frames::{Problem, ProblemKind, Window, Windows, tod};
 
-/// A group of records as a test describes it.
+/// A group of records to write.
 #[derive(Clone, Debug)]
 pub struct Made {
     pub class: Class,
@@ -13,7 +13,7 @@ pub struct Made {
     pub records: Vec<Vec<u8>>,
 }
 
-/// A record found in a file.
+/// A record read from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub offset: u64,
@@ -27,12 +27,12 @@ impl Found {
     }
 }
 
-/// A time in 2026, `us` microseconds into it.
+/// Returns the TOD value `us` microseconds into 2026.
 pub fn time(us: u64) -> u64 {
     tod::from_unix_us(1_767_225_600_000_000) + us * tod::UNITS_PER_US
 }
 
-/// A record whose body differs from any other.
+/// Returns a record with a unique body.
 pub fn record(domain: u8, number: u16, length: usize, nth: u64) -> Vec<u8> {
     let header = Header {
         length: length as u16,
@@ -45,7 +45,7 @@ pub fn record(domain: u8, number: u16, length: usize, nth: u64) -> Vec<u8> {
     bytes
 }
 
-/// A MONWRITE file with one control record for each inner list, and an end-of-data record.
+/// Returns a MONWRITE file with one control record for each inner list, and an end-of-data record.
 pub fn file(controls: &[Vec<Made>]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new());
     for groups in controls {
@@ -64,29 +64,29 @@ pub fn file(controls: &[Vec<Made>]) -> Vec<u8> {
     writer.finish().expect("memory takes it")
 }
 
-/// The index of bytes in memory.
+/// Returns the index of bytes in memory.
 pub fn indexed(bytes: &[u8]) -> Index {
     index(&bytes.to_vec(), &mut |_, _| true).expect("memory can be read")
 }
 
-/// The problems of bytes in memory, which must fulfill what any bytes do.
+/// Returns the problems of bytes in memory, after the checks of `read`.
 pub fn problems(bytes: &[u8]) -> Vec<Problem> {
     read(bytes).0.problems.rows()
 }
 
-/// The only problem of bytes in memory but that they have no end.
+/// Returns the only problem of bytes in memory.
 pub fn problem(bytes: &[u8]) -> Problem {
     let mut rows = problems(bytes);
     assert_eq!(rows.len(), 1, "{rows:#?}");
     rows.remove(0)
 }
 
-/// Index and all records, by position; checks what must hold for any bytes.
+/// Returns the index and all records, by position; checks what holds for any bytes.
 pub fn read(bytes: &[u8]) -> (Index, Vec<Found>) {
     held(bytes, indexed(bytes))
 }
 
-/// The same for an index that was made of the bytes.
+/// Does the same with an existing index of the bytes.
 pub fn held(bytes: &[u8], found: Index) -> (Index, Vec<Found>) {
     assert_eq!(found.size, bytes.len() as u64);
     let accounted =
@@ -118,7 +118,7 @@ pub fn held(bytes: &[u8], found: Index) -> (Index, Vec<Found>) {
     (found, records)
 }
 
-/// The records in one slot of a window.
+/// Returns the records in one slot of a window.
 pub fn taken(window: &Window<'_>, index: &Index, slot: u16, id: u16) -> Vec<Found> {
     let kind = &index.types[usize::from(id)];
     let records = window.records(usize::from(slot)).iter();
@@ -176,7 +176,7 @@ fn check_types(found: &Index, records: &[Found]) {
     }
 }
 
-/// The records that were put in, in the form in which they are found (without their offsets).
+/// Returns the written records as they read back, without offsets.
 pub fn expected(controls: &[Vec<Made>]) -> Vec<(Class, Vec<u8>)> {
     controls
         .iter()
@@ -189,7 +189,7 @@ pub fn expected(controls: &[Vec<Made>]) -> Vec<(Class, Vec<u8>)> {
         .collect()
 }
 
-/// Records without their offsets and without end-of-frame records.
+/// Returns records without their offsets, except end-of-frame records.
 pub fn plain(records: &[Found]) -> Vec<(Class, Vec<u8>)> {
     records
         .iter()
@@ -198,8 +198,8 @@ pub fn plain(records: &[Found]) -> Vec<(Class, Vec<u8>)> {
         .collect()
 }
 
-/// A file of some intervals, with several entries in each control record, data that start within
-/// their first frame, and records of many lengths: about three dozen frames.
+/// Returns several intervals with several entries per control record, data that start within their first
+/// frame, and records of many lengths: about three dozen frames.
 pub fn sample() -> Vec<Vec<Made>> {
     (0..6_u64)
         .map(|interval| {
@@ -228,7 +228,7 @@ pub fn sample() -> Vec<Vec<Made>> {
         .collect()
 }
 
-/// Whether one of the problems is of a kind and has these words in its sentence.
+/// Whether one of the problems has this kind and contains these words.
 pub fn says(rows: &[Problem], kind: ProblemKind, words: &str) -> bool {
     rows.iter()
         .any(|row| row.kind == kind && row.detail.contains(words))

@@ -1,4 +1,4 @@
-//! Captures of the live stream hold the same records as MONWRITE files of the same data, each where the capture has it.
+//! Tests of captures of the live stream, which contain the records of MONWRITE files at offsets of the capture.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::builders::{self, Found, Made};
 use crate::mutations::damage;
 use crate::random::Random;
 
-/// What the stream would have given for a MONWRITE file without damage: its entries, each before its data.
+/// Returns the stream for an undamaged MONWRITE file: its entries, each before its data.
 fn stream(monwrite: &[u8], zeros: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut pages = monwrite.chunks(PAGE);
@@ -46,7 +46,7 @@ fn sample() -> Vec<u8> {
     stream(&builders::file(&builders::sample()), false)
 }
 
-/// Problems and records of a capture, offsets being those of its own bytes; checks what must hold for any bytes.
+/// Returns the problems and records of a capture, with its offsets; checks what holds for any bytes.
 fn read(bytes: &[u8]) -> (Vec<Problem>, Vec<Found>, bool) {
     let source: Arc<dyn ReadAt> = Arc::new(bytes.to_vec());
     let capture = Capture::walk(source, &mut |_, _| true).expect("memory can be read");
@@ -55,7 +55,7 @@ fn read(bytes: &[u8]) -> (Vec<Problem>, Vec<Found>, bool) {
     assert_eq!(capture.read_bytes() + lost, bytes.len() as u64, "{own:#?}");
     let mut shown = vec![0; usize::try_from(capture.size()).unwrap()];
     assert_eq!(capture.read_at(0, &mut shown).unwrap(), shown.len());
-    // Any stretch is the same as in the whole.
+    // Partial reads return the same bytes.
     for at in (0..shown.len()).step_by(1237) {
         let mut some = vec![1; 700.min(shown.len() - at)];
         assert_eq!(capture.read_at(at as u64, &mut some).unwrap(), some.len());
@@ -64,7 +64,7 @@ fn read(bytes: &[u8]) -> (Vec<Problem>, Vec<Found>, bool) {
     let index = capture.index(&mut |_, _| true).expect("memory can be read");
     let (index, records) = builders::held(&shown, index);
     let complete = index.complete;
-    // A capture has no end of its own that could be missing.
+    // A capture has no end that could be missing.
     let end = (ProblemKind::Truncated, capture.size());
     let found = index.problems.rows().into_iter();
     let found = found.filter(|row| capture.size() == 0 || (row.kind, row.offset) != end);
@@ -90,7 +90,7 @@ fn read(bytes: &[u8]) -> (Vec<Problem>, Vec<Found>, bool) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Wherever the data of an element begin and however long they are, its records come out.
+    /// Records read back for any start and length of an element's data.
     #[test]
     fn capture_equals_monwrite_file(
         sets in prop::collection::vec(
@@ -127,12 +127,12 @@ fn capture_may_end_anywhere() {
         assert!(records.len() >= last && records.len() < all);
         last = records.len();
     }
-    // Nothing tells a set that is missing as a whole from one that was never sent.
+    // A completely missing set cannot be distinguished from one that was never sent.
     let (_, _, complete) = read(&whole);
     assert!(complete);
 }
 
-/// Where the elements of the sample stand.
+/// Returns the offsets of the elements.
 fn elements(bytes: &[u8]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -163,7 +163,7 @@ fn damaged_element_costs_only_its_data() {
             .find(|row| row.offset == places[2] as u64)
             .expect("it is told");
         match told.kind {
-            // Its flag or its masks are gone, so that its data are skipped to the next element.
+            // Without its flag or masks, its data are skipped to the next element.
             ProblemKind::Resync => {
                 assert_eq!(told.bytes as usize, places[3] - places[2]);
                 assert!(
@@ -171,7 +171,7 @@ fn damaged_element_costs_only_its_data() {
                     "{told:?}"
                 );
             }
-            // Its length is wrong; its data are read up to where the next one stands.
+            // With a wrong length, its data are read up to the next element.
             kind => {
                 assert_eq!(kind, ProblemKind::Length, "{told:?}");
                 assert_eq!(records.len(), all);
@@ -195,7 +195,7 @@ fn bytes_between_elements_are_skipped() {
             .any(|row| (row.offset, row.bytes) == (place as u64, 777)),
         "{problems:?}"
     );
-    // Zeros say that a set of data ended, once; more of them are nothing.
+    // Zeros end a set of data once; further zeros mean nothing.
     bytes = whole;
     bytes.splice(place..place, [0; 12 * 5]);
     let (problems, records, _) = read(&bytes);
@@ -246,7 +246,7 @@ fn shrinking_capture_ends_there() {
     impl ReadAt for Shorter {
         fn read_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<usize> {
             let kept = self.0[..self.0.len() / 2].to_vec();
-            // The elements are still there when they are walked over; their data are not when they are read.
+            // The walk still finds the elements, but their data are missing when they are read.
             if buf.len() <= 32 {
                 self.0.read_at(offset, buf)
             } else {
@@ -273,7 +273,7 @@ fn walk_can_be_canceled() {
     assert!(matches!(stopped, Err(zlens_frames::Error::Stopped)));
 }
 
-/// What looks like a control record among the data of an element is not one: elements tell where data are.
+/// Data that resemble a control record remain data, because elements locate the data.
 #[test]
 fn data_resembling_control_record_is_data() {
     let inner = builders::file(&builders::sample())[..PAGE].to_vec();

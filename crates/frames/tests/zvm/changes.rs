@@ -1,4 +1,4 @@
-//! Files that change while they are read.
+//! Tests of files that change while they are read.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use zlens_frames::{Error, FileChange, FileSource, ProblemKind, ReadAt, WINDOW, W
 
 use crate::builders::{self, Made};
 
-/// Bytes of which only a part can be read.
+/// A source whose first `readable` bytes can be read.
 struct Partly {
     bytes: Vec<u8>,
     size: u64,
@@ -104,7 +104,7 @@ fn growing_file() {
         (ProblemKind::Changed, 4096 * 20)
     );
     assert!(grown.detail.contains("has grown"));
-    // What was there when it was opened is read.
+    // The data that existed at opening are read.
     assert_eq!(index.types[0].count, 190);
 }
 
@@ -176,7 +176,7 @@ fn progress_is_reported_and_can_cancel() {
     }
 }
 
-/// A name of its own in the folder for test files.
+/// Returns a unique path in the folder for test files.
 fn name() -> PathBuf {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -221,7 +221,7 @@ fn file_changes_are_reported() {
     assert_eq!(source.changed(), Some(FileChange::Rewritten));
     fs::remove_file(&path).expect("it is there");
     assert_eq!(source.changed(), Some(FileChange::Vanished));
-    // What is open can still be read.
+    // An open file can still be read.
     assert!(index(&source, &mut |_, _| true).is_ok());
     fs::write(&path, b"another").expect("the folder is there");
     assert_eq!(source.changed(), Some(FileChange::Replaced));
@@ -257,7 +257,7 @@ fn more_files_than_descriptors_are_read() {
     for source in &sources {
         assert_eq!(source.read_at(10, &mut bytes).expect("it is there"), 5000);
     }
-    // Of a file that is not kept open nothing is left when its name is gone or another's.
+    // A file that is not held open has no data once its name is removed or reused.
     fs::remove_file(&path).expect("it is there");
     let last = &sources[149];
     assert_eq!(last.read_at(10, &mut bytes).expect("it is cut off"), 0);

@@ -1,5 +1,4 @@
-//! Framing: what is written is read back, damaged input loses as little as it must, and every byte
-//! is accounted for.
+//! Tests of framing: written records read back, damage loses as little as possible, and every byte is accounted for.
 
 mod bad_input;
 mod builders;

@@ -1,4 +1,4 @@
-//! Seeded damage, thousands of times: never a panic, every byte accounted for, little lost.
+//! Tests with thousands of seeded mutations: no panic, every byte accounted for, few records lost.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -26,8 +26,7 @@ pub fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
             let value = VALUES[random.below(VALUES.len())];
             bytes[at..end].fill(value);
         }
-        // In the head of a page, where control records have their entries and frames their first
-        // record.
+        // At the start of a page, where control records have entries and frames their first record.
         3..=5 => {
             let at = page + random.below(80);
             if let Some(byte) = bytes.get_mut(at) {
@@ -95,7 +94,7 @@ fn random_bytes_after_control_record_are_handled() {
     for _ in 0..500 {
         let mut bytes = control.clone();
         bytes.extend((0..random.below(20 * PAGE)).map(|_| random.next() as u8));
-        // Half of the frames begin with something that could be a record.
+        // Half of the frames start with bytes that could be a record.
         for frame in bytes[PAGE..].chunks_mut(PAGE).step_by(2) {
             for (at, value) in [(0, 1), (2, 0), (3, 0), (4, 4)] {
                 if let Some(byte) = frame.get_mut(at) {
@@ -107,7 +106,7 @@ fn random_bytes_after_control_record_are_handled() {
     }
 }
 
-/// The offsets of the records that are read.
+/// Returns the offsets of the records that are read.
 fn offsets(bytes: &[u8]) -> HashSet<u64> {
     let (_, found) = builders::read(bytes);
     found.iter().map(|record| record.offset).collect()

@@ -1,4 +1,4 @@
-//! Later passes give what the first one counted, and only what is asked for.
+//! Tests of later passes, which return the records counted by the first one, for selected types only.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn pass(bytes: &Arc<Vec<u8>>, index: &Arc<Index>, wanted: &[u16]) -> Vec<Found> 
 
 #[test]
 fn type_selection_equals_filter() {
-    // Long enough for several windows, with types that stand in only some of them.
+    // Long enough for several windows; some types occur in few of them.
     let mut controls = Vec::new();
     for round in 0..5_u64 {
         let mut intervals = builders::sample();
@@ -46,7 +46,7 @@ fn type_selection_equals_filter() {
     let count = index.types.len() as u16;
     assert!((8..14).contains(&count), "{count}");
     for set in 0..1_u32 << count {
-        // All sets would take long; small ones and a part of the others.
+        // All sets would take too long: small ones, and some of the others.
         if set.count_ones() > 2 && set % 37 != 0 {
             continue;
         }
@@ -83,7 +83,7 @@ fn only_pages_with_selected_records_are_read() {
     let id = index.type_id(5, 21, Class::Event).expect("it is there");
     assert_eq!(index.bytes_with(&[id]), 4096);
     let all: Vec<u16> = (0..index.types.len() as u16).collect();
-    // Not the first control record and not the end; the others are read along.
+    // All except the first control record and the end; other control records are read too.
     assert_eq!(index.bytes_with(&all), index.size - 2 * 4096);
     assert_eq!(index.bytes_with(&[]), 0);
     assert_eq!(index.bytes_with(&[400]), 0);

@@ -1,4 +1,4 @@
-//! Bytes that were added to a file or lost from it: reading goes on at any offset.
+//! Tests of files with added or lost bytes: reading resumes at any offset.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use zlens_frames::{PAGE, Problem, ProblemKind, WINDOW};
 use crate::builders::{self, Found, Made, says};
 use crate::random::Random;
 
-/// Adds bytes at an offset, or takes some away.
+/// Adds bytes at an offset, or removes some.
 fn shift(bytes: &mut Vec<u8>, at: usize, by: isize) {
     let count = by.unsigned_abs();
     if by > 0 {
@@ -20,7 +20,7 @@ fn shift(bytes: &mut Vec<u8>, at: usize, by: isize) {
     }
 }
 
-/// Index and records of a file; every record must be where its offset says.
+/// Returns the index and records of a file, after a check of the records' offsets.
 fn read(bytes: &[u8]) -> (Index, Vec<Found>) {
     let (index, found) = builders::read(bytes);
     for record in &found {
@@ -30,8 +30,7 @@ fn read(bytes: &[u8]) -> (Index, Vec<Found>) {
     (index, found)
 }
 
-/// Where the records of `whole` that are not among those `found` began. All records of the files here
-/// are different.
+/// Returns the offsets of the records of `whole` that `found` does not contain. All records of these files differ.
 fn lost(whole: &[Found], found: &[Found]) -> Vec<usize> {
     let mut left: HashMap<(Class, &[u8]), usize> = HashMap::new();
     for record in found {
@@ -49,13 +48,13 @@ fn lost(whole: &[Found], found: &[Found]) -> Vec<usize> {
     gone.map(|record| record.offset as usize).collect()
 }
 
-/// Where the control records of an undamaged file are.
+/// Returns the offsets of the control records of an undamaged file.
 fn controls(bytes: &[u8]) -> Vec<usize> {
     let pages = (0..bytes.len()).step_by(PAGE);
     pages.filter(|&page| bytes[page + 3] == 9).collect()
 }
 
-/// A file of one control record and many frames.
+/// Returns a file of one control record and many frames.
 fn long(records: u64, length: usize) -> Vec<u8> {
     builders::file(&[vec![Made {
         class: Class::Sample,
@@ -76,7 +75,7 @@ fn one_wrong_byte_costs_rest_of_frame() {
         shift(&mut bytes, at, by);
         let (index, found) = read(&bytes);
         assert!(index.complete);
-        // The record before it ends where the next one should begin.
+        // The previous record ends where the next one should start.
         let broken = 50 * PAGE + 1200;
         let gone = lost(&all, &found);
         assert!(gone.iter().all(|&offset| offset / PAGE == 50), "{gone:?}");
@@ -113,9 +112,8 @@ fn added_or_lost_bytes_cost_few_records() {
         let gone = lost(&all, &found);
         let rows = index.problems.rows();
         assert!(gone.is_empty() || !rows.is_empty(), "{by} at {at}");
-        // What it may cost: what is missing, and the pages in which the change begins and ends; the next
-        // one if a record now ends in it that lost its end; where control records are changed, all that
-        // they describe.
+        // Permitted losses: the missing bytes, and the pages in which the change starts and ends; the next
+        // page if a record without its end now ends there; all data of changed control records.
         let page = at / PAGE * PAGE;
         let cut = at + by.min(0).unsigned_abs();
         let cut = if by < 0 { cut + 400 } else { cut };
@@ -131,7 +129,7 @@ fn added_or_lost_bytes_cost_few_records() {
 
 #[test]
 fn many_changes_cost_as_many_frames() {
-    // Several windows, control records among them.
+    // Several windows that contain control records.
     let controls: Vec<Vec<Made>> = (0..12)
         .map(|interval| {
             let records = (0..400)
@@ -152,7 +150,7 @@ fn many_changes_cost_as_many_frames() {
     let mut random = Random(11);
     for _ in 0..20 {
         let mut bytes = whole.clone();
-        // From the end on, so that offsets are those of the whole file.
+        // From the end backwards, so that offsets remain valid.
         let mut places: Vec<usize> = (0..8).map(|_| random.below(whole.len())).collect();
         places.sort_unstable();
         let mut pages = Vec::new();
@@ -166,7 +164,7 @@ fn many_changes_cost_as_many_frames() {
         let gone = lost(&all, &found);
         let rows = index.problems.rows();
         assert!(rows.iter().any(|row| row.kind == ProblemKind::Resync));
-        // Where two changes fall to one control record, frames between them are lost.
+        // If two changes affect one control record, the frames between them are lost.
         let begins = self::controls(&whole);
         let control = |offset: usize| begins.partition_point(|&begin| begin <= offset);
         let far = gone.iter().filter(|&&offset| {
@@ -174,7 +172,7 @@ fn many_changes_cost_as_many_frames() {
                 && !places.iter().any(|&at| control(at) == control(offset))
         });
         assert_eq!(far.count(), 0, "{places:?} {rows:#?}");
-        // The first records of a type are found behind a change, too.
+        // The first records of a type are found after a change, too.
         let first = index
             .first_records(&bytes, 0, found.len())
             .expect("memory can be read");
@@ -225,7 +223,7 @@ fn bytes_before_first_control_record() {
 
 #[test]
 fn control_record_inside_record_is_ignored() {
-    // As an application's data may hold one; nothing is lost here, so that nothing is searched.
+    // Application data may contain a control record; without a loss no search starts.
     let image = builders::file(&[vec![Made {
         class: Class::Sample,
         start: 0,
@@ -259,7 +257,7 @@ fn uncounted_control_records_are_found() {
     assert_eq!(index.problems.len(), 1);
 }
 
-/// CPU time of this thread, which does not depend on what else runs; where the system does not say it, a clock's.
+/// Returns the CPU time of this thread, independent of other load; elapsed time if the system does not report it.
 fn cpu_time(start: Instant) -> Duration {
     std::fs::read_to_string("/proc/thread-self/schedstat")
         .ok()
@@ -267,7 +265,7 @@ fn cpu_time(start: Instant) -> Duration {
         .map_or_else(|| start.elapsed(), Duration::from_nanos)
 }
 
-/// CPU time to go over bytes.
+/// Returns the CPU time to read bytes.
 fn took(bytes: &[u8]) -> Duration {
     let start = Instant::now();
     let before = cpu_time(start);
@@ -280,7 +278,7 @@ fn search_time_is_linear_in_file_size() {
     const SIZE: usize = 16 << 20;
     let control = &builders::file(&builders::sample())[..PAGE];
     let mut likely = control[40..52].to_vec();
-    // Every place could be an entry; each control record says that all of the file is its data.
+    // Every offset could be an entry; each control record claims the entire file as its data.
     let mut greedy = control.to_vec();
     greedy[16..20].copy_from_slice(&(0x1000_u32 + 11).to_be_bytes());
     greedy[44..48].fill(0);
@@ -302,7 +300,7 @@ fn search_time_is_linear_in_file_size() {
 
 #[test]
 fn skipped_bytes_are_one_problem() {
-    // The record behind the change, all frames behind it, and what follows them.
+    // The record after the change, all frames after it, and the bytes that follow.
     let whole = builders::file(&builders::sample());
     let places = controls(&whole);
     let mut bytes = whole.clone();

@@ -1,4 +1,4 @@
-//! Any records, split into groups and entries and started anywhere, are read back the same.
+//! Tests that any records in any groups and entries, from any start, read back the same.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,13 +13,13 @@ prop_compose! {
         length in prop_oneof![4 => 20_usize..600, 2 => 20_usize..=24, 1 => 20..=MAX_RECORD],
         nth in 0_u64..1_000_000_000,
     ) -> Vec<u8> {
-        // End-of-frame records are not written by the caller.
+        // Callers do not write end-of-frame records.
         let end_of_frame = (domain, number) == Header::END_OF_FRAME;
         builders::record(domain, if end_of_frame { 11 } else { number }, length, nth)
     }
 }
 
-/// Runs of like records, as files have them, between single ones.
+/// Runs of equal records, as in real files, between single ones.
 fn records() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let run = (
         one_record(),
@@ -60,7 +60,7 @@ proptest! {
         prop_assert!(index.complete);
         prop_assert_eq!(index.control_records, controls.len() as u64);
         prop_assert_eq!(index.control_bytes, (controls.len() as u64 + 1) * 4096);
-        // Intervals end where sample records say so, and count the samples before.
+        // Intervals end at interval-end records, and count the samples before them.
         let mut ends = Vec::new();
         let mut samples = 0;
         for record in records.iter().filter(|record| record.class == Class::Sample) {

@@ -1,12 +1,12 @@
-//! Telling what a file is, and what a transfer has done to it.
+//! Tests of recognizing files, and damage by transfers.
 
 use zlens_frames::zvm::{Class, Sniff, sniff};
 use zlens_frames::{PAGE, ProblemKind};
 
 use crate::builders::{self, Made, says};
 
-/// The file as a transfer that takes it for text leaves it: each byte translated from code page
-/// 037 to ASCII, what has no ASCII replaced.
+/// Returns the file after a transfer as text: bytes translated from code page 037 to ASCII, and bytes without
+/// ASCII replaced.
 fn translated(bytes: &[u8], replacement: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for &byte in bytes {
@@ -95,7 +95,7 @@ fn undamaged_file_is_recognized() {
     for count in [64, PAGE, 2 * PAGE, 65_536] {
         assert_eq!(sniff(&bytes[..count], bytes.len() as u64), Sniff::Monwrite);
     }
-    // Even with a damaged beginning, and without a count of entries.
+    // Also with a damaged start, and without a count of entries.
     let mut late = bytes.clone();
     late[..PAGE].fill(0xFF);
     assert_eq!(sniff(&late[..65_536], late.len() as u64), Sniff::Monwrite);
@@ -104,7 +104,7 @@ fn undamaged_file_is_recognized() {
     let size = bytes.len() as u64;
     assert_eq!(sniff(&uncounted[..2 * PAGE], size), Sniff::Monwrite);
     assert_eq!(sniff(&[0; 65_536], 1 << 32), Sniff::No);
-    // The second control record is not where pages begin then.
+    // The second control record is then not at a page boundary.
     assert_eq!(sniff(&bytes[17..65_536], size), Sniff::Monwrite);
 }
 

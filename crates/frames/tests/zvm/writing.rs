@@ -1,4 +1,4 @@
-//! The bytes that the writer makes, against the documented format.
+//! Tests of the bytes written, against the documented format.
 
 use zlens_frames::PAGE;
 use zlens_frames::zvm::{Class, Group, Header, MAX_ENTRIES, MAX_RECORD, WriteError, Writer};
@@ -46,7 +46,7 @@ fn control_record_locates_data() {
 
 #[test]
 fn full_frame_ends_with_end_of_frame_record() {
-    // 4000 bytes, 96 left: not enough for 77 and an end of frame, enough for 76.
+    // After 4000 bytes, 96 are left: not enough for 77 and an end-of-frame record, enough for 76.
     for (length, frames) in [(77, 2), (76, 1)] {
         let records = vec![
             builders::record(6, 1, 4000, 5),

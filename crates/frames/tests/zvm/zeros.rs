@@ -1,5 +1,4 @@
-//! Zeros that were written over data, as a bad sector or a hole in a copy leaves them: whatever is lost
-//! is a problem.
+//! Tests of zeros written over data, as by a bad sector or a gap in a copy: every loss is reported.
 
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use zlens_frames::{PAGE, Problem, ProblemKind};
 
 use crate::builders::{self, Made, says};
 
-/// The sample, so that every frame but the last of an entry is full, and events in several frames.
+/// Returns a file in which every frame but the last of an entry is full, with events in several frames.
 fn whole() -> Vec<u8> {
     let mut controls = builders::sample();
     for (nth, groups) in (0..).zip(&mut controls) {
@@ -43,7 +42,7 @@ fn records_lost_to_zeros_are_reported() {
             begin + 512,
             (begin + 9000).min(whole.len()),
         ] {
-            // Sectors mostly, and any place.
+            // Mostly sectors, and other offsets.
             let begin = if nth % 3 == 0 {
                 (begin + nth * 7).min(end - 1)
             } else {
@@ -77,17 +76,17 @@ fn frame_without_its_end_of_frame_record() {
         Header::parse(&whole[end..]).map(|header| (header.domain, header.record)),
         Some(Header::END_OF_FRAME)
     );
-    // What is behind it is padding, whatever it is.
+    // Bytes after it are padding, whatever their values.
     let mut bytes = whole.clone();
     bytes[end + HEADER..3 * PAGE].fill(0);
     assert!(builders::problems(&bytes).is_empty());
-    // It may have stood behind other records.
+    // Lost records may have preceded it.
     bytes[end..3 * PAGE].fill(0);
     let row = builders::problem(&bytes);
     assert_eq!(at(&row), (ProblemKind::Truncated, end as u64, 96));
     assert!(row.detail.contains("without an end-of-frame record"));
     assert_eq!(builders::plain(&builders::read(&bytes).1).len(), 25);
-    // The record before it is whole for all that can be seen.
+    // The previous record appears complete.
     bytes[end - 300..end].fill(0);
     assert_eq!(
         at(&builders::problem(&bytes)),
@@ -116,7 +115,7 @@ fn last_frame_with_early_end_of_data() {
     for (from, end) in [(event + 420, event + 540), (event + 520, event + 540)] {
         let mut bytes = whole.clone();
         bytes[from..end].fill(0);
-        // The last record's own bytes cannot be missed.
+        // Zeros within the last record cannot be detected.
         let expected = (from > event + 480).then_some(0);
         let rows = builders::problems(&bytes);
         assert_eq!(rows.len(), expected.unwrap_or(1), "{rows:#?}");
@@ -125,7 +124,7 @@ fn last_frame_with_early_end_of_data() {
             assert!(row.detail.contains("the end in the control record"));
         }
     }
-    // The interval end alone, and a sample with it.
+    // The interval-end record only, and with a sample.
     for from in [sample + 540, sample + 432] {
         let mut bytes = whole.clone();
         bytes[from..sample + 560].fill(0);
@@ -133,7 +132,7 @@ fn last_frame_with_early_end_of_data() {
         let bytes = (sample + 560 - from) as u64;
         assert_eq!(at(&row), (ProblemKind::Truncated, from as u64, bytes));
     }
-    // Documented: the last frame of sample data ends with it.
+    // Documented: the interval-end record ends the last frame of sample data.
     let mut bytes = whole.clone();
     bytes[60..64].copy_from_slice(&0x0FFF_u32.to_be_bytes());
     assert!(builders::problems(&bytes).is_empty());

@@ -1,4 +1,4 @@
-//! Scenarios for tests, with everything that does not matter left at plain values.
+//! Scenarios of tests, with plain values wherever a test sets none.
 
 #![allow(dead_code, reason = "every test uses some of it")]
 
@@ -154,7 +154,7 @@ pub fn partition(name: &str, cores: u32, weight: u32, entitlement: f64) -> Parti
     }
 }
 
-/// A machine of so many cores with these partitions and systems, for so many seconds.
+/// Returns a machine of `cores` cores with these partitions and systems, for `seconds` seconds.
 pub fn scenario(
     cores: u32,
     partitions: Vec<Partition>,
@@ -212,7 +212,7 @@ pub fn scenario(
     }
 }
 
-/// The users, with a number after a name that an earlier one has: a scenario has each name once.
+/// Returns the users, with a number appended to repeated names: names are unique in a scenario.
 pub fn distinct(mut users: Vec<User>) -> Vec<User> {
     for at in 1..users.len() {
         let (before, rest) = users.split_at_mut(at);
@@ -223,7 +223,7 @@ pub fn distinct(mut users: Vec<User>) -> Vec<User> {
     users
 }
 
-/// One system on a machine of its own with so many cores, and users whose names become distinct.
+/// Returns a system on a dedicated machine of `cores` cores, with users whose names become unique.
 pub fn alone(cores: u32, users: Vec<User>, seconds: f64) -> Scenario {
     let users = distinct(users);
     let mut own = partition("LP1", cores, 0, f64::from(cores));
@@ -231,7 +231,7 @@ pub fn alone(cores: u32, users: Vec<User>, seconds: f64) -> Scenario {
     scenario(cores, vec![own], vec![system("SYS1", 0, users)], seconds)
 }
 
-/// The world after its warm-up and its seconds, checked once a second.
+/// Runs the warm-up and the scenario, checks the laws once a second, and returns the world.
 pub fn run(scenario: Scenario) -> World {
     let seconds = scenario.seconds as u64;
     let mut world = World::new(scenario).expect("a scenario that can be simulated");
@@ -245,7 +245,7 @@ pub fn run(scenario: Scenario) -> World {
     world
 }
 
-/// CPU time charged to each user from the start of the world, in percent of one processor.
+/// Returns the CPU time charged to each user since the start of the world, in percent of one processor.
 pub fn used(world: &World) -> Vec<f64> {
     let elapsed = world.now - (world.begin - zlens_sim::time::seconds(world.scenario.warmup_s));
     let of = |user: &zlens_sim::state::User| {

@@ -1,4 +1,4 @@
-/** Findings and events of the selected system, asked once and shown on every time axis. */
+/** Findings and events of the selected system, requested once and shown on every time axis. */
 
 import { untrack } from "svelte";
 import { api } from "./api";
@@ -24,7 +24,7 @@ export interface SystemEvent {
 /** An event kind is frequent if it occurs more often than this. */
 const MANY = 30;
 
-/** The view of all systems comes before what is noted of one. */
+/** Waits for the view of all systems, which has priority over annotations of one system. */
 async function waited(signal: AbortSignal): Promise<void> {
   if (untrack(() => route.view) === "fleet") await api.quiet(signal);
 }
@@ -34,17 +34,17 @@ class Annotations {
   #parts = $state.raw<FindingsPart[]>([]);
   #found = $derived(gathered(this.#parts, session.system));
   #events: Query<SystemEvent[]> | null = $state.raw(null);
-  // The system that the address names; all of them while it names none, or none of these inputs. Of many systems
-  // only the one that is shown: findings of a thousand take minutes.
+  // The system in the address; null for all systems if the address has none or an unknown one. With many
+  // systems, only the selected one: findings of a thousand systems take minutes.
   #of = $derived.by(() => {
     if (!session.schema) return route.system;
     return session.schema.wide || session.system === route.system ? session.system : null;
   });
 
-  /** Called once, by a component that lives as long as the page. */
+  /** Called once, by a component that lives as long as the web UI. */
   begin(): void {
-    // Before the schema says which systems there are: the first findings come with the first charts. A system
-    // that the address names may not be among them, so that it waits.
+    // Requested before the schema is loaded, so that findings appear with the first charts. A system in the
+    // address may not exist, so it waits for the schema.
     this.#asked = createQuery((signal) => {
       const of = this.#of;
       if ((of !== null || route.source !== null) && !session.schema) return null;
@@ -52,7 +52,7 @@ class Annotations {
       const show = (): void => void (this.#parts = parts);
       const take = (part: FindingsPart): void => {
         parts = [...parts, part];
-        // Those of the interval before stay until all are there.
+        // Findings of the previous interval remain until all new ones have arrived.
         if (!liveFeed.live) show();
       };
       return waited(signal).then(() =>
@@ -83,12 +83,12 @@ class Annotations {
     });
   }
 
-  /** Whether more findings may come, or why there are none. */
+  /** The request, which is busy while more findings may arrive, and has the error if it failed. */
   get asked(): Query<void> | null {
     return this.#asked;
   }
 
-  /** What was found by now. */
+  /** The findings received. */
   get found(): Findings {
     return this.#found;
   }
@@ -108,7 +108,7 @@ class Annotations {
     return new Map([...counts].filter(([, count]) => count > MANY));
   }
 
-  /** Events that are rare enough to be marked. */
+  /** Events rare enough to be marked. */
   get rare(): SystemEvent[] {
     const frequent = this.frequent;
     return this.events.filter((event) => !frequent.has(event.kind));

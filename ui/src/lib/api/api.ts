@@ -25,7 +25,7 @@ import type {
 import { route } from "../page/route.svelte";
 import { problems } from "./problems.svelte";
 
-/** An error from the server: what is wrong, what was expected, and what to do. */
+/** An error from the server: what is wrong, what was expected, and the fix. */
 export class ApiError extends Error {
   constructor(
     message: string,
@@ -38,26 +38,26 @@ export class ApiError extends Error {
   }
 }
 
-/** The API, relative to the address of the page: a proxy may serve both below a path. */
+/** The API, relative to the address of the web UI: a proxy may serve both below a path. */
 const ROOT = "api/v1";
 let asked = 0;
-/** Keeps two pages in one browser from canceling each other's questions. */
+/** Prevents two windows of one browser from canceling each other's requests. */
 const page = Math.random().toString(36).slice(2, 10);
 
-/** A name that identifies a question, so that its progress can be followed. */
+/** Returns a name that identifies a request, for its progress. */
 export const questionName = (): string => `${page}-${(asked += 1)}`;
 
-/** How long after opening a view has asked its first questions. */
+/** Time after which an opened view has sent its first requests. */
 const PAUSE_MS = 60;
 let open = 0;
-/** Counts the questions in flight, for anything that waits for the page to settle. */
+/** Counts the pending requests, for anything that waits until none is left. */
 function count(step: number): void {
   open += step;
   document.documentElement.dataset["asking"] = String(open);
 }
 
 let patient = 0;
-/** Waits until no other question is in flight. For slow questions whose answers are not urgent. */
+/** Waits until no other request is pending. For slow requests with results that are not urgent. */
 async function quiet(signal?: AbortSignal): Promise<void> {
   patient += 1;
   count(1);
@@ -70,7 +70,7 @@ async function quiet(signal?: AbortSignal): Promise<void> {
   }
 }
 
-/** Calls an endpoint, and `take` with what it answers. */
+/** Calls an endpoint, and `take` with its response. */
 async function call<T>(
   path: string,
   body: object | null,
@@ -81,7 +81,7 @@ async function call<T>(
   const ended = () => void fetch(`${ROOT}/cancel`, post({ id })).catch(() => undefined);
   signal?.addEventListener("abort", ended, { once: true });
   let response: Response;
-  // A question may name a run of its own.
+  // A request may name its own run.
   const run: Record<string, string> = route.run === null ? {} : { run: route.run };
   count(1);
   try {
@@ -115,7 +115,7 @@ function errorOf(answer: unknown, status: number): ApiError {
   );
 }
 
-/** The lines of an answer as they arrive, each an object. */
+/** Yields the lines of a response as they arrive, each an object. */
 export async function* linesOf<T>(body: ReadableStream<Uint8Array>): AsyncGenerator<T> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -129,7 +129,7 @@ export async function* linesOf<T>(body: ReadableStream<Uint8Array>): AsyncGenera
   }
 }
 
-/** Calls an endpoint that answers line by line; `take` gets each line as it arrives. */
+/** Calls an endpoint that responds line by line; `take` gets each line as it arrives. */
 const stream = <T extends object>(
   path: string,
   take: (line: T) => void,
@@ -160,15 +160,15 @@ export const api = {
   /** All problems of the inputs; the server decodes everything once. */
   problems: (signal?: AbortSignal) => call<ProblemsAnswer>("/problems", null, signal),
   /**
-   * `keep`: columns of measures that are otherwise recomputed for every question; `{guest}` stands for them
-   * in the query.
+   * `keep`: columns of measures that are otherwise recomputed by every query; `{guest}` represents them in
+   * the query.
    */
   sql: (query: string, how: { rows?: number; keep?: Record<string, string[]> } = {}, signal?: AbortSignal) =>
     call<SqlAnswer>("/sql", { query, ...how }, signal),
   /** Columns of a measure by subject and time, aggregated as the catalog defines. */
   aggregate: (question: AggregateQuestion, signal?: AbortSignal) =>
     call<AggregateAnswer>("/aggregate", question, signal),
-  /** Rows of a measure as they are. */
+  /** Rows of a measure, not aggregated. */
   rows: (question: Rows & { columns?: string[] }, signal?: AbortSignal) =>
     call<RowsAnswer>("/rows", question, signal),
   explain: (name: string, signal?: AbortSignal) =>
@@ -178,12 +178,12 @@ export const api = {
     call<{ reports: { name: string; has: number; of: number; state: string }[] }>("/reports", null, signal),
   report: <T>(values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<T>(query("/report", values), null, signal),
-  /** The findings of a system, or of all, some rules at a time, those that are computed soonest first. */
+  /** The findings of a system, or of all systems, by groups of rules: the fastest rules first. */
   findings: (
     of: { system: string | null; source: string | null },
     take: (part: FindingsPart) => void,
     signal?: AbortSignal,
-    /** Of too many systems, none. */
+    /** Returns no findings if there are too many systems. */
     few = false,
   ) => stream(query("/findings/stream", { ...of, few: few || null }), take, signal),
   /** The ends of a system's intervals, in runs of first, step and count. */
@@ -191,10 +191,10 @@ export const api = {
     call<{ runs: [number, number, number][] }>(query("/intervals", { system }), null, signal),
   happened: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Happened>(query("/peak", values), null, signal),
-  /** All systems side by side, over a span. */
+  /** All systems over a span. */
   fleet: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Fleet>(query("/fleet", values), null, signal),
-  /** What the members of a cluster have in common. */
+  /** Subjects that the members of a cluster have in common. */
   cluster: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Cluster>(query("/cluster", values), null, signal),
   /** The partitions of a machine by hour. */
@@ -211,12 +211,12 @@ export const api = {
   solve: <T>(question: object, signal?: AbortSignal) => call<T>("/solve", question, signal),
   expected: <T>(question: object, signal?: AbortSignal) => call<T>("/expected", question, signal),
   plan: <T>(question: object, signal?: AbortSignal) => call<T>("/plan", question, signal),
-  /** The keys that a model's scenario may have. */
+  /** The keys of a model's scenario. */
   keys: (model: string, signal?: AbortSignal) =>
     call<{ keys: string }>(query("/model", { model }), null, signal),
   /** The results of the rig. */
   rig: (signal?: AbortSignal) => call<RigResults>("/rig", null, signal),
-  /** An observation of the rig over time in the data of a run, SCENARIO/RUN: end of interval, subject, value. */
+  /** An observation of the rig over time in the data of a run, SCENARIO/RUN: interval end, subject, value. */
   course: (observation: RigObservation, run: string, signal?: AbortSignal) =>
     call<SqlAnswer>("/sql", { query: observation.over_time, rows: 100_000, run }, signal),
   running: (signal?: AbortSignal) => call<Running[]>("/running", null, signal),

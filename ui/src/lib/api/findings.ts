@@ -12,7 +12,7 @@ export interface Group {
 
 const ORDER = ["crit", "warn", "info"];
 
-/** One group per rule, worst first, as the findings are ordered. */
+/** Returns one group per rule, worst first, in the order of the findings. */
 export function grouped(findings: readonly Finding[]): Group[] {
   const groups = new Map<string, Group>();
   for (const finding of findings) {
@@ -32,7 +32,7 @@ export function grouped(findings: readonly Finding[]): Group[] {
   return [...groups.values()];
 }
 
-/** The findings that hold at some time within a span, in seconds UTC. */
+/** Returns the findings that hold at any time within a span, in seconds UTC. */
 export function during(findings: readonly Finding[], from: number, to: number): Finding[] {
   return findings.filter((finding) => {
     const first = seconds(finding.from);
@@ -44,12 +44,12 @@ export function during(findings: readonly Finding[], from: number, to: number): 
 export interface Findings {
   /** Worst first. */
   rows: Finding[];
-  /** How many rules were checked. */
+  /** Number of rules checked. */
   asked: number;
   missing: { rule: string; why: string }[];
 }
 
-/** What the parts so far say of a system. */
+/** Returns the findings of a system in the parts received. */
 export function gathered(parts: readonly FindingsPart[], system: string): Findings {
   const asked = parts.flatMap((part) => part.asked);
   const applies = asked.filter(({ systems }) => systems === null || systems.includes(system));
@@ -65,7 +65,7 @@ export function gathered(parts: readonly FindingsPart[], system: string): Findin
   };
 }
 
-/** The findings of all systems so far, worst first. */
+/** Returns the findings of all systems in the parts received, worst first. */
 export function ranked(parts: readonly FindingsPart[]): Finding[] {
   return parts
     .flatMap((part) => part.rows.map((row, at) => ({ row, order: part.orders[at]! })))

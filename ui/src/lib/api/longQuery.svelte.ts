@@ -1,4 +1,4 @@
-/** Long-running questions with progress and cancellation. */
+/** Long requests with progress and cancellation. */
 
 import type { Running } from "./types";
 import { api, questionName } from "./api";
@@ -10,13 +10,13 @@ export class LongQuery<T> extends Query<T> {
   /** The server's progress, if it reports any. */
   progress = $state.raw<Running | null>(null);
   seconds = $state(0);
-  /** Whether the user canceled the last question. */
+  /** Whether the user canceled the last request. */
   ended = $state(false);
-  /** Incremented to ask again. */
+  /** Incremented to repeat the request. */
   repeats = $state(0);
   #stop: AbortController | null = null;
 
-  /** Resets the progress for a new question. */
+  /** Resets the progress for a new request. */
   begin(stop: AbortController): void {
     this.#stop = stop;
     this.progress = null;
@@ -36,9 +36,9 @@ export class LongQuery<T> extends Query<T> {
 }
 
 /**
- * Asks a question in a component, as `ask` does. `question` must send along the name it gets, by which the
- * server identifies it. `pause` delays the question by that many milliseconds, so that dragging a slider asks
- * once.
+ * Sends a request in a component, like `createQuery`. `question` must send its `id`, by which the server
+ * identifies the request. `pause` delays the request by that many milliseconds, so that dragging a slider
+ * sends only one.
  */
 export function longQuery<T>(
   question: (signal: AbortSignal, id: string) => (() => Promise<T>) | null,

@@ -1,4 +1,4 @@
-/** Questions about measures in the selected window, and their answers. */
+/** Requests for measures in the selected window, and their results. */
 
 import { api } from "./api";
 import type { AggregateAnswer, AggregateQuestion, Rows } from "./types";
@@ -7,11 +7,11 @@ import { session } from "./session.svelte";
 import type { TimeSeries, Level, Line } from "./series";
 import { route } from "../page/route.svelte";
 
-/** The maximum number of rows of an answer. */
+/** The maximum number of rows of a result. */
 const MOST = 100_000;
 
 /**
- * The length of a bucket in seconds: a whole number of intervals, so that at most `points` fit into the
+ * The length of a bucket in seconds: an integer number of intervals, with at most `points` buckets in the
  * window.
  */
 export function bucket(window: [number, number], nominal: number | null, points: number): number {
@@ -27,7 +27,7 @@ export const selection = (): Pick<Rows, "system" | "source" | "from" | "to"> => 
   to: route.to,
 });
 
-/** An answer with access to columns by name. */
+/** A result with access to columns by name. */
 export interface AggregateResult {
   columns: string[];
   rows: Cell[][];
@@ -71,7 +71,7 @@ export async function fetchSeries(
   { columns, levels = ["min", "max", "p50"], ...question }: SeriesRequest,
   signal?: AbortSignal,
 ): Promise<TimeSeries> {
-  // Statistics skip intervals flagged short or gap; single intervals are shown as they are.
+  // Statistics skip intervals flagged short or gap; single intervals are shown unchanged.
   const statistics: Statistic[] = [...levels, "last"];
   const asked = Object.fromEntries(columns.map((name) => [name, statistics]));
   const answer = await api.aggregate({ limit: MOST, ...question, columns: asked }, signal);
@@ -88,7 +88,7 @@ export function lines(answer: AggregateAnswer, columns: string[], by?: string): 
     if (group) group.push(row);
     else groups.set(key, [row]);
   }
-  // Several systems may report one machine in turns.
+  // Several systems may report one machine alternately.
   for (const rows of groups.values()) rows.sort((a, b) => Number(a[t]) - Number(b[t]));
   const turned = [...groups.values()].flatMap((rows) =>
     columns.map((column): Line => {

@@ -1,4 +1,4 @@
-/** The problems of the inputs: one count, complete. Every answer reports a count, because files may change. */
+/** The problems of the inputs: one complete count, repeated by every response, because files may change. */
 
 import type { ProblemsAnswer } from "./types";
 import { formatFixed } from "../text/numbers";
@@ -9,13 +9,13 @@ class Problems {
   #loading = false;
   #header: string | null = null;
 
-  /** Called once, by a component that lives as long as the page. */
+  /** Called once, by a component that lives as long as the web UI. */
   begin(load: () => Promise<ProblemsAnswer>): void {
     this.#load = load;
     void this.#again();
   }
 
-  /** The count in the header of an answer: if it changes, the problems are asked for again. */
+  /** Requests the problems again if the count in the header of a response has changed. */
   update(header: string | null): void {
     if (header === null || header === this.#header) return;
     const first = this.#header === null;
@@ -29,7 +29,7 @@ class Problems {
     try {
       this.#answer = await this.#load();
     } catch {
-      // The view's own questions report why the server does not answer.
+      // The requests of the view report why the server does not respond.
     } finally {
       this.#loading = false;
     }
@@ -39,7 +39,7 @@ class Problems {
     return this.#answer?.count ?? 0;
   }
 
-  /** What kinds of damage there are, with their counts; null if there is none. */
+  /** The kinds of damage with their counts; null if there is none. */
   get damage(): string | null {
     const rows = this.#answer?.rows.filter((row) => row.damage) ?? [];
     return rows.length ? rows.map((row) => `${formatFixed(row.count, 0)} ${row.kind}`).join(", ") : null;

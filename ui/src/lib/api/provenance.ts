@@ -1,9 +1,9 @@
-/** Where the data of a saved picture or view come from. */
+/** The origin of the data in a saved picture or view. */
 
 import { session } from "./session.svelte";
 import { dateTime } from "../time/format";
 
-/** System, window, inputs and sources; and that the data are synthetic, if they are. */
+/** System, window, inputs and sources, and whether the data are synthetic. */
 export function provenance([from, to] = session.window): string[] {
   const { schema, sources, system, offset, zone } = session;
   const inputs = (schema?.inputs ?? []).map((input) => input.name).join(", ");

@@ -1,23 +1,23 @@
-/** Reactive questions: asked again when anything they read changes, canceling the previous one. */
+/** Reactive requests: repeated when their dependencies change, and the previous request is canceled. */
 
 import { liveFeed } from "../page/liveFeed.svelte";
 import { ApiError } from "./api";
 
-/** The state of a question. */
+/** The state of a request. */
 export class Query<T> {
-  /** The last answer, kept while the next is computed so that charts do not flicker. */
+  /** The last result, retained while the next is computed so that charts do not flicker. */
   value = $state.raw<T | null>(null);
   busy = $state(true);
   error = $state.raw<ApiError | null>(null);
 
-  /** Resets to having nothing to ask. */
+  /** Resets the state if there is nothing to request. */
   clear(): void {
     this.value = null;
     this.error = null;
     this.busy = false;
   }
 
-  /** Stores the answer, unless the question was canceled. */
+  /** Stores the result, unless the request was canceled. */
   settle(answer: Promise<T>, signal: AbortSignal): Promise<void> {
     return answer.then(
       (value) => {
@@ -36,14 +36,14 @@ export class Query<T> {
 }
 
 /**
- * Asks a question in a component. `question` runs in an effect, which tracks what it reads; it returns null
- * if there is nothing to ask.
+ * Sends a request in a component. `question` runs in an effect, which tracks its dependencies; it returns
+ * null if there is nothing to request.
  */
 export function createQuery<T>(question: (signal: AbortSignal) => Promise<T> | null): Query<T> {
   const asked = new Query<T>();
 
   $effect(() => {
-    // Data that still arrive are asked for again.
+    // Live data are requested again at each revision.
     void liveFeed.revision;
     const stop = new AbortController();
     const answer = question(stop.signal);

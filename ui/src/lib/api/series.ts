@@ -1,4 +1,4 @@
-/** Columns over time, as answered by the server. */
+/** Columns over time, as returned by the server. */
 
 import type { Cell } from "./values";
 
@@ -15,14 +15,14 @@ export interface Line extends Record<Level, Values> {
   t: number[];
 }
 
-/** Columns over time: every interval if `bucket_s` is 0, else buckets of whole intervals. */
+/** Columns over time: every interval if `bucket_s` is 0, otherwise buckets of complete intervals. */
 export interface TimeSeries {
   bucket_s: number;
   sql: string;
   lines: Line[];
 }
 
-/** Keeps some of the lines. */
+/** Selects lines. */
 export const only = (course: TimeSeries | null, keep: (line: Line) => boolean): TimeSeries | null =>
   course && { ...course, lines: course.lines.filter(keep) };
 

@@ -1,4 +1,4 @@
-/** The open inputs: the schema, loaded once, and what follows from it for the selected system. */
+/** The open inputs: the schema, loaded once, and values derived from it for the selected system. */
 
 import { anyWithin, expandRuns, neighbor, snapWindow } from "../time/intervals";
 import { momentOf, seconds, zone } from "../time/format";
@@ -15,15 +15,14 @@ const RELOAD = 30;
 class Session {
   schema = $state.raw<Schema | null>(null);
   error = $state.raw<ApiError | null>(null);
-  // Derived separately, so that questions about the system are not repeated when the address starts to name
-  // it.
+  // Derived separately, so that an address that starts to name the same system repeats no request.
   #system = $derived(this.#called(route.system));
 
-  // With the system that they are of: while they are asked for again, the last answer counts.
+  // With their system: during a repeated request, the last result remains valid.
   #ends: Query<{ system: string; ends: number[] }> | null = $state.raw(null);
   #cores: Query<{ system: string; any: boolean }> | null = $state.raw(null);
 
-  /** Called once, by a component that lives as long as the page. */
+  /** Called once, by a component that lives as long as the web UI. */
   begin(): void {
     this.#ends = createQuery((signal) => {
       const system = this.system;
@@ -34,14 +33,14 @@ class Session {
       if (!this.fills("core")) return null;
       const system = this.system;
       const question = { table: "core", columns: ["core_id"], ...this.shown, limit: 1 };
-      // With processors of its own a system has their view anyway, so this is not urgent.
+      // A system with processors of its own has their view anyway, so this request is not urgent.
       const first = this.fills("cpu") ? api.quiet(signal) : Promise.resolve();
       return first
         .then(() => api.rows(question, signal))
         .then((answer) => ({ system, any: answer.rows.length > 0 }));
     });
     route.snap = (window) => snapWindow(this.ends, this.span[0], window);
-    // Addresses are typed and sent by others: what is shown is what the window says.
+    // Users type and share addresses: the window shown is the window in the address.
     route.settle = ([from, to], system) => {
       const window: [number, number] = [from ?? this.span[0], to ?? this.span[1]];
       const whole = from === null && to === null;
@@ -49,7 +48,7 @@ class Session {
       const [first, last] = route.snap(window).map(Math.round);
       return [from === null ? null : first!, to === null ? null : last!];
     };
-    // Addresses are typed and sent by others: times as people write them, ends in any order, between intervals.
+    // Users type and share addresses: with dates, with ends in any order, and between intervals.
     $effect(() => {
       if (!this.schema) return;
       const typed = new Map(
@@ -63,7 +62,7 @@ class Session {
       else if (route.from !== null && route.to !== null && route.from > route.to)
         route.set({ from: route.to, to: route.from });
     });
-    // When the ends become known.
+    // Runs when the ends are loaded.
     $effect(() => {
       const [from, to] = route.settle([route.from, route.to], route.system);
       if (from !== route.from || to !== route.to) route.set({ from, to });
@@ -76,18 +75,18 @@ class Session {
     return this.systems[0]?.system ?? "";
   }
 
-  /** Ends of the system's intervals in seconds UTC, rounded up; none until they are known. */
+  /** Ends of the system's intervals in seconds UTC, rounded up; empty until they are loaded. */
   get ends(): number[] {
     return this.#known(this.#ends)?.ends ?? [];
   }
 
-  /** Whether the selected window is without the end of an interval, and so without data. */
+  /** Whether the selected window contains no interval end, and so no data. */
   get empty(): boolean {
     const whole = route.from === null && route.to === null;
     return !whole && this.ends.length > 0 && !anyWithin(this.ends, this.window);
   }
 
-  /** Whether it is known where the selected window ends, and whether it is empty. */
+  /** Whether the edges of the selected window are known, and whether it is empty. */
   get placed(): boolean {
     return (route.from === null && route.to === null) || !this.#ends?.busy || !!this.#known(this.#ends);
   }
@@ -97,12 +96,12 @@ class Session {
     return neighbor(this.ends, this.span[0], this.window);
   }
 
-  /** Whether there are rows of cores, which only multithreading gives; false until that is known. */
+  /** Whether there are rows of cores, which require multithreading; false until this is known. */
   get cores(): boolean {
     return this.fills("core") && (this.#known(this.#cores)?.any ?? false);
   }
 
-  /** Whether it is known which views the selected system has. */
+  /** Whether the views of the selected system are known. */
   get settled(): boolean {
     return this.schema !== null && (this.fills("cpu") || !this.#cores?.busy || !!this.#known(this.#cores));
   }
@@ -112,17 +111,17 @@ class Session {
     return this.sources.some((source) => source.start !== null);
   }
 
-  /** An answer, if it is of the selected system. */
+  /** Returns a result if it belongs to the selected system. */
   #known<T extends { system: string }>(asked: Query<T> | null): T | null {
     return asked?.value?.system === this.system ? asked.value : null;
   }
 
-  /** The systems of data that still arrive, as they are now. */
+  /** Updates the systems of live data. */
   #renew(systems: SystemInfo[], revision: number): void {
     const key = (info: SystemInfo): string => JSON.stringify([info.system, info.source]);
     const known = new Map(this.systems.map((info) => [key(info), info]));
     const all = systems.length === known.size && systems.every((info) => known.has(key(info)));
-    // What the records tell may become more.
+    // New records may provide more measures.
     if (!this.schema || !all || revision % RELOAD === 0) void this.load();
     else {
       const renewed = systems.map((info) => ({ ...known.get(key(info))!, ...info }));
@@ -155,22 +154,22 @@ class Session {
     return this.#system;
   }
 
-  /** The source that the address names, of those that describe the selected system; null: the first one. */
+  /** The source in the address, if it describes the selected system; null for the first source. */
   get source(): string | null {
     return this.sources.some(({ source }) => source === route.source) ? route.source : null;
   }
 
-  /** What is known of the selected system by the selected source. */
+  /** The selected system as described by the selected source. */
   get selected(): SystemInfo | undefined {
     return this.sources.find(({ source }) => source === this.source) ?? this.sources[0];
   }
 
-  /** What a question about the selected system names. */
+  /** The parameters of requests about the selected system. */
   get shown(): { system: string; source: string | null } {
     return { system: this.system, source: this.source };
   }
 
-  /** First and last moment of the system, in seconds UTC. */
+  /** Start and end of the system, in seconds UTC. */
   get span(): [number, number] {
     const starts = this.sources.map((start) => seconds(start.start)).filter((start) => start !== null);
     const ends = this.sources.map((end) => seconds(end.end)).filter((end) => end !== null);
@@ -194,7 +193,7 @@ class Session {
     return of.find((source) => source.utc_offset_s !== null)?.utc_offset_s ?? 0;
   }
 
-  /** The time zone of the system's times, unknown for inputs with local times only; and whether they have no date. */
+  /** The time zone of the system's times; notes if inputs have only local times, or times without dates. */
   get zone(): string {
     const known = this.sources.some((source) => source.local_time)
       ? "local time, time zone unknown"

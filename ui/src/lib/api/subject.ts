@@ -4,7 +4,7 @@
 
 import type { Cell, Kind, Statistic } from "./values";
 
-/** Texts with {column} placeholders; a piece with a missing value is dropped. */
+/** Texts with {column} placeholders; a fragment with a missing value is dropped. */
 export type Pieces = string[];
 
 export type Where = Record<string, Cell | Cell[]>;
@@ -42,7 +42,7 @@ export interface Records {
   where: Where;
 }
 
-/** Sampled state columns that are shown as one. */
+/** Sampled state columns shown as one state. */
 export interface State {
   key: string;
   name: string;
@@ -73,19 +73,19 @@ export interface Owners {
   time: { column: string; name: string; missing_note: string }[];
   level: Pieces[];
   by: string[];
-  /** The rows to sum; empty for the records the user selected. */
+  /** The rows to sum; empty for the records that the user selected. */
   where: Where;
 }
 
 export interface ConsumerKind {
   table: string;
-  /** The view that shows it. */
+  /** The view of the subject. */
   view: string;
   sources: string[];
   title: string;
   plural: string;
   name: { column: string; heading: string }[];
-  /** The column whose total is what the subject used. */
+  /** The column whose total is the use of the subject. */
   use_column: string;
   use_text: string;
   series: { column: string; heading: string; statistic: Statistic };

@@ -1,4 +1,4 @@
-/** Tables of measures: which columns are asked for, and how the catalog names and formats them. */
+/** Tables of measures: the requested columns, and their names and formats in the catalog. */
 
 import type { AggregateResult } from "./measures";
 import type { Cell, Kind, Statistic } from "./values";
@@ -19,7 +19,7 @@ export interface TableColumn {
   heading: string;
   type: Kind;
   unit?: string | null;
-  /** The statistic, shown beside the unit unless the heading has it. */
+  /** The statistic, shown next to the unit unless the heading names it. */
   statistic?: Statistic | null;
   /** The name to pass to `zlens explain`. */
   explain?: string | null;
@@ -30,7 +30,7 @@ export interface TableColumn {
   decimals?: number;
   /** Whether numbers have the digits that `zlens sql` prints, instead of those of tables. */
   exact?: boolean;
-  /** Custom formatting, also given the row's index. */
+  /** Custom formatting, which also gets the row's index. */
   show?: (value: Cell, row: number) => string;
 }
 
@@ -73,7 +73,7 @@ export const statisticOf = (table: string, shown: Shown): Statistic =>
 
 export const keyOf = (table: string, shown: Shown): string => `${shown.column}_${statisticOf(table, shown)}`;
 
-/** The columns and statistics to ask for. */
+/** The columns and statistics to request. */
 export function asked(table: string, shown: Shown[]): Record<string, Statistic[]> {
   const question: Record<string, Statistic[]> = {};
   for (const column of shown) {
@@ -84,7 +84,7 @@ export function asked(table: string, shown: Shown[]): Record<string, Statistic[]
   return question;
 }
 
-/** Columns of every measure: which interval it is, and how long. */
+/** Columns of every measure that identify the interval and its length. */
 export const LEADING = ["system", "source", "interval_end", "seconds", "flag"];
 
 /**
@@ -109,7 +109,7 @@ const SAID: Partial<Record<Statistic, string>> = {
 const heading = (column: string, what?: Statistic): string =>
   [columnLabel(column), what && SAID[what]].filter(Boolean).join(", ");
 
-/** The statistic of a number, if the heading does not say it. */
+/** The statistic of a number, if the heading does not name it. */
 export const besideUnit = (what: Statistic | undefined, number: boolean): { statistic?: Statistic } =>
   number && (what === "mean" || what === "total") ? { statistic: what } : {};
 

@@ -21,7 +21,7 @@ export function linkForSubject(subject: string | null): Target | null {
   return null;
 }
 
-/** The window around a moment, within the recording. */
+/** The window around a time, within the recording. */
 export function windowAround(t: number, [first, last]: [number, number], seconds = 300): [number, number] {
   return [Math.max(first, t - seconds / 2), Math.min(last, t + seconds / 2)];
 }

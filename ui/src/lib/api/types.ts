@@ -1,4 +1,4 @@
-/** The types of /api/v1: questions and answers. */
+/** The types of /api/v1: requests and responses. */
 
 import type { ConsumerKind } from "./subject";
 import type { Cell, Kind, Statistic } from "./values";
@@ -18,16 +18,16 @@ export interface SystemInfo {
   /** Whether its times have a date; otherwise they count from 1970. */
   dated: boolean;
   nominal_s: number | null;
-  /** Null in a lake of many systems: they are not read only to be counted. */
+  /** Null in a lake of many systems, which are not read only for this count. */
   intervals: number | null;
   /** Measures that its records provide. */
   fills: string[];
-  /** Whether another source of the system says the same. */
+  /** Whether another source of the system has the same data. */
   same: boolean;
   start: string | null;
   end: string | null;
   synthetic: boolean;
-  /** Whether a lake keeps measures by hour and day only, of some of its time at least. */
+  /** Whether a lake retains only rollups by hour and day, at least for a part of its time. */
   forgotten: boolean;
 }
 
@@ -59,7 +59,7 @@ export interface ReportInfo {
   title: string;
   group: string;
   heading: string;
-  /** Place among the reports shown first, from 1; 0: not among them. */
+  /** Position among the reports shown first, from 1; 0 if it is not among them. */
   opening: number;
   /** Columns shown, and columns the original report has. */
   columns: number;
@@ -68,7 +68,7 @@ export interface ReportInfo {
   possible: number;
   /** Whether the input has data for any table the report reads. */
   fills: boolean;
-  /** The systems whose data it is about. */
+  /** The systems in the report's data. */
   systems: string[];
 }
 
@@ -89,17 +89,17 @@ export interface Schema {
   reports: ReportInfo[];
   models: ModelInfo[];
   expected: string[];
-  /** Whether there are runs of the rig. */
+  /** Whether the rig has runs. */
   runs: boolean;
-  /** Whether data still arrive. */
+  /** Whether the data are live. */
   live?: boolean;
-  /** Whether systems are too many to compute measures of all for a page. */
+  /** Whether there are too many systems to compute measures of all for one view. */
   wide?: boolean;
   /** Measures of processor users, and how each is shown. */
   subjects: ConsumerKind[];
   /** The LSPR workload hint table as regions of L1MP and RNI. */
   hints?: Hints;
-  /** What the statuses of columns mean. */
+  /** The meaning of the statuses of columns. */
   statuses?: Record<string, string>;
   glossary?: Term[];
 }
@@ -109,7 +109,7 @@ export interface Term {
   name: string;
   text: string;
   source: string;
-  /** The column of a measure that it is the name of. */
+  /** The column of a measure named by the term. */
   of: string | null;
 }
 
@@ -132,7 +132,7 @@ export interface SqlAnswer {
 export interface Rows {
   table: string;
   system?: string | null;
-  /** The source to show of a system that several describe. */
+  /** The source to show of a system with several sources. */
   source?: string | null;
   where?: Record<string, Cell | Cell[]>;
   from?: number | null;
@@ -150,9 +150,9 @@ export interface AggregateQuestion extends Rows {
   buckets?: number;
   /** Adds a column over time to each row. */
   series?: { column: string; statistic: Statistic; buckets: number };
-  /** Keeps only this many values of the first column of `by`: those largest in the first column. */
+  /** Limits the values of the first column of `by` to this number: the largest in the first column. */
   top?: number;
-  /** Columns that later questions will need, computed together with these. */
+  /** Columns for later requests, computed together with these. */
   keep?: string[];
 }
 
@@ -161,7 +161,7 @@ export interface AggregateAnswer {
   columns: string[];
   rows: Cell[][];
   units: Record<string, string>;
-  /** Length of a bucket; 0 if every interval is returned as is. */
+  /** Length of a bucket; 0 if every interval is returned unchanged. */
   bucket_s: number;
   /** The values over time of each row, and their times. */
   series?: (number | null)[][] | null;
@@ -214,14 +214,14 @@ export interface Finding {
 /** The findings of some rules. */
 export interface FindingsPart {
   rows: Finding[];
-  /** By what each is sorted among those of all parts. */
+  /** The sort key of each finding among the findings of all parts. */
   orders: (string | number)[][];
   /** The rules that were checked, and the systems each applies to; null: all. */
   asked: { rule: string; title: string; systems: string[] | null }[];
   missing: { rule: string; why: string }[];
 }
 
-/** The busiest interval of a window, and what grew with it. Times are seconds UTC. */
+/** The busiest interval of a window, and the subjects that grew with it. Times are seconds UTC. */
 export interface Happened {
   /** Null without a complete interval in the window. */
   busiest: {
@@ -235,7 +235,7 @@ export interface Happened {
     to: number;
     intervals: number;
   } | null;
-  /** The stretch around it in which busy is more than half-way up from usual. */
+  /** The time around it in which utilization is more than half-way up from usual. */
   peak: { from: number; to: number } | null;
   growth: {
     title: string;
@@ -249,7 +249,7 @@ export interface Happened {
       settings: Record<string, string>;
       events: { t: number; kind: string }[];
     }[];
-    /** How many more subjects grew. */
+    /** Number of further subjects that grew. */
     more: number;
   }[];
   events: {
@@ -261,11 +261,11 @@ export interface Happened {
     view: string | null;
     settings: Record<string, string>;
   }[];
-  /** How close to the peak events are shown. */
+  /** Maximum distance from the peak of events shown, in minutes. */
   minutes: number;
 }
 
-/** Metrics that moved with busy in a window. */
+/** Metrics that correlate with utilization in a window. */
 export interface MovedAnswer {
   rows: {
     title: string;
@@ -277,7 +277,7 @@ export interface MovedAnswer {
     view: string | null;
   }[];
   least: number;
-  /** The fewest intervals from which there is a correlation. */
+  /** The minimum number of intervals for a correlation. */
   fewest: number;
 }
 
@@ -292,7 +292,7 @@ export interface Evidence {
   held: boolean[];
 }
 
-/** A chart of a model's answer or of the rig. Places of bars are names, those of lines numbers along the axis. */
+/** A chart of a model or of the rig. `places` are names for bars, and numbers along the axis for lines. */
 export interface ServerChart {
   title: string;
   kind: "bars" | "lines";
@@ -302,7 +302,7 @@ export interface ServerChart {
   along: string;
 }
 
-/** A system beside all others; values are percent of its processors. */
+/** A system compared with all others; values are percent of its processors. */
 export interface FleetSystem {
   system: string;
   source: string;
@@ -311,13 +311,13 @@ export interface FleetSystem {
   cluster: string | null;
   release: string | null;
   mean: number | null;
-  /** The busiest hour, and when it ended. */
+  /** The busiest hour, and its end. */
   busiest: number | null;
   at: string | null;
-  /** The mean over the span before, and the change from it. */
+  /** The mean over the previous span, and the change from it. */
   before: number | null;
   change: number | null;
-  /** Of the busiest hour of a day, per month, and the day on which it meets the limit. */
+  /** The growth per month of the busiest hour of a day, and the day on which it reaches the limit. */
   growth: number | null;
   meets: string | null;
   /** The mean of each hour of `t`. */
@@ -332,7 +332,7 @@ export interface Fleet {
   systems: FleetSystem[];
 }
 
-/** Subjects that members of a cluster have in common: name, all together, number of members, each member. */
+/** Subjects that members of a cluster have in common: name, total, number of members, each member. */
 export interface Common {
   unit: string;
   explain: string;
@@ -402,7 +402,7 @@ export interface RigScenario {
   policies: RigPolicy[];
 }
 
-/** A policy, or a control, whose verdict must fail. */
+/** A policy, or a control with a verdict that must fail. */
 export interface RigPolicy {
   name: string;
   control: boolean;
@@ -420,7 +420,7 @@ export interface RigObservation {
   of: string;
   /** Whether its numbers are divided by those of one case. */
   relative: boolean;
-  /** SQL of end of interval, subject and value, asked of a run's data; null if it cannot be asked. */
+  /** SQL of interval end, subject and value, run on a run's data; null if it cannot be run. */
   over_time: string | null;
   worst: number | null;
   rms: number | null;

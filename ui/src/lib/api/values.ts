@@ -1,4 +1,4 @@
-/** Values in the cells of answers. */
+/** Values in the cells of results. */
 
 export type Cell = string | number | boolean | null;
 

@@ -2,7 +2,7 @@
 
 class ExplainPanel {
   name = $state<string | null>(null);
-  /** The element that had the focus before, which gets it back. */
+  /** The element that had the focus before, and gets it again. */
   #before: HTMLElement | null = null;
 
   open(name: string): void {

@@ -1,6 +1,6 @@
-/** Following data that still arrive: an event for each interval that closes, after which questions are asked again. */
+/** The live feed: an event for each closed interval, after which requests are repeated. */
 
-/** A finding that is there, or was until a moment; times in seconds UTC. */
+/** A finding that holds, or held until a time; times in seconds UTC. */
 export interface LiveFinding {
   rule: string;
   severity: "crit" | "warn" | "info";
@@ -13,7 +13,7 @@ export interface LiveFinding {
   until: number | null;
 }
 
-/** What an event says; `S` is a system as the schema has it. */
+/** The content of an event; `S` is a system in the schema. */
 export interface LiveEvent<S> {
   step: number;
   systems: S[];
@@ -26,11 +26,11 @@ export interface LiveEvent<S> {
 const CLEARED = 6;
 
 class LiveFeed {
-  /** Whether data still arrive. */
+  /** Whether the data are live. */
   live = $state(false);
-  /** Whether the server is there. */
+  /** Whether the server is available. */
   connected = $state(false);
-  /** Increases when there is something new: its readers request again. */
+  /** Increases with new data: its readers repeat their requests. */
   revision = $state(0);
   open = $state.raw<LiveFinding[]>([]);
   cleared = $state.raw<LiveFinding[]>([]);
@@ -54,7 +54,7 @@ class LiveFeed {
         take(event.systems, this.revision);
       };
       if (!this.#paused) show();
-      // Only the newest is shown when it goes on.
+      // Only the newest event is shown after a pause.
       else this.#pending = show;
     });
   }

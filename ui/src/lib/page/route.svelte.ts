@@ -1,4 +1,4 @@
-/** The state in the page's address. A link restores the view. */
+/** The state in the address of the web UI. A link restores the view. */
 
 const RESERVED = new Set(["system", "source", "from", "to", "run"]);
 
@@ -9,7 +9,7 @@ export function parse(hash: string): { view: string; values: Map<string, string>
   try {
     view = decodeURIComponent(path);
   } catch {
-    // Malformed: not a view, so the first one is shown.
+    // Malformed addresses name no view, so the first view is shown.
   }
   return { view, values: new Map(new URLSearchParams(words)) };
 }
@@ -19,13 +19,13 @@ export function written(view: string, values: Map<string, string>): string {
   return `#/${encodeURIComponent(view)}${words ? `?${words}` : ""}`;
 }
 
-/** Start and end of a window; null: of the recording. */
+/** Start and end of a window; null for those of the recording. */
 type Edges = readonly [number | null, number | null];
 
 class Route {
   #view = $state("");
   #values = $state.raw(new Map<string, string>());
-  // Derived separately, so that questions about the window are not repeated when another setting changes.
+  // Derived separately, so that a change of another setting does not repeat requests about the window.
   #system = $derived(this.#values.get("system") ?? null);
   #source = $derived(this.#values.get("source") ?? null);
   #run: string | null = null;
@@ -36,7 +36,7 @@ class Route {
     if (typeof window === "undefined") return;
     const read = (): void => {
       const { view, values } = parse(location.hash);
-      // Before anything is asked: a question about a window that moves would be asked twice.
+      // Before any request: otherwise a window that moves would cause two.
       const window: Edges = [number(values.get("from")), number(values.get("to"))];
       const [from, to] = this.settle(window, values.get("system") ?? null);
       this.#view = view;
@@ -59,7 +59,7 @@ class Route {
     return this.#system;
   }
 
-  /** The source to show where several describe the system; null: the first one. */
+  /** The source to show if several describe the system; null for the first source. */
   get source(): string | null {
     return this.#source;
   }
@@ -99,7 +99,7 @@ class Route {
     this.#go(this.#view, values, push);
   }
 
-  /** Opens another view, keeping the system and window but not the view's settings. */
+  /** Opens another view with the same system and window, but without the view's settings. */
   open(view: string, settings: Record<string, string | number | null | undefined> = {}): void {
     const values = new Map([...this.#values].filter(([key]) => RESERVED.has(key)));
     for (const [key, value] of Object.entries(settings)) {
@@ -116,10 +116,10 @@ class Route {
     return written(view, values);
   }
 
-  /** Moves a window to ends of intervals; set by the session, which knows them. */
+  /** Moves a window to interval ends; set by the session, which has the ends. */
   snap: (window: [number, number]) => [number, number] = (window) => window;
 
-  /** The window to show instead of one from outside, for the system that an address names; also set by the session. */
+  /** Returns the window to show for a window and system in an address; also set by the session. */
   settle: (window: Edges, system: string | null) => Edges = (window) => window;
 
   /** Selects a window; null for both shows everything. */
@@ -141,7 +141,7 @@ class Route {
     this.#reopen();
   }
 
-  /** Loads the page again if the address names another run: all that is loaded is of the one before. */
+  /** Reloads the web UI if the address names another run, because all loaded data are stale. */
   #reopen(): void {
     if ((this.#values.get("run") ?? null) !== this.#run) location.reload();
   }

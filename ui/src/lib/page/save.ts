@@ -6,7 +6,7 @@ export async function copy(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Insecure pages have no clipboard access, so fall back to the old way.
+    // Insecure origins have no clipboard access, so use the older method.
     const area = document.createElement("textarea");
     area.value = text;
     document.body.append(area);

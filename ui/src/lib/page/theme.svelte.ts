@@ -1,4 +1,4 @@
-/** Light or dark theme: the system's until the user chooses. */
+/** Light or dark theme: that of the operating system until the user selects one. */
 
 const KEY = "zlens-theme";
 

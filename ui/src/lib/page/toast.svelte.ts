@@ -1,4 +1,4 @@
-/** A short notice at the bottom of the page. */
+/** A short notice at the bottom of the window. */
 
 class Toast {
   text = $state("");

@@ -1,4 +1,4 @@
-/** The tooltip, and the moment under the pointer in every chart. */
+/** The tooltip, and the time under the pointer in every chart. */
 
 class Tooltip {
   lines = $state.raw<string[] | null>(null);
@@ -17,7 +17,7 @@ class Tooltip {
 }
 
 class Cursor {
-  /** The moment under the pointer, in seconds UTC. */
+  /** The time under the pointer, in seconds UTC. */
   time = $state<number | null>(null);
 }
 

@@ -8,7 +8,7 @@ export interface Entry {
 
 let entries: readonly Entry[] = [];
 
-/** Called once, by the list of the views. */
+/** Called once, by the list of views. */
 export function register(views: readonly Entry[]): void {
   entries = views;
 }

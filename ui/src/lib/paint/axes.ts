@@ -34,13 +34,13 @@ export function axis(low: number, high: number, count = 5): Scale & { step: numb
   return { low: first, high: last, step, ticks };
 }
 
-/** Maps moments to pixels. */
+/** Maps times to pixels. */
 export const timeScale =
   ([from, to]: [number, number], left: number, right: number) =>
   (t: number): number =>
     left + ((t - from) / Math.max(1e-9, to - from)) * (right - left);
 
-/** Draws horizontal grid lines with labels to their left; emphasizes that at 0 where `zero` says so. */
+/** Draws horizontal grid lines with labels to their left; `zero` emphasizes the line at 0. */
 export function horizontalGrid(
   painter: Painter,
   theme: Theme,
@@ -98,7 +98,7 @@ export function timeAxes(
   return { x, y, top: TOP, bottom };
 }
 
-/** Draws the time labels of a strip, kept at least `margin` pixels from its ends. */
+/** Draws the time labels of a strip, at least `margin` pixels from its ends. */
 export function stripAxis(
   painter: Painter,
   width: number,

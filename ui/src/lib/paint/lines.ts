@@ -1,4 +1,4 @@
-/** Lines of a time chart: made from answers, joined on one axis, and drawn for pictures. */
+/** Lines of a time chart: built from results, aligned to common times, and drawn for pictures. */
 
 import { segment, type Draw } from "./painter";
 import { timeAxes, LEFT, RIGHT, axis } from "./axes";
@@ -16,7 +16,7 @@ export interface Trace {
   low: (number | null)[] | null;
   high: (number | null)[] | null;
   dash?: number[];
-  /** Opens what the line is about. */
+  /** Opens the subject of the line. */
   open?: () => void;
 }
 
@@ -43,7 +43,7 @@ export function traces(
   const sources = new Set(lines.map((line) => line.source)).size;
   const scaled = (values: Values): Values =>
     times === 1 ? values : values.map((value) => (value === null ? null : value * times));
-  // Lines of several subjects are colored by subject, others by their place.
+  // Lines of several subjects are colored by subject, others by their index.
   const subjects = [...new Set(lines.map((line) => String(line.by)))];
   const own = subjects.length > 1 ? colorsOf("", subjects) : null;
   const colors = lines.map((line, at) => color?.(line, at) ?? own?.get(String(line.by)) ?? category(at));
@@ -79,7 +79,7 @@ export function times(drawn: Trace[]): number[] {
   return [...all].sort((a, b) => a - b);
 }
 
-/** Values at the joint times: null at a gap, undefined (bridged) if the trace has no point. */
+/** Values at the common times: null at a gap, undefined (bridged) if the trace has no point. */
 export function aligned(
   joint: number[],
   trace: Trace,
@@ -90,7 +90,7 @@ export function aligned(
   return joint.map((t) => at.get(t));
 }
 
-/** The places of values with no neighbor, which no line shows. Undefined values are bridged. */
+/** The indexes of values with no neighbor, which no line shows. Undefined values are bridged. */
 export function lone(values: ArrayLike<number | null | undefined>): number[] {
   const places: number[] = [];
   let last: number | null = null;
@@ -156,7 +156,7 @@ export function drawLines(
           if (above.length)
             painter.path([...above, ...below.reverse()], { fill: trace.color, opacity: 0.2 }, true);
           const [first] = run;
-          // Two sources may say the same of one moment.
+          // Two sources may report the same value for one time.
           const apart = run.some((point) => point[0] !== first![0] || point[1] !== first![1]);
           if (apart) painter.path(run, { stroke: trace.color, width: 1.5, dash: trace.dash });
           else if (first) painter.circle(...first, 2, { fill: trace.color });

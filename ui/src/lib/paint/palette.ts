@@ -14,7 +14,7 @@ export const CATEGORIES = [
   "#f0e442",
 ] as const;
 
-/** Darker tones for the light page, where lines need a contrast of at least 4.5. */
+/** Darker tones for the light theme, where lines need a contrast of at least 4.5. */
 const ON_LIGHT: Record<string, string> = {
   "#e69f00": "#946200",
   "#009e73": "#007d5b",
@@ -25,7 +25,7 @@ const ON_LIGHT: Record<string, string> = {
   "#f0e442": "#756d00",
 };
 
-/** Brighter tones for the dark page. */
+/** Brighter tones for the dark theme. */
 const ON_DARK: Record<string, string> = {
   "#0072b2": "#4f86f7",
   "#d55e00": "#e8702a",
@@ -51,7 +51,7 @@ const CIVIDIS: [number, number, number][] = [
   [254, 232, 56],
 ];
 
-/** A color for 0 to 1, from dark to bright. */
+/** Returns a color for 0 to 1, from dark to bright. */
 export function heat(share: number): string {
   const at = Math.min(1, Math.max(0, share)) * (CIVIDIS.length - 1);
   const low = Math.floor(at);
@@ -68,8 +68,8 @@ export function category(index: number): string {
 const given = new Map<string, number>();
 
 /**
- * The colors of subjects drawn together. A subject keeps its color in every chart and window; the color follows
- * from its name, so that numbered names beside each other differ.
+ * The colors of subjects drawn in one chart. A subject has the same color in every chart and window; the
+ * color follows from its name, so that consecutive numbered names differ.
  */
 export function colorsOf(kind: string, names: readonly string[]): Map<string, string> {
   const key = (name: string): string => `${kind}/${name}`;
@@ -90,7 +90,7 @@ export function onHeat(share: number): string {
   return share > 0.468 ? "#000000" : "#ffffff";
 }
 
-/** The colors of the page's style, named as its CSS variables. */
+/** The colors of the web UI's style, named like its CSS variables. */
 export interface Theme {
   ink: string;
   faint: string;
@@ -111,7 +111,7 @@ export function themeOf(element: Element): Theme {
   ) as unknown as Theme;
 }
 
-/** Resolves a theme color by name; other colors are returned as is. */
+/** Resolves a theme color by name; other colors are returned unchanged. */
 export function tone(theme: Theme, color: string): string {
   return theme[color as keyof Theme] ?? color;
 }

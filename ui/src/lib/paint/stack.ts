@@ -14,7 +14,7 @@ export interface Layer {
   value: (number | null)[];
 }
 
-/** Start and end of each part of a stack; null for a missing part, which takes no room. */
+/** Start and end of each part of a stack; null for a missing part, which occupies no space. */
 export function piled(values: (number | null)[]): ([number, number] | null)[] {
   let sum = 0;
   return values.map((value) => {

@@ -1,6 +1,6 @@
 /** Names of columns as words. */
 
-/** A text in sentence case; p95 is p95 at the start, too. */
+/** A text in sentence case; p95 also remains p95 at the start. */
 export const sentence = (text: string): string =>
   /^.\d/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -21,7 +21,7 @@ const UPPER =
   "chpid cp cpi cpu ctca dma dvid etr icf id ifl io iucv itr l1mp lcot lgclc lpar lpmgt mips mload mpl msu mt mvs " +
   "ovrhd pte rni sie sigp srb ssch ssid tcb tlb upid utc";
 
-/** Acronyms, and words that are cut in names of columns. */
+/** Acronyms, and words that are abbreviated in column names. */
 const SPELLED: Record<string, string> = {
   ...Object.fromEntries(UPPER.split(" ").map((word) => [word, word.toUpperCase()])),
   cpus: "CPUs",

@@ -5,7 +5,7 @@ export const NO_VALUE = "–";
 /** Significant digits in tables, and in tiles, axes and badges. */
 const [TABLE, SHORT] = [4, 3];
 
-/** Significant digits in tooltips, and what `zlens sql` prints. */
+/** Significant digits in tooltips, and as printed by `zlens sql`. */
 const PRECISE = 6;
 
 /** A blank as wide as a digit, and one as wide as a decimal point. */
@@ -19,11 +19,11 @@ export function formatFixed(value: number | null | undefined, decimals: number):
   return whole!.replace(/\B(?=(\d{3})+$)/g, ",") + (rest === undefined ? "" : `.${rest}`);
 }
 
-/** A number and what it counts: 1 row, 2 rows, 1,234 rows. */
+/** A number and its noun: 1 row, 2 rows, 1,234 rows. */
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${formatFixed(count, 0)} ${count === 1 ? one : many}`;
 
-/** Digits by magnitude: `digits` significant ones, three below 1, and a power of ten below a thousandth. */
+/** Digits by magnitude: `digits` significant digits, three below 1, and a power of ten below a thousandth. */
 function significant(value: number, digits: number): string {
   if (value === 0 || !Number.isFinite(value)) return String(value + 0);
   // Rounded first: 9.9996 has the decimals of 10.
@@ -34,8 +34,8 @@ function significant(value: number, digits: number): string {
 }
 
 /**
- * Formats a column: each value by its magnitude, whole numbers alone as they are. Blanks in the place of decimals that
- * a value does not have keep the decimal points below each other.
+ * Formats a column: each value by its magnitude, columns of integers without decimals. Blanks instead of
+ * missing decimals align the decimal points.
  */
 export function formatColumn(values: (number | null)[]): string[] {
   const whole = values.every((value) => value === null || Number.isInteger(value));
@@ -64,7 +64,7 @@ export function formatColumnExact(values: (number | null)[]): string[] {
   if (largest >= 1e15 || (largest < 1e-3 && largest > 0)) return text(formatG);
   const least = Number.isFinite(smallest) ? Math.min(4, 1 - Math.floor(Math.log10(smallest))) : 1;
   const most = Math.max(PRECISE - String(Math.trunc(largest)).length, least, 0);
-  // As many decimals as one of them needs.
+  // The maximum number of decimals that a value needs.
   const needed = Math.max(
     0,
     ...values.map((value) => fraction(trimZeros((value ?? 0).toFixed(most))).length),
@@ -100,7 +100,7 @@ export function formatShort(value: number | null | undefined): string {
   return significant(value / by, SHORT) + letter;
 }
 
-/** A difference, with its sign: of `decimals`, or short. */
+/** A difference with its sign, with `decimals` or in short form. */
 export function formatChange(value: number, decimals?: number): string {
   const text = decimals === undefined ? formatShort(value) : formatFixed(value, decimals);
   return value > 0 && /[1-9]/.test(text) ? `+${text}` : text;
@@ -112,7 +112,7 @@ export function formatTick(value: number): string {
   return by === 1 ? formatPrecise(value) : formatG(value / by) + letter;
 }
 
-/** A number for tooltips: six significant digits, and whole numbers in full. */
+/** A number for tooltips: six significant digits, and integers in full. */
 export function formatPrecise(value: number | null): string {
   if (value === null) return "not available";
   const size = Math.abs(value);
@@ -121,11 +121,11 @@ export function formatPrecise(value: number | null): string {
   return trimZeros(formatFixed(value, decimals));
 }
 
-/** The unit, unless it says nothing to the reader. */
+/** The unit, unless it has no meaning for the user. */
 export const shownUnit = (unit: string | null | undefined): string | null =>
   !unit || ["ratio", "index", "count"].includes(unit) ? null : unit;
 
-/** A number with its unit, which a line break does not part from it. */
+/** A number with its unit, not separated by a line break. */
 export function withUnit(text: string, unit: string | null | undefined): string {
   const shown = shownUnit(unit);
   if (!shown || text === NO_VALUE || text === formatPrecise(null)) return text;

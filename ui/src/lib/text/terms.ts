@@ -2,11 +2,11 @@
 
 export interface Piece<T> {
   text: string;
-  /** The term that the piece is; null for other text. */
+  /** The term of the fragment; null for other text. */
   term: T | null;
 }
 
-/** Splits a text into terms and what is between them; the case of a first letter may differ. */
+/** Splits a text into terms and the text between them; the case of a first letter may differ. */
 export function splitByTerms<T extends { name: string }>(text: string, terms: readonly T[]): Piece<T>[] {
   const known = new Map(terms.map((term) => [term.name.toLowerCase(), term]));
   if (!known.size) return [{ text, term: null }];

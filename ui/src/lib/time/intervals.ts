@@ -1,4 +1,4 @@
-/** Windows that begin and end where intervals end. */
+/** Windows that start and end at interval ends. */
 
 /** The ends of evenly spaced runs of intervals: first, step, count. */
 export function expandRuns(runs: readonly [number, number, number][]): number[] {
@@ -33,8 +33,8 @@ function nearest(edges: readonly number[], t: number): number {
 const startOf = (ends: readonly number[], start: number): number => Math.min(Math.ceil(start), ends[0]! - 1);
 
 /**
- * The window whose edges are the nearest ends of intervals, with at least one interval: the one in which the
- * middle of the window lies. `start` is the start of the first interval.
+ * Returns the window whose edges are the nearest interval ends, with at least one interval: the one that
+ * contains the middle of the window. `start` is the start of the first interval.
  */
 export function snapWindow(
   ends: readonly number[],

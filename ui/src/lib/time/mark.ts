@@ -1,6 +1,6 @@
 /** Marks on time axes. */
 
-/** A moment or span to mark. */
+/** A time or span to mark. */
 export interface Mark {
   t: number;
   to?: number | null;

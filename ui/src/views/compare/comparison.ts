@@ -1,4 +1,4 @@
-/** Comparisons: sorting, grouping, and words of its results. */
+/** Results of comparisons: their order, groups, and texts. */
 
 import { NO_VALUE, formatChange, formatFixed, formatShort } from "../../lib/text/numbers";
 
@@ -121,7 +121,7 @@ export function noise(difference: Difference): string {
   return percent === null ? NO_VALUE : `±${formatShort(percent)}%`;
 }
 
-/** Why differences could not be tested, without the varying counts. */
+/** The reasons why differences could not be tested, without the varying counts. */
 export function reasons(differences: readonly Difference[]): string[] {
   const texts = differences.flatMap((difference) => {
     const why = difference.not_tested;

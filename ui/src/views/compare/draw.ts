@@ -18,7 +18,7 @@ const BARS_TOP = 8;
 
 export const barsHeight = (count: number): number => count * ROW + BARS_TOP + 22;
 
-/** Draws horizontal bars in percent of the base around 0, with the noise as a gray band behind each. */
+/** Draws horizontal bars in percent of the base around 0, with the noise as a gray band under each. */
 export function drawDifferences(
   painter: Painter,
   width: number,
@@ -31,9 +31,9 @@ export function drawDifferences(
   const values = rows.map((row) => row.percent ?? 0);
   const right =
     Math.max(40, ...values.map((value) => painter.measure(`${formatChange(value, 1)}%`, 11))) + 10;
-  // Labels of negative bars go between the names and the bars.
+  // Labels of negative bars are between the names and the bars.
   const left = wide + (values.some((value) => value < 0) ? 56 : 4);
-  // One metric that grew from nearly nothing must not flatten all others.
+  // A metric that grew from nearly nothing must not flatten all others.
   const sizes = values.map(Math.abs).sort((a, b) => b - a);
   const cut = Math.min(sizes[0] ?? 1, Math.max(4 * (sizes[3] ?? Infinity), 1));
   const low = Math.max(-cut, Math.min(0, ...values));
@@ -66,7 +66,7 @@ export function drawDifferences(
       painter.text(wide - 8, y + ROW / 2, labels[at]!, { color: theme.ink, align: "right" }),
     );
     if (value > high * (1 + 1e-9) || value < low * (1 + 1e-9)) {
-      // The bar is cut: a gap shows it.
+      // The bar is truncated, as a gap shows.
       const gap = value < 0 ? from + 14 : to - 20;
       segment(painter, [gap, y + ROW - 3], [gap + 6, y + 3], { stroke: theme.paper, width: 4 });
     }
@@ -117,7 +117,7 @@ export function drawWaterfall(
   });
   const heights = [waterfall.start, waterfall.end, ...steps.flatMap((step) => [step.from, step.to])];
   const [least, most] = [Math.min(...heights), Math.max(...heights)];
-  // Bars from 0 would hide a small change, so the axis is cut, and says so.
+  // Bars from 0 would hide a small change, so the axis is truncated, and labeled as such.
   const cut = least > 0 && most - least < 0.25 * most;
   const scale = axis(
     cut ? least - (most - least) : Math.min(0, least),
@@ -170,7 +170,7 @@ export function drawWaterfall(
   return regions;
 }
 
-/** Wraps text into two lines. */
+/** Wraps a text into two lines. */
 export function lines(painter: Pick<Painter, "measure">, words: string, width: number): string[] {
   if (painter.measure(words, 11) <= width) return [words];
   const parts = words.split(" ");

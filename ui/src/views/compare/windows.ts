@@ -1,6 +1,6 @@
 /** Windows of a comparison in the address. */
 
-/** Parses a window: `from..to`, where an empty end is that of the recording. */
+/** Parses a window: `from..to`, where an empty value represents the start or end of the recording. */
 export function windowOf(text: string | null): [number | null, number | null] {
   const [from = "", to = ""] = (text ?? "").split("..", 2);
   const moment = (word: string): number | null =>
@@ -13,7 +13,7 @@ export function windowText(from: number | null, to: number | null): string | nul
   return `${from === null ? "" : Math.round(from)}..${to === null ? "" : Math.round(to)}`;
 }
 
-/** Splits a window in half at an interval's end. */
+/** Splits a window in half at an interval end. */
 export function halves(window: [number, number], step: number | null): [[number, number], [number, number]] {
   const [from, to] = window;
   let middle = (from + to) / 2;

@@ -17,7 +17,7 @@ export interface Point {
   open?: () => void;
 }
 
-/** The color of a category: low nest intensity is calm. */
+/** The color of a category, calm for low nest intensity. */
 export function hintColor(category: string): string {
   return { LOW: "info", AVERAGE: "warn", HIGH: "crit" }[category] ?? "faint";
 }
@@ -115,7 +115,7 @@ export function drawScatter(
   });
 }
 
-/** Why a machine has no RNI; null if it has. */
+/** The reason why a machine has no RNI; null if it has an RNI. */
 export function withoutRni(
   values: { l1mp: Cell; rni: Cell; status: Cell; generation: Cell; by: Cell },
   hints: Hints | null,

@@ -2,7 +2,7 @@
 
 import { category } from "../../lib/paint/palette";
 
-/** The sources of L1 misses, near to far. A machine has some of them; the catalog says what each means. */
+/** The sources of L1 misses, near to far. A machine has some of them; the catalog describes each. */
 export const SOURCED = ["l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp"];
 
 /** Near sources are cool, far ones warm; memory looks the same on every generation. */

@@ -5,13 +5,13 @@ import { category } from "../../lib/paint/palette";
 import type { StackedSeries, Layer } from "../../lib/paint/stack";
 import { plural } from "../../lib/text/numbers";
 
-/** So many partitions have a color of their own; the others are one layer. */
+/** Number of partitions with a color of their own; all others are one layer. */
 const LAYERS = 9;
 const OTHERS = "#8a8f98";
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-/** What may be shown: everything, or the last days of the system that ends last. */
+/** The time ranges: everything, or the last days of the system that ends last. */
 export const SPANS: readonly { key: string; title: string; days: number | null }[] = [
   { key: "", title: "Whole recording", days: null },
   { key: "1", title: "Last day", days: 1 },
@@ -20,8 +20,8 @@ export const SPANS: readonly { key: string; title: string; days: number | null }
 ];
 
 /**
- * The parameters of a span up to the end of the hour with `last`, in seconds, and of the one of the same length
- * before it.
+ * Returns the parameters of a span up to the end of the hour of `end`, in seconds, and of the previous
+ * span of the same length.
  */
 export function spanOf(key: string, end: number): Record<string, number> {
   const last = Math.ceil(end / HOUR) * HOUR;
@@ -31,7 +31,7 @@ export function spanOf(key: string, end: number): Record<string, number> {
   return { from, to: last, base_from: from - days * DAY, base_to: from };
 }
 
-/** How systems may be grouped. */
+/** The keys by which systems may be grouped. */
 export const GROUPS = ["machine", "sysplex", "cluster", "release"] as const;
 export type GroupKey = (typeof GROUPS)[number];
 
@@ -40,7 +40,7 @@ export interface FleetGroup {
   systems: FleetSystem[];
 }
 
-/** Systems by the value of a key, in the order of their names; those without one come last. */
+/** Groups systems by the value of a key, in the order of the values; systems without a value are last. */
 export function groupsOf(systems: readonly FleetSystem[], by: GroupKey | null): FleetGroup[] {
   if (by === null) return systems.length ? [{ name: null, systems: [...systems] }] : [];
   const groups = new Map<string | null, FleetSystem[]>();
@@ -58,7 +58,7 @@ export function groupsOf(systems: readonly FleetSystem[], by: GroupKey | null): 
     });
 }
 
-/** Whether all words are somewhere in what names a system. */
+/** Whether the names of a system contain all words. */
 export function named(system: FleetSystem, words: string): boolean {
   const text = [system.system, system.source, ...GROUPS.map((key) => system[key] ?? "")]
     .join(" ")
@@ -69,7 +69,7 @@ export function named(system: FleetSystem, words: string): boolean {
     .every((word) => text.includes(word));
 }
 
-/** The partitions of a machine stacked over time, for each type of processors; those that use most are named. */
+/** Stacks the partitions of a machine over time, for each processor type; the largest have names. */
 export function stacks(answer: MachineHours): { type: string; course: StackedSeries }[] {
   const types = [...new Set(answer.partitions.map((one) => one.cpu_type))].sort();
   return types.map((type) => {

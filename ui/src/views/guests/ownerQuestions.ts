@@ -1,4 +1,4 @@
-/** Questions for seconds by owner: system, group, subject, and its parts. */
+/** Requests for seconds by owner: system, group, subject, and its parts. */
 
 import type { AggregateAnswer, AggregateQuestion } from "../../lib/api/types";
 import type { Cell, Statistic } from "../../lib/api/values";
@@ -27,8 +27,8 @@ export function partsQuestion(owners: Owners, part: Part, time: string, where: W
 }
 
 /**
- * Rows of a tree: names from the top down, and the seconds. What the parts do not account for stays with the
- * subject, if more than a thousandth. Sources with the same subjects are side by side.
+ * Returns the rows of a tree: names from the top down, and the seconds. Seconds not in any part remain
+ * with the subject, if they exceed a thousandth. Sources with the same subjects are separate.
  */
 export function ownerPaths(
   owners: Owners,

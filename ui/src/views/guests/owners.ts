@@ -67,7 +67,7 @@ export function pathOf(text: string | null): string[] {
   return text ? text.split("/").map(decoded) : [];
 }
 
-/** Decodes a name; malformed names are kept as they are. */
+/** Decodes a name; malformed names are returned unchanged. */
 function decoded(name: string): string {
   try {
     return decodeURIComponent(name);
@@ -133,7 +133,7 @@ export function drawOwners(
     }
   };
   if (root.value > 0) {
-    // Ancestors of the focused owner at full width; a click goes back up.
+    // Ancestors of the focused owner at full width; a click zooms out.
     let above: Owner = root;
     let row = 0;
     while (above !== focus) {

@@ -1,4 +1,4 @@
-/** Questions and rows of the table of subjects; the catalog says what it shows. */
+/** Requests and rows of the table of subjects, as defined in the catalog. */
 
 import type { Pieces, Where, Figure, ConsumerKind } from "../../lib/api/subject";
 import type { AggregateAnswer, AggregateQuestion } from "../../lib/api/types";
@@ -26,7 +26,7 @@ export function textOf(pieces: Pieces, value: (column: string) => Cell): string 
 
 const plain = (value: Cell): string => (typeof value === "number" ? formatPrecise(value) : String(value));
 
-/** Collects the statistics wanted of each column. */
+/** Collects the requested statistics of each column. */
 export class Wanted {
   readonly columns: Record<string, Statistic[]> = {};
 
@@ -37,7 +37,7 @@ export class Wanted {
   }
 }
 
-/** Asks for one row per subject, with its values over time. */
+/** Requests one row per subject, with its values over time. */
 export function question(subject: ConsumerKind, where: Where): AggregateQuestion {
   const wanted = new Wanted().add(subject.use_column, "total");
   for (const figure of subject.figure) {
@@ -57,7 +57,7 @@ export function question(subject: ConsumerKind, where: Where): AggregateQuestion
   };
 }
 
-/** Rows of an answer with access to cells by column name. */
+/** Returns the rows of a result with access to cells by column name. */
 export function rowsOf(answer: AggregateAnswer): ((name: string) => Cell)[] {
   const at = new Map(answer.columns.map((name, place) => [name, place]));
   return answer.rows.map((row) => (name) => {
@@ -71,7 +71,7 @@ export function figureOf(figure: Figure, value: (name: string) => Cell): Cell {
   return figure.column ? value(figure.key) : textOf(figure.pieces, (column) => value(`${column}_last`));
 }
 
-/** Values over time, placed into the parts of the window; null where there are none. */
+/** Assigns values over time to the buckets of the window; null without a value. */
 export function resample(
   times: number[],
   values: (number | null)[],
@@ -105,7 +105,7 @@ export function bridged(values: (number | null)[], gap: number): (number | null)
   return filled;
 }
 
-/** How many buckets may lie between consecutive intervals: 1.6 times the usual distance. */
+/** Returns the maximum number of buckets between consecutive intervals: 1.6 times the usual distance. */
 export function step(rows: (number | null)[][]): number {
   const taken = new Set<number>();
   for (const values of rows) values.forEach((value, at) => value !== null && taken.add(at));

@@ -1,4 +1,4 @@
-/** Sampled states of virtual machines, and how they are drawn over time. */
+/** Sampled states of virtual machines, and their drawing over time. */
 
 import { timeAxes, LEFT, RIGHT } from "../../lib/paint/axes";
 import type { AggregateAnswer } from "../../lib/api/types";
@@ -38,7 +38,7 @@ export function sampled(shares: Shares | undefined): shares is Shares {
   return shares !== undefined && Object.values(shares).some((share) => share !== null);
 }
 
-/** The percentage of samples in which it was waiting. */
+/** The percentage of samples in wait states. */
 export function waiting(states: State[], shares: Shares): number | null {
   if (!sampled(shares)) return null;
   return states.filter((state) => state.waits).reduce((sum, state) => sum + (shareOf(state, shares) ?? 0), 0);
@@ -75,14 +75,14 @@ export function shareLines(shares: Shares): string[] {
   );
 }
 
-/** Shares over time; `t` is the end of the stretch in seconds UTC. */
+/** Shares over time; `t` is the end of the bucket in seconds UTC. */
 export interface Stretch {
   from: number;
   t: number;
   shares: Shares;
 }
 
-/** The stretches of an answer with buckets. */
+/** Returns the buckets of a result. */
 export function stretches(answer: AggregateAnswer, columns: string[]): Stretch[] {
   return rowsOf(answer).flatMap((value): Stretch[] => {
     const t = value("t");

@@ -14,10 +14,10 @@ export const FACTS: Shown[] = ["volume", "use", "group_name", "device_type", "mo
 /** Disk classes, as in the total row of FCX108. */
 export const DISKS = ["ECKD", "FBA"];
 
-/** The parts of a response in the order a request meets them, and the service time. */
+/** The parts of a response in the order of a request, and the service time. */
 export const TIMES = ["queue_s", "pend_s", "disc_s", "conn_s", "serv_s"];
 
-/** What is measured of a device; asked together, so that a window is one question. */
+/** Measured values of a device, requested together, so that a window needs one request. */
 export const NUMBERS: Shown[] = [
   { column: "rate" },
   { column: "resp_s" },
@@ -29,7 +29,7 @@ export const NUMBERS: Shown[] = [
   { column: "read_pct" },
 ];
 
-/** All columns the questions need, so that they are computed once. */
+/** All columns that the requests need, so that they are computed once. */
 export const KEEP = [...new Set([...FACTS, ...NUMBERS].map((shown) => shown.column))];
 
 /** The columns of the table, in order. */
@@ -59,7 +59,7 @@ export const PARTS: Part[] = [
   { key: "other", name: "Other service", text: "Service time outside these parts", color: category(6) },
 ];
 
-/** Joins answers about the same subjects, keeping the first one's SQL; missing cells are null. */
+/** Joins results about the same subjects, with the SQL of the first one; missing cells are null. */
 export function joined(
   base: AggregateResult,
   others: (AggregateResult | null)[],
@@ -91,9 +91,7 @@ export function joined(
 
 type Value = number | null;
 
-/**
- * Parts from the values of TIMES. The rest of the service time is a part of its own unless it is rounding.
- */
+/** Returns the parts for TIMES; the rest of the service time is a separate part unless it is rounding. */
 export function parts([queue = null, pend = null, disc = null, conn = null, serv = null]: Value[]): Value[] {
   let other: Value = null;
   if (serv !== null) {

@@ -46,7 +46,7 @@ export function changes(answer: ModelAnswer): ServerChart[] {
   });
 }
 
-/** Expected and observed values as a chart, from a table that has both: largest errors first. */
+/** Expected and observed values as a chart, from a table with both: largest errors first. */
 export function beside(answer: ModelAnswer): ServerChart[] {
   for (const table of answer.tables) {
     const at = (key: string): number => table.columns.findIndex((column) => column.key === key);

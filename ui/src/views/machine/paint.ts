@@ -4,7 +4,7 @@ import type { Node, Placed } from "./tree";
 import type { Painter } from "../../lib/paint/painter";
 import { heat, onHeat, type Theme } from "../../lib/paint/palette";
 
-/** Borders: solid for a full core, dashed for a share of one, dotted for none. */
+/** Borders: solid for a full core, dashed for a share of a core, dotted without one. */
 const EDGE: Record<string, number[]> = { Vh: [], Vm: [6, 3], Vl: [2, 3] };
 
 /** The minimum length of a shortened name. */

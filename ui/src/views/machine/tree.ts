@@ -1,4 +1,4 @@
-/** A machine at a moment as a tree: pools, partitions, cores, threads, and guests. */
+/** A machine at an interval as a tree: pools, partitions, cores, threads, and guests. */
 
 import type { Cell } from "../../lib/api/values";
 import { formatShort, plural } from "../../lib/text/numbers";
@@ -35,19 +35,19 @@ export interface Node {
   weight: number;
   /** Percent; null if it cannot be computed, undefined if not applicable. */
   busy?: number | null;
-  /** Short text beside the name. */
+  /** Short text next to the name. */
   word: string;
   polarity?: string | null;
   parked?: boolean;
   capped?: boolean;
-  /** Extra lines if there is room. */
+  /** Extra lines if there is space. */
   more?: string[];
   table?: Table;
   row?: Row;
   children: Node[];
 }
 
-/** The columns to ask for, also shown in tooltips. */
+/** The columns to request, also shown in tooltips. */
 export const COLUMNS: Record<Table, string[]> = {
   cec: [
     "cpu_type",
@@ -137,24 +137,24 @@ const words = (...all: (string | null | false)[]): string => all.filter(Boolean)
 
 /** The minimum size of a core, so that those without entitlement are visible. */
 const LEAST = 25;
-/** Guests below this share are drawn together. */
+/** Guests below this share are drawn as one box. */
 const FEW = 0.004;
 
 export interface About {
   machine: string | null;
   system: string;
-  /** Names PR/SM may know the system by: its partition. */
+  /** Possible names of the system's partition in PR/SM. */
   partitions: string[];
 }
 
-/** Builds the tree of a moment. */
+/** Builds the tree of an interval. */
 export function tree(moment: Moment, about: About, size: Size): Node {
   const types = [...new Set([...moment.cec, ...moment.partition].map((row) => text(row["cpu_type"])))].filter(
     (type) => type !== null,
   );
   const pools = types.map((type) => pool(type, moment, about, size)).filter((node) => node.children.length);
   if (!pools.length) {
-    // Without machine data, the system is all there is.
+    // Without data of the machine, the tree contains only the system.
     const node = inside(moment, about.system, null, true);
     return { id: "", kind: "machine", name: about.system, weight: 1, word: "", children: node };
   }
@@ -507,7 +507,7 @@ export function describe(node: Node, unit: (table: Table, column: string) => str
   return [head, ...lines];
 }
 
-/** The index of the last moment not after `at`; of the last one if null. */
+/** Returns the index of the last time not after `at`; of the last time if `at` is null. */
 export function nearest(times: readonly number[], at: number | null): number {
   if (at === null) return times.length - 1;
   let index = 0;
@@ -516,8 +516,8 @@ export function nearest(times: readonly number[], at: number | null): number {
 }
 
 /**
- * Assigns rows to moments: other systems' intervals may end slightly earlier or later, and of shorter
- * intervals the closest counts.
+ * Assigns rows to intervals: other systems' intervals may end slightly earlier or later, and the closest
+ * of shorter intervals is used.
  */
 export function rowsByMoment(rows: Row[], times: readonly number[], width: number): Map<number, Row[]> {
   const frames = new Map<number, { off: number; rows: Row[] }>();

@@ -1,4 +1,4 @@
-/** A tree map: rectangles sized by weight and kept in order, so that things stay in place. */
+/** A tree map: rectangles sized by weight and in constant order, so that they do not move. */
 
 export interface Box {
   x: number;
@@ -21,7 +21,7 @@ function shape(strip: number[], along: number, scale: number): number {
   return ratios.reduce((a, b) => a + b, 0) / Math.max(1, ratios.length);
 }
 
-/** One box per weight, in strips across the whole width (or height if the area is wide). */
+/** Returns one box per weight, in strips across the entire width (or height if the area is wide). */
 export function strips(weights: readonly number[], box: Box): Box[] {
   const total = weights.reduce((sum, weight) => sum + Math.max(0, weight), 0);
   if (!(total > 0) || box.width <= 0 || box.height <= 0) {

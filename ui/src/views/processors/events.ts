@@ -4,7 +4,7 @@ import { session } from "../../lib/api/session.svelte";
 import type { Mark } from "../../lib/time/mark";
 import { annotations, describe } from "../../lib/api/annotations.svelte";
 
-/** Events of a kind more frequent than this are not marked: they would hide the lines. */
+/** More frequent events of a kind are not marked, because they would hide the lines. */
 const OFTEN = 12;
 const OF_PROCESSORS = /park|smt|multithread|vary|srm|capab|processor|cpu|core|share|pool/i;
 

@@ -1,4 +1,4 @@
-/** Processors and cores as rows: in machine order, threads of a core together. */
+/** Processors and cores as rows in the order of the machine, with adjacent threads of a core. */
 
 import type { Statistic } from "../../lib/api/values";
 import type { TableInfo } from "../../lib/api/types";
@@ -46,7 +46,7 @@ export const LEVELS: { id: Level; text: string }[] = [
   { id: "min", text: "Minimum" },
 ];
 
-/** The chosen word, or the first one if it is invalid. */
+/** The selected word, or the first one if it is invalid. */
 export function chosen<T extends string>(word: string | null, from: readonly T[]): T {
   return from.find((id) => id === word) ?? from[0]!;
 }
@@ -105,7 +105,7 @@ export function threaded(all: Processor[]): boolean {
   return false;
 }
 
-/** The note beside a processor: its type if there are several, polarity, and entitlement. */
+/** The note next to a processor: its type if there are several, polarity, and entitlement. */
 export function rowNote(processor: Processor, types: number): string {
   return [
     types > 1 ? processor.type : null,
@@ -120,7 +120,7 @@ export function rowNote(processor: Processor, types: number): string {
 export const counts = (columns: readonly string[]): Record<string, Statistic[]> =>
   Object.fromEntries(columns.map((column): [string, Statistic[]] => [column, ["count"]]));
 
-/** Asks for a heat map: a column over time, and when each subject was parked. */
+/** Requests a heat map: a column over time, and when each subject was parked. */
 export const heatCourse = (
   table: string,
   key: string,
@@ -142,7 +142,7 @@ export const heatCourse = (
 export interface Row {
   t: number[];
   value: (number | null)[];
-  /** Parked throughout, so there is no value. */
+  /** Whether the subject was parked throughout, and so has no value. */
   parked: boolean[];
   /** The range within each bucket of several intervals. */
   range: (string | null)[];
@@ -185,7 +185,7 @@ function within(line: Line, at: number): string | null {
 export const filled = (names: readonly string[], answer: AggregateResult | null): Set<string> =>
   new Set(names.filter((name) => answer?.numbers(`${name}_count`).some((count) => (count ?? 0) > 0)));
 
-/** Why a column has no values, in the catalog's words. */
+/** The reason why a column has no values, in the catalog's words. */
 export function unfilled(table: TableInfo | undefined, column: string): string {
   const about = table?.columns.find((about) => about.name === column);
   return `${sentence(about?.text ?? column)}: not in this input, or not available in this window`;

@@ -20,7 +20,7 @@ export const PROCESSOR_COLUMNS: Shown[] = [
   { column: "parked_pct", what: "max" },
 ];
 
-/** Cores, with the number of intervals they could be computed in. */
+/** Cores, with the number of intervals that have values. */
 export const CORE_COLUMNS: Shown[] = [
   { column: "cpu_type" },
   { column: "polarity" },
@@ -39,7 +39,7 @@ export const CORE_COLUMNS: Shown[] = [
   { column: "productivity_pct", what: "count" },
 ];
 
-/** Keeps the threads of a core together. */
+/** Sorts the threads of a core next to each other. */
 export function byCore(rows: Cell[][], columns: TableColumn[]): Cell[][] {
   const places = ["core_id_last", "thread_id_last", "cpu_id"].map((key) =>
     columns.findIndex((column) => column.key === key),

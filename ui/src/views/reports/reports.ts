@@ -67,7 +67,7 @@ export function menu(
   return [...groups].map(([heading, reports]) => ({ heading, reports }));
 }
 
-/** The report shown initially: the first by `opening` that has data; null if none has. */
+/** The report shown initially: the first by `opening` that has data; null if no report has data. */
 export function opening(reports: ReportInfo[]): string | null {
   const place = (report: ReportInfo): number => report.opening || Infinity;
   const full = reports.filter((report) => report.fills);
@@ -98,7 +98,7 @@ export function sortable(report: string, table: ReportTable): { columns: TableCo
     const seen = known.get(column.key) ?? 0;
     known.set(column.key, seen + 1);
     places.push(at);
-    // Totals may put text into numeric columns.
+    // Totals may have text in numeric columns.
     const words = column.type === "number" && values.some((value) => typeof value === "string");
     columns.push({
       key: seen ? `${column.key}_${seen + 1}` : column.key,

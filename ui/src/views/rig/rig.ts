@@ -1,4 +1,4 @@
-/** Results of the rig: words of verdicts, and what is observed over time beside what is expected. */
+/** Results of the rig: texts of verdicts, and observed and expected values over time. */
 
 import type {
   ServerChart,
@@ -36,14 +36,14 @@ export function word(policy: RigPolicy, observation: RigObservation): string {
 export const runsOf = (scenario: RigScenario): { policy: RigPolicy; run: RigRun }[] =>
   scenario.policies.flatMap((policy) => policy.runs.map((run) => ({ policy, run })));
 
-/** Subjects drawn over time; of more, the first ones. */
+/** Maximum number of subjects drawn over time: the first ones. */
 export const MOST_SUBJECTS = 12;
 
 /**
- * Charts of an observation over time, one for each subject: what is expected, the ends of the band, and what
- * was observed.
+ * Returns charts of an observation over time, one for each subject: the expected value, the ends of the
+ * band, and the observed value.
  *
- * @param rows end of interval, subject and value, by time
+ * @param rows interval end, subject and value, by time
  */
 export function courses(observation: RigObservation, run: RigRun, rows: Cell[][]): ServerChart[] {
   const first = seconds(String(rows[0]?.[0] ?? "")) ?? 0;

@@ -9,14 +9,14 @@ export interface Option {
   detail: string;
   info: string;
   apply: string;
-  /** Higher ones first. */
+  /** Higher values are first. */
   boost: number;
 }
 
 /** The word, with the table or alias before its dot, that ends a text. */
 export const wordBefore = (text: string): string => /[\w.]*$/.exec(text)![0];
 
-/** Other names of tables: FROM guest AS g, JOIN load l. */
+/** Returns aliases of tables: FROM guest AS g, JOIN load l. */
 function aliases(query: string): Map<string, string> {
   const form = /\b(?:from|join|,)\s+([a-z_][\w.]*)\s+(?:as\s+)?([a-z_]\w*)/gi;
   return new Map(
@@ -44,8 +44,8 @@ const ofColumns = (table: TableInfo): Option[] =>
   }));
 
 /**
- * What may stand at a place of a query, and where it begins: after a table or its alias and a dot, the table's
- * columns; else columns of the tables that the query names, and all tables.
+ * Returns completions at a position of a query, and their start: after a table or its alias and a dot, the
+ * table's columns; otherwise columns of the tables in the query, and all tables.
  */
 export function completions(
   query: string,

@@ -1,4 +1,4 @@
-/** The SQL console: history, column descriptions, and lines of an answer. */
+/** The SQL console: history, column descriptions, and lines of a result. */
 
 import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/types";
 import type { Cell } from "../../lib/api/values";
@@ -16,7 +16,7 @@ export interface HistoryEntry {
   seconds: number;
 }
 
-/** Lists what could not be read, with its place in the file. */
+/** Lists the problems of the inputs, with their offsets in the files. */
 export const PROBLEMS = "SELECT * FROM problem";
 
 const KEY = "zlens.sql.history";
@@ -43,7 +43,7 @@ export function writeHistory(store: Pick<Storage, "setItem">, history: HistoryEn
   try {
     store.setItem(KEY, JSON.stringify(history));
   } catch {
-    // Without storage, the history lasts as long as the page.
+    // Without storage, the history is lost when the web UI is closed.
   }
 }
 
@@ -54,7 +54,7 @@ export function named(query: string, schema: Pick<Schema, "tables">): Schema["ta
   return schema.tables.filter((table) => words.has(table.name.toLowerCase()));
 }
 
-/** The columns of an answer; those named like a column of a queried table are described as that. */
+/** The columns of a result; a column with the name of a column in a queried table has its description. */
 export function columnsOf(
   answer: Pick<SqlAnswer, "columns" | "types">,
   query: string,
@@ -89,7 +89,7 @@ export function columnsOf(
 const LINES = 12;
 
 /**
- * The chart of an answer: numeric columns over the first time column, one line per combination of text
+ * The chart of a result: numeric columns over the first time column, one line per combination of text
  * columns.
  */
 export interface AnswerChart {
@@ -165,7 +165,7 @@ export function drawn(
   };
 }
 
-/** The column to draw first: a number of a measure, rather than the length of an interval or a key. */
+/** The column drawn initially: a number of a measure, rather than the length of an interval or a key. */
 export function drawnFirst(names: string[], columns: TableColumn[]): string {
   const about = new Map(columns.map((column) => [column.heading, column]));
   const own = names.filter((name) => !LEADING.includes(name));
@@ -179,7 +179,7 @@ export function drawnFirst(names: string[], columns: TableColumn[]): string {
   );
 }
 
-/** An answer as a JSON array of objects. */
+/** A result as a JSON array of objects. */
 export function asJson(answer: Pick<SqlAnswer, "columns" | "rows">): string {
   const lines = answer.rows.map((row) =>
     JSON.stringify(Object.fromEntries(answer.columns.map((name, at) => [name, row[at] ?? null]))),

@@ -1,4 +1,4 @@
-/** The editor of queries. Loaded when the SQL view opens, because it is as large as all views together. */
+/** The editor of queries, loaded when the SQL view opens, because it is as large as all views in total. */
 
 import {
   acceptCompletion,
@@ -19,7 +19,7 @@ import { inserted } from "./console";
 export interface Editor {
   /** Replaces the text, unless it is the same. */
   write: (text: string) => void;
-  /** Puts words in place of the selection and goes on from there. */
+  /** Replaces the selection, and moves the cursor after it. */
   insert: (words: string) => void;
   destroy: () => void;
 }
@@ -37,7 +37,7 @@ interface Wanted {
 export function editor({ host, text, label, hint, schema, changed, run }: Wanted): Editor {
   // Tab inserts spaces only after typing, so that it still moves the focus.
   let typing = false;
-  // Some tables are named like words of SQL.
+  // Some tables have the names of SQL keywords.
   const tables = new Set(schema()?.tables.map((table) => table.name));
   const without = (words = ""): string =>
     words

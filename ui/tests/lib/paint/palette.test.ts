@@ -4,7 +4,7 @@ import { CATEGORIES, colorsOf, heat, onHeat, shade } from "../../../src/lib/pain
 import { svgPainter } from "../../../src/lib/paint/painter";
 import { theme } from "../../../src/lib/page/theme.svelte";
 
-/** Contrast as WCAG 2 defines it. */
+/** Contrast as defined in WCAG 2. */
 function contrast(one: string, other: string): number {
   const [low, high] = [one, other].map(luminance).sort((a, b) => a - b) as [number, number];
   return (high + 0.05) / (low + 0.05);
@@ -18,7 +18,7 @@ function luminance(color: string): number {
   return 0.2126 * linear[0]! + 0.7152 * linear[1]! + 0.0722 * linear[2]!;
 }
 
-/** The colors of a theme by their names in the style sheet. */
+/** The colors of a theme by name in the style sheet. */
 function tokens(selector: RegExp): Map<string, string> {
   const block = new RegExp(selector.source + "[^}]*").exec(readFileSync("src/app/page.css", "utf8"))![0];
   return new Map([...block.matchAll(/--([\w-]+): (#\w{6})/g)].map((match) => [match[1]!, match[2]!]));

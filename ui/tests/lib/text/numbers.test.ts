@@ -20,7 +20,7 @@ describe("numbers of a column", () => {
     expect(formatColumnExact([])).toEqual([]);
   });
 
-  // Blanks as wide as a digit and as a decimal point, seen as `_` and `,`.
+  // Blanks as wide as a digit and as a decimal point are shown as `_` and `,`.
   const seen = (values: (number | null)[]) =>
     formatColumn(values).map((text) => text.replaceAll("\u2007", "_").replaceAll("\u2008", ","));
 

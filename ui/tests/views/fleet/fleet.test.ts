@@ -85,7 +85,7 @@ describe("partitions of a machine", () => {
     const { course } = stacks({ unit: "%", explain: "", t: [3600, 7200], partitions })[0]!;
     expect(course.layers.length).toBe(10);
     expect(course.layers.at(-1)!.name).toBe("11 other partitions");
-    // 0 to 10, and an hour in which none is known.
+    // The sum of 0 to 10, and an hour without values.
     expect(course.layers.at(-1)!.value).toEqual([55, null]);
   });
 });

@@ -1,4 +1,4 @@
-/** An answer of the server with these columns and rows. */
+/** A response of the server with these columns and rows. */
 
 import type { AggregateAnswer } from "../../../src/lib/api/types";
 
