@@ -148,6 +148,17 @@ class FakeSession:
     def answers(self, queries: Iterable[str]) -> Iterator[FakeResult]:
         return map(self.sql, queries)
 
+    def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
+        return iter(())
+
+    def select_together(self, queries: Iterable[str]) -> list[list[tuple[object, ...]]]:
+        """Return rows whose lists are texts, as those of a session."""
+        answers = (self.sql(query).rows for query in queries)
+        return [
+            [tuple(str(value) if isinstance(value, list) else value for value in row) for row in rows]
+            for rows in answers
+        ]
+
     def query_has_data(self, query: str) -> bool:
         """Return True: empty tables exist too, so that the queries of all reports run."""
         return True
