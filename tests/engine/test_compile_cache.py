@@ -82,9 +82,7 @@ def test_second_process_uses_cache(
     assert {*compiled} <= {"event"}
 
 
-def test_names_are_cached_after_other_statements(
-    files: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_are_cached_after_other_statements(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     question, other = QUESTIONS[0], QUESTIONS[2]
     with zlens.open(files[:1]) as opened:
         opened.sql(question)

@@ -309,6 +309,12 @@ def test_class_ours_is_read_as_heuristic(tmp_path: Path) -> None:
     assert rules.read(path).threshold_class == "heuristic"
 
 
+def test_control_characters_in_rule_are_rejected(tmp_path: Path) -> None:
+    path = write(tmp_path, USER.replace('area = "cpu"', 'area = "\\u001b[31mcpu"'))
+    with pytest.raises(CatalogError, match=r"own-001\.toml:\d+: area .*without control characters"):
+        rules.read(path)
+
+
 def test_user_rule_replaces_built_in_rule(tmp_path: Path) -> None:
     write(tmp_path, USER.replace("OWN-001", "CPU-002").replace("T = 10", "T = 45"))
     found = find(Made({"load": minutes(**LOAD)}), only=["CPU-002"], folders=[tmp_path])

@@ -69,7 +69,7 @@ def program(large: Path, table: str, column: str, width: int, only: str = "true"
 @pytest.mark.long
 def test_wide_window_shows_min_median_and_max(wide: Page, place: str, large: Path):
     opened(wide, place, "overview")
-    shown = held(chart_rows(wide, "busy"), "busy")
+    shown = held(chart_rows(wide, "busy"), "Busy")
     assert 300 < len(shown) < 500
     assert shown == program(large, "load", "busy_pct", 180)
     assert any(least < median < most for _, least, median, most in shown)

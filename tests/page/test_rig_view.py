@@ -68,8 +68,8 @@ def expected_stands_beside_observed_over_time(page: Page) -> None:
     course = page.locator('[data-testid="scenario-equal"] [data-testid="course"][data-ready="true"]')
     for user in ("A", "B"):
         chart = course.get_by_role("region", name=f"CPU of {user}")
-        expect(chart).to_contain_text("expected")
-        expect(chart).to_contain_text("observed")
+        expect(chart).to_contain_text("Expected")
+        expect(chart).to_contain_text("Observed")
     drawn = page.locator('[data-testid="table-rig-numbers"] tbody tr').first
     assert [cell.strip() for cell in drawn.locator("td").all_inner_texts()][3:5] == ["A", "50"]
 
@@ -78,7 +78,7 @@ def a_run_opens_in_the_other_views_and_closes(page: Page) -> None:
     page.locator('[data-testid="scenario-equal"]').get_by_role("link", name="open").nth(1).click()
     page.wait_for_selector('[data-testid="view-overview"][data-ready="true"]')
     assert "run=equal%2F2" in page.url
-    expect(page.locator('[data-testid="run"]')).to_contain_text("run equal/2")
+    expect(page.locator('[data-testid="run"]')).to_contain_text("Run equal/2")
     page.get_by_role("navigation").get_by_text("Guests").click()
     page.wait_for_selector('[data-testid="view-guests"][data-ready="true"]')
     assert "run=equal%2F2" in page.url
@@ -88,7 +88,7 @@ def a_run_opens_in_the_other_views_and_closes(page: Page) -> None:
     assert "run=" not in page.url
     page.go_back()
     page.wait_for_selector('[data-testid="view-guests"][data-ready="true"]')
-    expect(page.locator('[data-testid="run"]')).to_contain_text("run equal/2")
+    expect(page.locator('[data-testid="run"]')).to_contain_text("Run equal/2")
 
 
 @pytest.mark.long

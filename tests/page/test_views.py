@@ -95,7 +95,7 @@ def test_exported_view_is_self_contained(views: Views, offline: Page, view: str,
     expect(page.locator('[role="alert"]')).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Export").click()
+        page.get_by_role("button", name="Export", exact=True).click()
     path = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(path)
     text = path.read_text(encoding="utf-8")

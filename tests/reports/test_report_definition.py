@@ -195,6 +195,11 @@ WRONG = [
     ("[[tables.rows]]", "[[tables.line]]", r"tables\[1\]\.line is not known here"),
     (
         'time = "interval_end"',
+        'title = "\\u001b[31m"\ntime = "interval_end"',
+        "tables.1..title .*expected a text without control characters",
+    ),
+    (
+        'time = "interval_end"',
         'title = "On {since}"\ntime = "interval_end"',
         "only one of title_values and names in braces.*both or none",
     ),

@@ -11,7 +11,6 @@ from zlens.schema.validators import DocumentErrors, Number
 
 DEEP = "nested more than 50 levels"
 LARGE = "more than 64 bits"
-CONTROL = r"control character U\+"
 
 
 @pytest.mark.parametrize(
@@ -27,9 +26,6 @@ CONTROL = r"control character U\+"
         ("a = 9223372036854775808", LARGE),
         ("a = 0x" + "f" * 1_000_000, LARGE),
         ("a = [[{b = 0o" + "7" * 30 + "}]]", LARGE),
-        ('a = "\\u001b[31m"', CONTROL),
-        ('a = [{b = "\\u009b31m"}]', CONTROL),
-        ('"\\u0007" = 1', CONTROL),
     ],
 )
 def test_invalid_user_toml_is_rejected(text: str, told: str) -> None:

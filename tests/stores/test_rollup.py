@@ -436,7 +436,7 @@ def test_rollup_command(parts: list[str], tmp_path: Path, capsys: pytest.Capture
     status, out, _ = run("info", made)
     assert out.count("removed; measures by hour and day remain") == 3
     _, out, _ = run("report", "prclog", made)
-    assert "Raw tables of LAKETEST are forgotten" in " ".join(out.split())
+    assert "Raw tables of LAKETEST are removed" in " ".join(out.split())
     assert "load_hour" in out
     for words in (["--raw"], ["--older-than", "1d"], ["--raw", "--older-than", "1d", "--to", "2026-01-01"]):
         status, _, err = run("lake", "forget", made, *words)

@@ -50,7 +50,6 @@ impl<'py> Values<'_, 'py> {
     fn table(&self, table: &DeTable<'_>, depth: usize) -> PyResult<Bound<'py, PyDict>> {
         let values = PyDict::new(self.py);
         for (key, entry) in table {
-            self.check(key.get_ref(), key.span().start)?;
             // The same keys occur again and again.
             values.set_item(
                 PyString::intern(self.py, key.get_ref()),
@@ -60,31 +59,10 @@ impl<'py> Values<'_, 'py> {
         Ok(values)
     }
 
-    /// Refuses control characters, which change a terminal that shows the text.
-    fn check(&self, text: &str, offset: usize) -> PyResult<()> {
-        let allowed = |letter| matches!(letter, '\n' | '\r' | '\t');
-        match text
-            .chars()
-            .find(|&letter| letter.is_control() && !allowed(letter))
-        {
-            Some(letter) => {
-                let code = u32::from(letter);
-                Err(self.error(
-                    offset,
-                    &format!("a text has the control character U+{code:04X}"),
-                ))
-            }
-            None => Ok(()),
-        }
-    }
-
     fn value(&self, entry: &Spanned<DeValue<'_>>, depth: usize) -> PyResult<Bound<'py, PyAny>> {
         let (py, offset) = (self.py, entry.span().start);
         Ok(match entry.get_ref() {
-            DeValue::String(text) => {
-                self.check(text, offset)?;
-                PyString::new(py, text).into_any()
-            }
+            DeValue::String(text) => PyString::new(py, text).into_any(),
             DeValue::Integer(digits) => {
                 match i64::from_str_radix(digits.as_str(), digits.radix()) {
                     Ok(number) => PyInt::new(py, number).into_any(),

@@ -230,7 +230,7 @@ def read(path: Path, *, own: bool = False) -> Rule:
     """Return the rule in one file; CatalogError with file and line if it is invalid."""
     text = document.text_of(path)
     problem = DocumentErrors(str(path), root="the rule", text=text)
-    keys = asdict(structs.parse(text, str(path), RuleKeys, problem.root))
+    keys = asdict(structs.parse(text, str(path), RuleKeys, problem.root, printed=True))
     texts = {name: value.strip() for name, value in keys.items() if isinstance(value, str)}
     texts["threshold_class"] = CLASS_ALIASES.get(texts["threshold_class"], texts["threshold_class"])
     rule = Rule(**keys | texts, file=path, own=own)

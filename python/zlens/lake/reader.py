@@ -71,11 +71,23 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
     return [*opened, MeasuresSource(lake, selected, [*manifest.gathered.values()], bounds, lock)]
 
 
+def _first_known(infos: Iterable[SystemInfo], name: str) -> Any:
+    """Return the first known value of a fact of a system's inputs."""
+    return next((value for info in infos if (value := getattr(info, name)) is not None), None)
+
+
 def _display_names(inputs: Iterable[LakeInput]) -> dict[str, str]:
     """Return display names of inputs: their paths, with a digest if several have the same one."""
     paths = {imported.sha256: imported.path for imported in inputs}
     counts = Counter(paths.values())
     return {sha256: path if counts[path] == 1 else f"{path} ({sha256[:8]})" for sha256, path in paths.items()}
+
+
+#: Facts of a system that not every record states.
+_FACTS = (
+    *("machine_type", "model", "serial", "release", "lpar", "lpar_number", "sysplex"),
+    "utc_offset_s",
+)
 
 
 class _ReaderPart(Struct, dict=True):
@@ -302,22 +314,17 @@ class LakeSource:
         parts = self._parts_of(system, source)
         # Counters, if any input has them, determine the nominal interval.
         counted = [stored for stored in parts if stored.part.joined] if self.name in END_TOLERANCE_US else []
-        first = (counted or parts)[0].document.info
+        infos = [stored.document.info for stored in (*counted, *parts)]
+        first = infos[0]
         spans = [stored.span(source) for stored in parts] if parts[0].part.sources else []
         times = [(stored.part.first_us, stored.part.last_us) for stored in parts]
         times = [(span.first_us, span.last_us) for span in spans] or times
         info = SystemInfo(
             system,
             source,
-            machine_type=first.machine_type,
-            model=first.model,
-            serial=first.serial,
-            release=first.release,
-            lpar=first.lpar,
-            lpar_number=first.lpar_number,
-            sysplex=first.sysplex,
+            # An input may lack the records that have a fact; readers take the first that does.
+            **{name: _first_known(infos, name) for name in _FACTS},
             threads=first.threads,
-            utc_offset_s=first.utc_offset_s,
             leap_s=first.leap_s,
             local_time=first.local_time,
             synthetic=first.synthetic,

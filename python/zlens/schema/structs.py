@@ -24,6 +24,8 @@ from zlens.schema.validators import Choice, DocumentErrors, Integer, Number
 T = TypeVar("T")
 #: msgspec collects the fields of a struct at its first conversion; two threads that do so at once crash.
 _CONVERTING = threading.RLock()
+#: Control characters, without the ends of lines and tabs.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 Prose = Annotated[str, Meta(pattern=r"\S", title="a text")]
 
 
@@ -55,9 +57,12 @@ def load(path: Path, table: type[T], root: str = "the file") -> T:
     return parse(document.text_of(path), str(path), table, root)
 
 
-def parse(text: str, file: str, table: type[T], root: str = "the file") -> T:
-    """Return the contents of a text of facts."""
-    return convert(document.parse_toml(text, file), table, DocumentErrors(file, root=root, text=text))
+def parse(text: str, file: str, table: type[T], root: str = "the file", *, printed: bool = False) -> T:
+    """Return the contents of a text of facts; `printed`: its texts must not act on a terminal."""
+    values, problem = document.parse_toml(text, file), DocumentErrors(file, root=root, text=text)
+    if printed:
+        refuse_controls(values, problem)
+    return convert(values, table, problem)
 
 
 def convert(values: Mapping[str, Any], table: type[T], problem: DocumentErrors) -> T:
@@ -67,6 +72,19 @@ def convert(values: Mapping[str, Any], table: type[T], problem: DocumentErrors) 
             return msgspec.convert(values, table, str_keys=True, dec_hook=_compile)
     except msgspec.ValidationError as error:
         raise _find_error(values, table, "", problem) or problem.general_error(str(error)) from None
+
+
+def refuse_controls(values: Any, problem: DocumentErrors, location: str = "") -> None:
+    """Raise CatalogError if a text that will be printed has control characters, which change a terminal."""
+    if isinstance(values, str) and _CONTROL.search(values):
+        raise problem.value(location, values, "a text without control characters")
+    if isinstance(values, dict):
+        for name, value in values.items():
+            refuse_controls(name, problem, location)
+            refuse_controls(value, problem, f"{location}.{name}" if location else name)
+    elif isinstance(values, list):
+        for number, value in enumerate(values, 1):
+            refuse_controls(value, problem, f"{location}[{number}]")
 
 
 def json_schema(table: type) -> dict[str, Any]:

@@ -40,6 +40,7 @@ def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefini
     """Return the definition in the text of its file; CatalogError if it is invalid."""
     problem = DocumentErrors(file, root="the report", text=text)
     values = document.parse_toml(text, file)
+    structs.refuse_controls(values, problem)
     report = structs.convert(values, ReportFile, problem)
     if report.name != stem:
         raise problem.value("name", report.name, f'the name of its file, "{stem}"')
