@@ -10,6 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, SystemInfo
 
@@ -33,11 +35,15 @@ def union(intervals: Iterable[Interval]) -> list[Interval]:
     """Return the union of the intervals of a system's record types, in order of time.
 
     An interval counts if lower layers leave more than 2 % of it uncovered and none of their intervals has the
-    same end. Of several intervals with the same end and layer, the first counts.
+    same end. Of several intervals with the same end and layer, the first counts, with the most samples: one
+    input may have only some of its records.
     """
     layers: dict[int, dict[int, Interval]] = {}
     for interval in intervals:
-        layers.setdefault(interval.layer, {}).setdefault(interval.end_us, interval)
+        by_end = layers.setdefault(interval.layer, {})
+        known = by_end.setdefault(interval.end_us, interval)
+        if (interval.samples or 0) > (known.samples or 0):
+            by_end[interval.end_us] = replace(known, samples=interval.samples)
     result: list[Interval] = []
     for _, by_end in sorted(layers.items()):
         added = _uncovered(result, by_end.values()) if result else by_end.values()
