@@ -13,11 +13,11 @@ import tempfile
 import time
 from pathlib import Path
 
+import answers
 import bench
 import duckdb
 import mix
 
-import answers
 import zlens
 from zlens.catalog.reports.definition import load_report
 
