@@ -268,7 +268,7 @@ def _type_in(generation: str) -> str:
 
 
 def generation_by_sql() -> str:
-    """Return SQL of how the generation of a row was selected, or why there is none."""
+    """Return SQL of the basis of a row's generation: what selected it, or why it is unknown."""
     versions = ", ".join(str(cpumf.generation(name).csvn) for name in generations.names())
     types = ", ".join(map(literal, generations.types()))
     only = literal(f": {cpumf.COMMON_ONLY}")

@@ -5,7 +5,7 @@ A plan depends on the queries, on the input, and on the tables that are material
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 
 from msgspec import Struct
@@ -83,7 +83,7 @@ def compile_queries(
     queries: Sequence[TableReads],
     compiler: Compiler,
     schema: Schema,
-    made: Mapping[str, Collection[str]],
+    made: Mapping[str, Set[str]],
     planned: Mapping[str, Collection[str]],
     sizes: Mapping[str, int],
     *,
@@ -112,7 +112,7 @@ class _Planning:
         queries: Sequence[TableReads],
         compiler: Compiler,
         schema: Schema,
-        made: Mapping[str, Collection[str]],
+        made: Mapping[str, Set[str]],
         planned: Mapping[str, Collection[str]],
         sizes: Mapping[str, int],
         statements: bool,
@@ -216,7 +216,7 @@ class _Planning:
         return [column for column in order if column in extended]
 
     def _has(self, name: str, columns: Collection[str]) -> bool:
-        return name in self._made and {*self._made[name]}.issuperset(columns)
+        return name in self._made and self._made[name] >= {*columns}
 
     def _rank(self, name: str) -> tuple[int, str]:
         """Return a rank: a table reads only lower ones, including through a session's own tables."""

@@ -111,7 +111,7 @@ class Queries:
             except QueryError:
                 continue
         try:
-            plan = self._compile([*reads.values()], statements=False, staged=True)
+            plan = self._compile([*reads.values()], staged=True)
             self.engine.store.plan(plan.steps)
             remaining = {query: {*query_reads.columns} for query, query_reads in reads.items()}
             if ready := [query for query, tables in remaining.items() if not tables]:
@@ -215,11 +215,10 @@ class Queries:
         self,
         reads: Sequence[TableReads],
         *,
-        statements: bool = True,
         staged: bool = False,
         keep: bool = False,
     ) -> Plan:
-        """Return the plan of queries that read these columns."""
+        """Return the plan of queries that read these columns; `staged`: only what they share, by cost."""
         while True:
             plan = compile_queries(
                 reads,
@@ -228,7 +227,7 @@ class Queries:
                 self.engine.store.made,
                 self.engine.store.planned,
                 self._sizes() if staged else {},
-                statements=statements,
+                statements=not staged,
                 keep=keep,
             )
             if not plan.incomplete:
