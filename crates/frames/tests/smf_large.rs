@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use zlens_frames::ReadAt;
 use zlens_frames::smf::{Date, Header, Index, MAX_BREAKS, index, open};
@@ -33,11 +32,8 @@ impl ReadAt for Huge {
 }
 
 fn run(bytes: Vec<u8>, size: u64) -> Index {
-    let begin = Instant::now();
     let found = index(&Huge { bytes, size }, &[], &mut |_, _| true).expect("it can be read");
     assert_eq!(found.record_bytes + found.skipped_bytes, size);
-    let took = begin.elapsed();
-    assert!(took < Duration::from_secs(30), "{took:?}");
     found
 }
 

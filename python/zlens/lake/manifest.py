@@ -44,6 +44,8 @@ class InputPart(Struct):
     last_us: int | None = None
     first_end_us: int | None = None
     last_end_us: int | None = None
+    #: Samples of its first interval, for sources whose records of one interval may be in several inputs.
+    first_samples: int = 0
     open_us: tuple[int, int] | None = None
     #: First and last interval end of all rows, if record types have their own intervals.
     records_us: tuple[int, int] | None = None
@@ -63,6 +65,17 @@ class InputPart(Struct):
     identity_ranges: list[IdentityRange] = field(default_factory=list)
     #: Name in the records, if the lake has another system of that name.
     recorded_name: str | None = None
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Sort key in order of time: counters continue from one input to the next by their interval ends.
+
+        Other records of an input may begin long before its first counters. Of inputs that begin within one
+        interval, the one with more samples of it began earlier.
+        """
+        if self.first_end_us is None or self.last_end_us is None:
+            return (self.first_us or 0, 0, 0)
+        return (self.first_end_us, -self.first_samples, self.last_end_us)
 
     def row_sources(self, imported: LakeInput) -> list[str]:
         """Return the sources of its rows."""
@@ -137,7 +150,7 @@ class Manifest(Struct):
     def parts(self) -> list[tuple[LakeInput, InputPart]]:
         """Return all parts in order of time, the order in which counters continue."""
         pairs = [(imported, part) for imported in self.inputs.values() for part in imported.parts.values()]
-        return sorted(pairs, key=lambda pair: (pair[1].first_us or 0, pair[0].sha256))
+        return sorted(pairs, key=lambda pair: (*pair[1].order, pair[0].sha256))
 
     def dump(self) -> bytes:
         value: dict[str, Any] = {
@@ -221,6 +234,7 @@ _PART = Spec(
         Key("last_us", validators.WHOLE, default=None),
         Key("first_end_us", validators.WHOLE, default=None),
         Key("last_end_us", validators.WHOLE, default=None),
+        Key("first_samples", validators.COUNT, default=0),
         Key("open_us", validators.MOMENTS, default=None),
         Key("records_us", validators.MOMENTS, default=None),
         Key("local_time", Boolean()),

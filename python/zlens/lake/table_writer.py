@@ -324,6 +324,7 @@ class InputWriter:
         span = reader.span() if reader else (min(ends), max(ends)) if ends else None
         if span is not None:
             part.first_end_us, part.last_end_us = span
+        part.first_samples = reader.first_samples() if reader else 0
         part.open_us = self._open(info.system, part.last_end_us)
         part.records_us = duplicates.comparable_time_range(self.source.name, self.parts[info.system].files)
         self.draft.input.parts[info.system] = part

@@ -158,6 +158,10 @@ class BoundaryReader(ABC):
     def span(self) -> tuple[int, int] | None:
         """Return the first and the last interval end, shown or not, in microseconds since 1970, UTC."""
 
+    def first_samples(self) -> int:
+        """Return the samples of the first interval, for sources whose records of one are in several files."""
+        return 0
+
     def marks(self) -> list[IntervalMark]:
         """Return the interval ends in file order, including those that close no samples.
 

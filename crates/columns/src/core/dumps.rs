@@ -83,8 +83,12 @@ impl DuplicateRecords {
             return;
         };
         let record = place.record.0;
-        place.problem(ProblemKind::Duplicate, "again", first, bytes, || {
-            format!("{count} duplicate records of type {record}; each is decoded once")
-        });
+        place.problem(
+            ProblemKind::Duplicate,
+            ("again", record),
+            first,
+            bytes,
+            || format!("{count} duplicate records of type {record}; each is decoded once"),
+        );
     }
 }

@@ -167,8 +167,8 @@ pub struct Sections {
     file: usize,
     waiting: PendingParts,
     seen: DuplicateFilter,
-    /// Records of the file that came before.
-    again: DuplicateRecords,
+    /// By system: records of the file that came before.
+    again: Vec<DuplicateRecords>,
     facts: Vec<RecordMeta>,
     rows: Vec<Rows>,
     batches: Vec<Batch>,
@@ -226,7 +226,9 @@ impl WindowDecoder for Sections {
         if let (Some(problems), Some(plan)) = (problems, decoder.plan(self.plan)) {
             let place = decoder.place(plan, NO_SYSTEM, self.file);
             decoder.journal.pass(problems, &place);
-            self.again.report(&place);
+            for (system, again) in self.again.iter_mut().enumerate() {
+                again.report(&Reporter { system, ..place });
+            }
         }
         self.file += 1;
         Ok(())
@@ -269,7 +271,10 @@ impl Sections {
             file: 0,
             waiting: PendingParts::default(),
             seen: DuplicateFilter::default(),
-            again: DuplicateRecords::default(),
+            again: systems
+                .iter()
+                .map(|_| DuplicateRecords::default())
+                .collect(),
             facts: Vec::new(),
             rows: batches.iter().map(|_| Rows::default()).collect(),
             batches,
@@ -305,8 +310,8 @@ impl Sections {
             });
             return None;
         };
-        if plan.broken.is_some() && self.seen.is_duplicate(system, bytes) {
-            self.again.add(offset, lost);
+        if self.seen.is_duplicate(system, bytes) {
+            self.again[usize::from(system)].add(offset, lost);
             return None;
         }
         let place = Reporter {

@@ -1,7 +1,6 @@
 //! Tests with thousands of seeded mutations: no panic, every byte accounted for, few records lost.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
 
 use zlens_frames::smf::{Sniff, sniff};
 
@@ -75,7 +74,6 @@ fn small() -> Vec<Vec<u8>> {
 fn any_damage_is_accounted_for() {
     let records = small();
     let (whole, places) = (builders::file(&records), places(&records));
-    let begin = Instant::now();
     let mut random = Random(20_260_113);
     let mut with_problems = 0;
     for _ in 0..6000 {
@@ -88,8 +86,6 @@ fn any_damage_is_accounted_for() {
         let _ = sniff(&bytes, bytes.len() as u64);
     }
     assert!(with_problems > 3000, "{with_problems}");
-    let took = begin.elapsed();
-    assert!(took < Duration::from_secs(60), "{took:?}");
 }
 
 #[test]

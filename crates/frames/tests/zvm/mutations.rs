@@ -1,7 +1,6 @@
 //! Tests with thousands of seeded mutations: no panic, every byte accounted for, few records lost.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
 
 use zlens_frames::PAGE;
 use zlens_frames::zvm::{Sniff, sniff};
@@ -58,7 +57,6 @@ pub fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
 #[test]
 fn any_damage_is_accounted_for() {
     let whole = builders::file(&builders::sample());
-    let begin = Instant::now();
     let mut random = Random(20_260_101);
     let mut with_problems = 0;
     for _ in 0..6000 {
@@ -71,8 +69,6 @@ fn any_damage_is_accounted_for() {
         let _ = sniff(&bytes[..bytes.len().min(8192)], bytes.len() as u64);
     }
     assert!(with_problems > 3000, "{with_problems}");
-    let took = begin.elapsed();
-    assert!(took < Duration::from_secs(60), "{took:?}");
 }
 
 #[test]

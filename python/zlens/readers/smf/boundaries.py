@@ -14,7 +14,7 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
 from zlens.readers.boundaries import BoundaryReader, ResetEvidence, StitchedRecords
 from zlens.readers.smf.dump import NAME, RECORD, SmfSource, open_files
-from zlens.readers.smf.systems import SmfSystem
+from zlens.readers.smf.systems import SmfSystem, first_samples
 
 
 def open_boundary(source: Source, system: str) -> SmfBoundaryReader | None:
@@ -26,14 +26,12 @@ def open_boundary(source: Source, system: str) -> SmfBoundaryReader | None:
 
 
 def deduplicated_tables() -> dict[str, list[str]]:
-    """Return the record types whose repeated sections the decoder reads once, with their tables."""
-    tables = {}
-    for record in smf_sections.records():
-        layout = smf_sections.layout(record)
-        # Only records that may be split repeat sections.
-        if layout.broken is not None:
-            tables[f"SMF {record}.{min(layout.subtypes)}"] = [section.table for section in layout.sections]
-    return tables
+    """Return the record types whose repeated records the decoder reads once, with their tables."""
+    layouts = {record: smf_sections.layout(record) for record in smf_sections.records()}
+    return {
+        f"SMF {record}.{min(layout.subtypes)}": [section.table for section in layout.sections]
+        for record, layout in layouts.items()
+    }
 
 
 class SmfBoundaryReader(BoundaryReader):
@@ -54,6 +52,9 @@ class SmfBoundaryReader(BoundaryReader):
         first, last = self._group.ends[0], self._group.ends[-1]
         leap = self._group.info.leap_s
         return unix_us_from_tod(first, leap), unix_us_from_tod(last, leap)
+
+    def first_samples(self) -> int:
+        return first_samples((interval.end, interval.records) for interval in self._group.seen)
 
     def offsets(self) -> list[int]:
         ids = [id for _, record, id in self._group.ids if record == RECORD]

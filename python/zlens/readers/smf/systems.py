@@ -49,9 +49,20 @@ class SmfDump(Struct, eq=False):
     def of(cls, file: SmfFile) -> SmfDump:
         return cls(file, file.inventory(), file.intervals())
 
-    def order(self) -> tuple[int, str]:
-        """Return the sort key of a file: its first interval end; files without one are last."""
-        return min((end for _, _, _, end, _ in self.intervals), default=2**64), self.file.path
+    def order(self) -> tuple[int, int, int, str]:
+        """Return the sort key of a file: its first interval end; files without one are last.
+
+        Of files that begin within one interval, the one with more records of it began earlier.
+        """
+        ends = [(end, records) for _, _, _, end, records in self.intervals]
+        first, last = min(ends, default=(2**64, 0))[0], max(ends, default=(2**64, 0))[0]
+        return first, -first_samples(ends), last, self.file.path
+
+
+def first_samples(ends: Iterable[tuple[int, int]]) -> int:
+    """Return the number of records of the first interval, given ends and their numbers of records."""
+    by_end = sorted(ends)
+    return sum(records for end, records in by_end if end - by_end[0][0] < SAME)
 
 
 class SmfSystem(Struct):
