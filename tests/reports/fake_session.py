@@ -21,7 +21,7 @@ from zlens.inputs.source import Source, SystemInfo
 FIRST = ("system", "source", "interval_end", "seconds", "flag")
 TABLES = tuple(measures.measure_names())
 NUMBERS = count()
-SQL_TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "time": "TIMESTAMP"}
+SQL_TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "time": "TIMESTAMPTZ"}
 TYPES = {"interval_end": "time", "seconds": "float"}
 INVENTORY = {
     "system": "text",
@@ -57,12 +57,7 @@ def empty_roles() -> str:
         f'CREATE VIEW role."{name}" AS {rows(name, roles.entity(name).roles, {}, {}).sql}'
         for name in roles.entities()
     )
-    # Times have no zone, as in the measures.
-    plain = (
-        view.replace(roles.SQL_TYPES["time"], "TIMESTAMP").replace("TIMESTAMPTZ", "TIMESTAMP")
-        for view in views
-    )
-    return "; ".join(["CREATE SCHEMA role", *plain])
+    return "; ".join(["CREATE SCHEMA role", *views])
 
 
 def create(place: str, columns: Mapping[str, str]) -> str:
@@ -73,7 +68,7 @@ def create(place: str, columns: Mapping[str, str]) -> str:
 @cache
 def base() -> duckdb.DuckDBPyConnection:
     """Return a database with all tables empty, for all sessions."""
-    made = duckdb.connect(":memory:", config={"threads": 1})
+    made = duckdb.connect(":memory:", config={"threads": 1, "TimeZone": "UTC"})
     for table in (*TABLES, "inventory"):
         made.execute(create(f'"{table}"', columns_of(table)))
     # Problems of reading, and of counters.

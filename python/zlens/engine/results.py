@@ -29,7 +29,7 @@ def _type_of(sql_type: str) -> str:
     if name.endswith("]"):
         # A list of any type.
         return "text"
-    if name.startswith("TIMESTAMP"):
+    if name in ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"):
         return "time"
     if name == "BOOLEAN":
         return "bool"
@@ -41,7 +41,10 @@ def _type_of(sql_type: str) -> str:
 
 
 def type_name(sql_type: Any) -> str:
-    """Return int, float, text, bool or time for a type of the engine; other types are shown as text."""
+    """Return int, float, text, bool or time for a type of the engine; other types are shown as text.
+
+    A time without a zone, such as the result of AT TIME ZONE, is a text: no display may convert it again.
+    """
     return _type_of(str(sql_type))
 
 
