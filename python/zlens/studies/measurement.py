@@ -114,11 +114,10 @@ def _options(window: dict[str, Any], path: str, base_file: str | None) -> Any:
         return None if window[key] is None else parse(window[key])
 
     # A simulation writes its transactions beside the monitor data.
-    throughput = f"{path}.throughput.csv"
+    beside = f"{path}.throughput.csv"
+    throughput = beside if Path(beside).is_file() else None
     if window["throughput"] is not None:
         throughput = resolve_path(window["throughput"], base_file)
-    elif not Path(throughput).is_file():
-        throughput = None
     return Options(
         systems=() if window["system"] is None else (window["system"],),
         start=parsed("from", options.parse_time_spec),
