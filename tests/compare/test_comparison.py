@@ -167,6 +167,63 @@ def test_zvm_performance_update_high_performance_ficon() -> None:
     assert [rows[key].metric.unit for key in FICON] == ["ms", "ms"]
 
 
+#: z/VM Performance Update (Bitner and Wade, IBM, 2013), High Performance FICON: Some Numbers. Runs with
+#: I/Os/vol/sec, Serv/I/O (msec), %Busy/vol and %CP-CPU/I/O, then Delta and %Delta as printed. The %Delta of
+#: the last column is that of the printed values, though: IBM's -42.33 and -75.17 are of more digits.
+TRANSPORT_MODE = {
+    "1 record per I/O": (
+        ("JB001238", 3605.1, 0.2326, 83.8508, 0.00156),
+        ("JB001239", 4914.6, 0.1855, 91.1570, 0.00090),
+        "Delta 1309.5 -0.0471 7.3062 -0.00066",
+        "%Delta 36.32 -20.25 8.71 -42.31",
+    ),
+    "64 records per I/O": (
+        ("JB001246", 359.4, 2.6454, 95.0844, 0.00976),
+        ("JB001247", 554.4, 1.7660, 97.9029, 0.00242),
+        "Delta 195.0 -0.8794 2.8185 -0.00734",
+        "%Delta 54.26 -33.24 2.96 -75.20",
+    ),
+}
+
+
+@pytest.mark.parametrize("workload", TRANSPORT_MODE)
+def test_transport_mode_table_has_delta_rows(workload: str) -> None:
+    *runs, delta, percent = TRANSPORT_MODE[workload]
+    sides = []
+    for name, rate, serv, busy, cp in runs:
+        made = side(
+            name,
+            {"device.rate": rate, "device.serv_s": serv / 1000, "device.busy_pct": busy},
+            subject=("0100",),
+        )
+        (run,) = made.runs
+        run.systems["SYSA"].series |= side(name, {"load.cp_io_s": cp / 100}).runs[0].systems["SYSA"].series
+        sides.append(made)
+    lines = render(compare(sides, CompareOptions(delta=True)), "text").splitlines()
+    start = lines.index("I/O of 0100")
+    table = [line.split() for line in lines[start + 1 : lines.index("", start)]]
+    # The first line of a heading of two is above the others.
+    assert table[:-5] == [["Serv/I/O"], ["I/Os/vol/sec", "(msec)", "%Busy/vol", "%CP-CPU/I/O"]]
+    for run, line in zip(runs, table[-4:], strict=False):
+        assert line == [run[0], f"{run[1]:.1f}", f"{run[2]:.4f}", f"{run[3]:.4f}", f"{run[4]:.5f}"]
+    assert table[-2:] == [delta.split(), percent.split()]
+    plain = render(compare(sides, CompareOptions()), "text")
+    assert "Delta" not in plain
+    assert "Busy of device 0100" in plain
+
+
+def test_delta_rows_name_their_sides() -> None:
+    sides = [
+        side(name, {"device.rate": rate}, subject=("0100",)) for name, rate in (("a", 2), ("b", 3), ("c", 4))
+    ]
+    text = render(compare(sides, CompareOptions(delta=True, against="previous")), "text")
+    lines = [line.split() for line in text.splitlines() if "Delta" in line]
+    assert lines == [
+        ["Delta", "b", ":", "a", "1.0"], ["%Delta", "b", ":", "a", "50.00"],
+        ["Delta", "c", ":", "b", "1.0"], ["%Delta", "c", ":", "b", "33.33"],
+    ]  # fmt: skip
+
+
 #: z/VM support for eighty logical processors, tables 8 (LARGE) and 9 (SMALL), the largest run of each:
 #: percent of a processor and counters, per transaction.
 LARGE = {

@@ -88,3 +88,37 @@ def test_monitor_data_with_listing_is_computed(sim_session: Session, sim_file: P
     path.write_text(reports.render("cpu", sim_session), encoding="utf-8")
     with zlens.open([str(sim_file), str(path)]) as session:
         assert rows(reports.render("cpu", session)) == rows(reports.render("cpu", sim_session))
+
+
+def test_report_keeps_columns_not_in_catalog() -> None:
+    """IBM, z/VM Performance Report, Eighty Logical Processors: a row of each of five runs."""
+    path = FOLDER / "device-paging.txt"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    printed = [line.split() for line in lines if line.startswith("AP")]
+    with zlens.open(str(path)) as session:
+        text = reports.render("device", session)
+        rows = reports.render("device", session, "csv", only=["AP4Z604D"]).splitlines()
+        (entry,) = [each for each in reports.list_reports(session) if each.name == "device"]
+    found = [line.split() for line in text.splitlines() if line.startswith("AP")]
+    # The listing has dots of its own widths for links and paths.
+    assert [[word for word in line if word.strip(".")] for line in found] == [
+        [word for word in line if word.strip(".")] for line in printed
+    ]
+    assert len(found) == 5
+    assert any(line.startswith("Run      Addr") for line in text.splitlines())
+    assert [row.split(",")[2:4] for row in rows] == [["run", "device"], ["AP4Z604D", "PAGING"]]
+    assert entry.available
+
+
+def test_repeated_unknown_heading_has_own_key(tmp_path: Path) -> None:
+    """A column that is not in the catalog never hides one that is: its key differs."""
+    lines = (FOLDER / "device-balance.txt").read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "device.txt"
+    path.write_text(
+        "\n".join(f"{word:8} {line}" for word, line in zip(["", "Device", *"abcdefg"], lines, strict=True)),
+        encoding="utf-8",
+    )
+    with zlens.open(str(path)) as session:
+        rows = reports.render("device", session, "csv").splitlines()
+    assert rows[0].split(",")[2:4] == ["device_", "device"]
+    assert [row.split(",")[2:4] for row in rows[1:3]] == [["b", "BE0E"], ["c", "BE0F"]]

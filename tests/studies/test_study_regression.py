@@ -275,3 +275,24 @@ def test_outlier_scores_of_equal_values() -> None:
     assert found[-1] is not None
     assert found[-1] > 3.5
     assert found[0] == 0.0
+
+
+# Outliers are beyond the spread -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("regular", [1.0, 1.0002])
+def test_wide_spread_has_no_outliers(regular: float) -> None:
+    """A quarter of 120 pairs within 0.4 % of the others is their spread."""
+    tight = [regular ** (-1) ** at for at in range(90)]
+    wide = [1 + 0.004 * (-1) ** at * (at + 1) / 30 for at in range(30)]
+    answer = study(pairs_of([*tight, *wide], [1.0] * 120))
+    assert not any(answer.table("pairs").column("outlier"))
+    one = study(pairs_of([*tight, *wide[:-1], 1.02], [1.0] * 120))
+    assert one.table("pairs").column("outlier") == [False] * 119 + [True]
+
+
+def test_tenth_of_ratios_may_be_outliers() -> None:
+    ratios = around(1.0, 0.01, 18)
+    assert study(pairs_of([*ratios, 2.0, 3.0], [1.0] * 20)).table("pairs").column("outlier").count(True) == 2
+    three = study(pairs_of([*ratios[1:], 2.0, 2.1, 2.2], [1.0] * 20))
+    assert not any(three.table("pairs").column("outlier"))

@@ -43,7 +43,11 @@ class MetricKeys(FactTable, frozen=True):
     most: Annotated[
         int, Meta(ge=0, le=1000, description="maximum rows of `by`, by size of the difference; 0: all")
     ] = 0
-    published: Annotated[str, Meta(description="where the comparison is published")] = ""
+    published: Annotated[str, Meta(description="heading of its column in the published form")] = ""
+    published_scale: Annotated[float, Meta(description="factor from its unit to that of the column")] = 1.0
+    published_decimals: Annotated[
+        int, Meta(ge=-1, le=9, description="digits there after the decimal point; -1: by size")
+    ] = -1
 
     @property
     def key(self) -> str:
@@ -51,9 +55,10 @@ class MetricKeys(FactTable, frozen=True):
 
 
 class ComparedMetric(MetricKeys, frozen=True, kw_only=True):
-    """A metric with the title of its group."""
+    """A metric with the title of its group, and the published form that has it; empty: none."""
 
     group: str
+    published_form: str
 
 
 class ComparedGroup(FactTable, frozen=True):
@@ -62,6 +67,9 @@ class ComparedGroup(FactTable, frozen=True):
     title: Annotated[str, Meta(description="title of the group")]
     order: Annotated[float, Meta(description="position among the groups")]
     metric: Annotated[tuple[MetricKeys, ...], Meta(description="its rows")]
+    published_form: Annotated[
+        Literal["", "burg", "delta"], Meta(description="the published form of its metrics with a heading")
+    ] = ""
 
 
 class ComparabilityFact(FactTable, frozen=True):
@@ -91,7 +99,7 @@ def read(root: Path) -> tuple[ComparedMetric, ...]:
         (path, structs.load(path, ComparedGroup, "the group")) for path in sorted(root.glob("[!_]*.toml"))
     ]
     files.sort(key=lambda file: file[1].order)
-    metric_list = [_metric(group.title, keys, str(path)) for path, group in files for keys in group.metric]
+    metric_list = [_metric(group, keys, str(path)) for path, group in files for keys in group.metric]
     keys = [(metric.key, metric.by) for metric in metric_list]
     for key in keys:
         if keys.count(key) > 1:
@@ -99,7 +107,7 @@ def read(root: Path) -> tuple[ComparedMetric, ...]:
     return tuple(metric_list)
 
 
-def _metric(group: str, keys: MetricKeys, path: str) -> ComparedMetric:
+def _metric(group: ComparedGroup, keys: MetricKeys, path: str) -> ComparedMetric:
     name = keys.key
     table = measures.load_measure(keys.table)
     column = table.column(keys.column)
@@ -118,7 +126,13 @@ def _metric(group: str, keys: MetricKeys, path: str) -> ComparedMetric:
         raise CatalogError(f"{name}: {error.message}", file=path, expected=error.expected) from None
     if merges and aggregation.subject_rule(column) == "none":
         raise CatalogError(f"{name}: rows of several {', '.join(table.key)} return no value", file=path)
-    return ComparedMetric(group=group, **asdict(keys) | {"unit": keys.unit or column.unit})
+    form = group.published_form if keys.published else ""
+    if keys.published and not form:
+        raise CatalogError(
+            f"{name} has a published heading without a form", file=path, cure="add published_form"
+        )
+    given = asdict(keys) | {"unit": keys.unit or column.unit}
+    return ComparedMetric(group=group.title, published_form=form, **given)
 
 
 @cache

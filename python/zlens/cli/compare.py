@@ -69,6 +69,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the form of IBM's CPU MF tables: base/new for everything, including shares",
     )
     comparison.add_argument(
+        "--delta",
+        action="store_true",
+        help="also the form of IBM's I/O tables: per device the sides, then Delta and %%Delta",
+    )
+    comparison.add_argument(
         "--across-generations",
         action="store_true",
         help="compare everything even if the machines are of different generations",
@@ -134,6 +139,7 @@ def _choice(common: dict[str, Any]) -> CompareOptions:
         against=common["against"] or "first",
         form=common["form"] or "new/base",
         burg=common["burg"],
+        delta=common["delta"],
         across=common["across_generations"],
         seed=1 if common["seed"] is None else common["seed"],
     )

@@ -22,7 +22,7 @@ Examples:
   zlens study scaling --example > runs.toml
   zlens study scaling runs.toml
   zlens study scaling runs.toml --as-published --format html -o scaling.html
-  zlens study regression --keys
+  zlens study regression pairs.toml
   zlens study trend --example
 """
 

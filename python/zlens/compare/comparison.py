@@ -33,6 +33,7 @@ class CompareOptions(Struct, frozen=True):
                 (incremental)
     form        form of differences of metrics that are not shares
     burg        base/new for everything, including shares
+    delta       also IBM's form of I/O tables: per device the sides, then Delta and %Delta
     across      compare everything even if the machines are of different generations
     seed        seed of the random draws of the tests
     """
@@ -40,8 +41,14 @@ class CompareOptions(Struct, frozen=True):
     against: str = "first"
     form: str = "new/base"
     burg: bool = False
+    delta: bool = False
     across: bool = False
     seed: int = 1
+
+    @property
+    def published_forms(self) -> tuple[str, ...]:
+        """The published forms whose tables are shown."""
+        return ("burg",) * self.burg + ("delta",) * self.delta
 
 
 class SideChange(Struct, frozen=True):
@@ -198,12 +205,15 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOpti
         if metric.most:
             metric_rows = sorted(metric_rows, key=_points, reverse=True)[: metric.most]
         rows += metric_rows
-    # Rows that are 0 on all sides are omitted, except from IBM's table, which shows them.
+    # Rows that are 0 on all sides are omitted, except from IBM's tables, which show them.
     rows = [
         row
         for row in rows
         if any(row.values)
-        or (choice.burg and row.metric.published and any(value is not None for value in row.values))
+        or (
+            row.metric.published_form in choice.published_forms
+            and any(value is not None for value in row.values)
+        )
     ]
     steps = []
     if len(types) <= 1 or choice.across:

@@ -46,7 +46,9 @@ def _system(comparison: Comparison, compared: SystemComparison) -> Answer:
         lists.append(AnswerList(headline(compared)))
     if not compared.rows:
         lists.append(AnswerList("These inputs have no values to compare."))
-    tables = list(_published(compared, names)) if comparison.choice.burg else []
+    tables: list[AnswerTable] = []
+    for form in comparison.choice.published_forms:
+        tables += _published(compared, names, form)
     if first:
         tables.append(_table("differences", headline(compared), first, names))
     if rest:
@@ -228,26 +230,58 @@ def _parts(waterfall: Waterfall, step: WaterfallSet, names: Sequence[str]) -> An
     )
 
 
-def _published(compared: SystemComparison, names: Sequence[str]) -> Iterator[AnswerTable]:
-    """Yield tables as IBM's CPU MF tables: metrics as columns, sides as rows, base/new as improvement."""
+def _published(compared: SystemComparison, names: Sequence[str], form: str) -> Iterator[AnswerTable]:
+    """Yield tables as IBM's: metrics as columns, sides as rows, and below them their differences."""
     shown = [
         row
         for row in compared.rows
-        if row.metric.published and any(value is not None for value in row.values)
+        if row.metric.published_form == form and any(value is not None for value in row.values)
     ]
-    for subject in dict.fromkeys(row.subject for row in shown):
-        rows = [row for row in shown if row.subject == subject]
+    for subject in dict.fromkeys(row.subject for row in shown if row.subject):
+        # What a system has as a whole is beside each of its devices.
+        rows = [row for row in shown if row.subject in (subject, ())]
+        rows.sort(key=lambda row: not row.subject)
         columns = [AnswerColumn("side", "")]
         columns += [
             AnswerColumn(row.metric.key, "\n".join(row.metric.published.split()), numeric=True)
             for row in rows
         ]
-        body = [(name, *(number(row.values[index]) for row in rows)) for index, name in enumerate(names)]
-        for index, change in enumerate(rows[0].changes):
-            ratios = [row.changes[index].value for row in rows]
-            label = f"{names[change.other]} improvement" + (
-                f" on {names[change.base]}" if change.base else ""
-            )
-            body.append((label, *("...." if ratio is None else f"{ratio:.2f}" for ratio in ratios)))
-        title = f"CPU MF of {' '.join(subject)} (improvement: base/new)"
+        body = [
+            (name, *(_published_number(row, row.values[index]) for row in rows))
+            for index, name in enumerate(names)
+        ]
+        differences = _improvements if form == "burg" else _deltas
+        for index in range(len(rows[0].changes)):
+            body += differences(rows, index, names)
+        title = (
+            f"CPU MF of {' '.join(subject)} (improvement: base/new)"
+            if form == "burg"
+            else f"I/O of {' '.join(subject)}"
+        )
         yield AnswerTable("published", title, tuple(columns), body)
+
+
+def _published_number(row: ComparisonRow, value: float | None) -> str:
+    """Format a value of a row in the unit and with the digits of the publication."""
+    if value is None or row.metric.published_decimals < 0:
+        return number(value)
+    return f"{value * row.metric.published_scale:.{row.metric.published_decimals}f}"
+
+
+def _improvements(
+    rows: Sequence[ComparisonRow], index: int, names: Sequence[str]
+) -> Iterator[tuple[str, ...]]:
+    change = rows[0].changes[index]
+    ratios = [row.changes[index].value for row in rows]
+    label = f"{names[change.other]} improvement" + (f" on {names[change.base]}" if change.base else "")
+    yield (label, *("...." if ratio is None else f"{ratio:.2f}" for ratio in ratios))
+
+
+def _deltas(rows: Sequence[ComparisonRow], index: int, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the differences of a side in the units of the columns, and in percent of the base."""
+    changes = [row.changes[index] for row in rows]
+    which = f" {names[changes[0].other]} : {names[changes[0].base]}" if len(rows[0].changes) > 1 else ""
+    points = zip(rows, changes, strict=True)
+    yield (f"Delta{which}", *(_published_number(row, change.points) for row, change in points))
+    percents = (change.percent for change in changes)
+    yield (f"%Delta{which}", *("...." if percent is None else f"{percent:.2f}" for percent in percents))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -38,7 +39,7 @@ def read_from_listing(definition: ReportDefinition, session: CoreSession) -> Rep
     if not any(printed):
         return definition
     tables = tuple(
-        _table(definition, table)
+        _table(definition, table, session)
         if _has_table_rows(definition, table, session)
         and (all(printed) or not has_table_data(table, session))
         else table
@@ -52,13 +53,15 @@ def _has_table_rows(definition: ReportDefinition, table: ReportTable, session: C
     return any(name in source.tables for source in session.sources)
 
 
-def _table(definition: ReportDefinition, table: ReportTable) -> ReportTable:
+def _table(definition: ReportDefinition, table: ReportTable, session: CoreSession) -> ReportTable:
     columns: list[ReportColumn] = []
     for column in table.columns:
         # A query column that the report shows twice is printed twice.
         is_repeated = any(other.column == column.column for other in columns)
         columns.append(replace(column, column=column.key) if is_repeated else column)
-    raw = _selected(definition, table, columns)
+    added = _columns_not_in_catalog(definition, table, session)
+    raw = _selected(definition, table, columns, added)
+    columns[:0] = added
     claimed: set[tuple[str, bool]] = set()
     labels = Counter(kind.export_name for kind in table.rows if kind.label)
     rows: list[RowKind] = []
@@ -77,8 +80,41 @@ def _table(definition: ReportDefinition, table: ReportTable) -> ReportTable:
         title_values="",
         query=raw,
         columns=tuple(columns),
+        subject=(*table.subject, *(column.column for column in added)),
         rows=tuple(rows),
     )
+
+
+def _columns_not_in_catalog(
+    definition: ReportDefinition, table: ReportTable, session: CoreSession
+) -> list[ReportColumn]:
+    """Return the columns that only the listing has, from left to right; their values are in `other`."""
+    name = quote(listings.table_name(definition, table))
+    headings = session.sql(
+        "SELECT split_part(text, '=', 1) AS heading FROM (SELECT unnest(texts) AS text, "
+        "generate_subscripts(texts, 1) AS position FROM (SELECT DISTINCT string_split(other, '; ') AS texts "
+        f"FROM {name} WHERE other IS NOT NULL)) GROUP BY heading ORDER BY min(position), heading"
+    ).rows
+    used = {name for column in table.columns for name in (column.key, column.column)}
+    added: list[ReportColumn] = []
+    for (heading,) in headings:
+        key = re.sub("[^a-z0-9]+", "_", heading.lower()).strip("_") or "other"
+        while key in used:
+            key += "_"
+        used.add(key)
+        column = ReportColumn(
+            key=key,
+            column=key,
+            name=heading,
+            head=heading,
+            type="text",
+            width=len(heading),
+            keep=True,
+            text="a column of the listing that is not in the catalog",
+            status="verified",
+        )
+        added.append(column)
+    return added
 
 
 def _names(rows: RowKind) -> tuple[str, ...]:
@@ -90,7 +126,12 @@ def _names(rows: RowKind) -> tuple[str, ...]:
     return _PLAIN
 
 
-def _selected(definition: ReportDefinition, table: ReportTable, columns: Sequence[ReportColumn]) -> str:
+def _selected(
+    definition: ReportDefinition,
+    table: ReportTable,
+    columns: Sequence[ReportColumn],
+    added: Sequence[ReportColumn],
+) -> str:
     """Return the rows of the raw table, with the column names of the report's query."""
     # A missing text was printed as blanks.
     raw_by_name = {
@@ -100,6 +141,7 @@ def _selected(definition: ReportDefinition, table: ReportTable, columns: Sequenc
     }
     block = definition.block
     values = [f"{raw} AS {quote(name)}" for name, raw in raw_by_name.items() if name != block]
+    values += [f"{_other_value(column.name)} AS {quote(column.column)}" for column in added]
     values += [f"NULL AS {quote(name)}" for name in table.subject if name not in raw_by_name]
     if table.time and table.time not in raw_by_name:
         values.append(f"{_TIME} AS {quote(table.time)}")
@@ -113,3 +155,10 @@ def _selected(definition: ReportDefinition, table: ReportTable, columns: Sequenc
         f"{_ABOVE} IS NOT NULL AS within FROM {quote(listings.table_name(definition, table))} AS r {join}"
         "WHERE r.flag IS DISTINCT FROM 'repeated'"
     )
+
+
+def _other_value(heading: str) -> str:
+    """Return the value under a heading from the texts of columns that are not in the catalog."""
+    begin = literal(f"{heading}=")
+    texts = f"list_filter(string_split(other, '; '), lambda text: starts_with(text, {begin}))"
+    return f"{texts}[1][{len(heading) + 2}:]"

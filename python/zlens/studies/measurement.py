@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Keys for the window of data and the throughput: key, kind, description, unit.
 WINDOW: tuple[tuple[str, Validator, str, str], ...] = (
-    ("throughput", SingleLine(), "CSV with the throughput, as for the option throughput", ""),
+    ("throughput", SingleLine(), "CSV with the throughput; default: FILE.throughput.csv, if it exists", ""),
     ("throughput_columns", SingleLine(), 'columns of that file: "rate=Load:per min"', ""),
     ("throughput_offset", Number(), "seconds to add to its times to match the clock of the system", "s"),
     ("system", SingleLine(), "only this system", ""),
@@ -94,7 +94,7 @@ def measure_run(file: str, window: dict[str, Any], base_file: str | None) -> Mea
     import zlens
 
     path = resolve_path(file, base_file)
-    with zlens.open([path], options=_options(window, base_file)) as session:
+    with zlens.open([path], options=_options(window, path, base_file)) as session:
         systems = list(dict.fromkeys(info.system for info in session.systems))
         if len(systems) != 1:
             raise InputError(
@@ -106,14 +106,18 @@ def measure_run(file: str, window: dict[str, Any], base_file: str | None) -> Mea
         return _of_session(session, path)
 
 
-def _options(window: dict[str, Any], base_file: str | None) -> Any:
+def _options(window: dict[str, Any], path: str, base_file: str | None) -> Any:
     from zlens.inputs import options
     from zlens.inputs.options import Options
 
     def parsed(key: str, parse: Any) -> Any:
         return None if window[key] is None else parse(window[key])
 
-    achieved = window["throughput"]
+    # A simulation writes its transactions beside the monitor data.
+    beside = f"{path}.throughput.csv"
+    throughput = beside if Path(beside).is_file() else None
+    if window["throughput"] is not None:
+        throughput = resolve_path(window["throughput"], base_file)
     return Options(
         systems=() if window["system"] is None else (window["system"],),
         start=parsed("from", options.parse_time_spec),
@@ -121,7 +125,7 @@ def _options(window: dict[str, Any], base_file: str | None) -> Any:
         shift=parsed("shift", options.parse_shift),
         peak_minutes=parsed("peak", options.parse_minutes),
         tz=parsed("tz", options.parse_zone),
-        throughput=None if achieved is None else resolve_path(achieved, base_file),
+        throughput=throughput,
         throughput_columns=window["throughput_columns"],
         throughput_offset_s=window["throughput_offset"] or 0.0,
     )

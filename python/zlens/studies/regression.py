@@ -6,7 +6,10 @@ and ITR, comparison / base; "z/VM Performance Update" (2013): "within usual 5% r
 
 from __future__ import annotations
 
+import glob
+import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,7 +18,7 @@ from zlens.models.scenario import Scenario
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.rendering.charts import MOST_BARS, Chart, ChartSeries
 from zlens.schema.validators import Key, ListOf, Number, SingleLine, Spec
-from zlens.studies.measurement import MeasuredRun
+from zlens.studies.measurement import MeasuredRun, resolve_path
 from zlens.studies.notes import AS_PUBLISHED, machine_note, run_notes, shorten_list, shorten_notes
 from zlens.studies.ratio_statistics import RatioSpread, outlier_scores, ratio_spread
 from zlens.studies.run_keys import KEYS, run_of
@@ -108,6 +111,15 @@ comparison = { etr = 1841.0, busy = 87.9 }
 # name = "ours"
 # base = { file = "before.monwrite", throughput = "before.csv" }
 # comparison = { file = "after.monwrite", throughput = "after.csv" }
+
+# Patterns are many pairs: those files whose names have the same text in place of each *. After
+# `zlens simulate machine.toml -o before.data --runs 120`, the same with the change into after.data:
+# [[pair]]
+# name = "machine"
+# base = { file = "before-*.data" }
+# comparison = { file = "after-*.data" }
+
+# After `zlens rig run SCENARIO... -o before` and, of the changed system, -o after: "before/*/*.data".
 """
 
 
@@ -174,8 +186,8 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[RunPair]:
     pairs: list[RunPair] = []
     seen: set[str] = set()
     problem = scenario.problem
-    for number, values in enumerate(scenario["pair"], 1):
-        location, name = f"pair[{number}]", values["name"]
+    for location, values in _expand_patterns(scenario):
+        name = values["name"]
         if name in seen:
             raise problem.general_error(f'{location}.name is a duplicate: "{name}"', cure="use unique names")
         seen.add(name)
@@ -216,6 +228,51 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[RunPair]:
             )
         )
     return pairs
+
+
+def _expand_patterns(scenario: Scenario) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each pair with its location; patterns of files as the pairs of files that match."""
+    problem = scenario.problem
+    for number, values in enumerate(scenario["pair"], 1):
+        location = f"pair[{number}]"
+        patterns = {side: (values[side] or {}).get("file") or "" for side in ("base", "comparison")}
+        if not any("*" in pattern for pattern in patterns.values()):
+            yield location, values
+            continue
+        found = {side: _matching_files(pattern, problem.file) for side, pattern in patterns.items()}
+        for side, other in (("base", "comparison"), ("comparison", "base")):
+            if not found[side]:
+                raise problem.general_error(
+                    f"{location}.{side}.file matches no file: {patterns[side]!r}",
+                    expected="a file name with * for what differs between pairs",
+                )
+            for texts, file in found[side].items():
+                if texts not in found[other]:
+                    raise problem.general_error(
+                        f"{location}: {file} has no partner among {patterns[other]!r}",
+                        expected=f"a file with {', '.join(map(repr, texts))} in place of *",
+                    )
+        for texts, base in found["base"].items():
+            comparison = found["comparison"][texts]
+            yield (
+                location,
+                values
+                | {
+                    "name": " ".join([values["name"], *texts]),
+                    "base": values["base"] | {"file": base},
+                    "comparison": values["comparison"] | {"file": comparison},
+                },
+            )
+
+
+def _matching_files(pattern: str, base_file: str | None) -> dict[tuple[str, ...], str]:
+    """Return the files that match a pattern, by the texts in place of each *; relative as the pattern is."""
+    parts = pattern.split("*")
+    expression = re.compile("([^/]*)".join(map(re.escape, parts)))
+    folder = resolve_path("", base_file)
+    escaped = "*".join(map(glob.escape, parts))
+    names = sorted(glob.glob(escaped, root_dir=folder or None))
+    return {match.groups(): name for name in names if (match := expression.fullmatch(name))}
 
 
 def _chart(pairs: Sequence[RunPair]) -> Chart:
