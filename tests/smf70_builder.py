@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import smf_split
 import zlens
 from fakes import START_US
 from zlens import _native
@@ -176,9 +177,8 @@ def encoded(
         "lengths": lengths,
     }
     layout = smf_sections.layout(70)
-    if most is None:
-        return [smf_writer.encode_record(layout, 1, **facts)]
-    return smf_writer.encode_split_record(layout, 1, largest=most, **facts)
+    record = smf_writer.encode_record(layout, 1, **facts)
+    return [record] if most is None else smf_split.split(layout, record, most)
 
 
 def written(path: Path, systems: Mapping[str, Sequence[Record]], seconds: float = 1800.0, **way: Any) -> Path:

@@ -1,4 +1,4 @@
-"""Tests that the packages of zlens form layers: a package imports only packages below it.
+"""Tests that packages form layers, each importing only packages below it, and that modules have no cycles.
 
 All imports count, lazy ones and those for annotations too. docs/architecture.md describes each package.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -60,36 +61,30 @@ def package_of(path: Path) -> str:
     return "zlens" if first == "__init__.py" else first.removesuffix(".py")
 
 
-def imported(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
-    """Yield the packages that a module of `package` imports anywhere."""
-    for node in ast.walk(tree):
+def imported_names(source: str, path: Path) -> Iterator[str]:
+    """Yield the names that a module imports anywhere, such as zlens.server.json_values.json_value."""
+    package = ("zlens", *path.relative_to(SOURCES).parent.parts)
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from of_name(alias.name)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = [*package[: len(package) - node.level + 1]] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
-            if module == "zlens":
-                # Other names are attributes of the package: zlens.open, zlens.Session.
-                yield from (alias.name if alias.name in LAYERS else "zlens" for alias in node.names)
-            else:
-                yield from of_name(module)
+            yield from (f"{module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
             # f"zlens.readers.{name}": the package is known without the name.
             named = re.match(r"""f?["'](zlens[\w.]*)""", ast.unparse(node.args[0]))
             if named:
-                yield from of_name(named[1])
-
-
-def of_name(module: str) -> Iterator[str]:
-    first, *below = module.split(".")
-    if first == "zlens":
-        yield below[0] if below and below[0] else "zlens"
+                yield named[1]
 
 
 def imported_packages(source: str, path: Path) -> set[str]:
-    package = ("zlens", *path.relative_to(SOURCES).parent.parts)
-    return {*imported(ast.parse(source), package)} - {package_of(path)}
+    parts = [name.split(".") for name in imported_names(source, path)]
+    # Other names are attributes of the package: zlens.open, zlens.Session.
+    packages = {
+        name[1] if name[1:] and name[1] in LAYERS else "zlens" for name in parts if name[0] == "zlens"
+    }
+    return packages - {package_of(path)}
 
 
 def upward(source: str, path: Path) -> list[str]:
@@ -105,6 +100,60 @@ def test_packages_import_only_lower_layers(name: str) -> None:
     for path in paths:
         # The root's own lazy imports are spelled f"zlens.{home}".
         assert upward(path.read_text(encoding="utf-8"), path) == [], path
+
+
+#: Modules that are imported when they are first needed, by modules that they import.
+ON_DEMAND = {
+    "zlens.catalog.layout_file": "zlens.catalog.layouts",
+    "zlens.catalog.reports.definition_file": "zlens.catalog.reports.definition",
+    "zlens.catalog.subject_file": "zlens.catalog.subjects",
+    "zlens.catalog.user_roles": "zlens.catalog.roles",
+    "zlens.rendering.answer_data": "zlens.rendering.answer",
+    "zlens.rendering.answer_html": "zlens.rendering.answer",
+    "zlens.rendering.answer_text": "zlens.rendering.answer",
+}
+
+
+def module_imports() -> dict[str, set[str]]:
+    """Return the modules that each module imports, those for annotations and lazy ones too."""
+    paths = {
+        ".".join(("zlens", *path.relative_to(SOURCES).with_suffix("").parts)).removesuffix(".__init__"): path
+        for path in SOURCES.rglob("*.py*")
+        if path.suffix in (".py", ".pyi")
+    }
+    modules = {}
+    for module, path in paths.items():
+        names = {*imported_names(path.read_text(encoding="utf-8"), path)}
+        modules[module] = {name if name in paths else name.rpartition(".")[0] for name in names}
+        modules[module] = (modules[module] & {*paths}) - {module}
+    return modules
+
+
+def first_cycle(imports: dict[str, set[str]]) -> list[str]:
+    """Return the modules of a cycle, each imported by the next; empty if there is none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        cycle: list[str] = error.args[1]
+        return cycle
+    return []
+
+
+def test_modules_have_no_import_cycles() -> None:
+    imports = module_imports()
+    for module, importing in ON_DEMAND.items():
+        assert importing in imports[module], f"{module} makes no cycle"
+        imports[importing].remove(module)
+    assert first_cycle(imports) == []
+
+
+def test_import_cycle_is_detected() -> None:
+    imports = {name: names - {*ON_DEMAND} for name, names in module_imports().items()}
+    # Lazily, and for annotations.
+    assert "zlens.session.session_tables" in imports["zlens.session.session"]
+    assert "zlens.rig.results" in imports["zlens.api"]
+    imports["zlens.session.session_tables"].add("zlens.session.session")
+    assert {"zlens.session.session", "zlens.session.session_tables"} <= {*first_cycle(imports)}
 
 
 def test_every_package_has_layer() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import smf_split
 from zlens.catalog import smf_sections, smf_writer
 
 #: 2026-01-01 00:00 UTC.
@@ -42,9 +43,8 @@ def rmf(
         "lengths": lengths,
     }
     (subtype,) = layout.subtypes
-    if most is None:
-        return [smf_writer.encode_record(layout, subtype, **given)]
-    return smf_writer.encode_split_record(layout, subtype, **given, largest=most)
+    written = smf_writer.encode_record(layout, subtype, **given)
+    return [written] if most is None else smf_split.split(layout, written, most)
 
 
 def job(subtype: int, end: float, sections: Sections, *, zone_s: int = 0, system: str = "SYSA") -> bytes:

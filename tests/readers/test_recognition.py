@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import runpy
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -132,6 +134,36 @@ def test_any_bytes_are_recognized_or_rejected(valid: dict[str, list[bytes]], nam
 @settings(max_examples=iterations(1000, 50), deadline=None)
 def test_random_bytes_are_recognized_or_rejected(data: bytes, size: int) -> None:
     assert detection_error(data, size) in readers_called(data, size)
+
+
+def in_tar(path: Path, data: bytes, original: bool) -> bytes:
+    """Return a tar of a file, in the POSIX format or the original one, which has no magic."""
+    path.write_bytes(data)
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        tar.add(path, path.name)
+    header = bytearray(archive.getvalue()[:512])
+    if original:
+        header[257:] = bytes(512 - 257)
+        header[148:156] = b"%06o\0 " % (sum(header) - sum(header[148:156]) + 8 * ord(" "))
+    return bytes(header) + archive.getvalue()[512:]
+
+
+@pytest.mark.parametrize("original", [False, True], ids=["posix", "original"])
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("reader", ["zvm.monwrite", "smf.dump"])
+def test_tar_of_dump_is_refused(
+    valid: dict[str, list[bytes]], tmp_path: Path, reader: str, packed: bool, original: bool
+) -> None:
+    data = in_tar(tmp_path / "dump", valid[reader][0], original)
+    path = tmp_path / "dump.tar"
+    path.write_bytes(gzip.compress(data) if packed else data)
+    with pytest.raises(InputError, match=r"this is a tar archive without proc/sysinfo; .* unpack") as caught:
+        zlens.open(path)
+    assert caught.value.file == str(path)
+    # Streams of these formats are not archives.
+    head = path.read_bytes()[:DETECTION_BYTES]
+    assert recognized(head, path.stat().st_size, [reader]) is None
 
 
 def test_stream_is_recognized(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from smf113_builder import dump, opened, record, rows
 import zlens
 from samples import needs, sample
 from zlens.catalog import smf_sections, smf_writer
-from zlens.errors import CatalogError
 from zlens.inputs.options import parse_zone
 
 SAMPLE = sample("smf/synth_rdw.smf")
@@ -353,11 +352,6 @@ def test_queries_join_sections(tmp_path: Path) -> None:
             "group by 1 order by 2"
         ).rows
     assert found == [("*PHYSCAL", 5), ("LPAR1", 30)]
-
-
-def test_unsplittable_record_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(CatalogError, match="a section of 404 bytes does not fit"):
-        rmf(70, 900, {"control": [MACHINE]}, most=500)
 
 
 @needs(SAMPLE)

@@ -76,7 +76,7 @@ def test_empty_sysinfo_in_archive_is_error_with_fix(tmp_path: Path) -> None:
 
 def test_archive_without_sysinfo(tmp_path: Path) -> None:
     path = archive(tmp_path, tar({"dump.smf": "x", "proc/cpuinfo": "vendor_id : IBM/S390"}))
-    with pytest.raises(InputError, match="it contains no proc/sysinfo"):
+    with pytest.raises(InputError, match="this is a tar archive without proc/sysinfo"):
         opened(path)
 
 

@@ -233,3 +233,20 @@ def test_command_reads_zip(
     unsafe = good(tmp_path / "unsafe.zip", **{"../x.html": "x"})
     assert main(["catalog", "import", str(unsafe)]) == 2
     assert "outside its folder" in capsys.readouterr().err
+
+
+def test_folder_or_archive_without_file_is_named(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    (empty / "deeper").mkdir(parents=True)
+    (empty / ".hidden").touch()
+    archive = zipped(tmp_path / "empty.zip", {"folder/": b""})
+    for path in (empty, archive):
+        assert refused(path) == (
+            f"{path}: contains no file; expected saved pages of z/VM monitor records (MRxxxxxx); "
+            "name the folder that they were saved in"
+        )
+    report = pages.import_pages([good(tmp_path / "mon730.zip"), empty], pack_root=tmp_path / "packs")
+    assert [(skip.file, skip.reason) for skip in report.skipped] == [
+        (str(empty), "contains no file"),
+        ("1 other files", "not pages by their names (pictures, styles and the like)"),
+    ]

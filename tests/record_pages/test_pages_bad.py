@@ -295,7 +295,7 @@ def test_pipe_as_page_is_rejected(tmp_path: Path) -> None:
 
 
 def test_empty_folder_and_missing_path_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(CatalogError, match="provided a layout"):
+    with pytest.raises(CatalogError, match="contains no file"):
         pages.import_pages([tmp_path], pack_root=tmp_path / "packs")
     with pytest.raises(CatalogError, match="no pages are named"):
         pages.import_pages([], pack_root=tmp_path / "packs")

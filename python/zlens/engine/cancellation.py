@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from zlens.errors import CanceledError
 
@@ -197,14 +197,3 @@ def _run_in_worker(run: Callable[[], None]) -> None:
 def _work(handed: SimpleQueue[Callable[[], None]]) -> None:
     while True:
         handed.get()()
-
-
-@contextmanager
-def record_once(names_made: set[Any], name: Any) -> Iterator[None]:
-    """Mark a name as created unless its creation fails or is canceled; the next caller then retries."""
-    names_made.add(name)
-    try:
-        yield
-    except BaseException:
-        names_made.discard(name)
-        raise

@@ -17,8 +17,7 @@ from zlens.lake.documents import LakeFile
 from zlens.lake.file_names import UNKNOWN
 from zlens.lake.parquet_streams import read_parquet_sql
 from zlens.lake.part_boundary import PartBoundary
-from zlens.lake.table_writer import subject_sql
-from zlens.readers.boundaries import IntervalMark, RepeatedRange, StitchedRecords, find_repeats
+from zlens.readers.boundaries import IntervalMark, RepeatedRange, StitchedRecords, find_repeats, subject_sql
 
 #: A time before any record, in microseconds since 1970.
 _BEFORE_ALL_US = -(10**16)

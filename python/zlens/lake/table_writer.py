@@ -24,7 +24,7 @@ from zlens.lake.lake_folder import Staging
 from zlens.lake.manifest import InputPart, LakeInput
 from zlens.lake.parquet_engine import ParquetEngine, WrittenFile
 from zlens.lake.parquet_streams import read_parquet_sql
-from zlens.readers.boundaries import BoundaryReader, boundary_reader
+from zlens.readers.boundaries import BoundaryReader, boundary_reader, subject_records_sql
 
 #: Maximum number of days of one input with a separate folder; damaged clocks may produce more.
 MAX_DAYS = 1_000
@@ -231,16 +231,10 @@ class InputWriter:
             return
         if not reader.needs_all_records and not any(file.key.endswith("edge") for file in files):
             return
-        subject = subject_sql(columns)
-        rows = (
-            f'SELECT {expressions.literal(table)} AS "table", {subject} AS subject, '
-            'min("offset") AS first_offset, max("offset") AS last_offset, '
-            'epoch_us(arg_min(tod, "offset")) AS first_us, epoch_us(arg_max(tod, "offset")) AS last_us '
-            f"FROM {read_parquet_sql([file.path for file in files])} GROUP BY subject"
-        )
+        records = subject_records_sql(columns, read_parquet_sql([file.path for file in files]))
         target = self._subject_table(system)
         self.parts[system].subjects[table] = columns
-        self.engine.rows(f"INSERT INTO {target} {rows}")
+        self.engine.rows(f"INSERT INTO {target} SELECT {expressions.literal(table)}, * FROM ({records})")
 
     def _subject_table(self, system: str) -> str:
         if system not in self.subjects:
@@ -378,12 +372,6 @@ def _constant(text: str, name: str) -> str:
     """Return the SQL of a constant text as an enumeration, which gets a dictionary in Parquet."""
     literal = expressions.literal(text)
     return f"CAST({literal} AS ENUM ({literal})) AS {expressions.quote(name)}"
-
-
-def subject_sql(columns: list[str]) -> str:
-    """Return the SQL of a subject as the decoder names it: the values of its columns joined by `/`."""
-    texts = [f"coalesce(CAST({expressions.quote(name)} AS VARCHAR), '')" for name in columns]
-    return " || '/' || ".join(texts) or "''"
 
 
 def _group_evidence(reader: BoundaryReader) -> list[tuple[str, int, str, str | None, str]]:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from zlens.catalog import expressions
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
@@ -219,6 +220,34 @@ class StitchedRecords(ABC):
     @abstractmethod
     def problems(self) -> list[Problem]:
         """Return the problems of the fragment, after reading, with offsets in the original file."""
+
+
+def subject_sql(columns: Sequence[str]) -> str:
+    """Return the SQL of a subject as the decoder names it: the values of its columns joined by `/`."""
+    texts = [f"coalesce(CAST({expressions.quote(name)} AS VARCHAR), '')" for name in columns]
+    return " || '/' || ".join(texts) or "''"
+
+
+def subject_records_sql(
+    columns: Sequence[str], rows: str, *, end: int | None = None, values: Sequence[str] = ()
+) -> str:
+    """Return the SQL of the first and the last record of every subject, by offset and time.
+
+    columns   columns of a subject
+    rows      a FROM item with these columns, `offset` and `tod`
+    end       `last_offset` is before this offset, NULL if the subject has no record there
+    values    SQL of further values of a subject
+    """
+    before_end = "" if end is None else f'FILTER ("offset" < {end})'
+    selected = [
+        f"{subject_sql(columns)} AS subject",
+        'min("offset") AS first_offset',
+        f'max("offset") {before_end} AS last_offset',
+        'epoch_us(arg_min(tod, "offset")) AS first_us',
+        'epoch_us(arg_max(tod, "offset")) AS last_us',
+        *values,
+    ]
+    return f"SELECT {', '.join(selected)} FROM {rows} GROUP BY subject"
 
 
 def _module(source: str) -> Any:

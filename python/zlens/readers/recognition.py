@@ -6,7 +6,7 @@ import glob
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
+from zlens.readers.tar_archive import is_tar
 
 #: Modules of readers, in order of recognition.
 READERS = (
@@ -134,11 +135,14 @@ def digest(path: str) -> bytes:
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def recognized(first_bytes: bytes, size: int, names: Iterable[str] = READERS) -> str | None:
+def recognized(first_bytes: bytes, size: int, names: Collection[str] = READERS) -> str | None:
     """Return the first of these readers that recognizes a file by its first bytes; None if none does.
 
     Raises InputError, without the file, if none does and one of them recognizes damaged data of its format.
     """
+    if is_tar(first_bytes):
+        # Readers of records would find those of the files in it.
+        return FOLDERS if FOLDERS in names else None
     damage: InputError | None = None
     for name in names:
         # Imported on demand: mostly one of the first readers recognizes the file.

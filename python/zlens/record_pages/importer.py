@@ -230,11 +230,15 @@ def _reason(error: CatalogError) -> str:
 def _no_pages_error(errors: list[CatalogError], skipped: list[Skipped]) -> CatalogError:
     if len(errors) == 1 and len(skipped) == 1:
         return errors[0]
-    if not errors and len(skipped) == 1:
-        return CatalogError(skipped[0].reason, file=skipped[0].file, expected="saved record pages")
-    shown = "; ".join(f"{skip.file}: {skip.reason}" for skip in skipped[:3])
+    if len(skipped) == 1:
+        message, file = skipped[0].reason, skipped[0].file
+    else:
+        shown = "; ".join(f"{skip.file}: {skip.reason}" for skip in skipped[:3])
+        more = ", ..." if len(skipped) > 3 else ""
+        message, file = f"none of {len(skipped):,} files provided a layout ({shown}{more})", None
     return CatalogError(
-        f"none of {len(skipped):,} files provided a layout ({shown}{', ...' if len(skipped) > 3 else ''})",
+        message,
+        file=file,
         expected="saved pages of z/VM monitor records (MRxxxxxx)",
         cure="name the folder that they were saved in",
     )

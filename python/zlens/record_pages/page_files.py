@@ -62,6 +62,11 @@ class PageFiles(Struct):
     others: int = 0
     _archive: zipfile.ZipFile | None = None
 
+    @property
+    def count(self) -> int:
+        """Number of all files."""
+        return len(self.found) + len(self.skipped) + self.others
+
     def archive(self, path: Path) -> zipfile.ZipFile:
         """Return an archive, opened once for all members that are read in sequence."""
         if self._archive is None or self._archive.filename != str(path):
@@ -88,6 +93,7 @@ def gather(paths: Sequence[Path]) -> PageFiles:
     """Return all files under these paths that may be pages, including those in zip archives."""
     files = PageFiles()
     for path in dict.fromkeys(paths):
+        count = files.count
         if path.is_dir():
             for inner in _walk(path):
                 _file(inner, files, named=False)
@@ -97,6 +103,8 @@ def gather(paths: Sequence[Path]) -> PageFiles:
             files.skip(str(path), "is neither a file nor a folder")
         else:
             files.skip(str(path), "no such file or folder")
+        if files.count == count:
+            files.skip(str(path), "contains no file")
     if files.others:
         description = "not pages by their names (pictures, styles and the like)"
         files.skip(f"{files.others:,} other files", description)

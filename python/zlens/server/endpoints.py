@@ -137,7 +137,7 @@ ENDPOINTS = (
         "GET",
         "rig",
         "Results of the rig: scenarios with what is expected and observed, their charts and runs",
-        "rig_runs:answer",
+        "laboratory:rig",
         (),
         {
             "version": "of zlens that judged them",

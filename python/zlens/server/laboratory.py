@@ -1,4 +1,4 @@
-"""Models: scenarios, comparisons with measured intervals, and what-ifs."""
+"""Models: scenarios, comparisons with measured intervals, and what-ifs; results of the rig."""
 
 from __future__ import annotations
 
@@ -142,3 +142,17 @@ def _whole(cells: list[Any]) -> bool:
     """Return whether all values are integers, shown without decimals: JSON does not distinguish 3.0 and 3."""
     numbers = [value for value in cells if value is not None]
     return bool(numbers) and all(isinstance(value, int) and not isinstance(value, bool) for value in numbers)
+
+
+def rig(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the results of the rig; each run shows whether its monitor data can be opened."""
+    if workspace.runs is None:
+        raise QueryError("this server has no rig runs", cure="serve their folder")
+    results, names = workspace.runs.results(), set(workspace.runs.names())
+    for rig_scenario in results["scenarios"]:
+        for policy in rig_scenario["policies"]:
+            for run in policy["runs"]:
+                run["opens"] = f"{rig_scenario['name']}/{run['name']}" in names
+                for key in ("files", "throughput"):
+                    run.pop(key, None)
+    return results

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from zlens.errors import InputError, QueryError
 from zlens.rig.folder import RESULTS
-
-if TYPE_CHECKING:
-    from zlens.server.workspace import Workspace
 
 #: Maximum bytes of a file of results; the file of all built-in scenarios has 400 KB.
 _LONGEST = 256 * 1024**2
@@ -88,17 +85,3 @@ def _part(name: object) -> None:
     """Raise ValueError unless `name` is a single component of a path."""
     if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or os.sep in name or "\0" in name:
         raise ValueError(name)
-
-
-def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """Return the results of the rig; each run shows whether its monitor data can be opened."""
-    if workspace.runs is None:
-        raise QueryError("this server has no rig runs", cure="serve their folder")
-    results, names = workspace.runs.results(), set(workspace.runs.names())
-    for scenario in results["scenarios"]:
-        for policy in scenario["policies"]:
-            for run in policy["runs"]:
-                run["opens"] = f"{scenario['name']}/{run['name']}" in names
-                for key in ("files", "throughput"):
-                    run.pop(key, None)
-    return results

@@ -527,7 +527,7 @@ class CoreSession:
 
     def _may_end(self, info: SystemInfo, minutes: int) -> Callable[[Interval], bool]:
         """Return whether the busiest window may end with an interval; buckets stay complete if possible."""
-        from zlens.session import session_tables as session_tables
+        from zlens.session import session_tables
 
         every_s = self.options.every_s
         if not every_s or minutes * 60 % every_s:
@@ -547,10 +547,8 @@ class CoreSession:
     def _open_queries(self, intervals: Callable[[], list[tuple[SystemInfo, Interval]]]) -> Queries:
         from zlens.compiler.plan import CompilerInput
         from zlens.engine.engine import Engine
-        from zlens.session import session_tables as session_tables
+        from zlens.session import session_tables
         from zlens.session.queries import Queries
-
-        every = self.options.every_s
 
         def chosen(of_records: list[tuple[SystemInfo, Interval]]) -> list[tuple[SystemInfo, Interval]]:
             if self.options.peak_minutes:
@@ -569,12 +567,23 @@ class CoreSession:
             return (min(ends_us), max(ends_us)) if ends_us else None
 
         session_tables_by_name = {
-            **session_tables.tables(self, intervals, others, every),
+            **session_tables.tables(
+                self.options,
+                self.sources,
+                self.systems,
+                intervals,
+                others,
+                factor=self.factor,
+                sources_by_system=lambda: self.sources_by_system,
+                all_problems=self.all_problems,
+                reading_problems=self.reading_problems,
+            ),
             **(self._since(ends()) if self.computed and self.options.is_selective else self.computed),
         }
-        raw_tables = {
-            table.name: [table] for table in session_tables.throughput_tables(self, intervals, of_load)
-        }
+        raw_tables: dict[str, list[RawTable]] = {}
+        if self.throughput is not None:
+            for table in session_tables.throughput_tables(self.throughput_rows, intervals, of_load):
+                raw_tables[table.name] = [table]
         releases: dict[str | None, list[str]] = {}
         for info in self.systems:
             releases.setdefault(info.release, []).append(info.system)
@@ -595,7 +604,7 @@ class CoreSession:
                 for name, table in session_tables_by_name.items()
             },
             releases,
-            summed=every is not None,
+            summed=self.options.every_s is not None,
             trust=self._trust,
             groups=self._groups,
             published=self.options.as_published,

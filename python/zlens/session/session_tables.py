@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import astuple
 
@@ -16,12 +16,12 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.resets import KIND as RESET
 from zlens.catalog.resets import subject_kind, subject_name
 from zlens.inputs import data_quality, record_intervals
+from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import ArrowSource, Interval, RawTable, SystemInfo
+from zlens.inputs.source import ArrowSource, Interval, RawTable, Source, SystemInfo
 
-if TYPE_CHECKING:
-    from zlens.session.session import CoreSession
-
+#: Returns intervals, each with its system.
+Intervals = Callable[[], list[tuple[SystemInfo, Interval]]]
 #: A helper, its columns, and the roles that provide its data.
 Helper = tuple[str, Sequence[str], Sequence[str]]
 
@@ -67,28 +67,35 @@ class SessionTable:
 
 
 def tables(
-    session: CoreSession,
-    intervals: Callable[[], list[tuple[SystemInfo, Interval]]],
-    others: Callable[[], list[tuple[SystemInfo, Interval]]],
-    every_s: int | None,
+    options: Options,
+    sources: Sequence[Source],
+    systems: Sequence[SystemInfo],
+    intervals: Intervals,
+    others: Intervals,
+    *,
+    factor: Callable[[str], float | None],
+    sources_by_system: Callable[[], Mapping[str, Sequence[SystemInfo]]],
+    all_problems: Callable[[], Iterable[Problem]],
+    reading_problems: Callable[[], Iterable[Problem]],
 ) -> dict[str, RawTable]:
     """Return the tables by name. `_interval`, `_asked` and `_reset` are for joins; users see the others too.
 
-    others: intervals of records that have their own
+    systems             the selected systems
+    others              intervals of records that have their own
+    factor              returns the weight of a second of a system
+    sources_by_system   returns the sources of each system that several describe, the one shown first
     """
-
-    def systems() -> list[tuple[Any, ...]]:
-        return [_system_row(info, session.factor(info.system)) for info in session.systems]
+    every_s = options.every_s
 
     def inventory() -> list[tuple[Any, ...]]:
-        chosen = session.options.systems
+        chosen = options.systems
         return [
             (
                 row.system, row.source, row.file, row.domain, row.record, row.name, row.title, row.kind,
                 row.count, row.bytes, row.first_us, row.last_us, row.min_length, row.mean_length,
                 row.max_length, row.layout, row.duplicates, row.out_of_order, row.gaps, row.interval_s,
             )
-            for source in session.sources
+            for source in sources
             for row in source.inventory()
             if not chosen or row.system in chosen
         ]  # fmt: skip
@@ -97,8 +104,8 @@ def tables(
         return [astuple(problem) for problem in problems]
 
     def resets() -> list[tuple[Any, ...]]:
-        reset_rows = [(source.name, *reset) for source in session.sources for reset in source.resets()]
-        if session.options.is_selective:
+        reset_rows = [(source.name, *reset) for source in sources for reset in source.resets()]
+        if options.is_selective:
             chosen: dict[tuple[str, str], list[tuple[int, int]]] = {}
             for row in joined():
                 chosen.setdefault((row[0], row[1]), []).append((row[2], row[3]))
@@ -131,8 +138,8 @@ def tables(
             for info, interval in others()
             if (info.system, info.source, interval.end_us) not in known_ends
         ]
-        usual_s = {(info.system, info.source): info.nominal_s for info in session.systems}
-        gap_ends = {(info.system, info.source): _gap_ends(info) for info in session.systems}
+        usual_s = {(info.system, info.source): info.nominal_s for info in systems}
+        gap_ends = {(info.system, info.source): _gap_ends(info) for info in systems}
         bounded = [
             (*row, _longest(every_s, row[4], None if row[5] else usual_s.get((row[0], row[1]))))
             for row in rows
@@ -149,31 +156,29 @@ def tables(
         ]
 
     def asked() -> list[tuple[Any, ...]]:
-        if not session.options.is_selective:
+        if not options.is_selective:
             return []
         # If no interval was selected, the time range is empty.
-        spans = {(info.system, info.source): (0, 0) for info in session.systems}
+        spans = {(info.system, info.source): (0, 0) for info in systems}
         for row in joined():
             first, last = spans[row[0], row[1]]
             spans[row[0], row[1]] = (min(first or row[3], row[3]), max(last, row[2]))
         return [(*subject, *span) for subject, span in spans.items()]
 
     rows = {
-        "system": systems,
+        "system": lambda: [_system_row(info, factor(info.system)) for info in systems],
         "interval": shown,
-        "problem": lambda: listed(session.all_problems()),
-        "_noted": lambda: listed(session.reading_problems()),
+        "problem": lambda: listed(all_problems()),
+        "_noted": lambda: listed(reading_problems()),
         "inventory": inventory,
         "_interval": joined,
         "_asked": asked,
         "_sources": lambda: [
             (info.system, info.source, place)
-            for infos in session.sources_by_system.values()
+            for infos in sources_by_system().values()
             for place, info in enumerate(infos)
         ],
-        "_machines": lambda: [
-            (info.system, info.source, *move) for info in session.systems for move in info.moves
-        ],
+        "_machines": lambda: [(info.system, info.source, *move) for info in systems for move in info.moves],
         "_reset": resets,
     }
 
@@ -194,23 +199,19 @@ def _is_within(intervals: Sequence[tuple[int, int]], us: int) -> bool:
 
 
 def throughput_tables(
-    session: CoreSession,
-    intervals: Callable[[], list[tuple[SystemInfo, Interval]]],
-    of_load: Callable[[], list[tuple[SystemInfo, Interval]]],
+    join: Callable[[list[tuple[SystemInfo, Interval]]], list[tuple[Any, ...]]],
+    intervals: Intervals,
+    of_load: Intervals,
 ) -> list[RawTable]:
     """Return the throughput file joined with each interval of a source, and with those of its load.
 
     Counters of SMF 113 may have intervals of one minute where the processors of SMF 70 have fifteen.
     """
-    if session.throughput is None:
-        return []
     from zlens.session import throughput_join
 
     return [
-        SessionTable(
-            "throughput_file", throughput_join.COLUMNS, lambda: session.throughput_rows(intervals())
-        ),
-        SessionTable("throughput_load", throughput_join.COLUMNS, lambda: session.throughput_rows(of_load())),
+        SessionTable("throughput_file", throughput_join.COLUMNS, lambda: join(intervals())),
+        SessionTable("throughput_load", throughput_join.COLUMNS, lambda: join(of_load())),
     ]
 
 

@@ -22,6 +22,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import CounterlessSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers import tar_archive
 from zlens.readers.files import read_error
 from zlens.readers.linux import sysinfo_text as texts
 from zlens.readers.linux import sysinfo_tree
@@ -49,7 +50,7 @@ _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether a file is a /proc/sysinfo or a tar."""
-    return texts.is_sysinfo(first_bytes) or sysinfo_tree.is_tar(first_bytes)
+    return texts.is_sysinfo(first_bytes) or tar_archive.is_tar(first_bytes)
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> SysinfoSource:
@@ -125,7 +126,7 @@ class SysinfoSource(CounterlessSource):
             else:
                 with open(path, "rb") as file:
                     first_bytes = file.read(4096)
-                if sysinfo_tree.is_tar(first_bytes):
+                if tar_archive.is_tar(first_bytes):
                     trees, damage = sysinfo_tree.read_tar(path)
                 else:
                     trees = [sysinfo_tree.read_file(path)]
@@ -139,11 +140,11 @@ class SysinfoSource(CounterlessSource):
                 raise InputError(f"its {SYSINFO} is empty", file=path, expected=_EXPECTED, cure=_COPY)
             first_offset = damage[0][1] if damage else None
             raise InputError(
-                damage[0][2] if damage else f"it contains no {SYSINFO}",
+                damage[0][2] if damage else f"this is a tar archive without {SYSINFO}",
                 file=path,
                 offset=first_offset,
                 expected=_EXPECTED,
-                cure="unpack an archive of other data first",
+                cure="unpack an archive of other data first, with tar -x",
             )
 
     def _add_snapshot(self, tree: Tree) -> bool:

@@ -16,6 +16,9 @@ from zlens.readers.boundaries import BoundaryReader, ResetEvidence, StitchedReco
 from zlens.readers.smf.dump import NAME, RECORD, SmfSource, open_files
 from zlens.readers.smf.systems import SmfSystem, first_samples
 
+#: Each subtype of a processor has its own row.
+SUBJECT = ["subtype", "cpu_id"]
+
 
 def open_boundary(source: Source, system: str) -> SmfBoundaryReader | None:
     """Return the boundary reader of a system in a source with one file; None if nothing of it is decoded."""
@@ -45,8 +48,8 @@ class SmfBoundaryReader(BoundaryReader):
         self._file = dump.file
 
     def subject(self, table: str) -> list[str] | None:
-        # Each subtype of a processor has its own row; change records do not depend on others.
-        return ["subtype", "cpu_id"] if table == smf.layout(RECORD).table else None
+        # Change records do not depend on others.
+        return SUBJECT if table == smf.layout(RECORD).table else None
 
     def span(self) -> tuple[int, int] | None:
         first, last = self._group.ends[0], self._group.ends[-1]

@@ -9,6 +9,8 @@ from zlens.catalog import smf, smf_record
 from zlens.engine.connection import connect
 from zlens.errors import InputError
 from zlens.inputs.options import Options
+from zlens.readers.boundaries import subject_records_sql
+from zlens.readers.smf.boundaries import SUBJECT
 from zlens.readers.smf.dump import RECORD, open_files
 from zlens.readers.streaming import CutPoint, DecodedWindow, StreamFormat
 
@@ -82,10 +84,11 @@ class SmfStreamFormat(StreamFormat):
             (table,) = source.tables[layout.table]
             connection = connect(None)
             try:
-                connection.register("raw", table.stream(["system", "subtype", "cpu_id", "offset"]))
-                by = "GROUP BY system, subtype, cpu_id ORDER BY 1"
-                query = f'SELECT max("offset") FROM raw WHERE "offset" < ? {by}'
-                offsets = [offset for (offset,) in connection.execute(query, [window.end]).fetchall()]
+                subject = ["system", *SUBJECT]
+                connection.register("raw", table.stream([*subject, "offset", "tod"]))
+                records = subject_records_sql(subject, "raw", end=window.end)
+                query = f"SELECT last_offset FROM ({records}) WHERE last_offset IS NOT NULL ORDER BY 1"
+                offsets = [offset for (offset,) in connection.execute(query).fetchall()]
             finally:
                 connection.close()
         (dump,) = source.dumps

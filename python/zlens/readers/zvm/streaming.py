@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 
 from zlens._native import MonwriteFile, unix_us_from_tod
-from zlens.catalog import expressions
 from zlens.engine.connection import connect
 from zlens.inputs.options import Options
+from zlens.readers.boundaries import subject_records_sql
 from zlens.readers.streaming import CutPoint, DecodedWindow, StreamFormat
 from zlens.readers.zvm.boundaries import MonwriteBoundaryReader
 from zlens.readers.zvm.intervals import MonitorSystem
@@ -104,13 +104,10 @@ class MonitorStreamFormat(StreamFormat):
                 connection.register(
                     "raw", decoder.stream(table, [*dict.fromkeys([*subject, "offset", "tod"])])
                 )
-                by = ", ".join(map(expressions.quote, subject))
-                query = (
-                    'SELECT max("offset") FILTER ("offset" < ?), epoch_us(max(tod)), '
-                    'count(*) FILTER ("offset" >= ? AND epoch_us(tod) <= ?) '
-                    f"FROM raw {f'GROUP BY {by}' if by else ''}"
-                )
-                rows = connection.execute(query, [window.end, window.decoded_until, closed_us]).fetchall()
+                is_late = f'"offset" >= {window.decoded_until} AND epoch_us(tod) <= {closed_us}'
+                late = f"count(*) FILTER ({is_late}) AS late"
+                records = subject_records_sql(subject, "raw", end=window.end, values=[late])
+                rows = connection.execute(f"SELECT last_offset, last_us, late FROM ({records})").fetchall()
                 late_count += sum(count for _, _, count in rows if not monitor)
                 retained |= {
                     offset
