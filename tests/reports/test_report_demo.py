@@ -27,3 +27,19 @@ def test_demo_reports_cover_systems_with_data(demo_files: list[Path]) -> None:
             told = ", ".join(f"{system} {count[system]}" for system in sorted(count))
             lines.append(f"{name}: {told or 'nothing'}\n")
     expected.check(EXPECTED, "".join(lines))
+
+
+def test_service_classes_capture_most_dispatched_time(demo_files: list[Path]) -> None:
+    """`demo.zos` charges classes 94.5 % of the dispatched time, less 4 % where all processors are busy."""
+    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as session:
+        rows = json.loads(reports.render("workload", session, "json"))
+    captured = [row for row in rows if row["table"] == "captured"]
+    mean, *intervals = sorted(captured, key=lambda row: row["row"] == "interval")
+    assert [row["cpu_type"] for row in captured] == ["CP"] * 5
+    for row in intervals:
+        part = 0.945 - 0.04 * row["dispatch_s"] / (3 * 900)
+        assert row["service_s"] == pytest.approx(row["dispatch_s"] * part, rel=3e-4)
+        assert row["capture_pct"] == pytest.approx(100 * part, rel=3e-4)
+        assert row["service_s"] + row["uncaptured_s"] == pytest.approx(row["dispatch_s"])
+    whole = sum(row["service_s"] for row in intervals) / sum(row["dispatch_s"] for row in intervals)
+    assert mean["capture_pct"] == pytest.approx(100 * whole)
