@@ -29,6 +29,23 @@ def test_demo_reports_cover_systems_with_data(demo_files: list[Path]) -> None:
     expected.check(EXPECTED, "".join(lines))
 
 
+def test_mean_itr_is_mean_etr_over_mean_busy(demo_files: list[Path], tmp_path: Path) -> None:
+    """IBM, z/VM support for eighty logical processors: ITR is ETR over the mean busy of the logical processors.
+
+    One of the demo's is varied off in the hour, so that means over time and over processors differ.
+    """
+    path = tmp_path / "achieved.csv"
+    path.write_text(
+        "system,start,end,tps\n"
+        "ZLDEMO,2010-03-09T07:30Z,2010-03-09T08:00Z,120\nZLDEMO,2010-03-09T08:00Z,2010-03-09T08:30Z,190\n"
+    )
+    options = Options(tz=parse_zone(demo.ZONE), throughput=str(path))
+    with zlens.open(demo_files[:1], options=options) as session:
+        mean = json.loads(reports.render("throughput", session, "json"))[0]
+    assert (mean["row"], mean["etr"]) == ("mean", pytest.approx(155))
+    assert mean["itr"] == pytest.approx(100 * mean["etr"] / mean["busy_pct"])
+
+
 def test_service_classes_capture_most_dispatched_time(demo_files: list[Path]) -> None:
     """`demo.zos` charges classes 94.5 % of the dispatched time, less 4 % where all processors are busy."""
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as session:

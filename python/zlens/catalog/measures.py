@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
+from zlens.catalog import expressions
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
@@ -118,6 +120,9 @@ class MeasureColumn(Struct, frozen=True):
     over_subjects: str = ""
     subject_filter: str = ""
     every_note: str = ""
+    mean: str = ""
+    #: The columns that `mean` names.
+    mean_columns: tuple[MeasureColumn, ...] = ()
 
     @property
     def type_and_unit(self) -> str:
@@ -150,6 +155,9 @@ class ColumnKeys(FactTable, frozen=True, kw_only=True):
     over_subjects: Annotated[str | None, Meta(description="one of ACROSS, or `by` and a formula")] = None
     subject_filter: Annotated[str | None, Meta(description="the subjects that a sum includes")] = None
     every_note: Annotated[str | None, Meta(description="why --every returns another mean")] = None
+    mean: Annotated[
+        str | None, Meta(description="its mean as a formula over means of other columns, where no weight has it")
+    ] = None
 
 
 class MemberKeys(ColumnKeys, frozen=True, kw_only=True):
@@ -383,6 +391,10 @@ def _measure(table: MeasureKeys, shared: Iterable[_SharedColumn], problem: Docum
         if "counts" in keys:
             keys.setdefault("formula", rate.replace("{counts}", keys["counts"]))
         columns.append(MeasureColumn(column.name, **keys))
+    for number, column in enumerate(columns):
+        if column.mean:
+            named = tuple(other for other in columns if other.name in expressions.names(column.mean))
+            columns[number] = replace(column, mean_columns=named)
     values = {name: getattr(table, name) for name in MeasureKeys.__struct_fields__}
     return Measure(**values | {"rows": table.rows.strip(), "columns": tuple(columns)})
 
