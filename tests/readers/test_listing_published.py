@@ -229,8 +229,8 @@ def test_report_of_listing_equals_listing(file: str, report: str, begin: str) ->
 def test_type_utilization_rounds_to_printed(system: str) -> None:
     """IBM prints the cores' values of two intervals by core, and by type in another listing."""
     with zlens.open(str(FOLDER / f"smtmet-types{system}.txt")) as session:
-        query = "SELECT interval_end, mt_utilization_pct FROM listing_smtmet_types WHERE row_kind = 'interval'"
-        by_time = dict(session.sql(query).rows)
+        shown = "SELECT interval_end, mt_utilization_pct FROM listing_smtmet_types"
+        by_time = dict(session.sql(f"{shown} WHERE row_kind = 'interval'").rows)
     with zlens.open(str(FOLDER / f"smtmet-cores{system}.txt")) as session:
         found = session.sql("SELECT interval_end, mt_utilization_pct FROM core_type").rows
     assert len(found) == 2

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import expected
 import zlens
@@ -30,7 +31,7 @@ def test_demo_reports_cover_systems_with_data(demo_files: list[Path]) -> None:
 
 
 def test_mean_itr_is_mean_etr_over_mean_busy(demo_files: list[Path], tmp_path: Path) -> None:
-    """IBM, z/VM support for eighty logical processors: ITR is ETR over the mean busy of the logical processors.
+    """IBM, z/VM support for eighty logical processors: ITR is ETR over mean busy.
 
     One of the demo's is varied off in the hour, so that means over time and over processors differ.
     """
@@ -44,6 +45,22 @@ def test_mean_itr_is_mean_etr_over_mean_busy(demo_files: list[Path], tmp_path: P
         mean = json.loads(reports.render("throughput", session, "json"))[0]
     assert (mean["row"], mean["etr"]) == ("mean", pytest.approx(155))
     assert mean["itr"] == pytest.approx(100 * mean["etr"] / mean["busy_pct"])
+
+
+def test_mean_index_is_that_of_all_transactions(demo_files: list[Path]) -> None:
+    """Both ways add the buckets of all intervals: the mean row, and one interval that covers all."""
+    options = Options(tz=parse_zone(demo.ZONE))
+    with zlens.open(demo_files, options=options) as session:
+        rows = json.loads(reports.render("workload", session, "json"))
+    means = {
+        (row["class"], row["kind"]): row["performance_index"]
+        for row in rows
+        if row["table"] == "goals" and row["row"] == "mean"
+    }
+    with zlens.open(demo_files, options=replace(options, every_s=7200)) as session:
+        whole = session.sql("SELECT class, upper(class_kind[1]), performance_index FROM workload").rows
+    assert means["CICSHI", "S"] == 0.8
+    assert means == {(name, kind): index and pytest.approx(index) for name, kind, index in whole}
 
 
 def test_service_classes_capture_most_dispatched_time(demo_files: list[Path]) -> None:

@@ -127,8 +127,8 @@ def mean_sql(
 ) -> str:
     """Return SQL of a column's mean over the rows of one subject; NULL if the column has no weight.
 
-    The mean of a counter or a time is its mean per interval. A mean that is a formula over other means covers the
-    rows that have all of them.
+    The mean of a counter or a time is its mean per interval. A mean that is a formula over other means
+    covers the rows that have a value.
 
     weighs   SQL of the weight, instead of the declared one
     of       writer of aggregates

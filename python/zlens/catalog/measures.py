@@ -156,7 +156,7 @@ class ColumnKeys(FactTable, frozen=True, kw_only=True):
     subject_filter: Annotated[str | None, Meta(description="the subjects that a sum includes")] = None
     every_note: Annotated[str | None, Meta(description="why --every returns another mean")] = None
     mean: Annotated[
-        str | None, Meta(description="its mean as a formula over means of other columns, where no weight has it")
+        str | None, Meta(description="instead of a weight, its mean as a formula over means of other columns")
     ] = None
 
 
