@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
@@ -378,7 +378,7 @@ def _measure(table: MeasureKeys, shared: Iterable[_SharedColumn], problem: Docum
     for column in shared:
         if table.name not in column.only:
             continue
-        keys = {"scope": table.scope, **column.keys}
+        keys: dict[str, Any] = {"scope": table.scope, **column.keys}
         if table.name in column.differences:
             keys |= _stated(column.differences[table.name])
         for word in sorted(set(_WORD.findall(keys["text"])) - set(table.words)):
@@ -391,12 +391,16 @@ def _measure(table: MeasureKeys, shared: Iterable[_SharedColumn], problem: Docum
         if "counts" in keys:
             keys.setdefault("formula", rate.replace("{counts}", keys["counts"]))
         columns.append(MeasureColumn(column.name, **keys))
-    for number, column in enumerate(columns):
-        if column.mean:
-            named = tuple(other for other in columns if other.name in expressions.names(column.mean))
-            columns[number] = replace(column, mean_columns=named)
+    complete = tuple(_with_mean_columns(column, columns) for column in columns)
     values = {name: getattr(table, name) for name in MeasureKeys.__struct_fields__}
-    return Measure(**values | {"rows": table.rows.strip(), "columns": tuple(columns)})
+    return Measure(**values | {"rows": table.rows.strip(), "columns": complete})
+
+
+def _with_mean_columns(column: MeasureColumn, columns: Sequence[MeasureColumn]) -> MeasureColumn:
+    if not column.mean:
+        return column
+    names = expressions.names(column.mean)
+    return replace(column, mean_columns=tuple(other for other in columns if other.name in names))
 
 
 class AliasSource(FactTable, frozen=True):
