@@ -7,7 +7,9 @@ report of four zIIPs with MT=2. The counters are computed from the printed figur
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ from smf70_builder import (
     record,
     session,
 )
+from zlens import reports
 from zlens.catalog.smf_record import CounterSetValues
 from zlens.inputs.options import Options
 
@@ -228,6 +231,27 @@ def test_absolute_caps_are_hundredths_of_processor() -> None:
     with session({"A": [made]}, 100) as opened:
         asked = "SELECT partition, absolute_cap, any_cap FROM partition ORDER BY partition"
         assert opened.sql(asked).rows == [("A", 2.5, True), ("B", None, False)]
+
+
+def test_cap_of_hardware_group_and_threads() -> None:
+    """SMF 70-1: HWGR_CAP_LIMIT in hundredths, 0 no cap; SMF70MTID the largest thread number, 0 no threads."""
+    capped = {"HWGR_CAP_LIMIT": 450}
+    lpars = [
+        Lpar("A", 1, [Logical("CP", 0, 60, 59, fields=capped)], fields={"HWGR_NAME": "WEB", "MTID": 1}),
+        Lpar("B", 2, [Logical("CP", 0, 60, 59)]),
+    ]
+    made = record(100, lpars, [Cpu(0, 0, wait_s=30)], own=1, physical={"CP": 4})
+    with session({"A": [made]}, 100) as opened:
+        asked = "SELECT partition, hardware_group, group_cap, any_cap, threads FROM partition ORDER BY 1"
+        assert opened.sql(asked).rows == [("A", "WEB", 4.5, True, 2), ("B", None, None, False, None)]
+        text = reports.render("lparlog", opened)
+        shown = json.loads(reports.render("lpar", opened, "json"))
+    assert re.search(r"^>>Mean>> A .* \.{6}   4\.50 WEB       2 ", text, re.MULTILINE)
+    machine = [(row["partitions"], row["physical_cpus"]) for row in shown if row["table"] == "machine"]
+    assert machine == [(2, 4)]
+    physical = [row for row in shown if row["table"] == "physical"]
+    # Both run for 60 of 100 s; four processors have 400 s.
+    assert [(row["cpu_type"], row["physical"], row["lgclc_pct"]) for row in physical] == [("CP", 4, 118.0)]
 
 
 def test_parked_and_offline_time() -> None:

@@ -225,6 +225,28 @@ def test_report_of_listing_equals_listing(file: str, report: str, begin: str) ->
     assert found == expected
 
 
+@pytest.mark.parametrize("system", ["", "-idle"])
+def test_type_utilization_rounds_to_printed(system: str) -> None:
+    """IBM prints the cores' values of two intervals by core, and by type in another listing."""
+    with zlens.open(str(FOLDER / f"smtmet-types{system}.txt")) as session:
+        shown = "SELECT interval_end, mt_utilization_pct FROM listing_smtmet_types"
+        by_time = dict(session.sql(f"{shown} WHERE row_kind = 'interval'").rows)
+    with zlens.open(str(FOLDER / f"smtmet-cores{system}.txt")) as session:
+        found = session.sql("SELECT interval_end, mt_utilization_pct FROM core_type").rows
+    assert len(found) == 2
+    assert [(end, round(value, 1)) for end, value in found] == [(end, by_time[end]) for end, _ in found]
+
+
+def test_core_utilization_is_the_printed_one(tmp_path: Path) -> None:
+    """Of a core with 71.7 and 0.05, IBM prints 0.1: their product would be 0.0."""
+    lines = (FOLDER / "smtmet-cores-idle.txt").read_text().splitlines(keepends=True)
+    path = tmp_path / "means.txt"
+    path.write_text("".join(lines[:8]))
+    with zlens.open(str(path)) as session:
+        rows = session.sql("SELECT core_id, mt_utilization_pct FROM core ORDER BY 1").rows
+    assert rows == [(0, pytest.approx(0.1)), (1, pytest.approx(0.1)), (2, 0.0), (3, 0.0)]
+
+
 def test_model_is_solved_from_listing(capsys: pytest.CaptureFixture[str]) -> None:
     """IBM, z/VM 6.4 Performance: two of 16 aliases for minidisks, 14 for paging."""
     assert main(["solve", "aliases", "--from", str(FOLDER / "hpalias.txt"), "--format", "json"]) == 0

@@ -18,7 +18,10 @@ IFL = 3
 
 
 def cpu_pools(folder: Path, way: str | made.Way = "sim") -> Path:
-    """Write pool WEB of 1.5 IFLs, using 75 of 90 s a minute, limited twice for 6 s; BATCH changes later."""
+    """Write pool WEB of 1.5 IFLs, using 75 of 90 s a minute, limited twice for 6 s; BATCH changes later.
+
+    The system has two IFLs: from then on, BATCH may use a quarter of them, half an IFL.
+    """
     build, config = made.way_of(way)
     web = {"MTRCPC_LIMPOOL": "WEB", "MTRCPC_ZLLIMTY": CAPACITY, "MTRCPC_ZLLIMIT": 150}
     batch = {"MTRCPC_LIMPOOL": "BATCH", "MTRCPC_FLAGS": 0x80}
@@ -46,6 +49,7 @@ def cpu_pools(folder: Path, way: str | made.Way = "sim") -> Path:
             {"ZLPOOL": "BATCH", "ZLCPUTM": number * 15 * made.TOD_S, "ZLUSERS": number // 2},
         ]
         records = [build("D5R19", end - 100, named("PRCCPU", values)) for values in samples]
+        records += [guests.processor(end, 45.0 * number, cpu=cpu, make=build) for cpu in range(2)]
         groups.append(made.interval(end, records))
     return made.write(folder / "a.mon", groups)
 

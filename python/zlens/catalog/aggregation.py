@@ -109,6 +109,7 @@ def mean_inputs(table: Measure, column: MeasureColumn, *, subjects: bool = False
     if subjects:
         formulas += [part for part in (how.partition("by ")[2], column.subject_filter) if part]
     names = [column.name, *(name for formula in formulas for name in expressions.names(formula))]
+    names += [name for part in column.mean_columns for name in mean_inputs(table, part)]
     return [name for name in dict.fromkeys(names) if table.column(name) is not None]
 
 
@@ -126,11 +127,22 @@ def mean_sql(
 ) -> str:
     """Return SQL of a column's mean over the rows of one subject; NULL if the column has no weight.
 
-    The mean of a counter or a time is its mean per interval.
+    The mean of a counter or a time is its mean per interval. A mean that is a formula over other means
+    covers the rows that have a value.
 
     weighs   SQL of the weight, instead of the declared one
     of       writer of aggregates
     """
+    if column.mean and weighs is None:
+        parts = {part.name: part for part in column.mean_columns}
+        known = f"{_qualified(column.name, alias)} IS NOT NULL"
+
+        def of_known(function: str, value: str, among: str = "true", more: str = "") -> str:
+            return of(function, value, known if among == "true" else f"{among} AND {known}", more)
+
+        return expressions.compile_sql(
+            column.mean, lambda name: f"({mean_sql(parts[name], alias, of=of_known)})", "float"
+        )
     weighs = weighs or weight_sql(column, alias)
     if weighs is None or "mean" not in available_statistics(column):
         return "NULL"

@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
+from zlens.catalog import expressions
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
@@ -118,6 +120,9 @@ class MeasureColumn(Struct, frozen=True):
     over_subjects: str = ""
     subject_filter: str = ""
     every_note: str = ""
+    mean: str = ""
+    #: The columns that `mean` names.
+    mean_columns: tuple[MeasureColumn, ...] = ()
 
     @property
     def type_and_unit(self) -> str:
@@ -150,6 +155,9 @@ class ColumnKeys(FactTable, frozen=True, kw_only=True):
     over_subjects: Annotated[str | None, Meta(description="one of ACROSS, or `by` and a formula")] = None
     subject_filter: Annotated[str | None, Meta(description="the subjects that a sum includes")] = None
     every_note: Annotated[str | None, Meta(description="why --every returns another mean")] = None
+    mean: Annotated[
+        str | None, Meta(description="instead of a weight, its mean as a formula over means of other columns")
+    ] = None
 
 
 class MemberKeys(ColumnKeys, frozen=True, kw_only=True):
@@ -370,7 +378,7 @@ def _measure(table: MeasureKeys, shared: Iterable[_SharedColumn], problem: Docum
     for column in shared:
         if table.name not in column.only:
             continue
-        keys = {"scope": table.scope, **column.keys}
+        keys: dict[str, Any] = {"scope": table.scope, **column.keys}
         if table.name in column.differences:
             keys |= _stated(column.differences[table.name])
         for word in sorted(set(_WORD.findall(keys["text"])) - set(table.words)):
@@ -383,8 +391,16 @@ def _measure(table: MeasureKeys, shared: Iterable[_SharedColumn], problem: Docum
         if "counts" in keys:
             keys.setdefault("formula", rate.replace("{counts}", keys["counts"]))
         columns.append(MeasureColumn(column.name, **keys))
+    complete = tuple(_with_mean_columns(column, columns) for column in columns)
     values = {name: getattr(table, name) for name in MeasureKeys.__struct_fields__}
-    return Measure(**values | {"rows": table.rows.strip(), "columns": tuple(columns)})
+    return Measure(**values | {"rows": table.rows.strip(), "columns": complete})
+
+
+def _with_mean_columns(column: MeasureColumn, columns: Sequence[MeasureColumn]) -> MeasureColumn:
+    if not column.mean:
+        return column
+    names = expressions.names(column.mean)
+    return replace(column, mean_columns=tuple(other for other in columns if other.name in names))
 
 
 class AliasSource(FactTable, frozen=True):

@@ -109,7 +109,12 @@ def _aggregation(table: Measure, column: MeasureColumn) -> _Problems:
             f"over_subjects is {column.over_subjects!r}",
             f"use one of {', '.join(measures.ACROSS)}, by FORMULA",
         )
-    for formula in (column.weight, column.subject_filter, column.over_subjects.partition("by ")[2]):
+    for formula in (
+        column.weight,
+        column.mean,
+        column.subject_filter,
+        column.over_subjects.partition("by ")[2],
+    ):
         if "." in formula:
             yield name, f"`{formula}` names a role", "name columns of the row: roles are not available here"
         elif formula:

@@ -222,6 +222,8 @@ def _mean(column: measures.MeasureColumn) -> str:
     subjects = "alike" if over == "mean" else measures.ACROSS.get(over, f"mean {over}")
     if column.unweighted:
         return f"NULL over time: {column.unweighted}; of several subjects: {subjects}"
+    if column.mean:
+        return f"of rows over time {column.mean} of their means; of several subjects: {subjects}"
     return f"of rows over time by {column.weight or 'seconds'}; of several subjects: {subjects}"
 
 

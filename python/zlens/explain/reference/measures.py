@@ -64,12 +64,18 @@ def _columns(columns: tuple[measures.MeasureColumn, ...]) -> list[str]:
                 column.type_and_unit,
                 ". ".join(part.rstrip(".") for part in remarks),
                 formula,
-                f"{column.aggregate}, by `{column.weight}`" if column.weight else column.aggregate,
+                _over_time(column),
                 column.status,
                 column.source,
             ]
         )
     return format_table(("column", "type", "what it is", "formula", "over time", "status", "source"), rows)
+
+
+def _over_time(column: measures.MeasureColumn) -> str:
+    if column.mean:
+        return f"{column.aggregate}, `{column.mean}` of means"
+    return f"{column.aggregate}, by `{column.weight}`" if column.weight else column.aggregate
 
 
 def _aliases() -> list[str]:
