@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import processors_made
 import pytest
 from fake_session import FakeSession
 from io_builder import devices
@@ -448,22 +445,3 @@ def test_last_bucket_ends_with_data(tmp_path: Path) -> None:
             assert "09:06:00" not in text
         assert "\n09:03:00  0 " in reports.render("prclog", session)
         assert "\n09:04:00  0 " in reports.render("prclog", session)
-
-
-def test_report_of_earlier_levels_is_empty(tmp_path: Path) -> None:
-    """Data of 5.3 is shown by a report of levels before 6.4, but not by one of levels before 5.3."""
-    folder = tmp_path / "reports"
-    folder.mkdir()
-    shutil.copy(definition.files()["lockact"], folder)
-    text = definition.files()["locklog"].read_text(encoding="utf-8")
-    assert text.count('\nbefore = "6.4"\n') == 1
-    (folder / "locklog.toml").write_text(text.replace('before = "6.4"', 'before = "5.3"'), encoding="utf-8")
-    with zlens.open([processors_made.locks(tmp_path, way="5.3")]) as session:
-        assert "RSACALLK" in reports.render("locklog", session)
-        assert reports.missing_input("locklog", session) is None
-        printed = reports.render("locklog", session, folder=folder)
-        assert "This input has no data for this report. It needs: lock records" in printed
-        assert "RSACALLK" not in printed
-        assert json.loads(reports.render("locklog", session, "json", folder=folder)) == []
-        entries = {entry.name: entry.state for entry in reports.list_reports(session, folder)}
-    assert entries == {"lockact": "available", "locklog": "none"}

@@ -51,7 +51,7 @@ def render(
 def missing_input(name: str, session: CoreSession) -> str | None:
     """Return the input that a report needs; None if the session has data for it."""
     definition = read_from_listing(load_report(name), session)
-    described = any(definition.describes(info.release) for info in session.systems)
+    described = definition.describes(info.release for info in session.systems)
     if described and any(has_table_data(table, session) for table in definition.tables):
         return None
     return definition.needs

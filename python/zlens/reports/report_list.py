@@ -149,7 +149,7 @@ def report_values(
     """Return the columns of a report with values, and their number. `counts` are those of `value_counts`."""
     filled: set[tuple[str, str]] = set()
     total = 0
-    if not any(definition.describes(info.release) for info in session.systems):
+    if not definition.describes(info.release for info in session.systems):
         return ReportValues(frozenset(), 0)
     for table in read_from_listing(definition, session).tables:
         if table.query not in counts:

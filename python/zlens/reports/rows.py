@@ -158,7 +158,7 @@ def fetch(definition: ReportDefinition, session: CoreSession) -> list[Block]:
     problems = len(session.problems)
     for block in blocks.values():
         block.problems = problems
-        if block.systems and not any(definition.describes(system["release"]) for system in block.systems):
+        if not definition.describes(system["release"] for system in block.systems):
             block.tables = [(table, []) for table, _ in block.tables]
     for note in definition.notes:
         values = _values(note.when, definition.block, session, results)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -270,10 +270,11 @@ class ReportDefinition(ReportKeys, frozen=True, kw_only=True):
     tables: tuple[ReportTable, ...]
     file: str
 
-    def describes(self, release: object) -> bool:
-        """Return whether it describes systems of a release; True for an unknown one."""
-        level = layouts.release_key(str(release or ""))[:2]
-        return not self.before or not level or level < layouts.release_key(self.before)
+    def describes(self, releases: Iterable[object]) -> bool:
+        """Return whether it describes systems of any of these releases; some may be unknown."""
+        levels = [layouts.release_key(str(release or ""))[:2] for release in releases if self.before]
+        before = layouts.release_key(self.before)
+        return not levels or any(not level or level < before for level in levels)
 
     def table(self, key: str) -> ReportTable:
         """Return the table of a key; KeyError if there is none."""
