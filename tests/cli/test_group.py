@@ -72,3 +72,31 @@ def test_invalid_group_file_exits_with_2(
     (line,) = capsys.readouterr().err.strip().split("\n")
     assert str(path) in line
     assert said in line
+
+
+def test_patterns_that_match_nothing_are_named(
+    capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path
+) -> None:
+    """RMF has partitions but no guests: only patterns of partitions and systems can match nothing."""
+    names = {row["partition"] for row in query_rows(capsys, rmf_file, QUERY)}
+    capsys.readouterr()
+    path = tmp_path / "groups.toml"
+    path.write_text(
+        f'[partition]\n"{min(names)}" = "a"\n"NOSUCH*" = "b"\n[guest]\n"LNX*" = "c"\n[cluster]\n"Q" = "d"\n',
+        encoding="utf-8",
+    )
+    said = (
+        f"zlens: {path}: [cluster] 'Q' matches nothing in this input\n"
+        f"zlens: {path}: [partition] 'NOSUCH*' matches nothing in this input\n"
+    )
+    for words in (["report", "partition", str(rmf_file)], ["sql", str(rmf_file), "-q", "from partition"]):
+        assert main([*words, "--group", str(path)]) == 0
+        assert capsys.readouterr().err == said
+
+
+def test_report_without_data_names_its_input(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+    for format in ("csv", "json"):
+        assert main(["report", "hpalias", str(rmf_file), "--format", format]) == 0
+        assert "zlens: no data for hpalias in this input; it needs: " in capsys.readouterr().err
+        assert main(["report", "partition", str(rmf_file), "--format", format]) == 0
+        assert capsys.readouterr().err == ""

@@ -317,6 +317,19 @@ ROWS = {
         "JOIN workload AS w USING (system, interval_end, class, class_kind, period) "
         "GROUP BY interval_end, class, period"
     ),
+    "DIAGNOSE instructions of all codes are those of all processors (PRIVOP, PRCLOG)": (
+        "SELECT abs(sum(number) - any_value(total)) <= 0.001 * any_value(total) "
+        "FROM (UNPIVOT (SELECT COLUMNS('diag_.*') FROM role.diagnoses) ON COLUMNS(*) "
+        "INTO NAME code VALUE number), "
+        "(SELECT sum(diagnose_ibm) AS total FROM role.activity)"
+    ),
+    "processors of the machine are configured, standby or reserved (SYSCONF)": (
+        "SELECT real_total = real_configured + real_standby + real_reserved FROM role.configuration"
+    ),
+    "as many threads of Linux run as it has (APPLDATA)": "SELECT running <= threads FROM role.linux_guest",
+    "a CP core has one thread (SYSSET)": (
+        "SELECT hardware_cp = 1 AND activated_cp = 1 FROM role.scheduler_settings"
+    ),
     "guests are charged what processors were": (
         "SELECT abs(capture_pct - 100) < 1 FROM load WHERE capture_pct IS NOT NULL"
     ),

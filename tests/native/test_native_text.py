@@ -77,6 +77,7 @@ class Column:
     type: str = "number"
     width: int = 5
     decimals: int = 1
+    leading_zero: bool = False
 
 
 def section(rows: Sequence[tuple[object, ...]], *columns: Column) -> _native.Section:
@@ -100,11 +101,12 @@ def test_column_widths_are_known_before_printing() -> None:
     ]
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 8), st.integers(0, 3))
-def test_width_is_that_of_longest_printed_number(value: float, width: int, decimals: int) -> None:
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 8), st.integers(0, 3), st.booleans())
+def test_width_is_that_of_longest_printed_number(value: float, width: int, decimals: int, zero: bool) -> None:
     """The width is computed without printing."""
-    ((_, _, _, longest, _, _),) = section([("A", None, None, value)], Column("number", width, decimals)).runs
-    assert longest == [max(width, len(_native.number_text(value, width, decimals)))]
+    column = Column("number", width, decimals, zero)
+    ((_, _, _, longest, _, _),) = section([("A", None, None, value)], column).runs
+    assert longest == [max(width, len(_native.number_text(value, width, decimals, zero=zero)))]
 
 
 def test_rows_of_one_time_are_adjacent() -> None:

@@ -348,7 +348,7 @@ def core_types_idle(folder: Path) -> Path:
     """Write the complete listing: its mean is the plain mean of its rows, whatever their core-seconds."""
     intervals = []
     for i, row in enumerate(publications.rows("smtmet-types-idle")[1:]):
-        busy = 6 / float(row[4]) if i >= 6 else 0.02 if row[7] == ".0" else 0.08
+        busy = 6 / float(row[4]) if i >= 6 else 0.02 if row[7] == "0.0" else 0.08
         intervals.append(type_interval(row, busy))
     return threads(folder, "13:51:42", intervals, "sim")
 

@@ -23,7 +23,7 @@ CASES = [
     ("decisions()", "D1R26 D5R14 D5R16", "pucfglog topolog"),
     ("prclog_records()", "D0R2 D0R11 D3R2", "prclog"),
     ("core_types_loaded()", "D0R2", "smtmet indicate_multithread"),
-    ("locks(shared=0.2)", "D0R23", "locklog lockact"),
+    ("locks(shared=0.2)", "D0R23", "lockact"),
     ("three_partitions()", "D0R2 D0R16", "lpar lparlog lsharact"),
     (
         "guests_of_an_hour()",
@@ -48,7 +48,7 @@ CASES = [
     ("isfc()", "D1R23 D1R24 D9R4", "isfeconf isflconf isflact isflalog"),
 ]
 #: Reports with footnotes on errors of a release, or on the reports that it has.
-FAULTS = {"smtmet", "locklog", "ustat"}
+FAULTS = {"smtmet", "ustat"}
 
 
 @pytest.mark.parametrize(("call", "records", "names"), quick_subset(6, CASES, several=True))
@@ -69,3 +69,22 @@ def test_reports_do_not_depend_on_offsets(
         first, second = (text[name].split("\n* ")[0] if name in FAULTS else text[name] for text in texts)
         assert same(first, second), name
     layouts.clear_cache()
+
+
+def test_locklog_is_of_levels_before_64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """IBM, z/VM 6.4 Performance Update: LOCKLOG is not available for data from 6.4 or later (use LOCKACT)."""
+    for release, shown in (("6.3", True), ("7.3", False)):
+        elsewhere = moved(tmp_path, ["D0R23"], release, monkeypatch)
+        folder = tmp_path / f"own{release}"
+        folder.mkdir()
+        way = (elsewhere.record, elsewhere.config)
+        with zlens.open(inputs.make("locks()", folder, way=way)) as session:
+            text = " ".join(reports.render("locklog", session, now=NOW).split())
+            assert ("RSACALLK" in text) == shown
+            assert ("It needs: lock records of z/VM monitor data" in text) != shown
+            assert (reports.render("locklog", session, "json", now=NOW) == "[]\n") != shown
+            assert (reports.missing_input("locklog", session) is None) == shown
+            (entry,) = [entry for entry in reports.list_reports(session) if entry.name == "locklog"]
+            assert (entry.state != "none") == shown
+            assert "RSACALLK" in reports.render("lockact", session, now=NOW)
+        layouts.clear_cache()

@@ -182,7 +182,9 @@ def test_report_list_counts_available_columns() -> None:
     text = reports.format_report_list(list(listed.values()))
     words = " ".join(text.split())
     assert "FCX304 Processor Activity, by Time 22 columns, 5 available (partial)" in words
-    assert "17 columns, 0 available (no data)" in text
+    assert "\n  partition " not in text
+    assert "\nWithout data in this input: " in text
+    assert " partition," in words[words.index("Without data") :]
     assert "available" not in reports.format_report_list(reports.list_reports())
 
 

@@ -10,6 +10,7 @@ import pytest
 from fake_session import FakeSession
 from io_builder import devices
 
+import monwrite_builder as made
 import zlens
 from zlens import reports
 from zlens.catalog.reports import definition, definition_file
@@ -432,3 +433,15 @@ def test_group_headings() -> None:
     assert text_format.group_heading("Rates per Sec.", 23) == "<-- Rates per Sec. --->"
     assert text_format.group_heading("Rate/s", 10) == "<-Rate/s->"
     assert text_format.group_heading("Percent Busy", 6) == "<Perc>"
+
+
+def test_last_bucket_ends_with_data(tmp_path: Path) -> None:
+    """Four minutes in buckets of three: the second ends where the header says that the data ends."""
+    file = made.write(tmp_path / "x.mon", [made.configuration(made.START_US), *made.minutes(5)])
+    with zlens.open([file], options=zlens.Options(every_s=180, utc=True)) as session:
+        for name in ("prclog", "mondata", "lpar"):
+            text = reports.render(name, session)
+            assert "\nTo   2026/03/02 09:04:00" in text
+            assert "09:06:00" not in text
+        assert "\n09:03:00  0 " in reports.render("prclog", session)
+        assert "\n09:04:00  0 " in reports.render("prclog", session)

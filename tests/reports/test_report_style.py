@@ -82,6 +82,25 @@ def test_number(value: float, width: int, decimals: int, printed: str) -> None:
     assert _native.number_text(value, width, decimals) == printed
 
 
+@pytest.mark.parametrize(
+    ("value", "width", "decimals", "printed"),
+    [
+        # IBM, z/VM and simultaneous multithreading: SMTMET of an idle system, RMF Workload Activity.
+        (0.05, 10, 2, "0.05"),
+        (0.1, 10, 1, "0.1"),
+        (0.0, 10, 1, "0.0"),
+        (0, 10, 1, "0.0"),
+        (0.43, 8, 2, "0.43"),
+        (220.69, 8, 2, "220.69"),
+        (-0.43, 8, 2, "-0.43"),
+        # One decimal less fits.
+        (0.43, 3, 2, "0.4"),
+    ],
+)
+def test_number_with_leading_zero(value: float, width: int, decimals: int, printed: str) -> None:
+    assert _native.number_text(value, width, decimals, zero=True) == printed
+
+
 #: Values that end in a half at some decimal, and their neighbors.
 HALVES = st.builds(
     lambda whole, places, ulps: (whole + 0.5) / 10**places * (1 + ulps * 2.0**-52),

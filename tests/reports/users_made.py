@@ -117,7 +117,12 @@ def defined_guests(folder: Path) -> Path:
     user = {"VMDUSER": "LNX1", "VMDCPUCT": 2, "VMDRELSH": 100, "ASCDEFSZ": 2**32, "VMDACTNO": "DEPT1"}
     user |= {"CALTODON": guests.tod(guests.LOGON_US), "CALCPCT": 1, "CALIFLCT": 1}
     pool = {"MTRCPC_LIMPOOL": "WEB", "MTRCPC_ZLTYPE": 3, "MTRCPC_ZLLIMTY": 2, "MTRCPC_ZLLIMIT": 150}
-    logon = {"USELON_VMDUSER": "CMS1", "USELON_VMDABSSH": 500, "USELON_ASCDEFSZ": 2**27}
+    logon = {
+        "USELON_VMDUSER": "CMS1",
+        "USELON_VMDABSSH": 0xC000,
+        "USELON_CALSTAT": 0x40,
+        "USELON_ASCDEFSZ": 2**27,
+    }
     share = {"SCLSHR_VMDUSER": "LNX1", "SCLSHR_VMDRELSH": 300, "SCLSHR_VMDMXSHR": 9}
     intervals = [
         [
@@ -129,6 +134,7 @@ def defined_guests(folder: Path) -> Path:
     events = [
         made.event("D4R1", at + 70 * made.S_US, logon),
         made.event("D2R9", at + 80 * made.S_US, share),
+        made.event("D2R10", at + 85 * made.S_US, {"SCLSQD_VMDUSER": "LNX1", "SCLSQD_CALFLAG1": 8}),
     ]
     more = [
         made.record("D1R15", at - made.MINUTE_US - 1_200, {f"MTRUSR_{k}": v for k, v in user.items()}),

@@ -120,3 +120,36 @@ def test_commands_are_recorded_as_events(tmp_path: Path) -> None:
     assert shares == [("BATCH", 50)]
     assert threads == [(1, 1)]
     assert ("share changed",) in kinds
+
+
+def test_cp_core_has_one_thread_among_others(tmp_path: Path) -> None:
+    """With multithreading, addresses are two for each core; a CP core is measured, with one thread."""
+    values = {
+        "model": "system",
+        "processors": {"CP": 2, "IFL": 2},
+        "partition": [
+            {"name": "ZVM1", "type": kind, "cores": 2, "weight": 5, "zvm": "7.4", "smt": "SMT-2"}
+            for kind in ("CP", "IFL")
+        ],
+        "user": [
+            {"name": "ONCP", "type": "CP", "absolute": 12.5, "quick_dispatch": True, "demand": 60},
+            {"name": "ONIFL", "type": "IFL", "virtual_cpus": 4, "relative": 100, "demand": 100},
+        ],
+        "simulation": {"seconds": 120, "start": "2026-03-02T08:00:00Z"},
+    }
+    zlens.simulate(values, tmp_path / "m.data")
+    with zlens.open([tmp_path / "m.data"]) as session:
+        cpus = session.sql("SELECT DISTINCT cpu_id, core_id, thread_id FROM cpu ORDER BY ALL").rows
+        cores = session.sql(
+            "SELECT DISTINCT threads, thread_density, productivity_pct, max_capacity_factor_pct "
+            "FROM core_type WHERE cpu_type = 'CP'"
+        ).rows
+        (mode,) = session.sql("SELECT mode FROM role.configuration").rows
+        users = session.sql(
+            "SELECT userid, relative_share, absolute_share, quick_dispatch FROM role.guest_configuration "
+            "ORDER BY userid"
+        ).rows
+    assert cpus == [(0, 0, 0), (2, 1, 0), (4, 2, 0), (5, 2, 1), (6, 3, 0), (7, 3, 1)]
+    assert cores == [(1, 1.0, 100.0, 100.0)]
+    assert mode == ("z/VM",)
+    assert users == [("ONCP", 0, 12.5, True), ("ONIFL", 100, 0, False)]

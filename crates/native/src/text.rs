@@ -59,6 +59,7 @@ struct Column {
     r#type: String,
     width: usize,
     decimals: usize,
+    leading_zero: bool,
 }
 
 /// Some rows of a report, read from an Arrow stream and printed as often as is asked.
@@ -82,6 +83,7 @@ impl PySection {
             number: column.r#type == "number",
             width: column.width,
             decimals: column.decimals,
+            leading_zero: column.leading_zero,
         });
         let mut section = SectionBuilder::new(kinds(&types), styles.collect());
         // Borrowed, so that the stream is given back with the interpreter at hand.
@@ -424,11 +426,12 @@ pub enum Number {
 
 /// A number as reports print it: in at most `width` characters if any form of it fits, else in its shortest form.
 #[pyfunction]
-pub fn number_text(value: Number, width: usize, decimals: usize) -> String {
+#[pyo3(signature = (value, width, decimals, *, zero = false))]
+pub fn number_text(value: Number, width: usize, decimals: usize, zero: bool) -> String {
     let mut out = String::new();
     match value {
-        Number::Whole(value) => push_int(&mut out, value, width, decimals),
-        Number::Float(value) => push_number(&mut out, value, width, decimals),
+        Number::Whole(value) => push_int(&mut out, value, width, decimals, zero),
+        Number::Float(value) => push_number(&mut out, value, width, decimals, zero),
     }
     out
 }

@@ -19,6 +19,8 @@ pub struct Counts {
     pub dispatched: u64,
     /// DIAGNOSE that asks for I/O.
     pub diagnose_io: u64,
+    /// All others, counted as DIAGNOSE X'10'.
+    pub diagnose_other: u64,
     pub sigp: u64,
     /// Those on the fast path.
     pub fast_sigp: u64,
@@ -31,6 +33,8 @@ impl Counts {
         let diagnose = part(simulated, parts.diagnose_pct);
         let diagnose_44 = part(diagnose, parts.diagnose_44_pct);
         let diagnose_9c = part(diagnose, parts.diagnose_9c_pct);
+        let other_pct =
+            100.0 - parts.diagnose_44_pct - parts.diagnose_9c_pct - parts.diagnose_io_pct;
         let sigp = part(simulated, parts.sigp_pct);
         Self {
             diagnose,
@@ -39,6 +43,7 @@ impl Counts {
             diagnose_9c,
             dispatched: part(diagnose_9c, parts.dispatched_pct),
             diagnose_io: part(diagnose, parts.diagnose_io_pct),
+            diagnose_other: part(diagnose, other_pct),
             sigp,
             fast_sigp: part(sigp, parts.fast_pct),
             lpswe: part(simulated, parts.lpswe_pct),
@@ -54,6 +59,7 @@ impl Counts {
             diagnose_9c: self.diagnose_9c + other.diagnose_9c,
             dispatched: self.dispatched + other.dispatched,
             diagnose_io: self.diagnose_io + other.diagnose_io,
+            diagnose_other: self.diagnose_other + other.diagnose_other,
             sigp: self.sigp + other.sigp,
             fast_sigp: self.fast_sigp + other.fast_sigp,
             lpswe: self.lpswe + other.lpswe,
@@ -77,7 +83,7 @@ mod tests {
             diagnose_pct: 30.0,
             diagnose_44_pct: 25.0,
             diagnose_9c_pct: 50.0,
-            diagnose_io_pct: 25.0,
+            diagnose_io_pct: 15.0,
             dispatched_pct: 100.0,
             sigp_pct: 10.0,
             lpswe_pct: 60.0,
@@ -87,7 +93,8 @@ mod tests {
         for simulated in 0..2_000 {
             let now = Counts::new(&parts, simulated);
             assert!(now.diagnose + now.sigp + now.lpswe <= simulated);
-            assert!(now.diagnose_44 + now.diagnose_9c + now.diagnose_io <= now.diagnose);
+            let codes = now.diagnose_44 + now.diagnose_9c + now.diagnose_io + now.diagnose_other;
+            assert!((codes..codes + 4).contains(&now.diagnose));
             assert_eq!(now.dispatched, now.diagnose_9c);
             assert!(now.fast_44 <= now.diagnose_44 && now.fast_sigp <= now.sigp);
             assert!(now.diagnose >= before.diagnose && now.fast_44 >= before.fast_44);

@@ -24,7 +24,7 @@ use zlens_frames::zvm::{Class, Group, Header, WriteError, Writer};
 
 use crate::encode::{EncodeError, Encoder, Record};
 use crate::instructions::{Counts, part};
-use crate::scenario::{PartitionShare, Share};
+use crate::scenario::PartitionShare;
 use crate::state::{CpuState, NO_INDEX, Polarity, VcpuState};
 use crate::storage::{Available, Frames, PAGES};
 use crate::time::{MICROSECOND, SECOND, Ticks, seconds};
@@ -203,7 +203,9 @@ impl<W: Write> Recorder<W> {
     fn address(&self, world: &World, cpu: usize) -> (u64, u64) {
         let core = &world.cores[world.cpus[cpu].core as usize];
         let thread = cpu as u64 - u64::from(core.first);
-        let width = u64::from(core.threads.max(1));
+        // With multithreading, the addresses of a core with one thread are those of two, too.
+        let threads = &world.scenario.systems[self.system].threads;
+        let width = u64::from(*threads.iter().max().unwrap_or(&1));
         (u64::from(core.number) * width + thread, thread)
     }
 }

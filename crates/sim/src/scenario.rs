@@ -161,6 +161,8 @@ pub struct System {
     pub transaction_ends: bool,
     /// Time of its IPL in TOD clock units.
     pub ipl_tod: u64,
+    /// Code of the mode of its partition, as in its records.
+    pub mode: u8,
     /// Threads per core by type.
     pub threads: Vec<u32>,
     pub storage_mib: f64,

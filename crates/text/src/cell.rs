@@ -11,6 +11,8 @@ pub struct Style {
     pub number: bool,
     pub width: usize,
     pub decimals: usize,
+    /// Whether a number below 1 has a zero before its point.
+    pub leading_zero: bool,
 }
 
 /// Writes values of a column.
@@ -34,16 +36,24 @@ impl Cell<'_> {
                 if !value.is_finite() {
                     return false;
                 }
-                push_number(out, value, style.width, style.decimals);
+                push_number(out, value, style.width, style.decimals, style.leading_zero);
             }
             // An identifier that went through a mean: whole, or shown as it is.
             Values::Float(array) => push_identifier(out, array.value(row)),
             Values::Int(array) if style.number => {
-                push_int(out, array.value(row).into(), style.width, style.decimals);
+                push_int(
+                    out,
+                    array.value(row).into(),
+                    style.width,
+                    style.decimals,
+                    style.leading_zero,
+                );
             }
             Values::Int(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
             Values::BigInt(array) => match array.value(row).parse::<i128>() {
-                Ok(value) if style.number => push_int(out, value, style.width, style.decimals),
+                Ok(value) if style.number => {
+                    push_int(out, value, style.width, style.decimals, style.leading_zero)
+                }
                 _ => out.push_str(array.value(row)),
             },
             Values::Bool(array) => out.push_str(if array.value(row) { "Yes" } else { "No" }),

@@ -86,8 +86,8 @@ fn scaled(value: f64, places: usize) -> Option<u128> {
     Some(whole + u128::from(up))
 }
 
-/// `value` with that many decimals, without leading zero and without a sign before nothing.
-fn push_fixed(out: &mut String, value: f64, places: usize) {
+/// `value` with that many decimals, with or without a zero before the point, without a sign before nothing.
+fn push_fixed(out: &mut String, value: f64, places: usize, zero: bool) {
     let value = value * TIE;
     if !value.is_finite() {
         push_float(out, value);
@@ -112,9 +112,10 @@ fn push_fixed(out: &mut String, value: f64, places: usize) {
         return;
     }
     let before = digits.len().saturating_sub(places);
-    // The digit before the point is not printed where it is zero.
     if number != 0 && before > 0 {
         out.push_str(&digits[..before]);
+    } else if zero {
+        out.push('0');
     }
     out.push('.');
     let after = if number == 0 { "" } else { &digits[before..] };
@@ -124,11 +125,12 @@ fn push_fixed(out: &mut String, value: f64, places: usize) {
     out.push_str(after);
 }
 
-/// A number in at most `width` characters if any form of it fits, else its shortest form.
-pub fn push_number(out: &mut String, value: f64, width: usize, decimals: usize) {
+/// A number in at most `width` characters if any form of it fits, else its shortest form; `zero`: below 1 with a
+/// zero before the point.
+pub fn push_number(out: &mut String, value: f64, width: usize, decimals: usize, zero: bool) {
     let start = out.len();
     for places in (0..=decimals).rev() {
-        push_fixed(out, value, places);
+        push_fixed(out, value, places, zero);
         if out.len() - start <= width {
             return;
         }
@@ -138,11 +140,15 @@ pub fn push_number(out: &mut String, value: f64, width: usize, decimals: usize) 
 }
 
 /// As `push_number`; whole numbers do not go through a float, which would round beyond 2^53.
-pub fn push_int(out: &mut String, value: i128, width: usize, decimals: usize) {
+pub fn push_int(out: &mut String, value: i128, width: usize, decimals: usize, zero: bool) {
     let mut buffer = itoa::Buffer::new();
     let digits = buffer.format(value);
     for places in (0..=decimals).rev() {
-        let before = if places > 0 && value == 0 { "" } else { digits };
+        let before = if places > 0 && value == 0 && !zero {
+            ""
+        } else {
+            digits
+        };
         let point = usize::from(places > 0);
         if before.len() + point + places <= width {
             out.push_str(before);
@@ -161,7 +167,7 @@ fn push_with_suffix(out: &mut String, width: usize, divided: impl Fn(u64) -> f64
     let start = out.len();
     let mut shortest: Option<String> = None;
     for (factor, letter) in SUFFIXES {
-        push_fixed(out, divided(factor), 0);
+        push_fixed(out, divided(factor), 0, false);
         out.push(letter);
         if out.len() - start <= width {
             return;
@@ -199,7 +205,7 @@ mod tests {
 
     fn fixed(value: f64, places: usize) -> String {
         let mut out = String::new();
-        push_fixed(&mut out, value, places);
+        push_fixed(&mut out, value, places, false);
         out
     }
 
@@ -260,21 +266,39 @@ mod tests {
             (99_999.96, 5, 1, "100k"),
         ] {
             let mut out = String::new();
-            push_number(&mut out, value, width, decimals);
+            push_number(&mut out, value, width, decimals, false);
             assert_eq!(out, text);
         }
     }
 
     #[test]
+    fn zero_is_printed_before_point() {
+        for (value, width, decimals, text) in [
+            (0.05, 10, 2, "0.05"),
+            (0.0, 10, 1, "0.0"),
+            (-0.43, 6, 2, "-0.43"),
+            (0.43, 3, 2, "0.4"),
+            (12.5, 10, 1, "12.5"),
+        ] {
+            let mut out = String::new();
+            push_number(&mut out, value, width, decimals, true);
+            assert_eq!(out, text);
+        }
+        let mut out = String::new();
+        push_int(&mut out, 0, 5, 1, true);
+        assert_eq!(out, "0.0");
+    }
+
+    #[test]
     fn whole_numbers_are_exact() {
         let mut out = String::new();
-        push_int(&mut out, (1 << 53) + 1, 16, 0);
+        push_int(&mut out, (1 << 53) + 1, 16, 0, false);
         assert_eq!(out, "9007199254740993");
         out.clear();
-        push_int(&mut out, 0, 5, 1);
+        push_int(&mut out, 0, 5, 1, false);
         assert_eq!(out, ".0");
         out.clear();
-        push_int(&mut out, -152_399_000, 5, 0);
+        push_int(&mut out, -152_399_000, 5, 0, false);
         assert_eq!(out, "-152M");
     }
 

@@ -62,6 +62,7 @@ fn read(batches: &[RecordBatch], memory: usize) -> Section {
         number: true,
         width: 5,
         decimals: 1,
+        leading_zero: false,
     };
     let mut section = SectionBuilder::with_memory(kinds, vec![style; 6], memory);
     for batch in batches {

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, get_args
 
@@ -153,10 +153,13 @@ def _pattern(kind: str, pattern: str, group: Any, path: str) -> tuple[str, str]:
 def cluster(system: str, groups: Groups | None) -> str | None:
     """Return the user's cluster of a system; None if no pattern matches."""
     for pattern, name in groups.patterns.get(CLUSTER, ()) if groups is not None else ():
-        regex = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
-        if re.fullmatch(regex, system, re.IGNORECASE | re.DOTALL):
+        if _regex(pattern).fullmatch(system):
             return name
     return None
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    return re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), re.IGNORECASE | re.DOTALL)
 
 
 @cache
@@ -176,6 +179,39 @@ def merges_rows(name: str, groups: Groups | None) -> bool:
     if groups is None or name not in groupings():
         return False
     return any(groups.patterns.get(kind) for kind in groupings()[name].match.values())
+
+
+def unmatched(
+    groups: Groups, systems: Iterable[str], answer: Callable[[str, str], list[tuple[Any, ...]]]
+) -> list[str]:
+    """Return the patterns that match nothing, such as `[guest] 'LNX*'`, of kinds that have members.
+
+    `answer` returns the rows of a query of a measure; none if the measure has no data.
+    """
+    found = [
+        f"[{CLUSTER}] {pattern!r}"
+        for pattern, _ in groups.patterns.get(CLUSTER, ())
+        if not any(_regex(pattern).fullmatch(system) for system in systems)
+    ]
+    for kind in KINDS:
+        if not (patterns := groups.patterns.get(kind)):
+            continue
+        members, matches = 0, [0] * len(patterns)
+        for table, grouping in groupings().items():
+            for column in (name for name, matched in grouping.match.items() if matched == kind):
+                tests = ", ".join(
+                    f"count(*) FILTER (WHERE {_match_sql(column, pattern, kind)})" for pattern, _ in patterns
+                )
+                for row in answer(table, f"SELECT count({expressions.quote(column)}), {tests} FROM {table}"):
+                    members += row[0]
+                    matches = [match + more for match, more in zip(matches, row[1:], strict=True)]
+        if members:
+            found += [
+                f"[{kind}] {pattern!r}"
+                for (pattern, _), match in zip(patterns, matches, strict=True)
+                if not match
+            ]
+    return found
 
 
 def sql(name: str, rows: str, groups: Groups | None) -> str:

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress.close()
         with output.open_output(arguments.output) as out:
             out.write(text)
-        inputs.print_throughput_notes(session)
+        inputs.print_notes(session)
         return inputs.exit_status(session.problems, strict=arguments.strict)
 
 

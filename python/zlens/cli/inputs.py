@@ -167,6 +167,13 @@ def print_throughput_notes(session: CoreSession) -> None:
             print(f"zlens: {line}", file=sys.stderr)
 
 
+def print_notes(session: CoreSession) -> None:
+    """Print on standard error how the user's files of throughput and groups were read."""
+    print_throughput_notes(session)
+    for pattern in session.unmatched_groups():
+        print(f"zlens: {session.options.group}: {pattern} matches nothing in this input", file=sys.stderr)
+
+
 @contextmanager
 def input_files(inputs: Iterable[str]) -> Iterator[list[str]]:
     """Yield the inputs, with standard input (`-`) copied to a temporary file."""

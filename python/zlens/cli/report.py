@@ -12,6 +12,7 @@ from zlens.errors import QueryError
 
 if TYPE_CHECKING:
     from zlens.catalog.reports.menus import Menu
+    from zlens.session.session import CoreSession
 
 DESCRIPTION = "Print a classic report. Reports are named by their short name or their FCX number."
 EXAMPLES = """\
@@ -66,8 +67,17 @@ def run(arguments: argparse.Namespace) -> int:
         with output.open_output(arguments.output) as out:
             out.write(first)
             out.writelines(chunks)
-        inputs.print_throughput_notes(session)
+        _print_missing_input(session, arguments)
+        inputs.print_notes(session)
         return inputs.exit_status(session.problems, strict=arguments.strict)
+
+
+def _print_missing_input(session: CoreSession, arguments: argparse.Namespace) -> None:
+    """Print on standard error the input that a report without data needs; text and HTML contain it."""
+    from zlens import reports
+
+    if arguments.format in ("csv", "json") and (needs := reports.missing_input(arguments.name, session)):
+        print(f"zlens: no data for {arguments.name} in this input; it needs: {needs}", file=sys.stderr)
 
 
 def _width(arguments: argparse.Namespace) -> int | None:

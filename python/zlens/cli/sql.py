@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.format == "parquet":
             with atomic_write(arguments.output) as temporary:
                 session.queries.write_parquet(query, temporary)
-            inputs.print_throughput_notes(session)
+            inputs.print_notes(session)
             return inputs.exit_status(session.problems, strict=arguments.strict)
         result = session.sql(query)
         if arguments.format == "table":
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
             with output.open_output(arguments.output) as out:
                 out.write(first)
                 out.writelines(chunks)
-        inputs.print_throughput_notes(session)
+        inputs.print_notes(session)
         return inputs.exit_status(session.problems, strict=arguments.strict)
 
 

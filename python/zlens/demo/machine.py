@@ -40,27 +40,29 @@ _WEIGHTS: dict[str, int] = {entry["name"]: entry["weight"] for entry in _GIVEN["
 
 
 class CumulativeUse(Struct, frozen=True):
-    """Cumulative use of one type of processor by one partition, by logical processor."""
+    """Cumulative use of one type of processor by one partition, by logical processor.
+
+    online_us   time since the start in which the processor was online
+    """
 
     name: str
     kind: str
     weight: int
     effective_us: tuple[int, ...]
     total_us: tuple[int, ...]
+    online_us: tuple[int, ...]
 
 
 class MachineMinute(Struct, frozen=True):
     """Cumulative counts of the hypervisor at the end of a minute; `number` 0 is the start.
 
     physical    by physical processor: its type, and the time that the hypervisor used itself
-    online_us   by processor of the z/VM system: its online time in this minute
     """
 
     number: int
     end_us: int
     uses: tuple[CumulativeUse, ...]
     physical: tuple[tuple[str, int], ...]
-    online_us: dict[int, int]
 
     def use(self, name: str) -> CumulativeUse:
         """Return the use by a partition."""
@@ -90,7 +92,6 @@ UNION ALL SELECT cast(epoch_us(tod) AS bigint), prcvon_pfxcpuad, true FROM d5r1 
 def minutes(session: CoreSession) -> Iterator[MachineMinute]:
     """Yield the minutes of the file of its z/VM system."""
     varied = session.sql(_VARIED).rows
-    cpus = len(session.sql("SELECT DISTINCT sytprp_pfxcpuad FROM d0r2").rows)
     physical = {
         end: tuple((kind, us) for _, kind, us in rows)
         for end, rows in groupby(session.sql(_PHYSICAL).rows, lambda row: row[0])
@@ -100,21 +101,22 @@ def minutes(session: CoreSession) -> Iterator[MachineMinute]:
         uses = []
         for (name, kind), parts in groupby(rows, lambda row: row[1:3]):
             effective, total = zip(*(part[3:] for part in parts), strict=True)
-            uses.append(CumulativeUse(name, kind, _WEIGHTS[name], effective, total))
-        online = {cpu: _online_us(cpu, end - MINUTE, end, varied) for cpu in range(cpus)}
-        yield MachineMinute(number, end, tuple(uses), physical[end], online)
+            # Only the z/VM system varies its processors.
+            varied_here = varied if name == SYSTEM else []
+            online = tuple(_online_us(cpu, end, varied_here) for cpu in range(len(total)))
+            uses.append(CumulativeUse(name, kind, _WEIGHTS[name], effective, total, online))
+        yield MachineMinute(number, end, tuple(uses), physical[end])
 
 
-def _online_us(cpu: int, start: int, end: int, varied: list[tuple[int, int, bool]]) -> int:
-    """Return the online time of a processor between two times, in microseconds; it starts online."""
-    online, since, total = True, start, 0
+def _online_us(cpu: int, end: int, varied: list[tuple[int, int, bool]]) -> int:
+    """Return the online time of a processor since the start, in microseconds; it starts online."""
+    online, since, total = True, START_US, 0
     for when, which, on in varied:
         if which != cpu or when >= end:
             continue
-        time = max(when, start)
         if online and not on:
-            total += time - since
+            total += when - since
         if on:
-            since = time
+            since = when
         online = on
     return total + (end - since if online else 0)

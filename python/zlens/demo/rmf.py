@@ -173,8 +173,8 @@ def _partitions(before: MachineMinute, after: MachineMinute) -> list[tuple[str, 
                 continue
             effective = sum(current.effective_us) - sum(previous.effective_us)
             total = sum(current.total_us) - sum(previous.total_us)
-            cpus = len(current.total_us)
-            capacity = cpus * interval_us
+            # RMF's number of logical processors is a mean of the interval: the time they were online.
+            capacity = sum(current.online_us) - sum(previous.online_us)
             msu = (
                 ("0", str(round(effective / capacity_us * machine.MSU_CAPACITY)))
                 if kind == "CP"
@@ -188,7 +188,7 @@ def _partitions(before: MachineMinute, after: MachineMinute) -> list[tuple[str, 
                     *msu,
                     "N N N",
                     "0.0" if kind == "CP" else "",
-                    str(cpus),
+                    f"{capacity / interval_us:.4f}".rstrip("0").rstrip("."),
                     kind,
                     _duration(effective),
                     _duration(total),

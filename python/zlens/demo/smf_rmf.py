@@ -45,7 +45,6 @@ class QuarterHourWriter:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(f"smf quarters {seed}")
         self.before: MachineMinute | None = None
-        self.online_us: dict[int, int] = {}
         self.instructions = 0
         self.jobs = 0
 
@@ -55,13 +54,11 @@ class QuarterHourWriter:
 
     def add_minute(self, minute: MachineMinute) -> list[bytes]:
         """Process a completed minute; returns the records written at its end."""
-        for address, us in minute.online_us.items():
-            self.online_us[address] = self.online_us.get(address, 0) + us
         if minute.number % rmf.INTERVAL:
             return []
         before, self.before = self.before, minute
         records = [] if before is None else list(self.records(before, minute))
-        self.online_us, self.instructions = {}, 0
+        self.instructions = 0
         return records
 
     def records(self, before: MachineMinute, current: MachineMinute) -> Iterator[bytes]:
@@ -120,8 +117,6 @@ class QuarterHourWriter:
             for address, (total, total_then, effective, effective_then) in enumerate(
                 zip(use.total_us, previous.total_us, use.effective_us, previous.effective_us, strict=True)
             ):
-                is_observed = use.name == machine.SYSTEM
-                online_us = self.online_us.get(address, 0) if is_observed else QUARTER_US
                 logical.append(
                     {
                         "PDT": total - total_then,
@@ -131,7 +126,7 @@ class QuarterHourWriter:
                         "CIX": _TYPES.index(use.kind) + 1,
                         "POF": _HIGH if is_own else 0,
                         "ACS": use.weight * SAMPLES,
-                        "ONT": online_us,
+                        "ONT": use.online_us[address] - previous.online_us[address],
                         "POW": use.weight * 4096 * SAMPLES // len(use.total_us) if is_own else 0,
                     }
                 )

@@ -12,6 +12,7 @@ from zlens.errors import QueryError
 from zlens.reports.column_facts import check
 from zlens.reports.from_listing import read_from_listing
 from zlens.reports.report_list import ReportEntry, format_report_list, list_reports
+from zlens.reports.rows import has_table_data
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
@@ -27,6 +28,7 @@ __all__ = [
     "format_report_list",
     "list_reports",
     "load_report",
+    "missing_input",
     "names",
     "render",
 ]
@@ -44,6 +46,15 @@ def render(
 ) -> str:
     """Return a report of a session as one string; see `chunks`."""
     return "".join(chunks(report, session, format, now=now, width=width, only=only, folder=folder))
+
+
+def missing_input(name: str, session: CoreSession) -> str | None:
+    """Return the input that a report needs; None if the session has data for it."""
+    definition = read_from_listing(load_report(name), session)
+    described = definition.describes(info.release for info in session.systems)
+    if described and any(has_table_data(table, session) for table in definition.tables):
+        return None
+    return definition.needs
 
 
 def chunks(

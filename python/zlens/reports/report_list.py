@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,9 @@ from zlens.reports.from_listing import read_from_listing
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
+
+
+_WIDTH = 100  # of the last lines of the list
 
 
 class ReportEntry(Struct, frozen=True):
@@ -83,9 +87,11 @@ def entry(definition: ReportDefinition, available: int | None) -> ReportEntry:
 
 
 def format_report_list(entries: list[ReportEntry]) -> str:
-    """Return the list as the command prints it."""
+    """Return the list as the command prints it; with a session, reports without data only by name."""
     lines: list[str] = []
     group = ""
+    empty = [entry.name for entry in entries if entry.state == "none"]
+    entries = [entry for entry in entries if entry.state != "none"]
     width = max((len(entry.name) for entry in entries), default=0)
     number = max([7, *(len(entry.number) for entry in entries)])
     title = max((len(entry.title) for entry in entries), default=0)
@@ -98,8 +104,12 @@ def format_report_list(entries: list[ReportEntry]) -> str:
         line += f"  {entry.counted:>{counted}}"
         if entry.available is not None:
             line += f", {entry.available} available"
-        line += {"partial": " (partial)", "none": " (no data)"}.get(entry.state, "")
+        line += " (partial)" if entry.partial else ""
         lines.append(line)
+    if empty:
+        lines += [""] if lines else []
+        told = f"Without data in this input: {', '.join(empty)}. Each of them names the input that it needs."
+        lines += textwrap.wrap(told, _WIDTH, break_on_hyphens=False, break_long_words=False)
     return "\n".join(lines) + "\n"
 
 
@@ -139,6 +149,8 @@ def report_values(
     """Return the columns of a report with values, and their number. `counts` are those of `value_counts`."""
     filled: set[tuple[str, str]] = set()
     total = 0
+    if not definition.describes(info.release for info in session.systems):
+        return ReportValues(frozenset(), 0)
     for table in read_from_listing(definition, session).tables:
         if table.query not in counts:
             continue

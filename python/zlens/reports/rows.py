@@ -129,7 +129,7 @@ def fetch(definition: ReportDefinition, session: CoreSession) -> list[Block]:
     )
     for table in tables:
         for rows in table.rows:
-            results.add(_source(rows, session), [rows_sql(table, rows, definition.block)])
+            results.add(_source(rows, session), [_query(table, rows, definition.block, session)])
     blocks = _blocks(definition, session, results)
     fetched = [
         [
@@ -158,6 +158,8 @@ def fetch(definition: ReportDefinition, session: CoreSession) -> list[Block]:
     problems = len(session.problems)
     for block in blocks.values():
         block.problems = problems
+        if not definition.describes(system["release"] for system in block.systems):
+            block.tables = [(table, []) for table, _ in block.tables]
     for note in definition.notes:
         values = _values(note.when, definition.block, session, results)
         for block in blocks.values():
@@ -264,7 +266,7 @@ def _read(
     table: ReportTable, rows: RowKind, block: str, session: CoreSession, results: _Results
 ) -> tuple[Section, dict[str, RowSection]]:
     """Return the rows of one kind, for all blocks and by block."""
-    result = results.of(_source(rows, session), rows_sql(table, rows, block))
+    result = results.of(_source(rows, session), _query(table, rows, block, session))
     printed = result.read(lambda stream: Section.read(stream, result.types, table.columns))
     by_block = {}
     for index, (name, count, values, longest, times, flags) in enumerate(printed.runs):
@@ -272,12 +274,21 @@ def _read(
     return printed, by_block
 
 
-def rows_sql(table: ReportTable, rows: RowKind, block: str) -> str:
-    """Return the SQL of one kind of row: block, time, flag, then one column for each column of the table."""
+def _query(table: ReportTable, rows: RowKind, block: str, session: CoreSession) -> str:
+    return rows_sql(table, rows, block, buckets=bool(session.options.every_s))
+
+
+def rows_sql(table: ReportTable, rows: RowKind, block: str, *, buckets: bool = False) -> str:
+    """Return the SQL of one kind of row: block, time, flag, then one column for each column of the table.
+
+    `buckets`: times are those of buckets; the last one ends with the data, as the header says.
+    """
     keys = [block, *([table.time] if has_times(rows) and table.time else [])]
+    time = quote(keys[1]) if len(keys) > 1 else "NULL"
+    if buckets and len(keys) > 1:
+        time = f'least({time}, (SELECT max("interval_end") FROM "_interval"))'
     if rows.kind == "total":
-        return _total(table, rows, keys)
-    time = quote(table.time) if has_times(rows) and table.time else "NULL"
+        return _total(table, rows, keys, time)
     if rows.kind == "query":
         shown = ", ".join(quote(column.column) for column in table.columns)
         columns = {column.column for column in table.columns}
@@ -298,7 +309,7 @@ def rows_sql(table: ReportTable, rows: RowKind, block: str) -> str:
     )
 
 
-def _total(table: ReportTable, rows: RowKind, keys: list[str]) -> str:
+def _total(table: ReportTable, rows: RowKind, keys: list[str], time: str) -> str:
     """Weight sums by the seconds of each row, as the catalog does; other rules apply to the rows shown."""
     # Columns to add are renamed (c0, c1, ...), because a column may be shown twice under two keys.
     summed = {
@@ -347,7 +358,6 @@ def _total(table: ReportTable, rows: RowKind, keys: list[str]) -> str:
         same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM s.{name}" for name in map(quote, groups))
         values = ", ".join(f"s.{name}" for name in summed)
         added = f"SELECT a.*, {values} FROM ({added}) AS a LEFT JOIN ({sums}) AS s ON {same}"
-    time = quote(keys[1]) if len(keys) > 1 else "NULL"
     shown = ", ".join(f"c{index}" for index in range(len(table.columns)))
     return f"SELECT {quote(keys[0])}, {time}, NULL, {shown} FROM ({added}) ORDER BY {_sorted(groups)}"
 

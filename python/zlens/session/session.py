@@ -653,6 +653,22 @@ class CoreSession:
 
         return groups.read(self.options.group) if self.options.group else None
 
+    def unmatched_groups(self) -> list[str]:
+        """Return the patterns of the user's groups that match nothing in the selected data.
+
+        Kinds that the data does not have at all, such as partitions, are left out.
+        """
+        from zlens.catalog import groups
+
+        if self._groups is None:
+            return []
+        members = self.without_groups
+
+        def answer(table: str, query: str) -> list[tuple[Any, ...]]:
+            return members.sql(query).rows if members.queries.query_has_data(f"FROM {table}") else []
+
+        return groups.unmatched(self._groups, {info.system for info in self.systems}, answer)
+
     def factor(self, system: str) -> float | None:
         """Return the weight of a second of a system, if the user's groups set it."""
         return self._groups.factors.get(system) if self._groups else None

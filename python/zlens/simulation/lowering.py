@@ -384,6 +384,7 @@ class _MachineLowering:
             "release": writer_plans.release_mark(part.common_entry("records")),
             "transaction_ends": bool(part.common_entry("transaction_ends")),
             "ipl_tod": tod_from_unix_us(round(ipl_s * 1e6)),
+            "mode": zvm_limits.mode(part.cores[0]["mode"]).code,
             "threads": self._threads(part),
             "storage_mib": storage,
             "cp": self._cp(part, cp),

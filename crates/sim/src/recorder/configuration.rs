@@ -47,7 +47,8 @@ impl<W: Write> Recorder<W> {
                 .number("ZLMTICF", threads("ICF"))
                 .number("ZLMTZIIP", threads("ZIIP"))
                 .number("ZLRCPTOT", world.physical.len() as u64)
-                .number("ZLRCPCFG", cores);
+                .number("ZLRCPCFG", world.physical.len() as u64)
+                .number("ZLCFGMOD", u64::from(system.mode));
         });
         let interval = (world.machine_timings.interval / SECOND).max(1);
         let rate = world.machine_timings.high_frequency / (SECOND / 100);
@@ -120,6 +121,7 @@ impl<W: Write> Recorder<W> {
                 let of_type = count_field(world, user);
                 self.write_record("D1R15", tod, |record| {
                     identify(record, world, user);
+                    quick_dispatch(record, world, user);
                     record
                         .number("VMDCPUCT", u64::from(world.users[user].count))
                         .number(of_type, u64::from(world.users[user].count));
@@ -159,7 +161,7 @@ impl<W: Write> Recorder<W> {
                 .number("ZLEXUCP", of_kind("CP", excess))
                 .number("ZLEXUIFL", of_kind("IFL", excess))
                 .number("ZLEXUZIIP", of_kind("ZIIP", excess))
-                .number("ZLTHWCP", 2)
+                .number("ZLTHWCP", 1)
                 .number("ZLTRQCP", 255)
                 .number("ZLTSYCP", threads("CP"))
                 .number("ZLTACCP", threads("CP"))

@@ -93,6 +93,7 @@ impl<W: Write> Recorder<W> {
         match &event.what {
             EventKind::Logon(user) => self.write_record("D4R1", event.at, |record| {
                 identify(record, world, *user as usize);
+                quick_dispatch(record, world, *user as usize);
             }),
             EventKind::Logoff(user, used) | EventKind::TransactionEnd(user, used) => {
                 let name = match event.what {
@@ -123,9 +124,7 @@ impl<W: Write> Recorder<W> {
                 let spec = &world.scenario.systems[self.system].users[user.number as usize];
                 self.write_record("D2R9", event.at, |record| {
                     record.text("VMDUSER", &spec.name);
-                    if let Share::Relative(share) = user.share {
-                        record.number("VMDRELSH", u64::from(share));
-                    }
+                    share(record, &user.share, spec);
                 });
             }
             EventKind::Threads(threads) => {

@@ -1,7 +1,7 @@
 //! Codes, and fields that several records have.
 
 use crate::encode::Record;
-use crate::scenario::{ControlUnit, Pool, Share, Volume};
+use crate::scenario::{ControlUnit, Pool, Share, User, Volume};
 use crate::state::{Polarity, VcpuTimes};
 use crate::time::{SECOND, Ticks, seconds};
 use crate::world::World;
@@ -113,15 +113,28 @@ pub(super) fn identify(record: &mut Record<'_>, world: &World, user: usize) {
         .text("VMDACTNO", &spec.account)
         .number("ASCDEFSZ", (spec.storage_mib * MIB) as u64)
         .number("CALTODON", state.logon);
-    if let Share::Relative(share) = state.share {
-        record.number("VMDRELSH", u64::from(share));
-    }
+    share(record, &state.share, spec);
+}
+
+/// Writes the share of a user and its limit.
+pub(super) fn share(record: &mut Record<'_>, share: &Share, spec: &User) {
+    match share {
+        Share::Relative(share) => record.number("VMDRELSH", u64::from(*share)),
+        Share::Absolute(pct) => record.number("VMDABSSH", (pct / 100.0 * 65_536.0).round() as u64),
+    };
     // The unit is not public, only that 0 is no limit.
     match spec.maximum {
         Some(Share::Relative(maximum)) => _ = record.number("VMDMXSHR", u64::from(maximum)),
         Some(Share::Absolute(maximum)) => _ = record.number("VMDMXSHR", maximum.ceil() as u64),
         None => {}
     }
+}
+
+/// Writes whether a user has QUICKDSP.
+pub(super) fn quick_dispatch(record: &mut Record<'_>, world: &World, user: usize) {
+    let state = &world.users[user];
+    let spec = &world.scenario.systems[state.system as usize].users[state.number as usize];
+    record.number("CALSTAT", if spec.quick_dispatch { 0x40 } else { 0 });
 }
 
 /// The CPU times of a virtual CPU.

@@ -73,6 +73,7 @@ impl<W: Write> Recorder<W> {
                 .entries("linux_os", 1, |_, data| {
                     data.number("timestamp", tod)
                         .number("nr_running", running)
+                        .number("nr_threads", vcpus.len() as u64)
                         .number("avenrun_1", averages[0])
                         .number("avenrun_5", averages[1])
                         .number("avenrun_15", averages[2]);

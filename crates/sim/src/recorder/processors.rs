@@ -24,6 +24,10 @@ impl<W: Write> Recorder<W> {
         }
         let speedup = world.scenario.systems[self.system].cp.smt_speedup_pct / 100.0;
         let assumed = (speedup * UNIT as f64 + 0.5) as u64;
+        // Cores of types with one thread are measured, too, in a system with multithreading.
+        let smt = world.cores[self.cores(world)]
+            .iter()
+            .any(|core| core.threads > 1);
         for core in self.cores(world) {
             let state = &world.cores[core];
             let kind = usize::from(world.shares[state.share as usize].kind);
@@ -31,8 +35,8 @@ impl<W: Write> Recorder<W> {
             let busy = state.one - before.one + state.two - before.two;
             let work = state.work - before.work;
             let ratio = |over: u64, under: u64| (over * UNIT).checked_div(under).unwrap_or(0);
-            let smt = state.threads > 1;
             let maximum = match ratio(sums[kind].2, sums[kind].3) {
+                _ if state.threads == 1 => UNIT,
                 0 => assumed,
                 measured => measured,
             };
@@ -119,6 +123,7 @@ impl<W: Write> Recorder<W> {
                         .number("PLSDGXA8", kinds.diagnose_io)
                         .number("PLSDGX9C", kinds.diagnose_9c)
                         .number("PLSDGX44", kinds.diagnose_44)
+                        .number("PLSDGX10", kinds.diagnose_other)
                         .number("PLSTOTDI", kinds.diagnose);
                 });
                 // One replaced the other.

@@ -117,6 +117,7 @@ pub fn system(name: &str, partition: u32, users: Vec<User>) -> System {
         release: "ZLENSSIM".into(),
         transaction_ends: false,
         ipl_tod: 0,
+        mode: 0,
         threads: vec![1],
         storage_mib: 65_536.0,
         cp: cp(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 from msgspec.structs import replace
 
-from zlens.catalog import aggregation
+from zlens.catalog import aggregation, layouts
 from zlens.catalog import measures as catalog_measures
 from zlens.catalog.reports import menus
 from zlens.errors import CatalogError, QueryError
@@ -97,9 +97,14 @@ class SharedKeys(ReportColumnKeys, frozen=True, kw_only=True):
 
 
 class ReportColumn(ReportColumnKeys, frozen=True, kw_only=True):
-    """A column of a table. key: the name of its values in CSV and JSON."""
+    """A column of a table.
+
+    key           the name of its values in CSV and JSON
+    leading_zero  whether numbers below 1 have a zero before the point
+    """
 
     key: str
+    leading_zero: bool = False
 
     @property
     def heading(self) -> tuple[str, ...]:
@@ -239,6 +244,12 @@ class ReportKeys(FactTable, frozen=True, kw_only=True):
     opening: Annotated[
         int, Meta(ge=0, le=99, description="its position among the first reports; 0: not first")
     ] = 0
+    before: Annotated[
+        str, Meta(description="the first level of z/VM that it does not describe; '': it describes all")
+    ] = ""
+    leading_zero: Annotated[
+        bool, Meta(description="whether it prints a zero before the decimal point: 0.43, not .43")
+    ] = False
     means: Annotated[
         Literal["weighted", "plain"],
         Meta(description="by the rules of the catalog, or plain like those of IBM's report"),
@@ -258,6 +269,12 @@ class ReportDefinition(ReportKeys, frozen=True, kw_only=True):
 
     tables: tuple[ReportTable, ...]
     file: str
+
+    def describes(self, releases: Iterable[object]) -> bool:
+        """Return whether it describes systems of any of these releases; some may be unknown."""
+        levels = [layouts.release_key(str(release or ""))[:2] for release in releases if self.before]
+        before = layouts.release_key(self.before)
+        return not levels or any(not level or level < before for level in levels)
 
     def table(self, key: str) -> ReportTable:
         """Return the table of a key; KeyError if there is none."""

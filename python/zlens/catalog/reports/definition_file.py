@@ -53,7 +53,7 @@ def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefini
         table = _table(structs.convert(entry, ReportTableFile, problem), location, problem)
         _check_columns(table, location, problem)
         _check_rows(table, mean, location, problem)
-        tables.append(_with_means(table, mean))
+        tables.append(_with_defaults(table, mean, report.leading_zero))
     _check_keys([table.key for table in tables], problem)
     notes = [
         replace(note, when=_expand(note.when, f"notes[{number}].when", problem))
@@ -181,9 +181,11 @@ def _check_names(
             raise problem.general_error(f'{location} names "{name}"', None, expected, location)
 
 
-def _with_means(table: ReportTable, mean: str) -> ReportTable:
-    """Return the table with the report's rule for columns without their own."""
-    columns = (column if column.mean else replace(column, mean=mean) for column in table.columns)
+def _with_defaults(table: ReportTable, mean: str, leading_zero: bool) -> ReportTable:
+    """Return the table with what the report states for its columns: means, zeros before points."""
+    columns = (
+        replace(column, mean=column.mean or mean, leading_zero=leading_zero) for column in table.columns
+    )
     return replace(table, columns=tuple(columns))
 
 

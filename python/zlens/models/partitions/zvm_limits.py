@@ -36,6 +36,7 @@ class Mode(SourcedTable, frozen=True):
     smt: Annotated[tuple[str, ...], Meta(description="types that support multithreading")]
     two_threads: Annotated[tuple[str, ...], Meta(description="types with two threads on a core at level 2")]
     mixed: Annotated[bool, Meta(description="whether it may have several types")]
+    code: Annotated[int, Meta(description="its code in simulated records: processor_mode of codes.toml")]
 
 
 class LimitFile(FactTable, frozen=True):
