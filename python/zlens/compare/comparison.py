@@ -91,7 +91,7 @@ class ComparisonRow(Struct, frozen=True):
     @property
     def name(self) -> str:
         marked = [f"({self.doubt})"] if self.doubt else []
-        return " ".join([self.metric.heading, *self.subject, *marked])
+        return " ".join([self.metric.heading, *filter(None, self.subject), *marked])
 
     @property
     def differs(self) -> bool:
@@ -171,7 +171,8 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOpti
     runs = tuple(side.runs_of(name) for side, name in zip(sides, names, strict=True))
     warnings = _differing_facts(sides, runs)
     notes: list[str] = []
-    metrics: Iterable[ComparedMetric] = compared_metrics()
+    printed = {metric.key: metric for side in runs for run in side for metric in run.printed}
+    metrics: Iterable[ComparedMetric] = (*compared_metrics(), *printed.values())
     types = _generations(runs)
     if len(types) > 1:
         type_list = " and ".join(sorted(types))

@@ -249,5 +249,5 @@ def _published(compared: SystemComparison, names: Sequence[str]) -> Iterator[Ans
                 f" on {names[change.base]}" if change.base else ""
             )
             body.append((label, *("...." if ratio is None else f"{ratio:.2f}" for ratio in ratios)))
-        title = f"CPU MF of {' '.join(subject)} (improvement: base/new)"
+        title = f"{' of '.join(filter(None, ('CPU MF', ' '.join(subject))))} (improvement: base/new)"
         yield AnswerTable("published", title, tuple(columns), body)
