@@ -171,7 +171,9 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOpti
     runs = tuple(side.runs_of(name) for side, name in zip(sides, names, strict=True))
     warnings = _differing_facts(sides, runs)
     notes: list[str] = []
-    printed = {metric.key: metric for side in runs for run in side for metric in run.printed}
+    # Numbers of a listing are compared with those of another: one side alone says nothing.
+    by_side = [{metric.key: metric for run in side for metric in run.printed} for side in runs]
+    printed = {key: metric for key, metric in by_side[0].items() if all(key in other for other in by_side)}
     metrics: Iterable[ComparedMetric] = (*compared_metrics(), *printed.values())
     types = _generations(runs)
     if len(types) > 1:
