@@ -383,7 +383,10 @@ class ZosTextSource(CounterlessSource):
             ends := [c.end_tod for c in statement.message.cpus.values() if c.end_tod]
         ):
             return unix_us_from_tod(max(ends), self._leap)
-        local = statement.message.start.local
+        start = statement.message.start
+        local = start.local
+        if local is None and self._date is not None:
+            local = dt.datetime.combine(self._date, start.clock or dt.time())
         if local is None:
             return min(max(statement.file.time_us, 0), _LAST_US)
         if statement.info.utc_offset_s is not None:
@@ -489,7 +492,7 @@ class ZosTextSource(CounterlessSource):
                     )
                 )
                 or None,
-                "times": _times(file),
+                "times": _times(file, self._date),
                 "other_lines": file.others or None,
             }
             for file in self._files
@@ -572,14 +575,16 @@ def _run_facts(file: _MessageFile) -> dict[str, Any]:
     return options
 
 
-def _times(file: _MessageFile) -> str | None:
+def _times(file: _MessageFile, date: dt.date | None) -> str | None:
     """Return the origin of the times of displays, if it is not the text."""
     displays = [
         statement.message.start
         for statement in file.statements
         if statement.message.start.id != texts.COUNTERS
     ]
-    return "times are the date of the file" if any(start.local is None for start in displays) else None
+    if all(start.local is not None for start in displays):
+        return None
+    return "times are the date of the file" if date is None else "times have the given date"
 
 
 #: The his_run columns that `info` shows, by label.
