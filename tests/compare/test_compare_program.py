@@ -19,6 +19,7 @@ from zlens.demo import machine
 #: z/VM Performance Update 6.4, RSCS TCPNJE encryption: CPU time of a transaction, by case. Of the four
 #: published ratios to the previous case and to case 1, these are exact.
 INCREMENTAL = (1.56, 0.891, 1.105)
+LISTINGS = Path(__file__).parents[2] / "docs" / "published" / "listings"
 CASES = ("case1", "case2a", "case2b", "case3")
 
 
@@ -212,3 +213,51 @@ def test_wrong_command_lines(
     assert (status, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1
+
+
+#: J. Burg (IBM), CPU MF counters, SHARE session 8882, 2011: HiperDispatch=Yes Customer Improvement on z10.
+HEADS = (
+    "Day Hour CPI Prb State Est Instr Cmplx CPI Est Finite CPI Est SCPL1M L1MP L15P L2LP L2RP MEMP "
+    "Rel Nest Intensity LPARCPU HD ?"
+)
+HD_NO = "12 11.0 8.2 53.7 3.79 4.45 115 3.9 63.7 23.1 6.7 6.6 0.89 1745.1 No"
+HD_YES = "11 11.0 7.5 52.8 3.74 3.71 97 3.8 70.3 19.8 3.7 6.3 0.76 1632.3 Yes"
+IMPROVEMENT = "1.10 1.02 1.01 1.20 1.19 1.01 0.91 1.17 1.80 1.05 1.17 1.07"
+
+
+def test_printed_rows_have_their_ratios(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The published ratios are of unrounded values: three differ, by less than the printed digits allow."""
+    for name, row in (("no", HD_NO), ("yes", HD_YES)):
+        (tmp_path / f"{name}.txt").write_text(f"{HEADS}\n{row}\n", encoding="utf-8")
+    status, out, err = run(capsys, "--burg", str(tmp_path / "no.txt"), "--", str(tmp_path / "yes.txt"))
+    assert status == 0, err
+    (improved,) = [line.split()[2:] for line in out.splitlines() if line.startswith("yes improvement")]
+    published = IMPROVEMENT.split()
+    differing = [(mine, theirs) for mine, theirs in zip(improved, published, strict=True) if mine != theirs]
+    assert differing == [("1.09", "1.10"), ("1.03", "1.01"), ("1.81", "1.80")]
+    for base, other, ratio in zip(HD_NO.split()[2:-1], HD_YES.split()[2:-1], published, strict=True):
+        half = [0.5 * 10.0 ** -len(text.partition(".")[2]) for text in (base, other, ratio)]
+        least = (float(base) - half[0]) / (float(other) + half[1])
+        most = (float(base) + half[0]) / (float(other) - half[1])
+        assert least - half[2] <= float(ratio) <= most + half[2]
+
+
+def test_listings_without_measures_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    """IBM's CPUMFLOG listing with itself: no difference, and the first processor's L1MP as printed."""
+    path = str(LISTINGS / "cpumflog.txt")
+    found = differences(capsys, path, "--", path, "--name", "other")
+    rows = {f"{row['heading']} {row['subject']}": row for row in found}
+    assert {row["change"] for row in rows.values()} <= {0.0, 1.0}
+    first = rows["L1 misses per 100 instructions 0 IFL"]
+    assert (first["base_value"], first["other_value"], first["beyond_noise"]) == (1.99, 1.99, False)
+
+
+def test_core_types_of_printed_rows_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    """IBM's SMTMET listings: the means of AMPDGLD1 and IDLESYS as IBM prints them."""
+    paths = [str(LISTINGS / f"smtmet-types{suffix}.txt") for suffix in ("", "-idle")]
+    found = differences(capsys, paths[0], "--", paths[1])
+    rows = {f"{row['heading']} {row['subject']}": row for row in found}
+    printed = {"Pct Core Prodctvity": (93.5, 76.7), "Thread density": (1.84, 1.36)}
+    for name, values in printed.items():
+        row = rows[f"{name} IFL"]
+        assert (row["base_value"], row["other_value"]) == pytest.approx(values, abs=0.05)

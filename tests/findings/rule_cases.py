@@ -185,6 +185,18 @@ CASES: dict[str, Case] = {
         {"event": [event(2, kind="capability change", subject="machine", record="D1R18")]},
         {"event": [event(2, kind="logon", subject="guest A", record="D4R1")]},
     ),
+    "CAP-001": Case(
+        {
+            "event": [],
+            "role_capability": minutes(indication=[100, 87, 87, 87], reason=1, state="REDUCED."),
+            "role_notice": [],
+        },
+        {
+            "event": [],
+            "role_capability": minutes(indication=100, reason=0, state="NOMINAL."),
+            "role_notice": [],
+        },
+    ),
     "CPU-011": Case(
         {"partition": minutes(**OWN, logical_cpus=41.0), "system": system(**HOST, mt_ifl=2)},
         {"partition": minutes(**OWN, logical_cpus=41.0), "system": system(**HOST, mt_ifl=1)},

@@ -143,3 +143,27 @@ def test_shares_agree_with_solver() -> None:
 
     assert "SHR-001" not in found(run(25.0, 50.0, 25.0, 100.0))
     assert found(run(50.0, 50.0, 50.0, 50.0))["SHR-001"].subject == "guest G400"
+
+
+def test_reduced_capacity_says_why_and_since_when() -> None:
+    """IBM (Burg, 2011): power save mode of z/OS; z/VM Performance Update: responses of QUERY CAPABILITY."""
+    stated = "RUNNING WITH REDUCED CAPACITY DUE TO A MANUAL CONTROL SETTING."
+    tables: Tables = {
+        "event": [],
+        "role_notice": [],
+        "role_capability": minutes(indication=[100, 83, 83, 100], reason=[0, 1, 1, 0], state=stated),
+    }
+    assert found(tables)["CAP-001"].detail == (
+        "RUNNING WITH REDUCED CAPACITY DUE TO A MANUAL CONTROL SETTING, capacity-adjustment indication 83, "
+        "capacity-change reason 1, since 2026-03-02 09:02:00"
+    )
+    tables["role_capability"] = minutes(indication=83, reason=1, state=stated)
+    assert str(found(tables)["CAP-001"].detail).endswith(", at least since 2026-03-02 09:01:00")
+    why = "THE SYSTEM IS RUNNING WITH REDUCED CAPACITY BECAUSE OF A MANUAL CONTROL SETTING"
+    texts = [why, "THE SYSTEM IS RUNNING AT NOMINAL CAPACITY"]
+    tables = {
+        "event": [],
+        "role_capability": [],
+        "role_notice": minutes(2, message="IWM064I", text=texts, reason=["A MANUAL CONTROL SETTING", None]),
+    }
+    assert found(tables)["CAP-001"].detail == f"{why}, since 2026-03-02 09:01:00, until 2026-03-02 09:02:00"

@@ -5,6 +5,7 @@ The lines are from IBM (B. Bitner, B. Wade), z/VM Performance Update, 2011.
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import zlens
 from iterations import iterations
 from zlens.errors import InputError
 from zlens.explain.names import explain
+from zlens.inputs.options import Options
 
 NOMINAL = """\
 CAPABILITY: PRIMARY 696 SECONDARY 696 NOMINAL 696
@@ -201,3 +203,23 @@ def test_damage_at_every_byte(tmp_path: Path) -> None:
                     value in (None, 696.0, 69.0, 6.0, 100, 10, 1, 0) or isinstance(value, str)
                     for value in row[2:]
                 )
+
+
+def test_response_on_one_line_is_read(tmp_path: Path) -> None:
+    """IBM, z/VM Performance Update: the response on a system with no changes."""
+    line = " ".join(NOMINAL.split()) + "\n"
+    with zlens.open(files(tmp_path, line)) as session:
+        assert session.sql(ROWS).rows == [
+            ("unknown-console0", WHEN, 696.0, 696.0, 696.0, 100, 0, "RUNNING AT NOMINAL CAPACITY")
+        ]
+        assert session.problems == []
+
+
+def test_response_uses_given_date_and_its_time(tmp_path: Path) -> None:
+    stamped = "".join(f"07:20:19 {line}\n" for line in REDUCED.splitlines())
+    options = Options(date=dt.date(2011, 1, 9))
+    with zlens.open(files(tmp_path, NOMINAL, stamped), options=options) as session:
+        times = session.sql("SELECT strftime(tod, '%Y-%m-%d %H:%M:%S') FROM cp_capability ORDER BY tod").rows
+        (source,) = session.sources
+        assert [info["times"] for info in source.info()] == ["the given date"] * 2
+    assert times == [("2011-01-09 00:00:00",), ("2011-01-09 07:20:19",)]

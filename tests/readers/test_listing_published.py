@@ -19,8 +19,8 @@ from zlens.catalog.reports import definition
 from zlens.cli import main
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
-#: RMF listings have a separate reader.
-FILES = [path for path in sorted(FOLDER.glob("*.txt")) if not path.name.startswith("rmf-")]
+#: RMF listings have a separate reader; cells of two numbers, a value and a ratio, are a case of reports.
+FILES = [path for path in sorted(FOLDER.glob("*.txt")) if not path.name.startswith(("rmf-", "burg-pages"))]
 TIME = re.compile(r"\d\d:\d\d:\d\d")
 
 
@@ -255,3 +255,35 @@ def test_model_is_solved_from_listing(capsys: pytest.CaptureFixture[str]) -> Non
         ("MDISK", 2.0, 2.32),
         ("PAGING", 14.0, 13.68),
     ]
+
+
+def test_tables_of_tabs_or_blanks_have_equal_rows(tmp_path: Path) -> None:
+    """J. Burg's tables, copied with blanks in place of tabs; a row with ratios in its cells needs tabs."""
+    for name in ("hiperdispatch", "threadsafe", "z196", "pages"):
+        path = FOLDER / f"burg-{name}.txt"
+        copied = tmp_path / path.name
+        copied.write_text(path.read_text(encoding="utf-8").replace("\t", " "), encoding="utf-8")
+        with zlens.open(str(path)) as session, zlens.open(str(copied)) as other:
+            found, again = (
+                [(table, words(table, row)) for table, row in rows(each)] for each in (session, other)
+            )
+            unread = [problem.detail for problem in other.problems if problem.kind == "no_layout"]
+        if name == "pages":
+            assert again == found[:1]
+            assert len(unread) == 1
+            assert "'DB2 V10 1MB PageFix=YES 4.26 1.05" in unread[0]
+        else:
+            assert again == found
+            assert unread == []
+
+
+def test_system_of_table_is_what_all_rows_name() -> None:
+    """J. Burg's tables: all rows of one are of SYSD, and those of the other of PAR1 and PAR2."""
+    systems = {}
+    for name in ("z196", "threadsafe"):
+        with zlens.open(str(FOLDER / f"burg-{name}.txt")) as session:
+            query = "SELECT DISTINCT system, sysid FROM listing_burg_metrics ORDER BY 2"
+            systems[name] = session.sql(query).rows
+    unknown = "unknown-burg-threadsafe"
+    assert [tuple(row) for row in systems["z196"]] == [("SYSD", "SYSD")]
+    assert [tuple(row) for row in systems["threadsafe"]] == [(unknown, "PAR1"), (unknown, "PAR2")]

@@ -7,6 +7,7 @@ Overview and WSC Experiences, 2011).
 from __future__ import annotations
 
 import datetime as dt
+import os
 from pathlib import Path
 
 import pytest
@@ -72,9 +73,9 @@ def test_zone_and_selection_apply(tmp_path: Path) -> None:
             "IWM064I: the meaning of 'THE SYSTEM IS TIRED' is not known",
         ),
         (
-            "7:20:19.07 HIS032I STATE CHANGE DETECTED, ACTION=SAVE.",
+            "HIS032I STATE CHANGE DETECTED, ACTION=SAVE.",
             "time",
-            "HIS032I: the line has no date and time; copy it from the hardcopy log",
+            "HIS032I: the line has no time; copy it from the hardcopy log",
         ),
     ],
 )
@@ -84,9 +85,33 @@ def test_unknown_notice_is_problem(tmp_path: Path, line: str, kind: str, detail:
         assert session.sql('SELECT kind, detail, "offset" FROM problem').rows == [(kind, detail, len(LOG))]
 
 
-def test_undated_notices_are_rejected(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no date and time"):
-        opened(tmp_path, "".join(f"{clock} {text}\n" for clock, text in PUBLISHED))
+UNDATED = "".join(f"{clock.removeprefix('0')} {text}\n" for clock, text in PUBLISHED)
+
+
+@pytest.mark.parametrize(
+    ("above", "given", "day", "origin"),
+    [
+        ("", dt.date(2010, 7, 12), "2010-07-12", "the given one"),
+        ("", None, "2023-11-14", "that of the file (option date)"),
+        (LOG.splitlines()[0] + "\n", dt.date(2011, 1, 9), "2010-07-12", "that of a line above"),
+    ],
+)
+def test_undated_notice_takes_date(
+    tmp_path: Path, above: str, given: dt.date | None, day: str, origin: str
+) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(above + UNDATED)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    with zlens.open([path], options=Options(date=given)) as session:
+        (found,) = session.sql("SELECT max(strftime(time, '%Y-%m-%d %H:%M:%S')) FROM event").rows
+        details = [problem.detail for problem in session.problems]
+    assert found == (f"{day} 07:41:34",)
+    assert f"HIS032I: the line has no date; it is taken to be {day}, {origin}" in details
+
+
+def test_notices_without_time_are_rejected(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no time"):
+        opened(tmp_path, "".join(f"{text}\n" for _, text in PUBLISHED))
 
 
 def test_notices_within_display_are_separate(tmp_path: Path) -> None:

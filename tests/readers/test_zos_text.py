@@ -353,6 +353,15 @@ def test_other_logs_with_system_name(tmp_path: Path, before: str, dated: bool) -
         assert session.systems[0].lpar == "MADE1"
 
 
+def test_undated_display_uses_given_date(tmp_path: Path) -> None:
+    given = dt.date(2011, 1, 9)
+    with opened(tmp_path, {"a.txt": made.DISPLAY_CORES}, tz=dt.UTC, date=given) as session:
+        (row,) = session.sql("SELECT strftime(tod, '%Y-%m-%d') FROM zos_status").rows
+        (source,) = session.sources
+        assert [info["times"] for info in source.info()] == ["times have the given date"]
+    assert row == ("2011-01-09",)
+
+
 def test_message_deep_in_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = "N 4000000 SYSA     2026060 14:41:00.00 STC00042 00000090  IEF403I MADE - STARTED\n" * 2000
     with opened(tmp_path, {"a.txt": other + _hardcopy(made.DISPLAY_CORES)}) as session:

@@ -131,3 +131,8 @@ def class_with_states(folder: Path) -> Session:
         ciwt=0.5 / 0.000128, ciot=0.1 / 0.000128, **service,
     )  # fmt: skip
     return opened([row])
+
+
+def published(folder: Path, name: str) -> Path:
+    """Return the transcription of a published listing."""
+    return Path(__file__).parents[2] / "docs" / "published" / "listings" / f"{name}.txt"

@@ -74,6 +74,23 @@ class OtherLine(FactTable, frozen=True):
     status: Annotated[str, Meta(description="certainty")]
 
 
+class SeparatedTable(FactTable, frozen=True):
+    """A table whose cells are separated by tabs or blanks."""
+
+    report: Annotated[str, Meta(description="the report that has the table")]
+    table: Annotated[str, Meta(description="the table with its rows")]
+    ratios: Annotated[str, Meta(description="the table with ratios of two rows")]
+    label: Annotated[str, Meta(description="the column of texts without a heading")]
+    system: Annotated[str, Meta(description="the column with the name of the system")]
+    ratio: Annotated[str, Meta(description="regular expression of the text of a row of ratios")]
+    least: Annotated[tuple[str, ...], Meta(description="columns that every such table has")]
+    heads: Annotated[
+        tuple[tuple[str, str], ...], Meta(min_length=1, description="each heading, and its column")
+    ]
+    source: Annotated[str, Meta(description="publication")]
+    status: Annotated[str, Meta(description="certainty")]
+
+
 class UnmappedTables(FactTable, frozen=True):
     """Tables or columns that feed no role."""
 
@@ -91,6 +108,9 @@ class ListingsFile(FactTable, frozen=True):
         tuple[HeaderlessListing, ...], Meta(min_length=1, description="listings without the usual header")
     ]
     line: Annotated[tuple[OtherLine, ...], Meta(description="lines of another table than those around them")]
+    separated: Annotated[
+        tuple[SeparatedTable, ...], Meta(description="tables with cells separated by tabs or blanks")
+    ]
     apart: Annotated[tuple[UnmappedTables, ...], Meta(description="columns that provide no role")]
 
 
@@ -103,6 +123,11 @@ def _facts() -> ListingsFile:
 def lines_of(report: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return a report's lines that belong to another table than their neighbors: table and pattern."""
     return tuple((line.table, re.compile(line.form)) for line in _facts().line if line.report == report)
+
+
+def separated_tables() -> tuple[SeparatedTable, ...]:
+    """Return the tables whose cells are separated by tabs or blanks."""
+    return _facts().separated
 
 
 @cache
@@ -164,10 +189,10 @@ def columns(table: ReportTable) -> tuple[RawColumn, ...]:
     """Return the columns of a raw table: those of the report, and the precision of each number."""
     raw_columns: list[RawColumn] = []
     for column in table.columns:
-        name, unit = column_name(column), _unit(column)
+        name, its_unit = column_name(column), unit(column)
         text = column.text or f"{column.name}, as printed"
         if is_number(column):
-            number = RawColumn(name, "float", unit, text)
+            number = RawColumn(name, "float", its_unit, text)
             raw_columns += [number, precision(number)]
         else:
             raw_columns.append(RawColumn(name, kind(column), "", text))
@@ -192,7 +217,8 @@ def _columns(others: Iterable[RawColumn]) -> tuple[RawColumn, ...]:
     return load_tables("listing_tables").columns("listing", others)
 
 
-def _unit(column: ReportColumn) -> str:
+def unit(column: ReportColumn) -> str:
+    """Return the unit of a column: its own, or that of its measure."""
     if column.unit or not column.measures:
         return column.unit
     return next((measured.unit for _, measured in measures.columns_named(column.measures[0])), "")

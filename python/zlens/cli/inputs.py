@@ -68,7 +68,7 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, thro
     time.add_argument(
         "--tz", metavar="ZONE", help="time zone of sources that record local time only: Europe/Berlin, -05:00"
     )
-    time.add_argument("--date", metavar="DATE", help="date of listings without a date: 2026-03-02")
+    time.add_argument("--date", metavar="DATE", help="date of listings and lines without a date: 2026-03-02")
     if selection:
         time.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
     time.add_argument("--leap", metavar="N", help="leap seconds included in TOD values: 27")

@@ -98,7 +98,7 @@ class ComparisonRow(Struct, frozen=True):
     @property
     def name(self) -> str:
         marked = [f"({self.doubt})"] if self.doubt else []
-        return " ".join([self.metric.heading, *self.subject, *marked])
+        return " ".join([self.metric.heading, *filter(None, self.subject), *marked])
 
     @property
     def differs(self) -> bool:
@@ -178,7 +178,10 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOpti
     runs = tuple(side.runs_of(name) for side, name in zip(sides, names, strict=True))
     warnings = _differing_facts(sides, runs)
     notes: list[str] = []
-    metrics: Iterable[ComparedMetric] = compared_metrics()
+    # Numbers of a listing are compared with those of another: one side alone says nothing.
+    by_side = [{metric.key: metric for run in side for metric in run.printed} for side in runs]
+    printed = {key: metric for key, metric in by_side[0].items() if all(key in other for other in by_side)}
+    metrics: Iterable[ComparedMetric] = (*compared_metrics(), *printed.values())
     types = _generations(runs)
     if len(types) > 1:
         type_list = " and ".join(sorted(types))

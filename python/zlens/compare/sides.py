@@ -9,6 +9,7 @@ from itertools import groupby
 from msgspec import Struct, field
 
 from zlens.catalog.comparison_metrics import ComparedMetric, comparability_facts, compared_metrics
+from zlens.compare.printed_values import printed_series
 from zlens.compare.rounding import rounding_bounds
 from zlens.compare.series import Key, MetricSeries, Point
 from zlens.errors import QueryError
@@ -34,6 +35,8 @@ class SystemRun(Struct):
     doubts: dict[str, str] = field(default_factory=dict)
     #: For a listing, the maximum change of a metric's value by rounding.
     roundings: dict[Key, float] = field(default_factory=dict)
+    #: The metrics of listings that are no measures.
+    printed: list[ComparedMetric] = field(default_factory=list)
 
 
 class SideRun(Struct):
@@ -92,7 +95,23 @@ def measure_run(session: CoreSession, label: str, metrics: Iterable[ComparedMetr
     for (system, key), rounding in rounding_bounds(session, series).items():
         if system in systems:
             systems[system].roundings[key] = rounding
+    if metrics is None:
+        _printed(session, systems)
     return SideRun(label, systems)
+
+
+def _printed(session: CoreSession, systems: dict[str, SystemRun]) -> None:
+    """Add the numbers of listings that no compared measure has."""
+    measured = {key.rpartition(".")[2] for run in systems.values() for key, _ in run.series}
+    series = list(printed_series(session, measured))
+    for printed, result in zip(series, session.answers([each.query for each in series]), strict=True):
+        points, roundings = printed.values(result.rows)
+        for (system, key), values in points.items():
+            if system in systems:
+                systems[system].series[key] = values
+                systems[system].roundings[key] = roundings[system, key]
+        for run in systems.values():
+            run.printed += printed.metrics
 
 
 def _series_key(metric: ComparedMetric) -> tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]:

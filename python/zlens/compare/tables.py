@@ -253,11 +253,8 @@ def _published(compared: SystemComparison, names: Sequence[str], form: str) -> I
         differences = _improvements if form == "burg" else _deltas
         for index in range(len(rows[0].changes)):
             body += differences(rows, index, names)
-        title = (
-            f"CPU MF of {' '.join(subject)} (improvement: base/new)"
-            if form == "burg"
-            else f"I/O of {' '.join(subject)}"
-        )
+        title = " of ".join(filter(None, ("CPU MF" if form == "burg" else "I/O", " ".join(subject))))
+        title += " (improvement: base/new)" if form == "burg" else ""
         yield AnswerTable("published", title, tuple(columns), body)
 
 

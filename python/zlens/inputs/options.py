@@ -65,7 +65,7 @@ class Options(Struct, frozen=True):
     peak_minutes  only the busiest time range of this length, per system
     every_s       sum intervals up to this length
     tz            zone of sources that have only local times
-    date          date of listings without one
+    date          date of listings and lines without one
     utc           show times in UTC instead of the system's local time
     leap          leap seconds to subtract from TOD values; None: as recorded, else 0
     allow_unverified  include metrics whose formula no source confirms

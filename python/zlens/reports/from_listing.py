@@ -39,7 +39,7 @@ def read_from_listing(definition: ReportDefinition, session: CoreSession) -> Rep
     if not any(printed):
         return definition
     tables = tuple(
-        _table(definition, table, session)
+        _table(definition, _as_printed(definition, table, session) if table.as_printed else table, session)
         if _has_table_rows(definition, table, session)
         and (all(printed) or not has_table_data(table, session))
         else table
@@ -51,6 +51,25 @@ def read_from_listing(definition: ReportDefinition, session: CoreSession) -> Rep
 def _has_table_rows(definition: ReportDefinition, table: ReportTable, session: CoreSession) -> bool:
     name = listings.table_name(definition, table)
     return any(name in source.tables for source in session.sources)
+
+
+def _as_printed(definition: ReportDefinition, table: ReportTable, session: CoreSession) -> ReportTable:
+    """Return the table with the columns that have values, and the digits that they were printed with."""
+    names = [listings.column_name(column) for column in table.columns]
+    values = ", ".join(
+        f"CAST(max(-round(log10(2 * {quote(listings.precision_column(name))}))) AS INTEGER)"
+        if listings.is_number(column)
+        else f"CASE WHEN count(nullif({quote(name)}, '')) > 0 THEN 0 END"
+        for name, column in zip(names, table.columns, strict=True)
+    )
+    (digits,) = session.sql(f"SELECT {values} FROM {quote(listings.table_name(definition, table))}").rows
+    shown = tuple(
+        replace(column, decimals=max(0, decimals))
+        for column, decimals in zip(table.columns, digits, strict=True)
+        if decimals is not None
+    )
+    subject = tuple(name for name in table.subject if name in {column.column for column in shown})
+    return replace(table, columns=shown, subject=subject)
 
 
 def _table(definition: ReportDefinition, table: ReportTable, session: CoreSession) -> ReportTable:

@@ -172,6 +172,9 @@ class ReportTableKeys(FactTable, frozen=True, kw_only=True):
     lines: Annotated[
         dict[str, str], Meta(description="if rows contain names: the value column of each name column")
     ] = field(default_factory=dict)
+    as_printed: Annotated[
+        bool, Meta(description="whether its rows of a listing are printed with their own columns and digits")
+    ] = False
     line_count: Annotated[
         int, Meta(ge=0, le=1000, description="the number of names in its rows; 0: its columns are counted")
     ] = 0

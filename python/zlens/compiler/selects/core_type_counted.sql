@@ -29,6 +29,7 @@ cores AS (
         avg(productivity) AS productivity,
         max(type_capacity_factor) AS capacity_factor, max(type_max_capacity_factor) AS max_capacity_factor,
         max(type_thread_density) AS thread_density,
+        CASE WHEN count(share_pct) = count(*) THEN sum(share_pct) END AS share_pct,
         CASE WHEN count(busy_time) = count(*) THEN sum(busy_time) / nullif(sum(sampled_time), 0) END AS busy,
         -- Sum over the cores that have a productivity, as in RMF.
         sum(utilized_time) AS utilized_time, sum(sampled_time) FILTER (WHERE utilized_time IS NOT NULL) AS utilized_of,
@@ -42,10 +43,29 @@ cores AS (
     FROM _core_counters
     WHERE cpu_type IS NOT NULL
     GROUP BY system, source, interval_end, cpu_type
+),
+-- Values of a type that its report has replace those that its cores do not have.
+reported AS (
+    SELECT
+        system, source, interval_end, cpu_type, seconds, flag, threads, sampled_time, productivity, utilized_time,
+        capacity_factor, max_capacity_factor, thread_density
+    FROM role.core_type
 )
 SELECT
-    system, source, interval_end, cpu_type, coalesce(processors.seconds, cores.seconds) AS seconds,
-    coalesce(processors.flag, cores.flag) AS flag, processors.generation, processors.used,
-    cores.* EXCLUDE (system, source, interval_end, cpu_type, seconds, flag)
+    system, source, interval_end, cpu_type, coalesce(processors.seconds, cores.seconds, reported.seconds) AS seconds,
+    coalesce(processors.flag, cores.flag, reported.flag) AS flag, processors.generation, processors.used,
+    coalesce(cores.sampled_s, reported.sampled_time) AS sampled_s,
+    coalesce(cores.threads, reported.threads) AS threads,
+    coalesce(cores.productivity, reported.productivity) AS productivity,
+    coalesce(cores.capacity_factor, reported.capacity_factor) AS capacity_factor,
+    coalesce(cores.max_capacity_factor, reported.max_capacity_factor) AS max_capacity_factor,
+    coalesce(cores.thread_density, reported.thread_density) AS thread_density,
+    coalesce(cores.utilized_time, reported.utilized_time) AS utilized_time,
+    coalesce(cores.utilized_of, CASE WHEN reported.utilized_time IS NOT NULL THEN reported.sampled_time END) AS utilized_of,
+    cores.* EXCLUDE (
+        system, source, interval_end, cpu_type, seconds, flag, sampled_s, threads, productivity, capacity_factor,
+        max_capacity_factor, thread_density, utilized_time, utilized_of
+    )
 FROM processors
 FULL JOIN cores USING (system, source, interval_end, cpu_type)
+FULL JOIN reported USING (system, source, interval_end, cpu_type)

@@ -19,9 +19,10 @@ from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable
 from zlens.catalog.reports.titles import IN_TITLE
 from zlens.readers import text_lines
-from zlens.readers.listing import headings
+from zlens.readers.listing import headings, separated_cells
 from zlens.readers.listing.header import LOST, Header, day, parse_first_line, utc_offset_s
 from zlens.readers.listing.headings import TableLayout
+from zlens.readers.listing.separated_cells import SeparatedHeadings
 from zlens.readers.text_lines import TextLine
 
 _TIME = re.compile(r"\s*(?:\d{4}[/-]\d\d[/-]\d\d )?\d\d:\d\d:\d\d(?=\s|\Z)")
@@ -71,6 +72,8 @@ class ListingReport(Struct):
     targets: dict[str, ListingTarget] = field(default_factory=dict)
     zone_s: int | None = None
     excerpt: bool = False
+    #: The systems that rows name. A table of several systems is one report, of none of them.
+    systems: set[str] = field(default_factory=set)
 
 
 class ListingTables:
@@ -147,6 +150,7 @@ class ListingParser:
         self._in_footnotes = False
         self._controlled = False
         self._part = False
+        self._separated: SeparatedHeadings | None = None
         self._lost = False  # of the first column, which would shift headings and rows
         #: The first line with numbers outside any report, and the number of such lines.
         self._outside: tuple[TextLine | None, int] = (None, 0)
@@ -197,7 +201,9 @@ class ListingParser:
             line_end = data.find(b"\n", position)
             line_end = len(data) if line_end < 0 else line_end
             raw = data[position : min(line_end, position + text_lines.MAX_LINE)]
-            self._line(TextLine(number, base + position, text_lines.clean_line(text_lines.decoded(raw))))
+            text = text_lines.decoded(raw)
+            if not self._separated_line(TextLine(number, base + position, text.rstrip("\r\n"))):
+                self._line(TextLine(number, base + position, text_lines.clean_line(text)))
             position, number = line_end + 1, number + 1
         return number
 
@@ -205,6 +211,8 @@ class ListingParser:
         """Return whether the next lines may be read at once, because only rows can look like rows there."""
         target, report = self._target, self._report
         if target is None or self._in_footnotes or report is None or not report.header.whole:
+            return False
+        if self._separated is not None:
             return False
         if report.definition is not None and listings.lines_of(report.definition.name):
             return False
@@ -263,6 +271,51 @@ class ListingParser:
         self._body(report, line)
         self._blank = False
 
+    def _separated_line(self, line: TextLine) -> bool:
+        """Read a line of a table with separated cells, with its tabs; return whether it is one."""
+        found = (
+            separated_cells.match_headings(line.text)
+            if self._report is None or self._report.excerpt
+            else None
+        )
+        if found is not None:
+            self._finish()
+            report_definition = definition.load_report(found.facts.report)
+            header = Header(name=found.facts.report.upper(), whole=True)
+            self._report = ListingReport(header, line, report_definition, excerpt=True)
+            self._separated = found
+            return True
+        report, headings_found = self._report, self._separated
+        if report is None or report.definition is None or headings_found is None:
+            return False
+        if not line.text.strip():
+            return True
+        row = separated_cells.parse_row(line.text, headings_found)
+        if row is None:
+            self._finish()
+            return False
+        facts = headings_found.facts
+        for key, cells in ((facts.table, row.cells), (facts.ratios, row.ratios)):
+            if cells:
+                self._place(report, report.definition.table(key), cells, line)
+        report.systems.update(text for key, text in row.cells.items() if key == facts.system)
+        return True
+
+    def _place(
+        self, report: ListingReport, table: ReportTable, cells: dict[str, str], line: TextLine
+    ) -> None:
+        """Add a row of cells, each at a place of its own."""
+        assert report.definition is not None
+        target = self._tables.of(report.definition, table)
+        keys = [column.key for column in table.columns]
+        text, extents = "", []
+        for key, cell in cells.items():
+            extents.append((len(text), len(text) + len(cell), False, keys.index(key), ""))
+            text += f"{cell}  "
+        target.rows.set_layout(extents, False)
+        if target.rows.row(text, line.number, line.offset):
+            report.targets[target.name] = target
+
     def _begin(self, line: TextLine, header: Header) -> None:
         self._finish()
         name = header.report
@@ -308,8 +361,10 @@ class ListingParser:
         """End the report."""
         self._end_of_table()
         if self._report is not None:
+            if len(self._report.systems) == 1:
+                (self._report.header.system,) = self._report.systems
             self._end(self._report)
-        self._report = None
+        self._report = self._separated = None
         self._controlled = False
         self._begin_table(None)
 

@@ -29,7 +29,7 @@ from zlens.inputs.source import (
 )
 from zlens.readers import text_lines
 from zlens.readers.files import read_error, total_size
-from zlens.readers.listing import headings
+from zlens.readers.listing import headings, separated_cells
 from zlens.readers.listing.mail import restore_file
 from zlens.readers.listing.parser import ListingParser, ListingReport, ListingTables, ListingTarget
 from zlens.readers.text_lines import TextLine
@@ -59,6 +59,9 @@ def detect(first_bytes: bytes, size: int) -> bool:
         return True
     lines = [text_lines.clean_line(line) for line in text_lines.decoded(first_bytes[:_FIRST]).splitlines()]
     if any(listings.match_headerless(line) for line in lines):
+        return True
+    raw_lines = text_lines.decoded(first_bytes[:_FIRST]).splitlines()
+    if any(separated_cells.match_headings(line) for line in raw_lines):
         return True
     above = (
         [tuple(lines[max(0, index - _HEIGHT) : index]) for index in range(len(lines))]

@@ -114,6 +114,12 @@ def message_start(line: LogLine) -> MessageStart | None:
     )  # fmt: skip
 
 
+def line_date(line: LogLine) -> dt.date | None:
+    """Return the date in the prefix of a line of a log, if it has one."""
+    log = _LOG.match(line.text[:MAX_LINE])
+    return _day(log["date"]) if log else None
+
+
 def is_other(body: str) -> bool:
     """Return whether another message starts in a text."""
     return _OTHER.match(body) is not None

@@ -35,8 +35,8 @@ class Notice(Struct):
         )
         if values is None:
             notice.wrong = "no_layout", f"{start.id}: the meaning of {notice.text[:80]!r} is not known"
-        elif start.local is None:
-            notice.wrong = "time", f"{start.id}: the line has no date and time; copy it from the hardcopy log"
+        elif start.clock is None:
+            notice.wrong = "time", f"{start.id}: the line has no time; copy it from the hardcopy log"
         notice.values = {**(values or {})}
         return notice
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens._native import unix_us_from_tod
 from zlens.catalog.raw_tables import load_tables
@@ -57,7 +58,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ZosTextSource:
     """Read the messages of all files. Raises InputError if none of them contains data."""
-    source = ZosTextSource(options.tz, options.leap or 0)
+    source = ZosTextSource(options.tz, options.leap or 0, options.date)
     source.read(paths, progress)
     return source
 
@@ -69,6 +70,9 @@ class _MessageFile(NotedFile):
     others: int = 0
     paging: int = 0
     code: str | None = None
+    #: The date of the last line that has one, and whether a line without a date was reported.
+    date: dt.date | None = None
+    undated: bool = False
     statements: list[_LocatedMessage] = field(default_factory=list)
 
 
@@ -95,11 +99,12 @@ class ZosTextSource(CounterlessSource):
     name = NAME
     beside = "smf"
 
-    def __init__(self, zone: dt.tzinfo | None, leap: int) -> None:
+    def __init__(self, zone: dt.tzinfo | None, leap: int, date: dt.date | None = None) -> None:
         self.systems: list[SystemInfo] = []
         self.tables: dict[str, list[RawTable]] = {}
         self._zone = zone
         self._leap = leap
+        self._date = date
         self._files: list[_MessageFile] = []
         self._value_count = 0
         self._repeats: list[Problem] = []
@@ -166,6 +171,7 @@ class ZosTextSource(CounterlessSource):
                     if message.wrong is not None:
                         file.note(*message.wrong, message.start.offset)
                         continue
+                    self._set_date(file, message)
                 else:
                     message.finish()
                 if isinstance(message, Notice) or message.has_data:
@@ -174,11 +180,31 @@ class ZosTextSource(CounterlessSource):
             if os.fstat(raw.fileno()).st_size != file.size:
                 file.note("changed", "the file changed while it was read", file.size)
 
+    def _set_date(self, file: _MessageFile, notice: Notice) -> None:
+        """Set the date of a line that has none, and report where it is from, once for a file."""
+        if notice.start.date is not None:
+            file.date = notice.start.date
+            return
+        date, origin = file.date, "that of a line above"
+        if date is None and self._date is not None:
+            date, origin = self._date, "the given one"
+        elif date is None:
+            date, origin = (
+                (_EPOCH + dt.timedelta(microseconds=file.time_us)).date(),
+                "that of the file (option date)",
+            )
+        notice.start = replace(notice.start, date=date)
+        if not file.undated:
+            file.undated = True
+            detail = f"{notice.start.id}: the line has no date; it is taken to be {date}, {origin}"
+            file.note("zone", detail, notice.start.offset)
+
     def _messages(self, file: _MessageFile, lines: Iterator[LogLine]) -> Iterator[Message]:
         """Yield the messages of a file in order."""
         message: ProcessorDisplay | HisRun | None = None
         paging = False
         for line in lines:
+            file.date = texts.line_date(line) or file.date
             start = texts.message_start(line)
             if start is not None and not (start.bare and _awaits_status(message)):
                 if message is not None:
@@ -357,7 +383,10 @@ class ZosTextSource(CounterlessSource):
             ends := [c.end_tod for c in statement.message.cpus.values() if c.end_tod]
         ):
             return unix_us_from_tod(max(ends), self._leap)
-        local = statement.message.start.local
+        start = statement.message.start
+        local = start.local
+        if local is None and self._date is not None:
+            local = dt.datetime.combine(self._date, start.clock or dt.time())
         if local is None:
             return min(max(statement.file.time_us, 0), _LAST_US)
         if statement.info.utc_offset_s is not None:
@@ -463,7 +492,7 @@ class ZosTextSource(CounterlessSource):
                     )
                 )
                 or None,
-                "times": _times(file),
+                "times": _times(file, self._date),
                 "other_lines": file.others or None,
             }
             for file in self._files
@@ -546,14 +575,16 @@ def _run_facts(file: _MessageFile) -> dict[str, Any]:
     return options
 
 
-def _times(file: _MessageFile) -> str | None:
+def _times(file: _MessageFile, date: dt.date | None) -> str | None:
     """Return the origin of the times of displays, if it is not the text."""
     displays = [
         statement.message.start
         for statement in file.statements
         if statement.message.start.id != texts.COUNTERS
     ]
-    return "times are the date of the file" if any(start.local is None for start in displays) else None
+    if all(start.local is not None for start in displays):
+        return None
+    return "times are the date of the file" if date is None else "times have the given date"
 
 
 #: The his_run columns that `info` shows, by label.

@@ -1,11 +1,13 @@
 """Responses of CP commands, saved from a console as text: QUERY CAPABILITY, INDICATE LOAD, QUERY SHARE.
 
-A response has no date, so it gets the modification time of the file; several of one file are in file order.
+A response has no date: it gets the modification time of the file or, with a given date, the time of day
+before its first line. Several of one file are in file order.
 Lines of unknown format are stored as text.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -40,6 +42,8 @@ _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?")
 _LABELS = "|".join(sorted(map(re.escape, _CAPABILITY.labels), key=len, reverse=True))
 _VALUE = re.compile(rf"({_LABELS})\s+(\d{{1,12}}(?:\.\d{{1,9}})?)(?=\s|\Z)")
 _LINE = re.compile(rf"(?:(?:{_LABELS})\s+\S+\s*)+")
+#: A response on one line ends with the state.
+_STATE = re.compile(rf"(.*?)\s*\b({'|'.join(map(re.escape, _CAPABILITY.states))})\.?")
 _FIRST, *_ = _CAPABILITY.labels
 _COMMANDS = tuple(
     (command, re.compile(rf"(?:CP\s+)?{command.verb}\s+{command.word}", re.IGNORECASE))
@@ -60,7 +64,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ConsoleSource:
     """Read responses. Raises InputError if no response has a known format."""
-    source = ConsoleSource()
+    source = ConsoleSource(options.date)
     error: InputError | None = None
     for done, path in enumerate(paths):
         try:
@@ -77,6 +81,15 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     return source
 
 
+def _given_us(date: dt.date, stamp: str | None) -> int:
+    """Return a date with the time of day of a line, midnight without one, in microseconds since 1970."""
+    try:
+        clock = dt.time.fromisoformat(stamp or "00:00:00")
+    except ValueError:
+        clock = dt.time()
+    return round(dt.datetime.combine(date, clock, dt.UTC).timestamp()) * 1_000_000
+
+
 class _Block(Struct):
     """The response to a command: its values if the format is known, otherwise the number of its lines."""
 
@@ -84,6 +97,7 @@ class _Block(Struct):
     offset: int
     row: Row = field(default_factory=dict)
     lines: int = 0
+    stamp: str | None = None
     rows: list[Row] = field(default_factory=list)
     above: dict[str, str] = field(default_factory=dict)
 
@@ -94,9 +108,10 @@ class ConsoleSource(CounterlessSource):
     name = NAME
     beside = "zvm-monitor"
 
-    def __init__(self) -> None:
+    def __init__(self, date: dt.date | None = None) -> None:
         self.systems: list[SystemInfo] = []
         self.tables: dict[str, list[RawTable]] = {}
+        self._date = date
         self.responses: list[Row] = []
         self.others: list[Row] = []
         self._problems: list[Problem] = []
@@ -116,6 +131,8 @@ class ConsoleSource(CounterlessSource):
             self._sizes[path] = status.st_size
             time_us = min(max(status.st_mtime_ns // 1000, 0), _LAST_US)
             for block in self._blocks(path, raw):
+                if self._date is not None:
+                    time_us = _given_us(self._date, block.stamp)
                 if not block.command.is_supported:
                     lines = "1 line is" if block.lines == 1 else f"{block.lines} lines are"
                     detail = f"{block.command.unsupported_reason}; {lines} stored as text in {RESPONSES}"
@@ -156,6 +173,7 @@ class ConsoleSource(CounterlessSource):
             if block is None or command is not None or not text:
                 continue
             block.lines += 1
+            block.stamp = block.stamp or time_text
             if not block.command.labels:
                 self._add_rows(block, path, offset, time_text, text)
             elif not self._add_values(block, text):
@@ -170,7 +188,7 @@ class ConsoleSource(CounterlessSource):
 
     def _add_rows(self, block: _Block, path: str, offset: int, time_text: str | None, text: str) -> None:
         """Add the values of a line, or the line as text."""
-        line = {"offset": offset, "stamp": time_text, "command": block.command.name}
+        line = {"offset": offset, "stamp": time_text, "command": block.command.name, "line": text}
         parts = sorted(
             (match for form in block.command.parts for match in form.finditer(text)),
             key=lambda match: match.start(),
@@ -198,10 +216,11 @@ class ConsoleSource(CounterlessSource):
 
     def _add_values(self, block: _Block, text: str) -> bool:
         """Add the values of a line of the response; return whether the line belongs to it."""
-        state = text.rstrip(".")
-        if state in block.command.states:
-            block.row["state"] = state
-            return True
+        if stated := _STATE.fullmatch(text):
+            block.row["state"] = stated[2]
+            if not stated[1]:
+                return True
+            text = stated[1]
         values = _VALUE.findall(text) if _LINE.fullmatch(text) else []
         for label, value in values:
             name = block.command.labels[label]
@@ -279,7 +298,7 @@ class ConsoleSource(CounterlessSource):
                 "format": "responses of CP commands",
                 "path": path,
                 "bytes": size,
-                "times": "the date of the file",
+                "times": "the date of the file" if self._date is None else "the given date",
             }
             for path, size in self._sizes.items()
         ]
