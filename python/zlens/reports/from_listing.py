@@ -78,6 +78,9 @@ def _table(definition: ReportDefinition, table: ReportTable) -> ReportTable:
         query=raw,
         columns=tuple(columns),
         rows=tuple(rows),
+        sort=None,
+        query_by_time="",
+        is_listed=True,
     )
 
 
