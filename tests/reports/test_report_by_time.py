@@ -17,7 +17,7 @@ from zlens.inputs.options import Options, TimeSpec
 
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
 #: Reports that had rows of the window only.
-WINDOW = ("user", "device", "dispwait", "upage", "ustat", "cpowned", "ctlunit", "pciact")
+WINDOW = ("user", "device", "dispwait", "ustat", "ctlunit", "pciact")
 
 
 def tables(text: str) -> list[list[dict[str, str]]]:
@@ -96,9 +96,10 @@ def test_means_are_per_bucket_shown(file: str, report: str, column: str, demo_fi
     [("uconf", "it shows the latest definition"), ("jobs", "its rows are jobs"), ("mondata", "it counts")],
 )
 def test_report_without_intervals_gives_reason(report: str, reason: str, sim_file: Path) -> None:
-    with zlens.open(sim_file, options=Options(every_s=900)) as session:
-        with pytest.raises(QueryError, match=f"{report} has no rows of intervals: {reason}"):
-            session.report(report)
+    by_quarter = Options(every_s=900)
+    wanted = f"{report} has no rows of intervals: {reason}"
+    with zlens.open(sim_file, options=by_quarter) as session, pytest.raises(QueryError, match=wanted):
+        session.report(report)
     with zlens.open(sim_file) as session:
         with pytest.raises(QueryError, match="leave `by_time`"):
             session.report(report, by_time=["X"])
@@ -110,13 +111,13 @@ def test_by_time_shows_subject_in_every_interval(sim_file: Path, capsys: pytest.
     command = ["report", "user", str(sim_file), "--by-time", "LINUX01", "--format", "csv"]
     assert main(command) == 0
     rows = tables(capsys.readouterr().out)[0]
-    assert [row["row"] for row in rows] == ["row"] + ["interval"] * 60
+    assert [row["row"] for row in rows] == ["row", "peak"] + ["interval"] * 60
     assert {row["userid"] for row in rows} == {"LINUX01"}
     with zlens.open(sim_file) as session:
         used = session.sql("SELECT cpu_pct FROM guest WHERE userid = 'LINUX01' ORDER BY interval_end").rows
         pool = tables(session.report("hpalias", "csv", by_time=["0600"]))[0]
-        text = session.report("device", by_time=["0145"])
-    assert [float(row["cpu_pct"]) for row in rows[1:]] == [
+        text = session.report("device", by_time=["0F00"])
+    assert [float(row["cpu_pct"]) for row in rows[2:]] == [
         pytest.approx(cpu) for (cpu,) in used if cpu is not None
     ]
     assert {row["ssid"] for row in pool} == {"0600"}
@@ -132,3 +133,36 @@ def test_report_without_interval_rows_gets_them(sim_file: Path) -> None:
     busy = [(row["interval_end"], row["busy_pct"]) for row in cpu if row["row"] == "interval"]
     assert busy == [(row["interval_end"], row["busy_pct"]) for row in log if row["row"] == "interval"]
     assert len(busy) == 60
+
+
+@pytest.mark.parametrize(
+    ("report", "column"), [("prclog", "busy_pct"), ("user", "cpu_pct"), ("smtmet", "core_busy_pct")]
+)
+def test_peak_is_the_interval_with_the_highest_value(report: str, column: str, sim_file: Path) -> None:
+    """>>Peak>> of each subject is one of its rows, with its time; no other row is higher."""
+    with zlens.open(sim_file) as session:
+        by_time = ["*"] if report == "user" else []
+        text = session.report(report, "csv", by_time=by_time)
+    rows = next(table for table in tables(text) if column in table[0])
+    subject = [name for name in rows[0] if name in ("cpu_id", "core_id", "userid")]
+    peaks = [row for row in rows if row["row"] == "peak"]
+    assert len(peaks) > 4
+    for peak in peaks:
+        own = [row for row in rows if row["row"] == "interval" and row[subject[0]] == peak[subject[0]]]
+        usable = [float(row[column]) for row in own if row[column] and not row["flag"]]
+        assert float(peak[column]) == max(usable)
+        assert {**peak, "row": "interval"} in own
+
+
+def test_time_of_peak_is_at_the_end_of_its_row(sim_file: Path) -> None:
+    """The text has the local time of the peak, also on a folded report."""
+    with zlens.open(sim_file, options=Options(every_s=1800)) as session:
+        wide, narrow = session.report("prclog", width=None), session.report("prclog", width=80)
+        csv_rows = tables(session.report("prclog", "csv"))[0]
+    peaks = [line for line in wide.splitlines() if line.startswith(">>Peak>>")]
+    assert len(peaks) == len([row for row in csv_rows if row["row"] == "peak"]) == 12
+    assert {line[-9:] for line in peaks} == {" 10:30:00"}
+    folded = [line for line in narrow.splitlines() if line.startswith(">>Peak>>")]
+    assert folded
+    assert {line[-9:] for line in folded} == {" 10:30:00"}
+    assert max(map(len, folded)) <= 80

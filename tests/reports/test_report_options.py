@@ -41,7 +41,7 @@ def test_classic_reports_are_sorted_by_load(report: str, column: str, sim_sessio
     [
         ("prclog", "page_read_rate", "mean"),
         ("ustat", "cpu_wait_pct", "row"),
-        ("lockact", "combined_rate", "mean"),
+        ("lpar", "total_pct", "mean"),
     ],
 )
 def test_sort_and_top_of_any_report(report: str, column: str, kind: str, sim_session: zlens.Session) -> None:
@@ -60,7 +60,8 @@ def test_top_of_every_interval(sim_file: Path) -> None:
     with zlens.open(sim_file, options=Options(every_s=1800)) as session:
         rows = read(session.report("user", "csv", top=2))
         busiest = session.sql(
-            "SELECT userid FROM guest QUALIFY row_number() OVER (PARTITION BY interval_end ORDER BY cpu_pct DESC) <= 2 "
+            "SELECT userid FROM guest "
+            "QUALIFY row_number() OVER (PARTITION BY interval_end ORDER BY cpu_pct DESC) <= 2 "
             "ORDER BY interval_end, cpu_pct DESC"
         ).rows
     assert cells(rows, "interval", "userid") == [userid for (userid,) in busiest]

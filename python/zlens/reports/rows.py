@@ -261,8 +261,8 @@ def has_times(rows: RowKind) -> bool:
 def _source(rows: RowKind, session: CoreSession) -> CoreSession:
     """Return the session to query for rows of a kind.
 
-    Rows over the entire window, except the intervals with peaks, use recorded intervals regardless of --every; rows over all members use the
-    members regardless of --group.
+    Rows over the entire window use recorded intervals regardless of --every, except those of peaks, which are
+    among the intervals shown; rows over all members use the members regardless of --group.
     """
     of_intervals = rows.kind == "peak" or "interval" in (rows.kind, rows.of)
     source = session if of_intervals else session.without_buckets
@@ -281,7 +281,7 @@ def _statement(table: ReportTable, rows: RowKind, block: str, session: CoreSessi
         f"WHERE {aggregation.unflagged_sql()} GROUP BY {_list(keys)}"
     ).rows
     names = {key: quote(f"#{key}") for key in keys} | {i: quote(f"#{i}") for i in amounts}
-    values = ", ".join(f"({', '.join(map(_literal, row))})" for row in shown or [[None] * len(names)])
+    values = ", ".join(f"({', '.join(map(_literal, row))})" for row in shown or [(None,) * len(names)])
     same = " AND ".join(f"CAST({quote(key)} AS VARCHAR) IS NOT DISTINCT FROM {names[key]}" for key in keys)
     joined = f"LEFT JOIN (VALUES {values}) AS shown ({', '.join(names.values())}) ON {same}"
     return rows_sql(table, rows, block, joined, {i: f"any_value({names[i]})" for i in amounts})
@@ -350,7 +350,8 @@ def _peaks(table: ReportTable, rows: RowKind, block: str) -> str:
         f"SELECT {quote(block)}, {quote(table.time)}, NULL, {shown} FROM ("
         f"SELECT * FROM ({rows.query or table.query}) AS base WHERE {peak} IS NOT NULL{unflagged} "
         f"QUALIFY row_number() OVER (PARTITION BY {_list([block, *table.subject])} "
-        f"ORDER BY {peak} DESC, {quote(table.time)}) = 1) AS peaks {_order(table, rows, [block], table.subject)}"
+        f"ORDER BY {peak} DESC, {quote(table.time)}) = 1) AS peaks "
+        f"{_order(table, rows, [block], table.subject)}"
     )
 
 
@@ -466,9 +467,9 @@ def _rule(rule: str, name: str, column: ReportColumn) -> str:
     return f"{'avg' if rule in ('mean', 'plain') else rule}({name})"
 
 
-def _list(names: list[str]) -> str:
+def _list(names: Sequence[str]) -> str:
     return ", ".join(quote(name) for name in names)
 
 
-def _sorted(names: list[str]) -> str:
+def _sorted(names: Sequence[str]) -> str:
     return ", ".join(f"{quote(name)} NULLS LAST" for name in names)
