@@ -52,7 +52,9 @@ def test_rows_of_bucket_are_those_of_its_window(report: str, sim_file: Path) -> 
         for shown, alone in zip(by_time, window, strict=True):
             bucket = [row for row in shown if row["row"] == "interval"]
             bucket = [row for row in bucket if datetime.fromisoformat(row["interval_end"]) == end]
-            expected = [row for row in alone if row["row"] == "row"]
+            # BATCH1 logs off: its dispatch wait after the last sample is unknown, and so is the sum.
+            gone = "BATCH1" if report == "dispwait" and end == datetime.fromisoformat(ends[-1]) else None
+            expected = [row for row in alone if row["row"] == "row" and row.get("userid", "") != gone]
             assert list(map(values, bucket)) == list(map(near, expected))
 
 
