@@ -65,7 +65,7 @@ PAGES = {
     "docs/getting-data.md": 4,
     "docs/lake.md": 2,
     "docs/models.md": 4,
-    "docs/reports.md": 4,
+    "docs/reports.md": 6,
     "docs/rig.md": 3,
     "docs/simulator.md": 2,
     "docs/sql.md": 13,

@@ -33,15 +33,27 @@ class Session(session.CoreSession):
         return result
 
     def report(
-        self, name: str, format: str = "text", *, width: int | None = None, only: Sequence[str] = ()
+        self,
+        name: str,
+        format: str = "text",
+        *,
+        width: int | None = None,
+        only: Sequence[str] = (),
+        by_time: Sequence[str] = (),
+        sort: str | None = None,
+        top: int | None = None,
     ) -> str:
         """Return a classic report, by short name or FCX number, as text, csv, json or html.
 
-        `only` limits it to subjects by name or pattern: a device, some guests.
+        `only` limits it to subjects by name or pattern: a device, some guests. `by_time` also does, and adds
+        their rows of every interval. `sort` names a column that sorts the rows, numbers from the highest and
+        texts from A; `top` limits the rows over the window and of each interval. Raises QueryError if the
+        report has no such rows or column.
         """
         from zlens import reports
 
-        return reports.render(name, self, format, width=width, only=only)
+        options = reports.ReportOptions(tuple(only), tuple(by_time), sort, top)
+        return reports.render(name, self, format, width=width, options=options)
 
     def findings(
         self,

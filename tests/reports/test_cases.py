@@ -37,6 +37,7 @@ import inputs as makers
 import zlens
 from zlens import reports
 from zlens.cli import inputs, parser
+from zlens.cli import report as report_command
 from zlens.errors import ZlensError
 
 FOLDER = Path(__file__).parent / "cases"
@@ -192,7 +193,12 @@ def run(case: Case, sessions: Sessions) -> str:
         if words[0] == "sql":
             return rounded("".join(session.sql(arguments.query).text(arguments.format)))
         text = reports.render(
-            arguments.name, session, arguments.format, now=NOW, width=width, only=arguments.only
+            arguments.name,
+            session,
+            arguments.format,
+            now=NOW,
+            width=width,
+            options=report_command.parse_options(arguments),
         )
         return text if arguments.format == "text" else rounded(text)
     except ZlensError as error:

@@ -77,7 +77,9 @@ def test_filters_and_formats_apply_to_listed_rows(sim_session: Session, tmp_path
     path = tmp_path / "ustat.txt"
     path.write_text(reports.render("ustat", sim_session), encoding="utf-8")
     with zlens.open(str(path)) as session:
-        csv = reports.render("ustat", session, "csv", only=["LINUX0*"]).splitlines()
+        csv = reports.render(
+            "ustat", session, "csv", options=reports.ReportOptions(only=("LINUX0*",))
+        ).splitlines()
         assert len(csv) > 5
         assert all("LINUX0" in line for line in csv[1:])
         assert reports.render("ustat", session, "html").count("<tr") > 5

@@ -14,6 +14,7 @@ import monwrite_builder as made
 import zlens
 from zlens import reports
 from zlens.catalog.reports import definition, definition_file
+from zlens.errors import CatalogError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.reports import rows, text_format
@@ -138,6 +139,20 @@ def test_every_kind_of_row() -> None:
         "00:00:00   2 >Sum    90.0  30.00",
         "00:00:00 ... AllP    45.0 ......",
     ]
+
+
+def test_peak_has_time_and_no_flagged_row() -> None:
+    """The peak of each processor has its day where the report spans several; a gap has none."""
+    rows = [cpu("A", 1, 0, 30.0), cpu("A", 1, 1, 20.0), cpu("A", 3, 0, 10.0), cpu("A", 3, 1, 60.0)]
+    rows += [cpu("A", 4, 0, 90.0, "gap"), cpu("A", 4, 1, None)]
+    peaks = report(REPORT.replace('subject = ["cpu_id"', 'peak = "busy_pct"\nsubject = ["cpu_id"'))
+    printed = body(FakeSession({"system": [system("A")], "cpu": rows}), peaks)
+    assert [line for line in printed if line.startswith(">>Peak>>")] == [
+        ">>Peak>>   0 IFL     30.0  15.00 2026/11/20 23:59:00",
+        ">>Peak>>   1 IFL     60.0  30.00 2026/11/21 00:01:00",
+    ]
+    with pytest.raises(CatalogError, match="peak is not a number column of the table"):
+        report(REPORT.replace('subject = ["cpu_id"', 'peak = "cpu_type"\nsubject = ["cpu_id"'))
 
 
 def test_flagged_rows_are_shown_and_not_averaged() -> None:

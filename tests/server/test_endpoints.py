@@ -169,6 +169,21 @@ def test_report_of_window_and_of_some_subjects(served):
     assert len(rows) < 10
 
 
+def test_report_by_time_sorted_and_limited(served):
+    """The options of a report over HTTP are those of Python."""
+    options = {"by_time": "0,1,2", "sort": "busy_pct", "top": "2"}
+    text = response_data(served.get("report", name="cpu", format="csv", **options))["text"]
+    own = served.session.report("cpu", "csv", by_time=["0", "1", "2"], sort="busy_pct", top=2)
+    assert text == own
+    assert text.count("\ninterval,") > 100
+    answer = served.get("report", name="cpu", format="table", **options)
+    rows = response_data(answer)["tables"][0]["rows"]
+    assert [row[0] for row in rows[:2]] == ["mean", "mean"]
+    assert sum(row[0] == "interval" for row in rows) == 120
+    assert served.get("report", name="uconf", by_time="X").status_code == 400
+    assert served.get("report", name="cpu", sort="speed").status_code == 400
+
+
 def lines_of(response):
     assert response.headers["content-type"] == LINES
     return [json.loads(line) for line in response.text.splitlines()]

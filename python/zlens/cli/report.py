@@ -12,6 +12,7 @@ from zlens.errors import QueryError
 
 if TYPE_CHECKING:
     from zlens.catalog.reports.menus import Menu
+    from zlens.reports.options import ReportOptions
     from zlens.session.session import CoreSession
 
 DESCRIPTION = "Print a classic report. Reports are named by their short name or their FCX number."
@@ -22,6 +23,8 @@ Examples:
   zlens report prclog monwrite.data --shift 'Mon-Fri 08:00-17:00'
   zlens report partition rmf.xml --format csv -o partitions.csv
   zlens report device110 monwrite.data --only 0145
+  zlens report user monwrite.data --by-time LINUX01 --every 15m
+  zlens report device monwrite.data --sort resp_ms --top 20
 """
 
 
@@ -36,6 +39,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="VALUE",
         help="only this subject of the report: a device, a processor, a user; * and ? match any characters; "
         "may be repeated",
+    )
+    parser.add_argument(
+        "--by-time",
+        action="append",
+        default=[],
+        metavar="VALUE",
+        help="like --only, with the rows of every interval, or of every --every: --by-time LINUX01",
+    )
+    parser.add_argument(
+        "--sort",
+        metavar="COLUMN",
+        help="sort the rows by this column, named by its heading or as in CSV: --sort cpu_pct; numbers from "
+        "the highest, texts from A",
+    )
+    parser.add_argument(
+        "--top",
+        type=int,
+        metavar="N",
+        help="only the first N rows, and the first N of each interval: --sort cpu_pct --top 10",
     )
     output.add_options(parser)
     inputs.add_options(parser)
@@ -59,7 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     with inputs.open_session(arguments.inputs, inputs.parse_options(arguments)) as (session, progress):
         chunks = reports.chunks(
-            arguments.name, session, arguments.format, width=_width(arguments), only=arguments.only
+            arguments.name,
+            session,
+            arguments.format,
+            width=_width(arguments),
+            options=parse_options(arguments),
         )
         # Errors of the query are raised before anything is written.
         first = next(chunks, "")
@@ -78,6 +104,13 @@ def _print_missing_input(session: CoreSession, arguments: argparse.Namespace) ->
 
     if arguments.format in ("csv", "json") and (needs := reports.missing_input(arguments.name, session)):
         print(f"zlens: no data for {arguments.name} in this input; it needs: {needs}", file=sys.stderr)
+
+
+def parse_options(arguments: argparse.Namespace) -> ReportOptions:
+    """Return the options of the report."""
+    from zlens.reports.options import ReportOptions
+
+    return ReportOptions(tuple(arguments.only), tuple(arguments.by_time), arguments.sort, arguments.top)
 
 
 def _width(arguments: argparse.Namespace) -> int | None:

@@ -21,16 +21,20 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
     lines += wrap_hanging("Source  ", definition.source)
     lines += [f"Status  {definition.status}"]
     lines += wrap_hanging("Needs   ", definition.needs)
+    if definition.untimed:
+        lines += wrap_hanging("By time ", f"no rows of intervals: {definition.untimed}")
     described: set[tuple[str, ...]] = set()
     for table in definition.tables:
         if table.title:
             lines += ["", titles.with_value_names(table.title)]
+        names = {column.key: column.name for column in table.columns}
         for rows in table.rows:
             plain = rows.kind == "mean" and any(column.mean == "plain" for column in table.columns)
             kind = "plain" if plain else rows.kind
-            lines += wrap_hanging(
-                f"Rows    {rows.label or _label(rows):<8} ", _ROWS[kind].format(of=_KINDS[rows.of])
-            )
+            text = _ROWS[kind].format(of=_KINDS[rows.of], peak=names.get(table.peak))
+            lines += wrap_hanging(f"Rows    {rows.label or _label(rows):<8} ", text)
+        if table.sort:
+            lines += wrap_hanging("Sorted  ", f"by {names[table.sort]}")
         for column in table.columns:
             # Tables of a report share columns, so each is described once.
             description = _column(column)
@@ -57,6 +61,8 @@ _ROWS = {
     "and those without a value",
     "total": "totals of the {of}, each by its own rule; sums count each row for its own seconds, over all "
     "intervals in which no addend is missing",
+    "peak": "one per subject: the interval in which {peak} was highest, with its time, except intervals "
+    "flagged gap or short",
     "interval": "one per interval and subject",
     "row": "one per subject",
     "query": "computed from the measures, not from the other rows",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from zlens.catalog.reports.definition import FOLDER, ReportDefinition, load_repo
 from zlens.errors import QueryError
 from zlens.reports.column_facts import check
 from zlens.reports.from_listing import read_from_listing
+from zlens.reports.options import ReportOptions, apply_options
 from zlens.reports.report_list import ReportEntry, format_report_list, list_reports
 from zlens.reports.rows import has_table_data
 
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
 FORMATS = ("text", "csv", "json", "html")
+DEFAULT = ReportOptions()
 
 __all__ = [
     "FORMATS",
     "ReportDefinition",
     "ReportEntry",
+    "ReportOptions",
+    "apply_options",
     "check",
     "chunks",
     "format_report_list",
@@ -41,11 +45,11 @@ def render(
     *,
     now: datetime | None = None,
     width: int | None = None,
-    only: Sequence[str] = (),
+    options: ReportOptions = DEFAULT,
     folder: Path = FOLDER,
 ) -> str:
     """Return a report of a session as one string; see `chunks`."""
-    return "".join(chunks(report, session, format, now=now, width=width, only=only, folder=folder))
+    return "".join(chunks(report, session, format, now=now, width=width, options=options, folder=folder))
 
 
 def missing_input(name: str, session: CoreSession) -> str | None:
@@ -64,23 +68,18 @@ def chunks(
     *,
     now: datetime | None = None,
     width: int | None = None,
-    only: Sequence[str] = (),
+    options: ReportOptions = DEFAULT,
     folder: Path = FOLDER,
 ) -> Iterator[str]:
     """Yield a report of a session in chunks, so that memory does not grow with its rows.
 
     `report` is a definition, a short name or an FCX number; `now` is the run time to print (default: the
-    local clock); `width` folds wide tables (for terminals; files have the full width); `only` selects the
-    subjects that match these names or patterns.
+    local clock); `width` folds wide tables (for terminals; files have the full width).
     """
     if format not in FORMATS:
         raise QueryError(f"reports have no format {format!r}", expected=f"one of {', '.join(FORMATS)}")
     definition = load_report(report, folder) if isinstance(report, str) else report
-    definition = read_from_listing(definition, session)
-    if only:
-        from zlens.reports.subject_filter import filter_subjects
-
-        definition = filter_subjects(definition, only, session)
+    definition = apply_options(read_from_listing(definition, session), session, options)
     now = now or datetime.now()
     # Imported on demand: a text report needs none of the others.
     if format == "csv":

@@ -51,6 +51,10 @@ def check(folder: Path = FOLDER) -> list[str]:
                 errors.append(
                     f"{location}: its group {report.group!r} belongs in the folder {folder_of(report.group)}"
                 )
+            if any(table.has_intervals for table in report.tables) == bool(report.untimed):
+                errors.append(
+                    f"{location}: untimed is needed if no table has rows of intervals, and only then"
+                )
             for table in report.tables:
                 for column in table.columns:
                     facts(column)

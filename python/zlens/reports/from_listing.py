@@ -85,6 +85,11 @@ def _table(definition: ReportDefinition, table: ReportTable, session: CoreSessio
     labels = Counter(kind.export_name for kind in table.rows if kind.label)
     rows: list[RowKind] = []
     for kind in table.rows:
+        if kind.kind == "peak":
+            # Not read, because it repeats an interval of the listing.
+            intervals = f"SELECT * FROM ({raw}) AS printed WHERE row_kind = 'interval'"
+            rows.append(replace(kind, query=intervals))
+            continue
         names = [name for name in _names(kind) if (name, has_times(kind)) not in claimed]
         claimed.update((name, has_times(kind)) for name in names)
         condition = f"row_kind IN ({', '.join(map(literal, names))})" if names else "false"
@@ -101,6 +106,9 @@ def _table(definition: ReportDefinition, table: ReportTable, session: CoreSessio
         columns=tuple(columns),
         subject=(*table.subject, *(column.column for column in added)),
         rows=tuple(rows),
+        sort=None,
+        query_by_time="",
+        is_listed=True,
     )
 
 

@@ -1,13 +1,14 @@
 """Rows of a report: builds queries from a definition and fetches the blocks.
 
-The engine computes means and totals. Rows never become Python values: Arrow streams are read into sections,
-which know the properties of all rows before the first is printed.
+The engine computes means and totals. Rows do not become Python values, except a few means of buckets: Arrow
+streams are read into sections, which know the properties of all rows before the first is printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 
 from zlens._native import Section
 from zlens.catalog import aggregation, measures
-from zlens.catalog.expressions import quote
+from zlens.catalog.expressions import literal, quote
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, RowKind
 from zlens.catalog.reports.titles import fill_title
 from zlens.inputs.unix_time import EPOCH
@@ -24,6 +25,10 @@ from zlens.reports.style import Value
 if TYPE_CHECKING:
     from zlens.engine.results import QueryResult
     from zlens.session.session import CoreSession
+
+
+#: Rules of means over intervals.
+AVERAGES = ("mean", "plain")
 
 
 class RowSection(Struct, frozen=True):
@@ -127,15 +132,18 @@ def fetch(definition: ReportDefinition, session: CoreSession) -> list[Block]:
             if query and session.queries.query_has_data(query)
         ),
     )
+    statements = {
+        table.key: [_statement(table, rows, definition.block, session) for rows in table.rows]
+        for table in tables
+    }
     for table in tables:
-        for rows in table.rows:
-            results.add(_source(rows, session), [_query(table, rows, definition.block, session)])
+        for rows, statement in zip(table.rows, statements[table.key], strict=True):
+            results.add(_source(rows, session), [statement])
     blocks = _blocks(definition, session, results)
     fetched = [
         [
-            (rows, *_read(table, rows, definition.block, session, results))
-            for rows in table.rows
-            if table in tables
+            (rows, *_read(table, rows, results.of(_source(rows, session), statement)))
+            for rows, statement in zip(table.rows, statements.get(table.key, ()), strict=False)
         ]
         for table in definition.tables
     ]
@@ -255,18 +263,41 @@ def has_times(rows: RowKind) -> bool:
 def _source(rows: RowKind, session: CoreSession) -> CoreSession:
     """Return the session to query for rows of a kind.
 
-    Rows over the entire window use recorded intervals regardless of --every; rows over all members use the
-    members regardless of --group.
+    Rows over the entire window use recorded intervals regardless of --every, except those of peaks, which are
+    among the intervals shown; rows over all members use the members regardless of --group.
     """
-    source = session if has_times(rows) else session.without_buckets
+    of_intervals = rows.kind == "peak" or "interval" in (rows.kind, rows.of)
+    source = session if of_intervals else session.without_buckets
     return source.without_groups if rows.kind == "total" or rows.overall else source
 
 
-def _read(
-    table: ReportTable, rows: RowKind, block: str, session: CoreSession, results: _Results
-) -> tuple[Section, dict[str, RowSection]]:
+def _statement(table: ReportTable, rows: RowKind, block: str, session: CoreSession) -> str:
+    """Return the SQL of one kind of row; counts and times in means are per interval shown."""
+    amounts = [i for i, column in enumerate(table.columns) if column.is_amount and column.mean in AVERAGES]
+    buckets = bool(session.options.every_s)
+    if rows.kind != "mean" or not buckets or not amounts:
+        return rows_sql(table, rows, block, buckets=buckets)
+    keys = [block, *table.subject]
+    means = ", ".join(_mean(table, table.columns[i]) for i in amounts)
+    shown = session.sql(
+        f"SELECT {_list(keys)}, {means} FROM ({table.query}) AS base "
+        f"WHERE {aggregation.unflagged_sql()} GROUP BY {_list(keys)}"
+    ).rows
+    names = {key: quote(f"#{key}") for key in keys} | {i: quote(f"#{i}") for i in amounts}
+    values = ", ".join(f"({', '.join(map(_literal, row))})" for row in shown or [(None,) * len(names)])
+    same = " AND ".join(f"CAST({quote(key)} AS VARCHAR) IS NOT DISTINCT FROM {names[key]}" for key in keys)
+    joined = f"LEFT JOIN (VALUES {values}) AS shown ({', '.join(names.values())}) ON {same}"
+    return rows_sql(table, rows, block, joined, {i: f"any_value({names[i]})" for i in amounts})
+
+
+def _literal(value: Value) -> str:
+    if value is None:
+        return "NULL"
+    return f"CAST({value!r} AS DOUBLE)" if isinstance(value, float) else literal(str(value))
+
+
+def _read(table: ReportTable, rows: RowKind, result: QueryResult) -> tuple[Section, dict[str, RowSection]]:
     """Return the rows of one kind, for all blocks and by block."""
-    result = results.of(_source(rows, session), _query(table, rows, block, session))
     printed = result.read(lambda stream: Section.read(stream, result.types, table.columns))
     by_block = {}
     for index, (name, count, values, longest, times, flags) in enumerate(printed.runs):
@@ -274,14 +305,19 @@ def _read(
     return printed, by_block
 
 
-def _query(table: ReportTable, rows: RowKind, block: str, session: CoreSession) -> str:
-    return rows_sql(table, rows, block, buckets=bool(session.options.every_s))
-
-
-def rows_sql(table: ReportTable, rows: RowKind, block: str, *, buckets: bool = False) -> str:
+def rows_sql(
+    table: ReportTable,
+    rows: RowKind,
+    block: str,
+    joined: str = "",
+    means: Mapping[int, str] = MappingProxyType({}),
+    *,
+    buckets: bool = False,
+) -> str:
     """Return the SQL of one kind of row: block, time, flag, then one column for each column of the table.
 
-    `buckets`: times are those of buckets; the last one ends with the data, as the header says.
+    joined, means   for rows of means: a join with other means, and their SQL by the index of their column
+    buckets         times are those of buckets; the last one ends with the data, as the header says
     """
     keys = [block, *([table.time] if has_times(rows) and table.time else [])]
     time = quote(keys[1]) if len(keys) > 1 else "NULL"
@@ -292,21 +328,53 @@ def rows_sql(table: ReportTable, rows: RowKind, block: str, *, buckets: bool = F
     if rows.kind == "query":
         shown = ", ".join(quote(column.column) for column in table.columns)
         columns = {column.column for column in table.columns}
-        order = _sorted([*keys, *rows.order, *(name for name in table.subject if name in columns)])
-        return f"SELECT {quote(block)}, {time}, NULL, {shown} FROM ({rows.query}) AS own ORDER BY {order}"
-    flag = quote("flag") if rows.kind == "interval" else "NULL"
+        order = _order(table, rows, keys, [*rows.order, *(name for name in table.subject if name in columns)])
+        return f"SELECT {quote(block)}, {time}, NULL, {shown} FROM ({rows.query}) AS own {order}"
+    if rows.kind == "peak":
+        return _peaks(table, rows, block)
+    flag = quote("flag") if rows.kind == "interval" and not rows.query else "NULL"
     if rows.kind == "mean":
-        keys = [block, *table.subject]
-        shown = ", ".join(_mean(table, column) for column in table.columns)
+        shown = ", ".join(means.get(i) or _mean(table, column) for i, column in enumerate(table.columns))
         return (
-            f"SELECT {quote(block)}, {time}, {flag}, {shown} FROM ({table.query}) AS base "
-            f"WHERE {aggregation.unflagged_sql()} GROUP BY {_list(keys)} ORDER BY {_sorted(keys)}"
+            f"SELECT {quote(block)}, {time}, {flag}, {shown} FROM ({table.query}) AS base {joined} "
+            f"WHERE {aggregation.unflagged_sql()} GROUP BY {_list([block, *table.subject])} "
+            f"{_order(table, rows, keys, table.subject)}"
         )
     shown = ", ".join(quote(column.column) for column in table.columns)
     return (
         f"SELECT {quote(block)}, {time}, {flag}, {shown} FROM ({rows.query or table.query}) AS base "
-        f"ORDER BY {_sorted([*keys, *rows.order, *table.subject])}"
+        f"{_order(table, rows, keys, [*rows.order, *table.subject])}"
     )
+
+
+def _peaks(table: ReportTable, rows: RowKind, block: str) -> str:
+    """Return the row of each subject in the interval in which a column was highest."""
+    assert table.time
+    (peak,) = [quote(column.column) for column in table.columns if column.key == table.peak]
+    shown = ", ".join(quote(column.column) for column in table.columns)
+    # Rows of a query of their own have no flag: it leaves flagged rows out.
+    unflagged = "" if rows.query else f" AND {aggregation.unflagged_sql()}"
+    return (
+        f"SELECT {quote(block)}, {quote(table.time)}, NULL, {shown} FROM ("
+        f"SELECT * FROM ({rows.query or table.query}) AS base WHERE {peak} IS NOT NULL{unflagged} "
+        f"QUALIFY row_number() OVER (PARTITION BY {_list([block, *table.subject])} "
+        f"ORDER BY {peak} DESC, {quote(table.time)}) = 1) AS peaks "
+        f"{_order(table, rows, [block], table.subject)}"
+    )
+
+
+def _order(table: ReportTable, rows: RowKind, keys: Sequence[str], names: Sequence[str]) -> str:
+    """Return the clauses that sort the rows with the same keys, and that limit their number."""
+    order = _sorted(names)
+    limit = ""
+    if table.has_subjects(rows):
+        for column in (column for column in table.columns if column.key == table.sort):
+            value = _mean(table, column) if rows.kind == "mean" else quote(column.column)
+            order = f"{value} {'DESC ' if column.type == 'number' else ''}NULLS LAST, {order}"
+        if table.top:
+            rank = f"row_number() OVER (PARTITION BY {_list(keys)} ORDER BY {order})"
+            limit = f"QUALIFY {rank} <= {table.top} "
+    return f"{limit}ORDER BY {', '.join(filter(None, (_sorted(keys), order)))}"
 
 
 def _total(table: ReportTable, rows: RowKind, keys: list[str], time: str) -> str:
@@ -406,9 +474,9 @@ def _rule(rule: str, name: str, column: ReportColumn) -> str:
     return f"{'avg' if rule in ('mean', 'plain') else rule}({name})"
 
 
-def _list(names: list[str]) -> str:
+def _list(names: Sequence[str]) -> str:
     return ", ".join(quote(name) for name in names)
 
 
-def _sorted(names: list[str]) -> str:
+def _sorted(names: Sequence[str]) -> str:
     return ", ".join(f"{quote(name)} NULLS LAST" for name in names)

@@ -124,9 +124,11 @@ class PrintedSheet:
         """Return this table in parts of at most this width; column groups are not separated."""
         if width is None:
             return [self]
-        # The flag of an interval follows its row.
-        flags = {flag for part in self.parts for section in part for flag in section.flags}
-        width -= max((len(flag) + 1 for flag in flags), default=0)
+        # The flag of an interval follows its row, and the time of a peak.
+        after = {flag for part in self.parts for section in part for flag in section.flags}
+        if any(part[0].rows.kind == "peak" and len(part[0]) for part in self.parts):
+            after.add("2026/01/31 00:00:00" if any(map(self._over_midnight, self.parts)) else "00:00:00")
+        width -= max((len(text) + 1 for text in after), default=0)
         if self.width <= width:
             return [self]
         repeated = [index for index, column in enumerate(self.table.columns) if column.keep]
@@ -210,15 +212,27 @@ class PrintedSheet:
 
     def _part(self, part: Part) -> Iterator[str]:
         columns = self.table.columns
-        return Lines.table(
+        is_peak = part[0].rows.kind == "peak"
+        lines = Lines.table(
             rows_in_order(part),
             [(i, self.widths[i], columns[i].align == "right") for i in self.chosen],
             [self._section(section) for section in part],
             label_width=LABEL_WIDTH if self.table.time else None,
             blank=part[0].rows.blank,
-            dated=self._over_midnight(part),
+            dated=any(map(self._over_midnight, self.parts if is_peak else [part])),
             offset_us=self.offset_us,
         )
+        return self._peaks(lines, part[0].rows.label) if is_peak else lines
+
+    def _peaks(self, lines: Iterator[str], label: str) -> Iterator[str]:
+        """Yield rows that begin with their time, after the day if there are several, with it at their end."""
+        day = ""
+        for line in "".join(lines).splitlines():
+            time, row = line[:LABEL_WIDTH], line[LABEL_WIDTH:]
+            if "/" in time:
+                day = f"{line} "
+            else:
+                yield f"{label:<{LABEL_WIDTH}}{row:<{self.width - LABEL_WIDTH}} {day}{time}\n"
 
     def _over_midnight(self, part: Part) -> bool:
         """Return whether the part spans midnight, so that times need a date."""
@@ -241,7 +255,7 @@ class PrintedSheet:
             fixed.append(None if text is None else pad(text, width - blanks, column.align))
             dots = "" if is_left_blank(section, column) else style.dots(column.width)
             empty.append(pad(dots, width, column.align))
-        return section.rows.label, fixed, empty
+        return "" if section.rows.kind == "peak" else section.rows.label, fixed, empty
 
 
 def is_left_blank(section: RowSection, column: ReportColumn) -> bool:

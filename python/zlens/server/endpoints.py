@@ -300,6 +300,19 @@ ENDPOINTS = (
             Key(
                 "only", ListOf(_NAME, 0, 50), "only these subjects; * and ? match any characters", default=[]
             ),
+            Key("by_time", ListOf(_NAME, 0, 50), "the same, with the rows of every interval", default=[]),
+            Key(
+                "sort",
+                _NAME,
+                "column that sorts the rows: numbers from the highest, texts from A",
+                default=None,
+            ),
+            Key(
+                "top",
+                Integer(1, 100_000),
+                "maximum number of rows over the window, and of each interval",
+                default=None,
+            ),
             *_WINDOW,
         ),
         {

@@ -24,13 +24,12 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     with workspace.open_narrow(
         request["system"], request["from"], request["to"], request["input"]
     ) as session:
-        if request["only"]:
-            from zlens.reports.subject_filter import filter_subjects
-
-            definition = filter_subjects(definition, request["only"], session)
+        options = reports.ReportOptions(
+            tuple(request["only"]), tuple(request["by_time"]), request["sort"], request["top"]
+        )
         if request["format"] == "table":
-            return _tables(definition, session)
-        text = reports.render(definition, session, request["format"])
+            return _tables(reports.apply_options(definition, session, options), session)
+        text = reports.render(definition, session, request["format"], options=options)
         return {"name": definition.name, "format": request["format"], "text": text}
 
 

@@ -112,6 +112,16 @@ class ReportColumn(ReportColumnKeys, frozen=True, kw_only=True):
         return tuple((self.head or "").split("|"))
 
     @property
+    def is_amount(self) -> bool:
+        """Whether its values are counts or times of an interval, so that means are per interval."""
+        measure = self.averaging_measure if self.measures else None
+        return (
+            measure is not None
+            and measure.aggregate in ("counter", "time")
+            and self.unit in ("", measure.unit)
+        )
+
+    @property
     def averaging_measure(self) -> catalog_measures.MeasureColumn | None:
         """The measure whose rule averages it; a column without measures is weighted by interval length."""
         if not self.measures:
@@ -126,11 +136,12 @@ class RowKind(FactTable, frozen=True):
     """One kind of row of a table."""
 
     kind: Annotated[
-        Literal["mean", "total", "interval", "row", "query"], Meta(description="subject of its rows")
+        Literal["mean", "total", "peak", "interval", "row", "query"], Meta(description="subject of its rows")
     ]
     label: Annotated[str, Meta(description="the text instead of the time")] = ""
     of: Annotated[
-        Literal["mean", "interval", "row"], Meta(description="total: the kind of row it adds up")
+        Literal["mean", "interval", "row"],
+        Meta(description="total: the kind of row it adds up; row or query: interval, if each row is of one"),
     ] = "mean"
     by: Annotated[tuple[Name, ...], Meta(description="total: one row per value of these columns")] = ()
     rule: Annotated[_TotalRule | None, Meta(description="total: one rule for every number column")] = None
@@ -169,6 +180,14 @@ class ReportTableKeys(FactTable, frozen=True, kw_only=True):
         field(default_factory=dict)
     )
     rows: Annotated[tuple[RowKind, ...], Meta(description="the kinds of its rows")] = ()
+    sort: Annotated[
+        Name | None,
+        Meta(description="the column that sorts its rows, numbers from the highest; default: the subject"),
+    ] = None
+    peak: Annotated[
+        Name | None,
+        Meta(description="the column whose highest value selects the interval in the row of peaks"),
+    ] = None
     lines: Annotated[
         dict[str, str], Meta(description="if rows contain names: the value column of each name column")
     ] = field(default_factory=dict)
@@ -178,6 +197,19 @@ class ReportTableKeys(FactTable, frozen=True, kw_only=True):
     line_count: Annotated[
         int, Meta(ge=0, le=1000, description="the number of names in its rows; 0: its columns are counted")
     ] = 0
+
+
+#: The label of rows of peaks.
+PEAK = ">>Peak>>"
+
+
+def with_peaks(rows: Sequence[RowKind], peak: str | None) -> tuple[RowKind, ...]:
+    """Return the rows of a table with those of its peaks before the rows of intervals, if it has both."""
+    kinds = [kind.kind for kind in rows]
+    if peak is None or "interval" not in kinds or "peak" in kinds:
+        return tuple(rows)
+    first = kinds.index("interval")
+    return (*rows[:first], RowKind(kind="peak", label=PEAK, query=rows[first].query), *rows[first:])
 
 
 class ReportTableFile(ReportTableKeys, frozen=True, kw_only=True):
@@ -205,6 +237,26 @@ class ReportTable(ReportTableKeys, frozen=True, kw_only=True):
     """A table of a report."""
 
     columns: tuple[ReportColumn, ...]
+    #: Its query with a row for each subject and interval, instead of one for each subject; empty: none.
+    query_by_time: str = ""
+    #: Maximum number of rows of subjects, over the window and for each interval; None: all.
+    top: int | None = None
+    #: Whether its rows are those that a listing has.
+    is_listed: bool = False
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether it has rows of intervals, or can have them."""
+        if self.is_listed or not self.time:
+            own = any("interval" in (rows.kind, rows.of) for rows in self.rows)
+            return own or bool(self.query_by_time)
+        return self.time == "interval_end"
+
+    def has_subjects(self, rows: RowKind) -> bool:
+        """Whether rows of this kind are of its subjects, not totals of them."""
+        if rows.kind != "query":
+            return rows.kind != "total"
+        return rows.of != "interval" and all(other.kind not in ("mean", "row") for other in self.rows)
 
     @property
     def shown(self) -> int:
@@ -257,6 +309,7 @@ class ReportKeys(FactTable, frozen=True, kw_only=True):
         Literal["weighted", "plain"],
         Meta(description="by the rules of the catalog, or plain like those of IBM's report"),
     ] = "weighted"
+    untimed: Annotated[str, Meta(description="why none of its tables has rows of intervals")] = ""
     notes: Annotated[tuple[Footnote, ...], Meta(description="its footnotes")] = ()
     absent: Annotated[tuple[MissingColumns, ...], Meta(description="columns it leaves out")] = ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
@@ -25,6 +26,7 @@ from zlens.catalog.reports.definition import (
     RowKind,
     files,
     group_spans,
+    with_peaks,
 )
 from zlens.catalog.reports.titles import IN_TITLE
 from zlens.errors import CatalogError
@@ -33,6 +35,8 @@ from zlens.schema.validators import DocumentErrors
 
 #: Keys of a table that its own columns and rows replace.
 _MERGED = ("base", "base_rows", "order", "shared")
+#: In the query of rows over the window: the time of an interval, if there is a row for each.
+_TIME = re.compile(r"\{time(?: of (\w+))?\}")
 
 
 @lru_cache(maxsize=128)
@@ -76,9 +80,15 @@ def _table(keys: ReportTableFile, location: str, problem: DocumentErrors) -> Rep
         for number, rows in enumerate(keys.rows, 1)
     ]
     values = {name: getattr(keys, name) for name in ReportTableKeys.__struct_fields__}
+    by_time = _TIME.sub(
+        lambda match: f", {match[1]}.interval_end" if match[1] else ", interval_end", keys.query
+    )
+    values["query"] = _TIME.sub("", keys.query)
     for name in ("query", "title_values"):
         values[name] = _expand(values[name], f"{location}.{name}", problem)
-    return ReportTable(**values | {"columns": tuple(columns), "rows": tuple(rows)})
+    if by_time != keys.query:
+        values["query_by_time"] = _expand(by_time, f"{location}.query", problem)
+    return ReportTable(**values | {"columns": tuple(columns), "rows": with_peaks(rows, keys.peak)})
 
 
 def _column(key: str, keys: ReportColumnKeys, location: str, problem: DocumentErrors) -> ReportColumn:
@@ -233,6 +243,15 @@ def _check_columns(table: ReportTable, location: str, problem: DocumentErrors) -
         raise error(
             f"{location} has only one of lines and line_count", None, "both or none", f"{location}.line_count"
         )
+    for name, types in (("sort", "a column"), ("peak", "a number column")):
+        keys = [column.key for column in table.columns if name == "sort" or column.type == "number"]
+        if (key := getattr(table, name)) not in (None, *keys):
+            raise error(
+                f'{location}.{name} is not {types} of the table: "{key}"',
+                None,
+                f"one of {', '.join(keys)}",
+                f"{location}.{name}",
+            )
     unknown = {*table.lines, *table.lines.values()} - {column.key for column in table.columns}
     if unknown:
         raise error(f'lines of the column "{min(unknown)}"', None, "keys of columns", f"{location}.lines")
@@ -288,7 +307,7 @@ def _row_faults(table: ReportTable, rows: RowKind, kinds: Collection[str]) -> It
     not_summed = {*rows.adds} - {column.column for column in table.columns if column.total == "sum"}
     if not_summed:
         yield f'it adds "{min(not_summed)}"', 'a column with total = "sum"'
-    if rows.kind in ("mean", "interval") and not table.time:
+    if rows.kind in ("mean", "peak", "interval") and not table.time:
         yield f'rows of kind "{rows.kind}" need a time', "time = the query's column for it"
     if rows.kind == "row" and table.time:
         yield 'rows of kind "row" have no time', 'kind "interval", or no time in the table'

@@ -87,7 +87,9 @@ class ListingTables:
         target = self.targets.get(name)
         if target is None:
             columns = [(listings.column_name(column), listings.kind(column)) for column in table.columns]
-            labels = [(rows.label, rows.export_name) for rows in table.rows if rows.label]
+            labels = [
+                (rows.label, rows.export_name) for rows in table.rows if rows.label and rows.kind != "peak"
+            ]
             time_column = listings.time_column(report.name, table.key)
             time_index = [column.key for column in table.columns].index(time_column) if time_column else None
             names = [name for name, _ in columns]
@@ -264,6 +266,9 @@ class ListingParser:
             line = line._replace(text=line.text[1:])
         if not line.text.strip():
             self._blank = True
+            return
+        if line.text.lstrip().startswith(definition.PEAK):
+            # It repeats a row of an interval, and its time follows its cells.
             return
         if self._blank:
             self._block, self._since_blank = [], 0

@@ -1,0 +1,35 @@
+"""Reports by time: the rows of every interval below those of the window."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from zlens.catalog.reports.definition import ReportDefinition, ReportTable, RowKind, with_peaks
+from zlens.errors import QueryError
+from zlens.schema.wording import phrase
+
+#: The label of rows over the window that have none, next to those of intervals.
+WINDOW = ">>Whole>"
+
+
+def add_intervals(definition: ReportDefinition, *, blank: bool) -> ReportDefinition:
+    """Return the report with rows of intervals in all tables that can have them.
+
+    blank   whether a blank line separates the rows of several subjects
+    QueryError with the reason if no table can have such rows.
+    """
+    if not any(table.has_intervals for table in definition.tables):
+        reason = definition.untimed or "this input has its rows only over the window"
+        raise QueryError(f"{definition.name} has no rows of intervals: {reason}", cure=phrase("by_time_out"))
+    tables = tuple(
+        _table(table, blank=blank and table.subject != (definition.block,)) for table in definition.tables
+    )
+    return replace(definition, tables=tables)
+
+
+def _table(table: ReportTable, *, blank: bool) -> ReportTable:
+    if not table.has_intervals or any("interval" in (rows.kind, rows.of) for rows in table.rows):
+        return table
+    rows = (replace(rows, label=rows.label or WINDOW) if table.query_by_time else rows for rows in table.rows)
+    intervals = RowKind(kind="interval", query=table.query_by_time, blank=blank)
+    return replace(table, time="interval_end", rows=with_peaks([*rows, intervals], table.peak))
