@@ -31,6 +31,29 @@ def test_report_of_unknown_subject(session: zlens.Session, name: str) -> None:
     assert "0, 1, 2, 3, 4, 5, 6, 7, ..." in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("report", "name", "column"),
+    [
+        ("dispwait", "LINUX01", "dispatch_rate"),
+        ("upage", "LINUX01", "resident_pages"),
+        ("cpowned", "PAGE01", "total_rate"),
+    ],
+)
+def test_totals_are_over_selected_subjects(
+    report: str, name: str, column: str, sim_session: zlens.Session
+) -> None:
+    """A total is over all subjects if all are selected, and over one if one is."""
+
+    def rows(only: list[str]) -> list[list[str]]:
+        text = sim_session.report(report, "csv", only=only)
+        return [line.split(",") for line in text.splitlines()]
+
+    assert rows(["*"]) == rows([])
+    head, *found = rows([name])
+    one, total = (next(row for row in found if row[0] == kind) for kind in ("row", "total"))
+    assert float(total[head.index(column)]) == pytest.approx(float(one[head.index(column)]))
+
+
 def test_report_command_selects_subject(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = users_made.processors_alone(tmp_path, 3, cpus=3)
     assert main(["report", "fcx304", str(path), "--only", "1"]) == 0
