@@ -81,6 +81,13 @@ def test_threads_inherit_core_type_and_polarity(core: bool, tmp_path: Path) -> N
         ]
 
 
+def test_partition_has_threads_of_each_type(tmp_path: Path) -> None:
+    """SMF70MTID is of the partition; only its zIIPs have processors with a second thread."""
+    with zlens.open([dump(tmp_path / "a.smf", rmf(interval()))]) as session:
+        found = session.sql("SELECT cpu_type, threads FROM partition ORDER BY 1").rows
+    assert found == [("CP", None), ("ZIIP", 2)]
+
+
 def test_thread_counters_by_polarity(tmp_path: Path) -> None:
     with zlens.open([dump(tmp_path / "a.smf", counters(900) + rmf(interval()))]) as session:
         found = session.sql(
