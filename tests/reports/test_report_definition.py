@@ -138,6 +138,11 @@ def test_report_skeleton_names_every_key() -> None:
 
 
 WRONG = [
+    (
+        'needs = "Requirements',
+        'before = "z/VM 6"\nneeds = "Requirements',
+        'before is "z/VM 6"; expected a level such as 6.4',
+    ),
     ('name = "skeleton" ', 'name = "other" ', 'name is "other".*"skeleton"'),
     ('status = "derived" ', 'status = "sure" ', 'status is "sure".*one of "verified"'),
     ('needs = "', 'neds = "', "neds is not known here.*did you mean needs"),

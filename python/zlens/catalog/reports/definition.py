@@ -300,7 +300,12 @@ class ReportKeys(FactTable, frozen=True, kw_only=True):
         int, Meta(ge=0, le=99, description="its position among the first reports; 0: not first")
     ] = 0
     before: Annotated[
-        str, Meta(description="the first level of z/VM that it does not describe; '': it describes all")
+        str,
+        Meta(
+            pattern=r"^(\d+\.\d+)?$",
+            title="a level such as 6.4",
+            description="the first level of z/VM that it does not describe; '': it describes all",
+        ),
     ] = ""
     leading_zero: Annotated[
         bool, Meta(description="whether it prints a zero before the decimal point: 0.43, not .43")
