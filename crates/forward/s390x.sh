@@ -36,5 +36,5 @@ cargo build --profile forward "${options[@]}" --package zlens-forward --bin zlen
 program=$CARGO_TARGET_DIR/$target/forward/zlens-forward
 echo "$program: $(stat -c %s "$program") bytes, $(qemu-s390x-static "$program" --version)"
 if [ "${1:-}" = --test ]; then
-    cargo test "${options[@]}" --package zlens-frames --package zlens-columns --package zlens-forward
+    cargo test --profile develop "${options[@]}" --package zlens-frames --package zlens-columns --package zlens-forward
 fi

@@ -13,7 +13,7 @@ import duckdb
 from zlens import _native
 from zlens.catalog import measures, roles
 from zlens.compiler.roles import rows
-from zlens.engine.results import exact_value_sql, type_name
+from zlens.engine.results import exact_value_sql, python_value_sql, type_name, with_times
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Source, SystemInfo
@@ -68,7 +68,7 @@ def create(place: str, columns: Mapping[str, str]) -> str:
 @cache
 def base() -> duckdb.DuckDBPyConnection:
     """Return a database with all tables empty, for all sessions."""
-    made = duckdb.connect(":memory:", config={"threads": 1, "TimeZone": "UTC"})
+    made = duckdb.connect(":memory:", config={"threads": 1})
     for table in (*TABLES, "inventory"):
         made.execute(create(f'"{table}"', columns_of(table)))
     # Problems of reading, and of counters.
@@ -165,8 +165,13 @@ class FakeSession:
         stream = found.project(
             ", ".join(exact_value_sql(f"#{place}", type) for place, type in enumerate(types, 1))
         )
-        rows = [tuple(map(_aware, row)) for row in found.fetchall()]
-        return FakeResult(list(found.columns), list(map(type_name, types)), rows, stream)
+        names = list(map(type_name, types))
+        times = [place for place, name in enumerate(names) if name == "time"]
+        values = found.project(
+            ", ".join(python_value_sql(f"#{place}", type) for place, type in enumerate(types, 1))
+        )
+        rows = [with_times(row, times) for row in values.fetchall()]
+        return FakeResult(list(found.columns), names, rows, stream)
 
     @property
     def without_buckets(self) -> FakeSession:
@@ -184,7 +189,3 @@ class FakeSession:
 
 def _naive(value: object) -> object:
     return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
-
-
-def _aware(value: object) -> object:
-    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
