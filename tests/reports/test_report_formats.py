@@ -68,7 +68,7 @@ def test_csv_has_keys_and_exact_values() -> None:
     assert interval[1]["flag"] == "gap"
     assert interval[2]["busy_pct"] == interval[2]["inst_sim_rate"] == ""
     assert interval[2]["cpu_type"] == NAME
-    assert {row["row"] for row in rows} == {"mean", "total", "interval"}
+    assert {row["row"] for row in rows} == {"mean", "total", "peak", "interval"}
 
 
 def test_json_is_one_array_of_objects() -> None:

@@ -36,8 +36,11 @@ def printed(sim_session: Session, tmp_path: Path) -> Callable[[str], tuple[str, 
 
 
 def rows(text: str) -> list[str]:
-    """Return the lines of a report without run time and dots, which are blanks for texts in a listing."""
-    body = text.split("\n* ")[0].splitlines()[1:]
+    """Return the lines of a report without run time and dots, which are blanks for texts in a listing.
+
+    Rounded values are highest in several intervals, so a listing may have its peak in another one.
+    """
+    body = [line for line in text.split("\n* ")[0].splitlines()[1:] if not line.startswith(">>Peak>>")]
     return [" ".join(re.sub(r"\.{3,}", " ", line).split()) for line in body if line.strip()]
 
 
@@ -99,7 +102,7 @@ def test_report_keeps_columns_not_in_catalog() -> None:
     printed = [line.split() for line in lines if line.startswith("AP")]
     with zlens.open(str(path)) as session:
         text = reports.render("device", session)
-        rows = reports.render("device", session, "csv", only=["AP4Z604D"]).splitlines()
+        rows = session.report("device", "csv", only=["AP4Z604D"]).splitlines()
         (entry,) = [each for each in reports.list_reports(session) if each.name == "device"]
     found = [line.split() for line in text.splitlines() if line.startswith("AP")]
     # The listing has dots of its own widths for links and paths.

@@ -454,7 +454,7 @@ def test_last_bucket_ends_with_data(tmp_path: Path) -> None:
     """Four minutes in buckets of three: the second ends where the header says that the data ends."""
     file = made.write(tmp_path / "x.mon", [made.configuration(made.START_US), *made.minutes(5)])
     with zlens.open([file], options=zlens.Options(every_s=180, utc=True)) as session:
-        for name in ("prclog", "mondata", "lpar"):
+        for name in ("prclog", "procsum", "lparlog"):
             text = reports.render(name, session)
             assert "\nTo   2026/03/02 09:04:00" in text
             assert "09:06:00" not in text

@@ -105,4 +105,5 @@ def _metric(name: str, report: ReportDefinition, by: Sequence[str], column: Repo
         across=known.across if known else False,
         most=_MOST if by else 0,
         published=known.published if known else "",
+        published_form=known.published_form if known else "",
     )

@@ -237,7 +237,8 @@ def _published(compared: SystemComparison, names: Sequence[str], form: str) -> I
         for row in compared.rows
         if row.metric.published_form == form and any(value is not None for value in row.values)
     ]
-    for subject in dict.fromkeys(row.subject for row in shown if row.subject):
+    subjects = dict.fromkeys(row.subject for row in shown)
+    for subject in [subject for subject in subjects if subject] or subjects:
         # What a system has as a whole is beside each of its devices.
         rows = [row for row in shown if row.subject in (subject, ())]
         rows.sort(key=lambda row: not row.subject)
