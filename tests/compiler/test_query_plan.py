@@ -87,6 +87,18 @@ def test_lazy_measure_has_a_statement_for_each_query() -> None:
     assert [*shared.rows] == [{}, {}]
 
 
+def test_role_that_queries_share_is_computed_once() -> None:
+    single, shared = ({"role.processor": {"cpu_id"}},), [{"role.processor": {"cpu_id", "user_time"}}] * 2
+    assert "role.processor" not in steps(compiled(*single))
+    plan = compiled(*shared)
+    [role] = [step for step in plan.steps if step.table == "role.processor"]
+    assert role.columns == ["cpu_id", "user_time"]
+    assert [*plan.rows] == [{}, {}]
+    # Raw tables are read for each query.
+    raw = compiled(*[{"d0r2": {"system"}}] * 2)
+    assert "d0r2" not in steps(raw)
+
+
 def test_stages_begin_with_the_smallest_records() -> None:
     queries = {"guest": {"cpu_pct"}}, {"cpu": {"busy_pct"}}
     for sizes, first in (({"d0r2": 1, "d4r3": 10**9}, "cpu"), ({"d0r2": 10**9, "d4r3": 1}, "guest")):

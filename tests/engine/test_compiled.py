@@ -149,6 +149,20 @@ def test_shared_lazy_measure_is_materialized(demo_files: list[Path]) -> None:
             assert asked.engine.store.has_columns("guest_cpu", ["basis"]) == kept
 
 
+def test_shared_role_has_rows_of_separate_queries(demo_files: list[Path]) -> None:
+    queries = [
+        "SELECT cpu_id, user_time FROM role.processor ORDER BY system, interval_end, cpu_id",
+        "SELECT cpu_id, sum(user_time) FROM role.processor GROUP BY cpu_id ORDER BY cpu_id",
+    ]
+    options = Options(tz=parse_zone(demo.ZONE))
+    with zlens.open(demo_files, options=options) as asked:
+        separate = [asked.sql(query).rows for query in queries]
+        assert not asked.engine.store.has_columns("role.processor", ["cpu_id"])
+    with zlens.open(demo_files, options=options) as asked:
+        assert [result.rows for result in asked.answers(queries)] == separate
+        assert asked.engine.store.has_columns("role.processor", ["cpu_id", "user_time"])
+
+
 def test_stage_materializes_only_its_columns(demo_files: list[Path]) -> None:
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
         store = asked.engine.store

@@ -121,6 +121,7 @@ class Compiler:
         self._plans: dict[tuple[str, frozenset[str], bool], QueryPlan] = {}
         self._compile_cache = compile_cache
         self._tables: dict[str, str] = {}
+        self._filled: dict[str, bool] = {}
         self._nothing: dict[str, Mapping[str, str] | None] = {}
         self.session = digest(source.session)
 
@@ -153,10 +154,14 @@ class Compiler:
 
         `tables` are raw tables to use instead of those of the input.
         """
+        if tables is None:
+            # Rules and reports ask for the same tables a thousand times.
+            if name not in self._filled:
+                self._filled[name] = self.has_data(name, self.input.raw)
+            return self._filled[name]
         if not (name.startswith(ROLE) or nodes.is_joined(name)) or not self.nodes.entities(name):
             return True
-        raw = self.input.raw if tables is None else tables
-        return self.nodes.has_rows(name, raw)
+        return self.nodes.has_rows(name, tables)
 
     def query_has_data(self, parsed: Mapping[str, Any], tables: Container[str] | None = None) -> bool:
         """Return whether a statement can have rows in the input, or with these raw tables."""

@@ -10,13 +10,12 @@ from itertools import chain
 
 from msgspec import Struct
 
-from zlens.catalog import measures
 from zlens.compiler.plan import Compiler, Kinds, QueryPlan
 from zlens.compiler.schema import Schema
 
-#: A lazy measure is materialized for several queries if all but the largest reader together read at least one
-#: in this many of its columns.
-_SHARED_READS = 4
+#: A lazy measure or a role is materialized for several queries if all but the largest reader together read at
+#: least one in this many of its columns.
+_SHARED_READS = 5
 #: Fixed cost of materializing a table, in bytes read.
 _TABLE_COST_BYTES = 1_000_000
 
@@ -139,7 +138,7 @@ class _Planning:
         if not self._schema.is_streamed(name):
             return True
         shared = _SHARED_READS * (sum(counts) - max(counts)) > len(self._wanted[name])
-        return shared and name in measures.measure_names()
+        return shared and not self._schema.is_raw(name)
 
     def plan(self) -> Plan:
         pending = {

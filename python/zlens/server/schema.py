@@ -178,13 +178,6 @@ def _reports(
     fills      whether a measure or role that the report reads has data
     possible   number of columns whose measures have data
     """
-    has_data_by_table: dict[str, bool] = {}
-
-    def fills(table: str) -> bool:
-        if table not in has_data_by_table:
-            has_data_by_table[table] = workspace.session.has_data(table)
-        return has_data_by_table[table]
-
     tables = {*measures.measure_names(), *(f"role.{name}" for name in roles.entities())}
     queries = workspace.session.queries
     tables_by_system: dict[str, frozenset[str]] = {}
@@ -202,7 +195,7 @@ def _reports(
         systems = [system for system, raw in tables_by_system.items() if raw in matching]
         columns = [column for table in report.tables for column in table.columns]
         possible = sum(
-            all(fills(measure.partition(".")[0]) for measure in column.measures)
+            all(workspace.session.has_data(measure.partition(".")[0]) for measure in column.measures)
             for column in columns
             if column.measures
         )
@@ -217,7 +210,7 @@ def _reports(
                 "columns": report.shown_count,
                 "of": report.known_count,
                 "possible": possible,
-                "fills": not read or any(fills(table) for table in read),
+                "fills": not read or any(map(workspace.session.has_data, read)),
                 "systems": systems,
             }
         )

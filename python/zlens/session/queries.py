@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from typing import Any
 
 from zlens.catalog import aggregation, expressions
-from zlens.catalog.roles import entity
 from zlens.compiler.compile_cache import CompileCache
 from zlens.compiler.plan import Compiler, CompilerInput, Kinds
 from zlens.compiler.query_plan import Plan, TableReads, TableStep, compile_queries
@@ -237,7 +236,7 @@ class Queries:
     def _know_generations(self) -> None:
         """Find the machine generations of the counters in the input."""
         generations: frozenset[Any] = frozenset()
-        if any(origin.table in self.compiler.input.raw for origin in entity("counter").origins):
+        if self.has_data("role.counter"):
             generations = frozenset(row[0] for row in self.rows("_generations", ["generation"]))
         self.compiler = self.compiler.with_generations(generations)
 
