@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from zlens.errors import QueryError
 from zlens.inputs.identity import KnownSystem
+from zlens.inputs.unix_time import to_unix_us
 
 #: Value of `source`: measures have the rows of every source, even if they repeat each other.
 ALL = "all"
@@ -31,10 +32,18 @@ class TimeSpec(Struct, frozen=True):
     time: dt.time
     zone: dt.tzinfo | None = None
 
+    @classmethod
+    def from_utc(cls, time: dt.datetime) -> TimeSpec:
+        return cls(time.date(), time.time(), dt.UTC)
+
     def utc(self, zone: dt.tzinfo, day: dt.date) -> dt.datetime:
         """Return the time in UTC; `zone` and `day` are the defaults if it names none."""
         local = dt.datetime.combine(self.date or day, self.time, tzinfo=self.zone or zone)
         return local.astimezone(dt.UTC)
+
+    def us(self, zone: dt.tzinfo) -> int | None:
+        """Return the time in microseconds since 1970, UTC; None for a time of day."""
+        return None if self.date is None else to_unix_us(self.utc(zone, self.date))
 
 
 class Shift(Struct, frozen=True):
@@ -104,6 +113,17 @@ class Options(Struct, frozen=True):
     def is_selective(self) -> bool:
         """Whether the options may exclude intervals."""
         return bool(self.start or self.end or self.shift or self.peak_minutes)
+
+    def bounds_us(self, zone: dt.tzinfo) -> tuple[int | None, int | None]:
+        """Return the exclusive lower and the inclusive upper bound of interval ends of a system in this zone.
+
+        They are microseconds since 1970, UTC; None: no bound, or only a time of day.
+        """
+        default = dt.UTC if self.utc else zone
+        return (
+            None if self.start is None else self.start.us(default),
+            None if self.end is None else self.end.us(default),
+        )
 
 
 def parse_duration(text: str, longest: int = 366) -> int:
@@ -192,7 +212,7 @@ def parse_time_spec(text: str | float) -> TimeSpec:
             time = dt.datetime.fromtimestamp(text, dt.UTC)
         except (ValueError, OverflowError, OSError):
             raise QueryError(f"{text:g} is not a time", expected="seconds since 1970") from None
-        return TimeSpec(time.date(), time.time(), dt.UTC)
+        return TimeSpec.from_utc(time)
     bare, _, printed = text.strip().removesuffix(")").partition(" (UTC")
     clean = bare.replace("/", "-")
     clock = re.fullmatch(_CLOCK, clean)

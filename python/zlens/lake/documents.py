@@ -30,6 +30,7 @@ from zlens.schema.validators import (
     Spec,
     Text,
     Unchecked,
+    Validator,
 )
 from zlens.schema.validators import DocumentErrors as Errors
 
@@ -227,27 +228,10 @@ class _FileRows(Struct, frozen=True):
         return files
 
 
-class _DeferredFiles(Struct, frozen=True):
-    """Rows of files, to be checked later."""
+class _Wrapped(Struct, frozen=True):
+    """Validator that checks values as another one does, but not at once."""
 
-    def describe(self) -> str:
-        return _FILES.describe()
-
-    def schema(self) -> dict[str, Any]:
-        return _FILES.schema()
-
-    def parse(self, text: str) -> Any:
-        return text
-
-    def check(self, value: Any, where: str, problem: Errors) -> _FileRows:
-        return _FileRows(value, where, problem)
-
-
-class _SharedTable(Struct, frozen=True):
-    """Table that is equal for most systems; equal tables are checked once."""
-
-    of: MapOf
-    known: dict[bytes, dict[str, Any]] = field(default_factory=dict)
+    of: Validator
 
     def describe(self) -> str:
         return self.of.describe()
@@ -258,16 +242,29 @@ class _SharedTable(Struct, frozen=True):
     def parse(self, text: str) -> Any:
         return text
 
+
+class _DeferredFiles(_Wrapped, frozen=True):
+    """Rows of files, to be checked later."""
+
+    def check(self, value: Any, where: str, problem: Errors) -> _FileRows:
+        return _FileRows(value, where, problem)
+
+
+class _SharedTable(_Wrapped, frozen=True):
+    """Table that is equal for most systems; equal tables are checked once."""
+
+    known: dict[bytes, dict[str, Any]] = field(default_factory=dict)
+
     def check(self, value: Any, where: str, problem: Errors) -> dict[str, Any]:
         data = bytes(value) if isinstance(value, msgspec.Raw) else b""
-        if not 0 < len(data) <= _LONGEST_ALIKE:
-            return self.of.check(_parsed(value, problem), where, problem)
-        if data not in self.known:
-            checked = self.of.check(_parsed(value, problem), where, problem)
+        if data in self.known:
+            return self.known[data]
+        checked: dict[str, Any] = self.of.check(_parsed(value, problem), where, problem)
+        if 0 < len(data) <= _LONGEST_ALIKE:
             if len(self.known) >= _MOST_ALIKE:
                 self.known.clear()
             self.known[data] = checked
-        return self.known[data]
+        return checked
 
 
 def _parsed(value: Any, problem: Errors) -> Any:
@@ -308,7 +305,6 @@ def _part(
 _FILES = validators.list_of(_FileRow())
 
 
-_TABLES = MapOf(validators.TEXT, 0)
 _SYSTEM_KEYS = (
     Key("system", validators.TEXT),
     Key("source", validators.TEXT),
@@ -339,7 +335,7 @@ _PART = Spec(
         *_SYSTEM_KEYS,
         Key("schemas", _SharedTable(MapOf(validators.KEY, 0))),
         Key("subjects", _SharedTable(MapOf(ListOf(validators.TEXT), 0))),
-        Key("files", _DeferredFiles()),
+        Key("files", _DeferredFiles(_FILES)),
         Key("spans", ListOf(_SPAN)),
     ),
     _part,

@@ -116,3 +116,9 @@ _OWN = re.compile(
 def is_own(path: str) -> bool:
     """Return whether this module can have built a path."""
     return _OWN.fullmatch(path) is not None
+
+
+def own_names(listed: object) -> list[str]:
+    """Return the valid names of a list that was read from a file: no other files are removed."""
+    items = listed if isinstance(listed, list) else []
+    return [name for name in items if isinstance(name, str) and is_own(name)]

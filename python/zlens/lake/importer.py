@@ -148,8 +148,7 @@ def _import_file(
         }
         draft = new_draft(path, sha256, before.st_size, source, options)
         check_compatible(lake, manifest, draft.input, systems)
-        engine = ParquetEngine(os.fspath(staged.path / "spill"))
-        try:
+        with ParquetEngine(staged.path / "spill") as engine:
             stage_rows(source, draft, before, path, staged, engine, progress, requested)
             progress(before.st_size, before.st_size, f"{path}: joining")
             with lake.locked():
@@ -161,8 +160,6 @@ def _import_file(
                 if (error := find_system_conflict(manifest.inputs.values(), draft.input)) is not None:
                     raise error
                 commit(lake, manifest, [draft], staged, engine)
-        finally:
-            engine.close()
     return import_result(path, draft, source, requested)
 
 
@@ -306,8 +303,7 @@ def check_compatible(
                 raise LakeError(
                     f"{system} is in the lake with {times}", file=draft.path, cure=phrase("tz_alike")
                 )
-            stored_part = lake_folder.find_part_document(lake.document(imported, part.document), part, lake)
-            if (stored_part.info.release == SIM) != origin.synthetic:
+            if (lake.part_document(imported, part).info.release == SIM) != origin.synthetic:
                 kind = "data from a real system" if origin.synthetic else f"data of zlens' own pack {SIM}"
                 raise LakeError(
                     f"{system} is in the lake with {kind}",

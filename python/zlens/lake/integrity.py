@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from msgspec import Struct
 
@@ -11,9 +12,8 @@ from zlens.errors import InputError
 from zlens.inputs.source import Progress
 from zlens.lake import file_names, lake_folder
 from zlens.lake.lake_folder import LakeFolder, Listed
-from zlens.lake.location import is_lake, open_folder
+from zlens.lake.location import open_lake
 from zlens.lake.manifest import Manifest
-from zlens.schema.wording import phrase
 
 #: Files of a lake that no manifest lists.
 _OWN = frozenset({file_names.MANIFEST, file_names.LOCK, file_names.READERS})
@@ -39,33 +39,30 @@ class IntegrityReport(Struct, frozen=True):
 
 def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> IntegrityReport:
     """Verify every file of a lake against its checksum. Raises InputError if `lake` is not a lake."""
-    path = os.fspath(lake)
-    if not is_lake(path):
-        raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    folder = open_folder(path)
+    path, folder = os.fspath(lake), open_lake(lake)
     with folder.reading():
         manifest = folder.load()
         faults: list[FileFault] = []
         listed: dict[str, Listed] = {}
-        for imported in manifest.inputs.values():
+        listings: list[tuple[Callable[[], dict[str, Listed]], str]] = [
+            *(
+                (partial(folder.listed_of, imported), f"of {imported.path}")
+                for imported in manifest.inputs.values()
+            ),
+            *(
+                (partial(folder.listed_measures, rollup), f"measures of {rollup.system}, {rollup.day}")
+                for rollup in manifest.rollups.values()
+            ),
+            *(
+                (partial(folder.listed_gathered, gathered), f"measures of many systems, {gathered.day}")
+                for gathered in manifest.gathered.values()
+            ),
+        ]
+        for list_files, what in listings:
             try:
-                listed.update(folder.listed_of(imported))
+                listed.update(list_files())
             except InputError as error:
-                faults.append(
-                    FileFault("changed", error.file or path, f"{error.message}; of {imported.path}")
-                )
-        for rollup in manifest.rollups.values():
-            try:
-                listed.update(folder.listed_measures(rollup))
-            except InputError as error:
-                detail = f"{error.message}; measures of {rollup.system}, {rollup.day}"
-                faults.append(FileFault("changed", error.file or path, detail))
-        for gathered in manifest.gathered.values():
-            try:
-                listed.update(folder.listed_gathered(gathered))
-            except InputError as error:
-                detail = f"{error.message}; measures of many systems, {gathered.day}"
-                faults.append(FileFault("changed", error.file or path, detail))
+                faults.append(FileFault("changed", error.file or path, f"{error.message}; {what}"))
         total = sum(size or 0 for size, _ in listed.values())
         done = files = 0
         for name, missing in folder.refetch(listed):

@@ -19,8 +19,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError, LakeError
 from zlens.inputs.problems import printable
 from zlens.lake import documents as document
@@ -36,6 +37,9 @@ from zlens.lake.documents import (
 )
 from zlens.lake.manifest import ConsolidatedDay, DayRollup, InputPart, LakeInput, Manifest
 from zlens.schema.wording import phrase
+
+if TYPE_CHECKING:
+    from zlens.lake.parquet_engine import WrittenFile
 
 _T = TypeVar("_T")
 #: Size and digest of a file, if known.
@@ -163,6 +167,14 @@ class LakeFolder:
         name = f"{file_names.document_folder(imported.sha256, key)}/{document.NAME}"
         return document.load(self.read(name, imported.documents[key]), self.absolute(name))
 
+    def part_document(self, imported: LakeInput, part: InputPart) -> PartDocument:
+        return find_part_document(self.document(imported, part.document), part, self)
+
+    def schema(self, key: str) -> tuple[RawColumn, ...]:
+        """Return the columns of a table."""
+        name = file_names.schema(key)
+        return document.load_schema(self.read(name, None), self.absolute(name))
+
     def seam(
         self, imported: LakeInput, part: InputPart, moves: Mapping[str, str] | None = None
     ) -> BoundaryDocument | None:
@@ -197,13 +209,12 @@ class LakeFolder:
     def listed_measures(self, rollup: DayRollup, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
         """Return the files of a day of measures."""
         place = rollup.system, rollup.day, rollup.state
-        stored = self.measures(rollup, moves)
-        files: dict[str, Listed] = {file_names.measures_document(*place): (None, rollup.sha256)}
-        files.update({file_names.schema(key): (None, None) for key in stored.schemas.values()})
-        files.update(
-            {file_names.measure_file(file.table, *place): (file.bytes, file.sha256) for file in stored.files}
-        )
-        return files
+        return {
+            file_names.measures_document(*place): (None, rollup.sha256),
+            **_listed_measures(
+                self.measures(rollup, moves), lambda table: file_names.measure_file(table, *place)
+            ),
+        }
 
     def gathered(
         self, entry: ConsolidatedDay, moves: Mapping[str, str] | None = None
@@ -216,14 +227,11 @@ class LakeFolder:
         self, entry: ConsolidatedDay, moves: Mapping[str, str] | None = None
     ) -> dict[str, Listed]:
         """Return the files of a day of measures of many systems."""
-        stored = self.gathered(entry, moves)
-        files: dict[str, Listed] = {
-            file_names.gathered_document(entry.day, entry.key): (None, entry.sha256),
-            **{file_names.schema(key): (None, None) for key in stored.schemas.values()},
+        place = entry.day, entry.key
+        return {
+            file_names.gathered_document(*place): (None, entry.sha256),
+            **_listed_measures(self.gathered(entry, moves), lambda table: file_names.gathered(table, *place)),
         }
-        for file in stored.files:
-            files[file_names.gathered(file.table, entry.day, entry.key)] = (file.bytes, file.sha256)
-        return files
 
     def listed_of(self, imported: LakeInput, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
         """Return the files of one input."""
@@ -247,6 +255,11 @@ class LakeFolder:
                 if file.rows:
                     files[file.name(imported.sha256, part.system)] = (file.bytes, file.sha256)
         return files
+
+    def retire(self, current: Manifest, old: Iterable[str], moves: Mapping[str, str] | None = None) -> None:
+        """Retire those of the files `old` that the manifest no longer lists."""
+        if unlisted := {*old} - {*current.retired}:
+            current.retired += sorted(unlisted - self.listed(current, moves).keys())
 
     # -- locks ---------------------------------------------------------------------------------------
 
@@ -446,6 +459,16 @@ def import_file_name(
     return file.name(imported.sha256, part.system)
 
 
+def _listed_measures(
+    stored: MeasuresDocument | ConsolidatedDocument, name: Callable[[str], str]
+) -> dict[str, Listed]:
+    """Return the schemas and files of a document of measures; `name` returns the name of a table's file."""
+    return {
+        **{file_names.schema(key): (None, None) for key in stored.schemas.values()},
+        **{name(file.table): (file.bytes, file.sha256) for file in stored.files},
+    }
+
+
 def find_part_document(stored: InputDocument, part: InputPart, folder: LakeFolder) -> PartDocument:
     """Return a part of a document. Raises InputError if the manifest and the document disagree."""
     if part.place < len(stored.parts):
@@ -477,6 +500,23 @@ def footer_digest(path: str | os.PathLike[str]) -> str:
         length = min(int.from_bytes(end[:4], "little") + _FOOT_END, size)
         data = os.pread(file.fileno(), length, size - length)
     return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def describe_file(written: WrittenFile, table: str, day: str, kind: str, key: str | None = None) -> LakeFile:
+    """Return the facts of a file that was written for a table; `key` is that of its boundary."""
+    return LakeFile(
+        table,
+        day,
+        kind,
+        written.rows,
+        written.bytes,
+        digest(written.path),
+        written.first_us,
+        written.last_us,
+        written.nulls,
+        footer_digest(written.path),
+        key,
+    )
 
 
 def verify(path: str, file: LakeFile | MeasuresFile, lake: str | os.PathLike[str]) -> None:
@@ -537,7 +577,6 @@ def is_dead(staging: Path) -> bool:
 
 def _planned_moves(staging: Path) -> list[str]:
     try:
-        moves = json.loads((staging / _PLAN).read_bytes())
+        return file_names.own_names(json.loads((staging / _PLAN).read_bytes()))
     except (OSError, ValueError):
         return []
-    return [name for name in moves if isinstance(name, str) and file_names.is_own(name)]

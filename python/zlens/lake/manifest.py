@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import astuple
 
-from zlens.errors import InputError
+from zlens.errors import InputError, QueryError
 from zlens.inputs.identity import IdentityRange, KnownSystem
 from zlens.lake import file_names, validators
 from zlens.schema import document
@@ -151,6 +151,15 @@ class Manifest(Struct):
         """Return all parts in order of time, the order in which counters continue."""
         pairs = [(imported, part) for imported in self.inputs.values() for part in imported.parts.values()]
         return sorted(pairs, key=lambda pair: (*pair[1].order, pair[0].sha256))
+
+    def check_systems(self, systems: set[str]) -> None:
+        """Raise QueryError if one of these systems is not in the lake."""
+        known = {part.system for _, part in self.parts()}
+        if unknown := systems - known:
+            raise QueryError(
+                f"there is no system {', '.join(sorted(unknown))} in the lake",
+                expected=f"one of {', '.join(sorted(known)[:20])}",
+            )
 
     def dump(self) -> bytes:
         value: dict[str, Any] = {

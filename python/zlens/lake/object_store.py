@@ -101,16 +101,15 @@ class Remote(LakeFolder):
         known = self._seen[1].get("e_tag")
         options = {"if_none_match": known} if known else None
         obs = _obstore()
-        try:
-            self._seen = _with_retries(
-                lambda: _content(obs.get(self._store, file_names.MANIFEST, options=options))
-            )
-        except obs.exceptions.NotModifiedError:
-            pass
-        except (FileNotFoundError, obs.exceptions.NotFoundError):
-            self._seen = b"", {}
-        except (obs.exceptions.BaseError, OSError) as error:
-            raise self._error(error, file_names.MANIFEST) from None
+        with self._store_errors(file_names.MANIFEST):
+            try:
+                self._seen = _with_retries(
+                    lambda: _content(obs.get(self._store, file_names.MANIFEST, options=options))
+                )
+            except obs.exceptions.NotModifiedError:
+                pass
+            except (FileNotFoundError, obs.exceptions.NotFoundError):
+                self._seen = b"", {}
         return self._seen[0].startswith(file_names.MARK)
 
     def load(self) -> Manifest:
@@ -223,10 +222,8 @@ class Remote(LakeFolder):
             list(pool.map(self._fetch, missing))
 
     def _fetch(self, name: str) -> None:
-        try:
+        with self._store_errors(name):
             size = _with_retries(lambda: self._download(name))
-        except (_obstore().exceptions.BaseError, OSError) as error:
-            raise self._error(error, name) from None
         self._fetched += size
         if self._fetched > _FETCHED:
             self._fetched = 0
@@ -278,8 +275,7 @@ class Remote(LakeFolder):
 
     def files(self) -> Iterator[str]:
         entries = [entry["path"] for entry in self._list()]
-        plans = [self._planned(entry) for entry in entries if entry.startswith(_PLANS)]
-        planned = {name for plan in plans for names_of in plan for name in names_of}
+        planned = self._all_planned(entry for entry in entries if entry.startswith(_PLANS))
         for name in sorted(entries):
             if name not in planned and not name.startswith(_PLANS):
                 yield name
@@ -348,7 +344,7 @@ class Remote(LakeFolder):
         """Retire objects of writers that died a day ago or earlier; returns their plans."""
         limit = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=GRACE_S)
         plans = [entry["path"] for entry in self._list(_PLANS) if entry["last_modified"] < limit]
-        abandoned = {name for plan in plans for names_of in self._planned(plan) for name in names_of}
+        abandoned = self._all_planned(plans)
         if abandoned:
             # The current manifest; additions of the new one are in `moves`.
             abandoned -= {*self.listed(self.load()), *moves, *current.retired}
@@ -358,13 +354,11 @@ class Remote(LakeFolder):
     def _put_object(self, name: str, path: str, current: Manifest) -> None:
         """Write an object once. An existing object must be equal, or of a writer that died."""
         obs = _obstore()
-        try:
+        with self._store_errors(name, writing=True):
             try:
                 _with_retries(lambda: obs.put(self._store, name, Path(path), mode="create"))
             except obs.exceptions.AlreadyExistsError:
                 self._check_twin(name, path, current)
-        except (obs.exceptions.BaseError, OSError) as error:
-            raise self._error(error, name, writing=True) from None
 
     def _check_twin(self, name: str, path: str, current: Manifest) -> None:
         """Check that an existing object can be listed. Raises ConflictError if it is about to be removed.
@@ -414,12 +408,9 @@ class Remote(LakeFolder):
 
     def _plan(self, plan: str, writes: Iterable[str], removes: list[str]) -> None:
         """Write a plan, or replace it."""
-        obs = _obstore()
         data = json.dumps({"writes": [*writes], "removes": removes}).encode()
-        try:
-            _with_retries(lambda: obs.put(self._store, plan, data))
-        except (obs.exceptions.BaseError, OSError) as error:
-            raise self._error(error, plan, writing=True) from None
+        with self._store_errors(plan, writing=True):
+            _with_retries(lambda: _obstore().put(self._store, plan, data))
 
     def _delete(self, listed: list[str]) -> bool:
         """Remove objects; returns False if the store fails, which leaves the plan to a later writer."""
@@ -434,25 +425,33 @@ class Remote(LakeFolder):
     def _planned(self, plan: str) -> tuple[list[str], list[str]]:
         """Return the objects that a writer plans to write and to remove; empty if its plan is gone."""
         obs = _obstore()
-        try:
-            planned = json.loads(bytes(_with_retries(lambda: obs.get(self._store, plan)).bytes()))
-        except (FileNotFoundError, obs.exceptions.NotFoundError, ValueError):
-            return [], []
-        except (obs.exceptions.BaseError, OSError) as error:
-            raise self._error(error, plan) from None
+        with self._store_errors(plan):
+            try:
+                planned = json.loads(bytes(_with_retries(lambda: obs.get(self._store, plan)).bytes()))
+            except (FileNotFoundError, obs.exceptions.NotFoundError, ValueError):
+                return [], []
         writes, removes = (
             (planned.get(key) for key in ("writes", "removes")) if isinstance(planned, dict) else ((), ())
         )
-        return _lake_names(writes), _lake_names(removes)
+        return file_names.own_names(writes), file_names.own_names(removes)
 
-    def _list(self, prefix: str | None = None) -> Iterator[Any]:
+    def _all_planned(self, plans: Iterable[str]) -> set[str]:
+        return {name for plan in plans for names in self._planned(plan) for name in names}
+
+    def _list(self, prefix: str | None = None) -> list[Any]:
         obs = _obstore()
-        try:
-            yield from _with_retries(
+        with self._store_errors(""):
+            return _with_retries(
                 lambda: [entry for batch in obs.list(self._store, prefix) for entry in batch]
             )
-        except (obs.exceptions.BaseError, OSError) as error:
-            raise self._error(error, "") from None
+
+    @contextmanager
+    def _store_errors(self, name: str, *, writing: bool = False) -> Iterator[None]:
+        """Convert errors of the object store as `_error` does."""
+        try:
+            yield
+        except (_obstore().exceptions.BaseError, OSError) as error:
+            raise self._error(error, name, writing=writing) from None
 
     def _error(self, error: Exception, name: str, *, writing: bool = False) -> ZlensError:
         """Convert an error of the object store to a LakeError with a cure; credentials are left out."""
@@ -471,12 +470,6 @@ class Remote(LakeFolder):
         return kind(
             f"the store fails: {text}{suffix}", file=location, cure="check the network, and try again"
         )
-
-
-def _lake_names(listed: object) -> list[str]:
-    """Return the valid names of files of a lake; a plan cannot remove other objects."""
-    items = listed if isinstance(listed, list) else []
-    return [name for name in items if isinstance(name, str) and file_names.is_own(name)]
 
 
 def _content(response: Any) -> tuple[bytes, dict[str, str]]:

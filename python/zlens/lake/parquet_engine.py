@@ -16,7 +16,7 @@ ROW_GROUP = 61_440
 
 
 class WrittenFile(NamedTuple):
-    """A Parquet file: partition key, rows, bytes, and the range and NULLs of a time column."""
+    """A Parquet file: partition key, rows, bytes, range of a time column, and rows without a time."""
 
     path: str
     key: str
@@ -30,13 +30,16 @@ class WrittenFile(NamedTuple):
 class ParquetEngine:
     """A private database. Its single thread preserves the order of rows and writes one file per partition."""
 
-    def __init__(self, spill: str) -> None:
-        self._connection = engine.connect_with_files(spill)
+    def __init__(self, spill: str | os.PathLike[str]) -> None:
+        self._connection = engine.connect_with_files(os.fspath(spill))
         self.rows("SET threads = 1")
         # Limits memory: a partition's rows are written when they fill half a row group.
         self.rows(f"SET partitioned_write_flush_threshold = {ROW_GROUP // 2}")
 
-    def close(self) -> None:
+    def __enter__(self) -> ParquetEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._connection.close()
 
     def register(self, name: str, stream: object) -> None:
@@ -63,7 +66,7 @@ class ParquetEngine:
         )
         if not paths:
             return []
-        times = "NULL, NULL, 0"
+        times = "NULL, NULL, count(*)"
         if time is not None:
             column = expressions.quote(time)
             times = f"min(epoch_us({column})), max(epoch_us({column})), count(*) - count({column})"

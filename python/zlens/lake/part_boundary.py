@@ -218,19 +218,7 @@ class PartBoundary:
         for written in self.engine.write(
             query, os.fspath(self._folder / f"{kind}.{table}"), "_day", "interval_end"
         ):
-            file = LakeFile(
-                table,
-                written.key,
-                kind,
-                written.rows,
-                written.bytes,
-                lake_folder.digest(written.path),
-                written.first_us,
-                written.last_us,
-                written.nulls,
-                lake_folder.footer_digest(written.path),
-                self.key,
-            )
+            file = lake_folder.describe_file(written, table, written.key, kind, self.key)
             self.files.moves[file.name(self.pair[0].sha256, self.pair[1].system)] = written.path
             self.document.files.append(file)
             days.discard(file.day)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
 import os
 import statistics
@@ -21,10 +20,9 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import state_tables
 from zlens.errors import InputError
 from zlens.inputs import record_intervals
-from zlens.inputs.options import Options, TimeSpec
+from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable, SystemInfo, moves
-from zlens.inputs.unix_time import to_unix_us
 from zlens.lake import documents, file_names
 from zlens.lake.documents import (
     BoundaryDocument,
@@ -62,7 +60,7 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
     opened = [LakeSource(name, lake, stored, options, lock) for name, stored in sources.items()]
     if not manifest.rollups:
         return [*opened]
-    bounds = {info.system: _bounds(options, info) for source in opened for info in source.systems}
+    bounds = {info.system: options.bounds_us(info.zone()) for source in opened for info in source.systems}
     selected = [
         rollup
         for _, rollup in sorted(manifest.rollups.items())
@@ -275,7 +273,7 @@ class LakeSource:
                 source for stored in self._by_system[system] for source in stored.sources
             )
         ]
-        self._bounds = {info.system: _bounds(options, info) for info in self.systems}
+        self._bounds = {info.system: options.bounds_us(info.zone()) for info in self.systems}
         #: Parts within the options. `chosen` are those with raw tables.
         self._selected = [stored for stored in parts if self._is_selected(stored)]
         self.chosen = [stored for stored in self._selected if stored.part.raw]
@@ -395,9 +393,7 @@ class LakeSource:
     def schema(self, key: str) -> Callable[[], tuple[RawColumn, ...]]:
         def find() -> tuple[RawColumn, ...]:
             if key not in self._schemas:
-                name = file_names.schema(key)
-                data = self.lake.read(name, None)
-                self._schemas[key] = documents.load_schema(data, self.lake.absolute(name))
+                self._schemas[key] = self.lake.schema(key)
             return self._schemas[key]
 
         return find
@@ -527,18 +523,6 @@ class LakeSource:
                 if not stored.part.raw:
                     by_input[stored.shown]["raw_tables"] = "removed; measures by hour and day remain"
         return list(by_input.values())
-
-
-def _bounds(options: Options, info: SystemInfo) -> tuple[int | None, int | None]:
-    """Return the exclusive lower and inclusive upper bound of interval ends, in microseconds UTC."""
-    zone = dt.UTC if options.utc else info.zone()
-
-    def moment(bound: TimeSpec | None) -> int | None:
-        if bound is None or bound.date is None:
-            return None
-        return to_unix_us(bound.utc(zone, bound.date))
-
-    return moment(options.start), moment(options.end)
 
 
 def find_duplicate_input(

@@ -7,7 +7,6 @@ stay and are reported.
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import time
 from collections.abc import Iterable
@@ -15,14 +14,13 @@ from functools import partial
 
 from msgspec import Struct, field
 
-from zlens.errors import InputError, LakeError, QueryError
-from zlens.inputs.options import Options, TimeSpec
+from zlens.errors import LakeError, QueryError
+from zlens.inputs.options import Options
 from zlens.inputs.source import Progress, SystemInfo
-from zlens.inputs.unix_time import to_unix_us
 from zlens.lake import lake_folder, retention, rollups
 from zlens.lake.boundaries import BoundaryUpdater
-from zlens.lake.lake_folder import LakeFolder, find_part_document
-from zlens.lake.location import is_lake, open_folder
+from zlens.lake.lake_folder import LakeFolder
+from zlens.lake.location import open_lake
 from zlens.lake.manifest import InputPart, LakeInput, Manifest
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.schema.wording import phrase
@@ -45,9 +43,7 @@ class RemovalResult(Struct):
 
 def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = False) -> RemovalResult:
     """Remove data within the systems and times of the options. Raises QueryError if these are not set."""
-    path = os.fspath(lake)
-    if not is_lake(path):
-        raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
+    folder = open_lake(lake)
     if not options.systems and options.start is None and options.end is None:
         raise QueryError("nothing to remove was named", cure=phrase("lake_forget_what"))
     for bound in (options.start, options.end):
@@ -55,7 +51,6 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
             raise QueryError(
                 "a time of day is not a range", expected="a date: 2026-03-02 or '2026-03-02 12:00'"
             )
-    folder = open_folder(path)
     full_disk_fix = "free space on the disk for a new manifest and what replaces the neighbors' rows"
     with lake_folder.translate_os_errors(folder, full_disk_fix):
         return folder.retry_on_conflict(lambda: _forget(folder, options, dry_run))
@@ -65,7 +60,7 @@ def _forget(lake: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
     with lake.staging() as staged, lake.locked():
         manifest = lake.load()
         lake.remove_abandoned(manifest)
-        _check_systems(manifest, set(options.systems))
+        manifest.check_systems(set(options.systems))
         forgotten = RemovalResult()
         removed = _select_parts(lake, manifest, options, forgotten)
         if dry_run or not removed:
@@ -75,15 +70,11 @@ def _forget(lake: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
         for imported, part in removed:
             _remove_part(manifest, imported, part)
         staged_paths: dict[str, str] = {}
-        engine = ParquetEngine(os.fspath(staged.path / "spill"))
-        try:
+        with ParquetEngine(staged.path / "spill") as engine:
             updater = BoundaryUpdater(lake, manifest, staged, engine, staged_paths)
             updater.update((part.system, imported.source) for imported, part in removed)
-        finally:
-            engine.close()
         lake_folder.fsync_files(staged_paths.values())
-        unlisted = listed.keys() - lake.listed(manifest, staged_paths).keys()
-        manifest.retired += sorted(unlisted - set(manifest.retired))
+        lake.retire(manifest, listed, staged_paths)
         lake.commit(manifest, staged, staged_paths)
         forgotten.waiting = lake.remove_retired(manifest)
         return forgotten
@@ -110,10 +101,7 @@ def forget_raw(
     in no measure (`RemovalResult.proof`), unless `even_if_lost` names the table. With `dry_run` nothing is
     removed, and the proof shows what would be lost.
     """
-    path = os.fspath(lake)
-    if not is_lake(path):
-        raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    folder = open_folder(path)
+    folder = open_lake(lake)
     before_us = (time.time_ns() // 1000 if now_us is None else now_us) - older_than_s * 1_000_000
     system_names, accepted = set(systems), frozenset(even_if_lost)
     with lake_folder.translate_os_errors(folder, "free space on the disk for a new manifest"):
@@ -126,7 +114,7 @@ def forget_raw(
             if dry_run or not selection.removed:
                 return forgotten
             if lost:
-                raise retention.refusal(path, lost)
+                raise retention.refusal(os.fspath(lake), lost)
             removed = folder.retry_on_conflict(
                 partial(_remove_raw, folder, before_us, system_names, selection)
             )
@@ -150,7 +138,7 @@ class _Chosen(Struct):
 
 
 def _choose_raw(lake: LakeFolder, manifest: Manifest, before_us: int, systems: set[str]) -> _Chosen:
-    _check_systems(manifest, systems)
+    manifest.check_systems(systems)
     forgotten = RemovalResult()
     selection = _Chosen(forgotten)
     for machine in rollups.machines(lake, manifest):
@@ -168,7 +156,7 @@ def _choose_raw(lake: LakeFolder, manifest: Manifest, before_us: int, systems: s
             if not all(in_measures):
                 forgotten.unmeasured.append((part.system, imported.path))
                 continue
-            files = find_part_document(lake.document(imported, part.document), part, lake).files
+            files = lake.part_document(imported, part).files
             forgotten.gone.append((part.system, imported.path))
             forgotten.rows += sum(file.rows for file in files)
             forgotten.bytes += sum(file.bytes for file in files)
@@ -191,7 +179,7 @@ def _remove_raw(lake: LakeFolder, before_us: int, systems: set[str], proven: _Ch
         listed = lake.listed(manifest)
         for item in selection.removed:
             item.part.raw, item.part.seam = False, None
-        manifest.retired += sorted(listed.keys() - lake.listed(manifest).keys() - set(manifest.retired))
+        lake.retire(manifest, listed)
         lake.commit(manifest, staged, {})
         selection.forgotten.waiting = lake.remove_retired(manifest)
         selection.forgotten.proof = proven.forgotten.proof
@@ -240,16 +228,6 @@ def _drop_measures(lake: LakeFolder, manifest: Manifest, parts: list[InputPart])
             manifest.gathered.pop(rollups.day_name(day), None)
 
 
-def _check_systems(manifest: Manifest, systems: set[str]) -> None:
-    """Raise QueryError if one of these systems is not in the lake."""
-    known = {part.system for _, part in manifest.parts()}
-    if unknown := systems - known:
-        raise QueryError(
-            f"there is no system {', '.join(sorted(unknown))} in the lake",
-            expected=f"one of {', '.join(sorted(known)[:20])}",
-        )
-
-
 def _select_parts(
     lake: LakeFolder, manifest: Manifest, options: Options, forgotten: RemovalResult
 ) -> list[tuple[LakeInput, InputPart]]:
@@ -257,7 +235,7 @@ def _select_parts(
     for imported, part in manifest.parts():
         if options.systems and part.system not in options.systems:
             continue
-        part_document = find_part_document(lake.document(imported, part.document), part, lake)
+        part_document = lake.part_document(imported, part)
         inside, overlaps = _coverage(part, part_document.info, options)
         if inside:
             selected.append((imported, part))
@@ -272,19 +250,13 @@ def _select_parts(
 
 def _coverage(part: InputPart, info: SystemInfo, options: Options) -> tuple[bool, bool]:
     """Return whether a part lies completely, and whether at least partly, within the times of the options."""
-    zone = dt.UTC if options.utc else info.zone()
-
-    def to_us(bound: TimeSpec | None, otherwise: int) -> int:
-        if bound is None or bound.date is None:
-            return otherwise
-        return to_unix_us(bound.utc(zone, bound.date))
-
-    low, high = to_us(options.start, -(2**63)), to_us(options.end, 2**63)
+    low, high = options.bounds_us(info.zone())
     first, last = part.ends_us() or (part.first_us, part.last_us)
     if first is None or last is None:
         return options.start is None and options.end is None, True
     half = rollups.half_us(info)
     first, last = first - half, last - half
+    low, high = -(2**63) if low is None else low, 2**63 if high is None else high
     return low <= first and last <= high, first <= high and last >= low
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
-from functools import cache
 
 from msgspec import Struct, field
 
 from zlens.catalog.expressions import literal
 from zlens.errors import LakeError
 from zlens.inputs.source import Progress
-from zlens.lake import documents, file_names, rollups
+from zlens.lake import file_names, rollups
 from zlens.lake.documents import LakeFile
-from zlens.lake.lake_folder import LakeFolder, find_part_document
+from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.manifest import DayRollup, InputPart, LakeInput
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.parquet_streams import read_parquet_sql
@@ -76,21 +75,17 @@ def proof(lake: LakeFolder, removed: Iterable[Removed], progress: Progress | Non
     if not parts:
         return []
     entries: dict[tuple[str, str, str], Proof] = {}
-    with tempfile.TemporaryDirectory(prefix="zlens-") as spill:
-        engine = ParquetEngine(spill)
-        try:
-            for number, item in enumerate(parts):
-                if progress is not None:
-                    progress(number, len(parts), item.imported.path)
-                for entry in _proof_of(lake, item, engine):
-                    known = entries.setdefault((entry.system, entry.table, entry.days[0]), entry)
-                    if known is not entry:
-                        known.rows += entry.rows
-                        known.intervals += entry.intervals
-                        known.lost += entry.lost
-                        known.measures = sorted({*known.measures, *entry.measures})
-        finally:
-            engine.close()
+    with tempfile.TemporaryDirectory(prefix="zlens-") as spill, ParquetEngine(spill) as engine:
+        for number, item in enumerate(parts):
+            if progress is not None:
+                progress(number, len(parts), item.imported.path)
+            for entry in _proof_of(lake, item, engine):
+                known = entries.setdefault((entry.system, entry.table, entry.days[0]), entry)
+                if known is not entry:
+                    known.rows += entry.rows
+                    known.intervals += entry.intervals
+                    known.lost += entry.lost
+                    known.measures = sorted({*known.measures, *entry.measures})
     return _by_table(entry for _, entry in sorted(entries.items()))
 
 
@@ -115,7 +110,7 @@ def _by_table(entries: Iterable[Proof]) -> list[Proof]:
 def _proof_of(lake: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iterator[Proof]:
     imported, part = removed.imported, removed.part
     days = [lake.measures(rollup).retained for rollup in removed.rollups]
-    stored = find_part_document(lake.document(imported, part.document), part, lake)
+    stored = lake.part_document(imported, part)
     boundary = lake.seam(imported, part)
     by_place = {file.place: file for file in stored.files}
     by_place.update({file.place: file for file in (boundary.files if boundary is not None else ())})
@@ -125,18 +120,12 @@ def _proof_of(lake: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iter
             by_table.setdefault(file.table, []).append(file)
     lake.fetch(file.name(imported.sha256, part.system) for files in by_table.values() for file in files)
 
-    @cache
-    def columns(key: str) -> frozenset[str]:
-        name = file_names.schema(key)
-        schema = documents.load_schema(lake.read(name, None), lake.absolute(name))
-        return frozenset(column.name for column in schema)
-
     sources = part.row_sources(imported)
     offset_us = (stored.info.utc_offset_s or 0) * 1_000_000
     selects = []
     for table, files in sorted(by_table.items()):
         paths = [lake.absolute(file.name(imported.sha256, part.system)) for file in files]
-        present = columns(stored.schemas[table])
+        present = {column.name for column in lake.schema(stored.schemas[table])}
         end = "epoch_us(interval_end)" if "interval_end" in present else "NULL"
         known = "seconds IS NOT NULL" if "seconds" in present else "false"
         source = "source" if len(sources) > 1 else literal(sources[0])

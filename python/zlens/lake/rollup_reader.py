@@ -9,7 +9,7 @@ from zlens.catalog import expressions
 from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, FilelessSource, RawTable, SystemInfo
-from zlens.lake import documents, file_names
+from zlens.lake import file_names
 from zlens.lake.documents import MeasuresFile
 from zlens.lake.lake_folder import LakeFolder, ReadLock
 from zlens.lake.manifest import RULES, ConsolidatedDay, DayRollup
@@ -147,8 +147,7 @@ class _RollupTables(Mapping[str, list[RawTable]]):
 
     def _schema(self, key: str) -> tuple[RawColumn, ...]:
         if key not in self._schemas:
-            name = file_names.schema(key)
-            self._schemas[key] = documents.load_schema(self._lake.read(name, None), self._lake.absolute(name))
+            self._schemas[key] = self._lake.schema(key)
         return self._schemas[key]
 
     def _overlaps(self, rollup: DayRollup) -> bool:

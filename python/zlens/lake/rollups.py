@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from zlens.inputs.source import SystemInfo
-from zlens.lake.lake_folder import LakeFolder, find_part_document
+from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.manifest import RULES, InputPart, LakeInput, Manifest
 
 DAY_US = 86_400_000_000
@@ -71,8 +71,7 @@ def machines(lake: LakeFolder, manifest: Manifest) -> list[LakeMachine]:
     for imported, part in manifest.parts():
         for source in part.row_sources(imported):
             if (part.system, source) not in infos:
-                stored = find_part_document(lake.document(imported, part.document), part, lake)
-                infos[part.system, source] = stored.info
+                infos[part.system, source] = lake.part_document(imported, part).info
     of_system: dict[str, str] = {}
     for (system, _), info in infos.items():
         if info.machine:

@@ -106,11 +106,8 @@ def _stage_file(base: Path, module: Any, path: str, options: Options, progress: 
         source: Source = module.open_files([path], options, progress)
         systems = list(dict.fromkeys(info.system for info in source.systems))
         draft = importer.new_draft(path, sha256, before.st_size, source, options)
-        engine = ParquetEngine(os.fspath(private / "spill"))
-        try:
+        with ParquetEngine(private / "spill") as engine:
             importer.stage_rows(source, draft, before, path, staged, engine, progress, systems)
-        finally:
-            engine.close()
         listed: dict[str, tuple[int, str]] = {}
         ready = private / "ready"
         for name, file in draft.moves.items():
@@ -257,33 +254,27 @@ def _commit(lake: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
             except InputError as error:
                 failures.append((staged, error))
         lake_folder.fsync_files(path for _, draft, _ in copies for path in draft.moves.values())
-        engine = ParquetEngine(os.fspath(staging.path / "spill"))
-        try:
-            with lake.locked():
-                manifest = lake.load()
-                drafts: list[InputDraft] = []
-                batch_options: dict[tuple[str, str], tuple[int, DecodingOptions]] = {}
-                for staged, draft, origins in copies:
-                    again = _is_imported(manifest, staged.input.sha256)
-                    conflict = (
-                        None if again else _conflict(lake, manifest, draft.input, origins, batch_options)
-                    )
-                    if not again and conflict is None:
-                        inputs = [*manifest.inputs.values(), *(item.input for item in drafts)]
-                        conflict = importer.find_system_conflict(inputs, draft.input)
-                    if not again and conflict is None:
-                        drafts.append(draft)
-                    results.append(CommitResult(str(staged.path), staged.input, again, conflict))
-                for staged, failure in failures:
-                    # Another call may have committed it first and removed its folder.
-                    again = _is_imported(manifest, staged.input.sha256)
-                    results.append(
-                        CommitResult(str(staged.path), staged.input, again, None if again else failure)
-                    )
-                if drafts:
-                    importer.commit(lake, manifest, drafts, staging, engine)
-        finally:
-            engine.close()
+        with ParquetEngine(staging.path / "spill") as engine, lake.locked():
+            manifest = lake.load()
+            drafts: list[InputDraft] = []
+            batch_options: dict[tuple[str, str], tuple[int, DecodingOptions]] = {}
+            for staged, draft, origins in copies:
+                again = _is_imported(manifest, staged.input.sha256)
+                conflict = None if again else _conflict(lake, manifest, draft.input, origins, batch_options)
+                if not again and conflict is None:
+                    inputs = [*manifest.inputs.values(), *(item.input for item in drafts)]
+                    conflict = importer.find_system_conflict(inputs, draft.input)
+                if not again and conflict is None:
+                    drafts.append(draft)
+                results.append(CommitResult(str(staged.path), staged.input, again, conflict))
+            for staged, failure in failures:
+                # Another call may have committed it first and removed its folder.
+                again = _is_imported(manifest, staged.input.sha256)
+                results.append(
+                    CommitResult(str(staged.path), staged.input, again, None if again else failure)
+                )
+            if drafts:
+                importer.commit(lake, manifest, drafts, staging, engine)
     return results
 
 

@@ -7,10 +7,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field
 
-from zlens.errors import InputError
 from zlens.lake.lake_folder import find_part_document
-from zlens.lake.location import is_lake, open_folder
-from zlens.schema.wording import phrase
+from zlens.lake.location import open_lake
 
 
 class FileTotals(Struct):
@@ -68,10 +66,7 @@ class LakeContents(Struct):
 
 def contents(lake: str | os.PathLike[str]) -> LakeContents:
     """Return the contents of a lake. Only the manifest and its documents are read."""
-    path = os.fspath(lake)
-    if not is_lake(path):
-        raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    opened = open_folder(path)
+    opened = open_lake(lake)
     lock = opened.reading()
     manifest = opened.load()
     systems: dict[tuple[str, str], SystemContents] = {}
@@ -115,7 +110,7 @@ def contents(lake: str | os.PathLike[str]) -> LakeContents:
         not any(part.raw for part in imported.parts.values()) for imported in manifest.inputs.values()
     )
     return LakeContents(
-        path, sorted_systems, inputs, len(manifest.retired), len(manifest.rollups), without_raw
+        os.fspath(lake), sorted_systems, inputs, len(manifest.retired), len(manifest.rollups), without_raw
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import gzip
 import hashlib
 import os
@@ -24,11 +23,11 @@ from zlens.lake.lake_folder import Staging
 from zlens.lake.manifest import InputPart, LakeInput
 from zlens.lake.parquet_engine import ParquetEngine, WrittenFile
 from zlens.lake.parquet_streams import read_parquet_sql
+from zlens.lake.rollups import DAY_US, day_name
 from zlens.readers.boundaries import BoundaryReader, boundary_reader, subject_records_sql
 
 #: Maximum number of days of one input with a separate folder; damaged clocks may produce more.
 MAX_DAYS = 1_000
-_DAY_US = 86_400_000_000
 
 #: Columns of the evidence of counter resets. `moment` is text, because it is an unsigned 64-bit number.
 EVIDENCE = (("moment", "text"), ("us", "int"), ("tables", "text"), ("subject", "text"), ("kind", "text"))
@@ -141,18 +140,7 @@ class InputWriter:
         for written in written_files:
             info_number, day, kind = written.key.split(" ")
             system = self.infos[int(info_number) - 1].system
-            file = LakeFile(
-                name,
-                day,
-                kind,
-                written.rows,
-                written.bytes,
-                lake_folder.digest(written.path),
-                written.first_us,
-                written.last_us,
-                written.nulls if time else written.rows,
-                lake_folder.footer_digest(written.path),
-            )
+            file = lake_folder.describe_file(written, name, day, kind)
             self._file(self.parts[system], file, written.path)
             by_system.setdefault(system, []).append(written)
         for system, files in by_system.items():
@@ -187,16 +175,11 @@ class InputWriter:
         """Return the days of the input's intervals, most frequent first, and its first and last day."""
         counts: Counter[int] = Counter()
         for info in self.infos:
-            counts.update(interval.end_us // _DAY_US for interval in info.intervals)
+            counts.update(interval.end_us // DAY_US for interval in info.intervals)
             for time in (info.first_us, info.last_us):
                 if time is not None:
-                    counts[time // _DAY_US] += 1
-        epoch = dt.date(1970, 1, 1)
-        return [
-            (epoch + dt.timedelta(days=day)).isoformat()
-            for day, _ in counts.most_common(MAX_DAYS)
-            if -700_000 < day < 2_900_000
-        ]
+                    counts[time // DAY_US] += 1
+        return [day_name(day) for day, _ in counts.most_common(MAX_DAYS) if -700_000 < day < 2_900_000]
 
     def _kind(self, column_names: set[str]) -> str:
         """Return the SQL of a row's kind: `edge` without a previous row or an interval end in this input."""
@@ -249,16 +232,10 @@ class InputWriter:
 
     def _document(self) -> None:
         side: dict[str, tuple[int, str]] = {}
-        paths: dict[str, Path] = {}
+        folder = self.staged.path / "side"
 
         def add(name: str, data: bytes) -> None:
             side[name] = self.staged.write(f"side/{name}", data)
-            paths[name] = self.staged.path / "side" / name
-
-        def add_existing(name: str) -> None:
-            path = self.staged.path / "side" / name
-            side[name] = (path.stat().st_size, lake_folder.digest(path))
-            paths[name] = path
 
         systems = list(self.parts)
         for place, system in enumerate(systems):
@@ -273,7 +250,7 @@ class InputWriter:
             self._part(place, info, stored)
             if reader is not None and system in self.subjects:
                 for name in self._pieces(place, system, reader):
-                    add_existing(name)
+                    side[name] = ((folder / name).stat().st_size, lake_folder.digest(folder / name))
         add(documents.INVENTORY, documents.dump({"rows": [_inventory_row(row) for row in self.inventory]}))
         problems = [
             problem for problem in self.source.problems(complete=True) if problem.system in (None, *systems)
@@ -294,8 +271,9 @@ class InputWriter:
         for part in imported.parts.values():
             if not part.document:
                 part.document, part.tables = key, self.parts[part.system].tables_key
-        for name, path in paths.items():
-            self.draft.moves[f"{file_names.document_folder(imported.sha256, key)}/{name}"] = os.fspath(path)
+        for name in side:
+            target = f"{file_names.document_folder(imported.sha256, key)}/{name}"
+            self.draft.moves[target] = os.fspath(folder / name)
 
     def _part(self, place: int, info: SystemInfo, stored: list[PartIntervals]) -> None:
         times = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from msgspec import Struct
 
@@ -13,22 +13,11 @@ from zlens.errors import CatalogError, QueryError
 from zlens.findings import Finding
 from zlens.findings.evaluate import evaluate
 from zlens.inputs.unix_time import to_unix_us
+from zlens.live.measure_store import End, MeasureStore
 from zlens.session.session import CoreSession
-
-if TYPE_CHECKING:
-    from zlens.live.measure_store import MeasureStore
 
 #: Rule, system and subject.
 Key = tuple[str, str, str]
-
-
-class ClosedIntervalLike(Protocol):
-    @property
-    def system(self) -> str: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def end_us(self) -> int: ...
 
 
 class FindingAlert(Struct, frozen=True):
@@ -60,10 +49,9 @@ class FindingAlerts:
         self._rules = rules.load()
 
     def update(
-        self, session: CoreSession, measures: MeasureStore, step: int, closed: Sequence[ClosedIntervalLike]
+        self, session: CoreSession, measures: MeasureStore, step: int, ends: Sequence[End]
     ) -> tuple[list[FindingAlert], list[FindingAlert]]:
         """Check closed intervals; returns the findings that appeared, and the findings that cleared."""
-        ends = [(interval.system, interval.source, interval.end_us) for interval in closed]
         newest: dict[str, int] = {}
         for system, _, end_us in ends:
             newest[system] = max(newest.get(system, end_us), end_us)
@@ -72,14 +60,13 @@ class FindingAlerts:
         )
         narrowed.brief = True
         try:
-            findings = evaluate(narrowed, self._rules).rows
+            with narrowed:
+                findings = evaluate(narrowed, self._rules).rows
             self.error = None
         except (CatalogError, QueryError) as error:
             # A rule of the user may be invalid; current findings stay.
             self.error = str(error)
             return [], []
-        finally:
-            narrowed.close()
         opened, cleared = [], []
         seen: set[Key] = set()
         for finding in findings:
@@ -110,7 +97,7 @@ def _us(time: datetime | None, otherwise: int) -> int:
     return otherwise if time is None else to_unix_us(time)
 
 
-def _next(us: int, ends: Sequence[tuple[str, str, int]], system: str) -> int:
+def _next(us: int, ends: Sequence[End], system: str) -> int:
     """Return the end of the next interval of a system."""
     return min((end_us for name, _, end_us in ends if name == system and end_us > us), default=us)
 

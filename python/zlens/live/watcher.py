@@ -68,6 +68,10 @@ class ClosedInterval(Struct, frozen=True):
     seconds: float | None
     busy_pct: float | None
 
+    @property
+    def key(self) -> End:
+        return self.system, self.source, self.end_us
+
 
 class WatchStep(Struct):
     """Result of one step: closed intervals, findings that appeared or cleared, and problems of the data.
@@ -159,14 +163,17 @@ class Watcher:
     @property
     def done(self) -> bool:
         """Whether no more data will arrive from any feed."""
-        more = any(isinstance(feed, FeedGroup) for feed in self._feeds)
-        return not more and all(stream.done for stream in self._streams.values())
+        return not self._may_get_feeds and all(stream.done for stream in self.streams)
 
     @property
     def _has_nothing_to_follow(self) -> bool:
-        """Whether all feeds are refused. A group, such as a folder, may still get new feeds."""
-        more = any(isinstance(feed, FeedGroup) for feed in self._feeds)
-        return not more and all(stream.refused for stream in self.streams)
+        """Whether all feeds are refused."""
+        return not self._may_get_feeds and all(stream.refused for stream in self.streams)
+
+    @property
+    def _may_get_feeds(self) -> bool:
+        """Whether there is a group, such as a folder, which may get new feeds."""
+        return any(isinstance(feed, FeedGroup) for feed in self._feeds)
 
     def _find_streams(self) -> None:
         for feed in self._feeds:
@@ -227,19 +234,17 @@ class Watcher:
 
     def _close_segment(self, stream: LiveStream, segment: ClosedSegment, step: WatchStep) -> None:
         try:
-            session = CoreSession([os.fspath(segment.path)], stream.options)
-            session.brief = True
-            try:
+            with CoreSession([os.fspath(segment.path)], stream.options) as session:
+                session.brief = True
                 new = self._compute(stream, session, segment.begin, segment.cut)
                 step.closed += new
                 if self.alerts is not None and new:
-                    opened, cleared = self.alerts.update(session, self.measures, self.step_number, new)
+                    ends = [interval.key for interval in new]
+                    opened, cleared = self.alerts.update(session, self.measures, self.step_number, ends)
                     step.opened += opened
                     step.cleared += cleared
                     if self.alerts.error:
                         step.errors.append(self.alerts.error)
-            finally:
-                session.close()
         except ZlensError as error:
             # The records are retained and imported into the lake.
             step.errors.append(f"{stream.name}: an interval could not be computed: {error}")
@@ -271,7 +276,7 @@ class Watcher:
             ends |= self.measures.add(name, result, self.step_number, known, limits)
         self._report_problems(stream, session, begin)
         closed = self._note_intervals(stream, session, ends - stream.ends, limits)
-        stream.ends |= ends | {(each.system, each.source, each.end_us) for each in closed}
+        stream.ends |= ends | {interval.key for interval in closed}
         if cut is not None:
             stream.held = {
                 end for end in ends | stream.held if end[2] > cut.held_us - zones.get((end[0], end[1]), 0)
@@ -348,31 +353,15 @@ class Watcher:
         return replace(self.options, known=tuple(known), address=address)
 
     def _with_busy(self, closed: list[ClosedInterval]) -> list[ClosedInterval]:
-        busy = self.measures.values(
-            "load", "busy_pct", [(interval.system, interval.source, interval.end_us) for interval in closed]
-        )
-        return [
-            ClosedInterval(
-                interval.system,
-                interval.source,
-                interval.end_us,
-                interval.seconds,
-                busy.get((interval.system, interval.source, interval.end_us)),
-            )
-            for interval in closed
-        ]
+        busy = self.measures.values("load", "busy_pct", [interval.key for interval in closed])
+        return [replace(interval, busy_pct=busy.get(interval.key)) for interval in closed]
 
     def _report_problems(self, stream: LiveStream, session: CoreSession, begin: int) -> None:
         """Report the problems of the new bytes; earlier ones are already reported."""
         for source in session.sources:
             for problem in source.problems(complete=True):
                 if problem.offset is not None and problem.offset >= begin and problem.kind != "truncated":
-                    self._report(
-                        Problem(
-                            problem.system, problem.source, stream.name, None, problem.record, problem.kind,
-                            problem.detail, problem.bytes,
-                        )
-                    )  # fmt: skip
+                    self._report(replace(problem, file=stream.name, offset=None))
 
     def _report(self, problem: Problem) -> None:
         self.problems.append(problem)
@@ -494,11 +483,11 @@ class Watcher:
         base = stream.spool.base_of(state.part)
         for path in base:
             stream.ends |= stream.form().interval_ends(os.fspath(path), stream.options)
-        session = CoreSession([os.fspath(path) for path in (*base, stream.spool.part)], stream.options)
+        paths = [os.fspath(path) for path in (*base, stream.spool.part)]
         try:
-            self._compute(stream, session, 0, None)
+            with CoreSession(paths, stream.options) as session:
+                self._compute(stream, session, 0, None)
         finally:
-            session.close()
             self._new_problems.clear()
 
     def _load_from_lake(self) -> None:
@@ -510,8 +499,7 @@ class Watcher:
         if newest is None:
             return
         start = newest / 1e6 - self.limits.measures
-        start_time = dt.datetime.fromtimestamp(start, dt.UTC)
-        since = replace(self.options, start=TimeSpec(start_time.date(), start_time.time(), dt.UTC))
+        since = replace(self.options, start=TimeSpec.from_utc(dt.datetime.fromtimestamp(start, dt.UTC)))
         with CoreSession([self.lake], since) as session:
             for name in self._names(session):
                 result = session.sql(f"SELECT * FROM {name}")

@@ -72,17 +72,13 @@ def _gather(folder: LakeFolder, days: list[str]) -> None:
     with folder.staging() as staged:
         staged_paths: dict[str, str] = {}
         written: list[tuple[ConsolidatedDay, list[DayRollup]]] = []
-        engine = ParquetEngine(os.fspath(staged.path / "spill"))
-        try:
-            # Stop reading before the commit, so that the files it retires can be removed.
-            with folder.reading():
-                stale = _stale(folder, folder.load())
-                for day in days:
-                    if day in stale:
-                        entry = _write_day(folder, engine, staged, day, stale[day], staged_paths)
-                        written.append((entry, stale[day]))
-        finally:
-            engine.close()
+        # Stop reading before the commit, so that the files it retires can be removed.
+        with ParquetEngine(staged.path / "spill") as engine, folder.reading():
+            stale = _stale(folder, folder.load())
+            for day in days:
+                if day in stale:
+                    entry = _write_day(folder, engine, staged, day, stale[day], staged_paths)
+                    written.append((entry, stale[day]))
         if not written:
             return
         lake_folder.fsync_files(staged_paths.values())
@@ -100,10 +96,7 @@ def _gather(folder: LakeFolder, days: list[str]) -> None:
                 current.gathered[entry.day] = entry
                 committed |= folder.listed_gathered(entry, staged_paths).keys()
             staged_paths = {name: path for name, path in staged_paths.items() if name in committed}
-            if old:
-                current.retired += sorted(
-                    old - folder.listed(current, staged_paths).keys() - set(current.retired)
-                )
+            folder.retire(current, old, staged_paths)
             folder.commit(current, staged, staged_paths)
             folder.remove_retired(current)
 

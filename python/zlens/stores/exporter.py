@@ -16,14 +16,13 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from zlens.errors import InputError, LakeError, QueryError
+from zlens.errors import LakeError, QueryError
 from zlens.inputs.source import Progress
 from zlens.lake import lake_folder, rollups
 from zlens.lake.lake_folder import LakeFolder
-from zlens.lake.location import is_lake, open_folder
+from zlens.lake.location import open_lake
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.rollups import LakeMachine
-from zlens.schema.wording import phrase
 from zlens.stores import bucket_sql
 from zlens.stores.coverage import Lost, coverage, lost_error
 from zlens.stores.export_targets import TARGETS, ExportTarget
@@ -68,10 +67,7 @@ def export(
     destination. It also raises LakeError at the end if intervals of raw tables are in no measure; the next
     call writes such days again.
     """
-    path = os.fspath(lake)
-    if not is_lake(path):
-        raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    folder, base = open_folder(path), Path(destination)
+    folder, base = open_lake(lake), Path(destination)
     with folder.reading():
         manifest = folder.load()
         machines = rollups.machines(folder, manifest)
@@ -92,7 +88,7 @@ def export(
                 if report is not None:
                     report(results[-1])
     if lost := [item for exported in results for item in exported.lost]:
-        raise lost_error(path, lost)
+        raise lost_error(os.fspath(lake), lost)
     return results
 
 
@@ -225,10 +221,7 @@ def _opened(
             ) from None
         state = _ExportState.load(base, form, tables)
         (base / _STAGING).mkdir(exist_ok=True)
-        engine = ParquetEngine(os.fspath(base / _STAGING / "spill"))
-        try:
+        with ParquetEngine(base / _STAGING / "spill") as engine:
             yield state, TARGETS[form](base, engine), engine
-        finally:
-            engine.close()
     finally:
         os.close(handle)

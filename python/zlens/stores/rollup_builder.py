@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +11,6 @@ from functools import partial
 from msgspec import Struct, field
 
 from zlens.catalog import measures
-from zlens.errors import InputError, QueryError
 from zlens.inputs.options import ALL, Options, TimeSpec
 from zlens.inputs.source import Progress
 from zlens.inputs.unix_time import from_unix_us
@@ -20,14 +18,13 @@ from zlens.lake import documents, file_names, lake_folder, rollups
 from zlens.lake.documents import MeasuresDocument, MeasuresFile
 from zlens.lake.importer import ImportResult
 from zlens.lake.lake_folder import LakeFolder, Staging
-from zlens.lake.location import is_lake, open_folder
+from zlens.lake.location import open_lake
 from zlens.lake.manifest import RULES, DayRollup, Manifest
 from zlens.lake.parquet_engine import ParquetEngine, WrittenFile
 from zlens.lake.reader import LakeSource
 from zlens.lake.retained import Retained
 from zlens.lake.rollup_reader import BUCKET_END
 from zlens.lake.rollups import LakeMachine
-from zlens.schema.wording import phrase
 from zlens.session.session import CoreSession
 from zlens.stores import bucket_sql, consolidation
 from zlens.stores.coverage import Lost, coverage, lost_error
@@ -68,18 +65,10 @@ def rollup(
     Raises LakeError at the end if intervals of raw tables are in no measure; the next call computes such days
     again.
     """
-    path = os.fspath(lake)
-    if not is_lake(path):
-        raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    into, selected = open_folder(path), set(systems)
+    into, selected = open_lake(lake), set(systems)
     with into.reading():
         manifest = into.load()
-        system_names = {part.system for _, part in manifest.parts()}
-        if unknown := selected - system_names:
-            raise QueryError(
-                f"there is no system {', '.join(sorted(unknown))} in the lake",
-                expected=f"one of {', '.join(sorted(system_names)[:20])}",
-            )
+        manifest.check_systems(selected)
         machines = [
             machine
             for machine in rollups.machines(into, manifest)
@@ -99,7 +88,7 @@ def rollup(
                 report(one)
     consolidation.consolidate(into, progress)
     if lost := [item for rolled in results for item in rolled.lost]:
-        raise lost_error(path, lost)
+        raise lost_error(os.fspath(lake), lost)
     return results
 
 
@@ -155,13 +144,12 @@ def _compute(into: LakeFolder, group: list[_StaleDays]) -> list[RollupResult]:
     if not days:
         return results
     with into.staging() as staged:
-        work = _RollupWriter(into, rollups.merge_machines([one.machine for one in group]), staged)
-        try:
+        machine = rollups.merge_machines([one.machine for one in group])
+        with ParquetEngine(staged.path / "spill") as engine:
+            work = _RollupWriter(into, machine, staged, engine)
             for span in day_ranges(days):
                 work.compute(span)
-            documents_of_group = [work.documents(one.machine, one.states) for one in group]
-        finally:
-            work.engine.close()
+        documents_of_group = [work.documents(one.machine, one.states) for one in group]
         staged_paths = {name: path for _, placed in documents_of_group for name, path in placed.items()}
         lake_folder.fsync_files(staged_paths.values())
         with into.locked():
@@ -187,9 +175,7 @@ def _compute(into: LakeFolder, group: list[_StaleDays]) -> list[RollupResult]:
                 }  # fmt: skip
             staged_paths = {name: path for name, path in staged_paths.items() if name in committed}
             old = {name for entry in replaced for name in into.listed_measures(entry)}
-            if replaced:
-                listed = into.listed(current, staged_paths)
-                current.retired += sorted(old - listed.keys() - set(current.retired))
+            into.retire(current, old, staged_paths)
             into.commit(current, staged, staged_paths)
             into.remove_retired(current)
         for one, rolled in zip(group, results, strict=True):
@@ -234,11 +220,13 @@ def day_ranges(days: list[int]) -> Iterator[list[int]]:
 class _RollupWriter:
     """Writes the measures of some machines to staging; `machine` merges all of them."""
 
-    def __init__(self, into: LakeFolder, machine: LakeMachine, staged: Staging) -> None:
+    def __init__(
+        self, into: LakeFolder, machine: LakeMachine, staged: Staging, engine: ParquetEngine
+    ) -> None:
         self.into = into
         self.machine = machine
         self.staged = staged
-        self.engine = ParquetEngine(os.fspath(staged.path / "spill"))
+        self.engine = engine
         self._files: dict[tuple[str, int], list[tuple[MeasuresFile, str]]] = {}
         self._schemas: dict[str, str] = {}
         self._retained: dict[tuple[str, int], Retained] = {}
@@ -367,7 +355,7 @@ def of_times(lake: str, systems: Iterable[str], first_us: int, last_us: int) -> 
 
     Times are in microseconds since 1970, UTC.
     """
-    start, end = _moment(first_us), _moment(last_us)
+    start, end = (TimeSpec.from_utc(from_unix_us(us)) for us in (first_us, last_us))
     options = Options(systems=tuple(systems), source=ALL, start=start, end=end, utc=True)
     with CoreSession([lake], options) as session:
         try:
@@ -376,8 +364,3 @@ def of_times(lake: str, systems: Iterable[str], first_us: int, last_us: int) -> 
             for source in session.sources:
                 if isinstance(source, LakeSource):
                     source.close()
-
-
-def _moment(us: int) -> TimeSpec:
-    time = from_unix_us(us)
-    return TimeSpec(time.date(), time.time(), dt.UTC)
