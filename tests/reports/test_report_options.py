@@ -41,7 +41,6 @@ def test_classic_reports_are_sorted_by_load(report: str, column: str, sim_sessio
     [
         ("prclog", "page_read_rate", "mean"),
         ("ustat", "cpu_wait_pct", "row"),
-        ("fchannel", "util_pct", "mean"),
     ],
 )
 def test_sort_and_top_of_any_report(report: str, column: str, kind: str, sim_session: zlens.Session) -> None:
