@@ -27,7 +27,7 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
     for table in definition.tables:
         if table.title:
             lines += ["", titles.with_value_names(table.title)]
-        names = {column.key: column.name for column in table.columns}
+        names: dict[str | None, str] = {column.key: column.name for column in table.columns}
         for rows in table.rows:
             plain = rows.kind == "mean" and any(column.mean == "plain" for column in table.columns)
             kind = "plain" if plain else rows.kind

@@ -371,7 +371,7 @@ def _order(table: ReportTable, rows: RowKind, keys: Sequence[str], names: Sequen
         for column in (column for column in table.columns if column.key == table.sort):
             value = _mean(table, column) if rows.kind == "mean" else quote(column.column)
             order = f"{value} {'DESC ' if column.type == 'number' else ''}NULLS LAST, {order}"
-        if table.top:
+        if table.top and order:
             rank = f"row_number() OVER (PARTITION BY {_list(keys)} ORDER BY {order})"
             limit = f"QUALIFY {rank} <= {table.top} "
     return f"{limit}ORDER BY {', '.join(filter(None, (_sorted(keys), order)))}"
