@@ -218,7 +218,7 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[RunPair]:
         etrr, itrr = scaling.ratio(comparison.etr, base.etr), scaling.ratio(comparison.itr, base.itr)
         if etrr is None and itrr is None:
             raise problem.general_error(
-                f"{location} has no throughput for both runs",
+                f"{location}, {name}, has no throughput for both runs",
                 expected="etr of both, or itr, or files with throughput",
                 cure=f"add {location}.base.etr and {location}.comparison.etr",
             )
