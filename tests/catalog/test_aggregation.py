@@ -158,6 +158,7 @@ NOT_IN_DEMO = {
     ("guest", "share_limit"),
     ("job", "ziip_mips"),
     ("partition", "absolute_cap"),
+    ("partition", "group_cap"),
     ("pci", "util_pct"),
     ("pci", "work_rate"),
     ("storage", "standby_bytes"),

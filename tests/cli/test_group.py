@@ -90,13 +90,14 @@ def test_patterns_that_match_nothing_are_named(
         f"zlens: {path}: [partition] 'NOSUCH*' matches nothing in this input\n"
     )
     for words in (["report", "partition", str(rmf_file)], ["sql", str(rmf_file), "-q", "from partition"]):
-        assert main([*words, "--group", str(path)]) == 0
+        assert main([*words, "--group", str(path), "--tz", "+01:00"]) == 0
         assert capsys.readouterr().err == said
 
 
 def test_report_without_data_names_its_input(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
     for format in ("csv", "json"):
-        assert main(["report", "hpalias", str(rmf_file), "--format", format]) == 0
+        options = [str(rmf_file), "--tz", "+01:00", "--format", format]
+        assert main(["report", "hpalias", *options]) == 0
         assert "zlens: no data for hpalias in this input; it needs: " in capsys.readouterr().err
-        assert main(["report", "partition", str(rmf_file), "--format", format]) == 0
+        assert main(["report", "partition", *options]) == 0
         assert capsys.readouterr().err == ""

@@ -53,7 +53,7 @@ def over_window(report: str, rows: list[list[str]]) -> list[list[str]]:
     }
     shown = []
     for row in rows:
-        if "row" in row[:2] and "system" in row[:3]:
+        if "row" in row[:2] and {"system", "interval_end"} & {*row}:
             head = row
         if not {"interval", "peak"} & {*row[:2]}:
             shown.append([cell for name, cell in zip(head, row, strict=True) if name not in left_out])

@@ -17,6 +17,8 @@ use crate::values::{TextColumn, Values};
 pub enum LineKind {
     Row,
     NoRow,
+    /// A line whose label has no kind: it repeats values of rows.
+    Skipped,
 }
 
 /// A cell of a row that is missing: it has no value of its column's kind or, without a column, its line is cut there.
@@ -253,6 +255,7 @@ impl Rows {
         let (begin, end) = start(line, &self.labels, self.timed);
         let (kind, day, second) = match begin {
             RowStart::Time(day, second) => (INTERVAL.to_owned(), day, Some(second)),
+            RowStart::Label("") => return LineKind::Skipped,
             RowStart::Label(kind) => (kind.to_lowercase(), None, None),
             RowStart::None if self.timed || line.contains("<--") || line.contains("-->") => {
                 return LineKind::NoRow;

@@ -104,9 +104,9 @@ impl ListingRows {
         py.detach(|| rows.read(data, at.min(data.len()), number, base, controlled))
     }
 
-    /// Read one line if it is a row.
+    /// Read one line if it is a row, or one to skip.
     fn row(&mut self, line: &str, number: u64, offset: u64) -> bool {
-        self.rows.row(line, number, offset) == LineKind::Row
+        self.rows.row(line, number, offset) != LineKind::NoRow
     }
 
     /// Set the day of the next row with a time, in days since 1970.

@@ -81,6 +81,11 @@ class InputPart(Struct):
         """Return the sources of its rows."""
         return self.sources or [imported.source]
 
+    @property
+    def identity_keys(self) -> frozenset[str]:
+        """Return the components of the system's identity that its records state."""
+        return frozenset(key for _, _, identity in self.identity_ranges for key in identity)
+
     def ends_us(self) -> tuple[int, int] | None:
         """Return the first and last interval end of all rows; None if it has no intervals."""
         ends = [

@@ -312,7 +312,11 @@ class LakeSource:
         parts = self._parts_of(system, source)
         # Counters, if any input has them, determine the nominal interval.
         counted = [stored for stored in parts if stored.part.joined] if self.name in END_TOLERANCE_US else []
-        infos = [stored.document.info for stored in (*counted, *parts)]
+        # Inputs whose records state the same of the system's identity know the same facts of it.
+        distinct: dict[frozenset[str], _ReaderPart] = {}
+        for stored in (*counted, *parts):
+            distinct.setdefault(stored.part.identity_keys, stored)
+        infos = [stored.document.info for stored in distinct.values()]
         first = infos[0]
         spans = [stored.span(source) for stored in parts] if parts[0].part.sources else []
         times = [(stored.part.first_us, stored.part.last_us) for stored in parts]

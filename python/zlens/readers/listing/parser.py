@@ -87,8 +87,11 @@ class ListingTables:
         target = self.targets.get(name)
         if target is None:
             columns = [(listings.column_name(column), listings.kind(column)) for column in table.columns]
+            # Peaks repeat rows of intervals; lines with a label of no kind are not read.
             labels = [
-                (rows.label, rows.export_name) for rows in table.rows if rows.label and rows.kind != "peak"
+                (rows.label, "" if rows.kind == "peak" else rows.export_name)
+                for rows in table.rows
+                if rows.label
             ]
             time_column = listings.time_column(report.name, table.key)
             time_index = [column.key for column in table.columns].index(time_column) if time_column else None
@@ -494,7 +497,12 @@ class ListingParser:
         return count
 
     def _truncation_width(self, report: ListingReport, layout: TableLayout) -> int | None:
-        """Return the width of truncated lines: the width of the rule, if the last columns are missing."""
+        """Return the width of truncated lines: the width of the rule, if the last columns are missing.
+
+        A table as printed has only columns with values.
+        """
+        if layout.table.as_printed:
+            return None
         last = next((column for column in reversed(layout.table.columns) if any(column.heading)), None)
         return None if self._part or last in layout.columns else report.header.width
 
