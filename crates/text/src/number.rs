@@ -219,9 +219,9 @@ mod tests {
     fn prefix_does_not_reduce_number_width() {
         let mut out = String::from("a long text before it ");
         let start = out.len();
-        push_number(&mut out, 12.345, 5, 2);
+        push_number(&mut out, 12.345, 5, 2, false);
         assert_eq!(&out[start..], "12.35");
-        push_int(&mut out, 12, 5, 2);
+        push_int(&mut out, 12, 5, 2, false);
         assert_eq!(&out[start + 5..], "12.00");
     }
 
