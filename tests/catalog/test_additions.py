@@ -69,6 +69,10 @@ name = "ghz"
 METRIC_REPORT = {
     "reports/hardware_counters/cpumflog.toml": changed("reports/hardware_counters/cpumflog.toml", {})
     .replace(" cpu_type, l1mp,", " cpu_type, problem_cycles_pct, l1mp,")
+    .replace(
+        "{mean cpumf_type.l1mp} AS l1mp,",
+        "{mean cpumf_type.l1mp} AS l1mp, {mean cpumf_type.problem_cycles_pct} AS problem_cycles_pct,",
+    )
     .replace('"cpu_type", "l1mp",', '"cpu_type", "problem_cycles_pct", "l1mp",')
     .replace("\nl2p = {", '\nproblem_cycles_pct = { heading = "PCYC", width = 6, decimals = 1 }\nl2p = {'),
 }

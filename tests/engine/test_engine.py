@@ -342,7 +342,7 @@ def test_reset_subject_is_looked_up_once_per_table(monkeypatch):
 @pytest.mark.parametrize("time", ["290000-01-01 00:00:00", "0044-03-15 (BC) 00:00:00"])
 def test_time_outside_python_range_is_error(time):
     asked, _ = opened()
-    answer = asked.sql(f"SELECT '{time}'::TIMESTAMP AS t")
+    answer = asked.sql(f"SELECT '{time}'::TIMESTAMPTZ AS t")
     with pytest.raises(QueryError, match="not in the years 1 to 9999"):
         answer.first(10)
     with pytest.raises(QueryError, match="not in the years 1 to 9999"):

@@ -64,7 +64,7 @@ def by_page(place: Workspace, text: str) -> dt.datetime:
 
 
 def by_study(place: Workspace, text: str) -> dt.datetime:
-    return utc(measurement._options({**dict.fromkeys(WINDOW), "from": text}, None).start)
+    return utc(measurement._options({**dict.fromkeys(WINDOW), "from": text}, "load.data", None).start)
 
 
 def by_rows(place: Workspace, text: str) -> dt.datetime:

@@ -106,7 +106,7 @@ def test_report_of_cpu_activity(session: Session) -> None:
     text = session.report("rmfcpu")
     (line,) = [one for one in text.splitlines() if one.startswith("09:30:00    4    8")]
     assert line.split()[1:12] == [
-        *("4", "8", "IIP", "100.00", "78.23", "67.24", ".00", "87.30", "68.29", "100.0", "HIGH")
+        *("4", "8", "IIP", "100.00", "78.23", "67.24", "0.00", "87.30", "68.29", "100.0", "HIGH")
     ]
 
 

@@ -65,7 +65,7 @@ def test_published_workload_interval(tmp_path: Path) -> None:
         assert within == (400_000,)
         text = session.report("workload")
     assert "16:56:00 WASTRANS S 1" in text, "times are local: the record tells the zone"
-    assert "252.44     .00     .00     .00  220.69" in text
+    assert "252.44    0.00    0.00    0.00  220.69" in text
     assert "0.500 s FOR 90%" in text
 
 

@@ -14,7 +14,10 @@ from zlens.models import constants
 from zlens.simulation import run
 
 #: Reports on data that z/VM does not record: SMF, RMF, the HMC, Linux files, the user's throughput.
-ELSEWHERE = {"hmc", "monitor3", "caf", "rmfcpu", "topology", "throughput", "jobs", "workload", "workstate"}
+ELSEWHERE = {
+    *("hmc", "monitor3", "caf", "rmfcpu", "topology", "throughput", "jobs", "workload", "workstate"),
+    *("his032i", "iwm064i"),
+}
 INTERVALS = 15
 SECONDS = 60 * INTERVALS
 MIB = 2**20

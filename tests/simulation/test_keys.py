@@ -23,6 +23,8 @@ _CONSTANT = {
     "systems.cp.settings.ldubuf",
     "systems.cp.unparking.lows_evenly",
     "systems.cp.unparking.pad_beyond_entitlement",
+    # It follows from the types of the partition's cores.
+    "systems.mode",
 }
 _UNKNOWN = r"unknown (field|variant) `\?`, expected (.*) at line"
 
