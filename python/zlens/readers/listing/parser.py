@@ -87,11 +87,10 @@ class ListingTables:
         target = self.targets.get(name)
         if target is None:
             columns = [(listings.column_name(column), listings.kind(column)) for column in table.columns]
-            # Peaks repeat rows of intervals; lines with a label of no kind are not read.
+            # Peaks repeat rows of intervals; a line whose label has no kind is not read.
             labels = [
-                (rows.label, "" if rows.kind == "peak" else rows.export_name)
-                for rows in table.rows
-                if rows.label
+                (definition.PEAK, ""),
+                *((rows.label, rows.export_name) for rows in table.rows if rows.label),
             ]
             time_column = listings.time_column(report.name, table.key)
             time_index = [column.key for column in table.columns].index(time_column) if time_column else None
@@ -269,9 +268,6 @@ class ListingParser:
             line = line._replace(text=line.text[1:])
         if not line.text.strip():
             self._blank = True
-            return
-        if line.text.lstrip().startswith(definition.PEAK):
-            # It repeats a row of an interval, and its time follows its cells.
             return
         if self._blank:
             self._block, self._since_blank = [], 0

@@ -42,9 +42,11 @@ class SeparatedRow(Struct, frozen=True):
 
 def match_headings(line: str) -> SeparatedHeadings | None:
     """Return the columns of a line of headings, given with its tabs; None for another line."""
-    if "L1MP" not in line.upper() or line.lstrip().startswith(("_", "<")):
-        return None
+    lower = line.lower()
     for facts in listings.separated_tables():
+        # Nearly all lines of a file are none.
+        if not all(any(map(lower.__contains__, headings)) for headings in _required_headings(facts)):
+            continue
         tabs = "\t" in line
         columns = _by_tabs(line, facts) if tabs else _by_blanks(line, facts)
         if columns is not None and set(facts.least) <= set(columns) and len(set(columns)) == len(columns):
@@ -73,6 +75,15 @@ def _by_blanks(line: str, facts: SeparatedTable) -> list[str] | None:
         columns.append(facts.heads[int(match.lastgroup[1:])][1])  # type: ignore[index]
         position = match.end()
     return columns
+
+
+@cache
+def _required_headings(facts: SeparatedTable) -> tuple[tuple[str, ...], ...]:
+    """Return the headings of each column that every such table has, in lower case."""
+    return tuple(
+        tuple(heading.lower() for heading, column in facts.heads if column == required)
+        for required in facts.least
+    )
 
 
 @cache
