@@ -159,7 +159,7 @@ class MonwriteSource:
     def _group(self, files: list[MonwriteFile]) -> list[MonitorSystem]:
         groups: dict[str, MonitorSystem] = {}
         parts = [part for file in files for part in self._parts(file)]
-        ordered = sorted(parts, key=lambda f: (f.first_tod or 0, f.path))
+        ordered = sorted(parts, key=lambda f: (f.first_tod or 0, f.last_tod or 0, f.path))
         identities = [self._identity(file) for file in ordered]
         real = {identity.name for identity in identities if not identity.sim}
         recorded: dict[str, list[tuple[str | None, int, int]]] = {}
