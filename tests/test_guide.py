@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from iterations import quick_subset
+
 ROOT = Path(__file__).parent.parent
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -72,7 +74,7 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", quick_subset(2, PAGES))
 @pytest.mark.usefixtures("unless_unchanged")
 def test_guide_examples_run(page: str, tmp_path: Path, demo_files: list[Path]) -> None:
     if page != "GUIDE.md":
@@ -86,6 +88,7 @@ def test_guide_examples_run(page: str, tmp_path: Path, demo_files: list[Path]) -
             assert matches(step.shown, output), f"{step.code}\nshown:\n{step.shown}\nis:\n{output}"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("unless_unchanged")
 def test_readme_minute(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -87,6 +87,7 @@ def test_group_value_is_null_if_member_is_null() -> None:
     assert one(grouped("device", rows, PAGING), "device", "PAGING")["pend_s"] is None
 
 
+@pytest.mark.long
 def test_group_member_counts_after_first_difference() -> None:
     rows = [
         {"system": "S", "source": "m", "userid": "LNX1", "cpu_s": 2.0, "storage_bytes": 100},

@@ -71,6 +71,7 @@ def test_subtype_2_is_compared_across_dumps(tmp_path: Path, order: tuple[int, ..
         ]
 
 
+@pytest.mark.long
 def test_overlapping_dumps(tmp_path: Path) -> None:
     files = [
         dump(tmp_path / "a.smf", [other(30, 1), *steps(range(0, 6))]),

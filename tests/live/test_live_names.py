@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from replay import Pieces, play, split_points
 
+from iterations import quick_subset
 from readers.test_monwrite_machines import MACHINES, recorded
 from readers.test_smf_streams import dump, of_70
 from zlens.live.watcher import RetentionLimits, Watcher
@@ -54,8 +55,8 @@ def monitor_feeds(folder: Path) -> list[tuple[Path, list[int]]]:
     return [(path, split_points(path, 1)) for path in paths]
 
 
-@pytest.mark.parametrize("given", [smf_feeds, two_writers, monitor_feeds])
-@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("given", quick_subset(2, [smf_feeds, two_writers, monitor_feeds]))
+@pytest.mark.parametrize("restarted", quick_subset(1, [True, False]))
 def test_live_systems_of_same_name_are_separate(
     given: Callable[[Path], list[tuple[Path, list[int]]]], restarted: bool, tmp_path: Path
 ) -> None:

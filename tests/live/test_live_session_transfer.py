@@ -45,6 +45,7 @@ def test_transferred_session_equals_original(demo_folder: Path, tmp_path: Path, 
     live.close()
 
 
+@pytest.mark.long
 def test_transferred_part_ignores_growth(demo_folder: Path, tmp_path: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
     live = Watcher([Pieces(path, split_points(path, 4)[:5])], findings=False)
@@ -74,6 +75,7 @@ def test_removed_part_is_error(demo_folder: Path, tmp_path: Path) -> None:
     live.close()
 
 
+@pytest.mark.long
 def test_window_of_session(demo_folder: Path, tmp_path: Path) -> None:
     """Only rows of measures that the window needs are fetched."""
     path = demo_folder / "zldemo.monwrite"

@@ -23,6 +23,7 @@ def played(path: Path, ends: Iterable[int]) -> tuple[Watcher, list[WatchStep]]:
     return live, play(live)
 
 
+@pytest.mark.long
 def test_repeated_stream_intervals_are_shown_once(tmp_path: Path, recording: Path) -> None:
     data, cuts = recording.read_bytes(), split_points(recording, 1)
     path = tmp_path / "again"
@@ -59,6 +60,7 @@ def test_damaged_stream_part_is_reported(tmp_path: Path, recording: Path) -> Non
     live.close()
 
 
+@pytest.mark.long
 def test_stream_with_second_system(tmp_path: Path, demo_folder: Path) -> None:
     """The recordings of two systems in sequence, as after an IPL of another system."""
     one, other = demo_folder / "zldemo.monwrite", demo_folder / "sim.monwrite"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from chromium import ready, served
@@ -18,6 +19,7 @@ def processors(page: Page) -> int:
     return page.locator(ROWS).count()
 
 
+@pytest.mark.long
 def test_one_source_is_shown_and_other_selectable(context: BrowserContext, demo_folder: Path):
     names = [str(demo_folder / name) for name in (demo.SMF_NAME, demo.RMF_NAME)]
     page = context.new_page()

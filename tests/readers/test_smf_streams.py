@@ -10,6 +10,7 @@ import pytest
 
 import zlens
 from fakes import START_US
+from iterations import quick_subset
 from readers import section_builder
 from samples import needs, sample
 from smf70_builder import US, Cpu, Logical, Lpar, encoded, record
@@ -197,7 +198,7 @@ def test_info_shows_move_of_system(moved: list[str], capsys: pytest.CaptureFixtu
     assert "Moved     to 8561-9ABCD, 2023-11-14 22:44:00" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("name", quick_subset(2, OTHERS))
 def test_lake_separates_systems_of_same_name(name: str, tmp_path: Path) -> None:
     """Dumps imported separately were never open in one session."""
     other = OTHERS[name]

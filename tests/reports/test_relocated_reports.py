@@ -51,7 +51,7 @@ CASES = [
 FAULTS = {"smtmet", "ustat"}
 
 
-@pytest.mark.parametrize(("call", "records", "names"), quick_subset(6, CASES, several=True))
+@pytest.mark.parametrize(("call", "records", "names"), quick_subset(2, CASES, several=True))
 def test_reports_do_not_depend_on_offsets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, records: str, names: str
 ) -> None:

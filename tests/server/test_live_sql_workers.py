@@ -184,6 +184,7 @@ def test_workers_end_with_their_files(growing: Growing) -> None:
     assert [file for worker in growing.workers() for file in deleted(worker)] == []
 
 
+@pytest.mark.long
 def test_monitor_stops_during_query(tmp_path: Path) -> None:
     path = tmp_path / "growing"
     path.touch()

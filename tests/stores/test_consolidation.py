@@ -223,6 +223,7 @@ def test_system_with_other_columns_keeps_own_files(
     )
 
 
+@pytest.mark.long
 def test_interrupted_consolidation_is_repeated(
     tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

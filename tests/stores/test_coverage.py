@@ -258,6 +258,7 @@ def test_removal_keeps_inputs_reaching_beyond_range(without_counters: Path, tmp_
     assert hours(made, "SELECT count(*) FROM load") == [(4,)]
 
 
+@pytest.mark.long
 def test_rows_in_no_measure_fail_loudly_and_stay(
     without_counters: Path,
     tmp_path: Path,

@@ -284,6 +284,7 @@ def test_forget_raw_keeps_measures(parts: list[str], tmp_path: Path) -> None:
     assert (rolled.days, rolled.sealed) == ([], [])
 
 
+@pytest.mark.long
 def test_outdated_measures_are_recomputed_or_marked(
     parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
