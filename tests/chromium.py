@@ -57,7 +57,7 @@ VIEWS = (
 @contextlib.contextmanager
 def served(*arguments: str) -> Iterator[str]:
     """Start a separate `zlens serve` and yield its address."""
-    port = () if "--listen" in arguments else ("--port", "0")
+    port = () if {"--listen", "--port"} & {*arguments} else ("--port", "0")
     command = [sys.executable, "-m", "zlens", "serve", *arguments, *port]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -23,6 +23,7 @@ def test_search_opens_views_and_explains_terms(page: Page, address: str) -> None
     # A term has its explanation as a title.
     term = page.get_by_test_id("chart-tv").locator("h2 dfn")
     expect(term).to_have_attribute("title", re.compile("^T/V: T/V ratio"))
+    keys_go_to_the_search_field(page)
     for words, kind, view, address_has in FOUND:
         ctrl_k_finds_and_opens(page, words, kind, view, address_has)
     page.keyboard.press("Control+k")
@@ -34,6 +35,24 @@ def test_search_opens_views_and_explains_terms(page: Page, address: str) -> None
     expect(legend).to_have_attribute("title", re.compile("^LPMGT: PR/SM time"))
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="keys")).to_contain_text("vertical high")
+
+
+def keys_go_to_the_search_field(page: Page) -> None:
+    """Letters that are keys of the web UI (d: dark, g p: processors) are text in a dialog."""
+    theme = page.locator("html").get_attribute("data-theme")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("dgp")
+    expect(page.get_by_role("combobox", name="search")).to_have_value("dgp")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("search")).to_be_hidden()
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="keys")
+    page.keyboard.type("dgp")
+    expect(keys).to_be_visible()
+    page.keyboard.press("Escape")
+    assert page.locator("html").get_attribute("data-theme") == theme
+    assert "#/overview" in page.url
 
 
 def ctrl_k_finds_and_opens(page: Page, words: str, kind: str, view: str, address_has: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from chromium import ready, served
+from samples import needs, sample
 from zlens import demo
 
 ROWS = '[data-testid="table-processors"] tbody tr'
@@ -42,3 +43,23 @@ def test_one_source_is_shown_and_other_selectable(context: BrowserContext, demo_
         page.goto(f"{address}/#/processors?system=ZLZ1")
         assert processors(page) == 3
         expect(page.get_by_label("Source", exact=True)).to_have_count(0)
+
+
+RMF = sample("rmf")
+
+
+@needs(RMF)
+def test_findings_of_two_sources_are_told_apart(context: BrowserContext):
+    names = ("rmf-postprocessor-cpu-8562-z15.xml", "rmf-monitor3-cpc.xml")
+    with served(*(str(RMF / name) for name in names)) as address:
+        page = context.new_page()
+        page.goto(f"{address}/#/findings?rule=LPAR-003")
+        ready(page, "findings")
+        subjects = page.locator('[aria-label="Subjects"] button')
+        expect(subjects).to_have_count(2)
+        expect(subjects.nth(1)).to_contain_text("partition KVMOCP2 IFL, rmf3-xml")
+        subjects.nth(1).click()
+        expect(page.locator("article dl")).to_contain_text("RPRT, partition KVMOCP2 IFL, rmf3-xml")
+        page.goto(f"{address}/#/overview")
+        ready(page, "overview")
+        expect(page.locator('[data-testid="happened"]')).to_contain_text("2022-04-11 15:00:00 to 15:30:00")

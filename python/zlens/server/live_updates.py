@@ -181,6 +181,7 @@ def _alert(alert: FindingAlert) -> dict[str, Any]:
         "severity": finding.severity,
         "title": finding.rule.title,
         "system": finding.system,
+        "data": finding.data,
         "subject": finding.subject or None,
         "value": json_values.json_value(finding.value),
         "unit": finding.rule.unit or None,

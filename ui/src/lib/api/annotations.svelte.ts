@@ -4,7 +4,7 @@ import { untrack } from "svelte";
 import { api } from "./api";
 import type { Finding, FindingsPart } from "./types";
 import { createQuery, type Query } from "./query.svelte";
-import { gathered, type Findings } from "./findings";
+import { addressOf, gathered, type Findings } from "./findings";
 import { session } from "./session.svelte";
 import { seconds } from "../time/format";
 import type { Mark } from "../time/mark";
@@ -130,7 +130,7 @@ export function describe(event: SystemEvent): string {
 
 /** Opens a finding in the findings view. */
 export function show(finding: Finding): void {
-  route.open("findings", { rule: finding.rule, subject: finding.subject });
+  route.open("findings", { ...addressOf(finding) });
 }
 
 /** Opens the subject of an event with five minutes around it. */

@@ -23,6 +23,7 @@ import type {
 } from "./types";
 
 import { route } from "../page/route.svelte";
+import { connection } from "./connection.svelte";
 import { problems } from "./problems.svelte";
 
 /** An error from the server: what is wrong, what was expected, and the fix. */
@@ -70,7 +71,10 @@ async function quiet(signal?: AbortSignal): Promise<void> {
   }
 }
 
-/** Calls an endpoint, and `take` with its response. */
+/**
+ * Calls an endpoint, and `take` with its response. No endpoint changes data, so a request without a response
+ * is sent again as soon as the server responds.
+ */
 async function call<T>(
   path: string,
   body: object | null,
@@ -80,24 +84,28 @@ async function call<T>(
   const id = (body as { id?: string } | null)?.id ?? questionName();
   const ended = () => void fetch(`${ROOT}/cancel`, post({ id })).catch(() => undefined);
   signal?.addEventListener("abort", ended, { once: true });
-  let response: Response;
   // A request may name its own run.
   const run: Record<string, string> = route.run === null ? {} : { run: route.run };
   count(1);
   try {
-    response =
-      body === null
-        ? await fetch(
-            `${ROOT}${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ id, ...run })}`,
-            { signal },
-          )
-        : await fetch(`${ROOT}${path}`, { ...post({ ...run, ...body, id }), signal });
-    problems.update(response.headers.get("zlens-problems"));
-    if (response.ok) return await take(response);
-    throw errorOf(await response.json(), response.status);
-  } catch (error) {
-    if (error instanceof ApiError || signal?.aborted) throw error;
-    throw new ApiError("the server does not respond", null, "is zlens serve still running?", "Network");
+    for (;;) {
+      try {
+        const response =
+          body === null
+            ? await fetch(
+                `${ROOT}${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ id, ...run })}`,
+                { signal },
+              )
+            : await fetch(`${ROOT}${path}`, { ...post({ ...run, ...body, id }), signal });
+        problems.update(response.headers.get("zlens-problems"));
+        if (response.ok) return await take(response);
+        throw errorOf(await response.json(), response.status);
+      } catch (error) {
+        if (error instanceof ApiError || signal?.aborted) throw error;
+        await connection.restored();
+        if (signal?.aborted) throw error;
+      }
+    }
   } finally {
     count(-1);
     signal?.removeEventListener("abort", ended);

@@ -32,6 +32,32 @@ export function grouped(findings: readonly Finding[]): Group[] {
   return [...groups.values()];
 }
 
+/** Identifies a finding: the settings of the findings view that show it. */
+export interface FindingAddress {
+  rule: string;
+  /** The source of its rows: sources of one system may have the same subjects. */
+  data: string | null;
+  subject: string | null;
+}
+
+export const addressOf = ({ rule, data, subject }: FindingAddress): FindingAddress => ({
+  rule,
+  data,
+  subject,
+});
+
+/** Returns a text that differs between findings of a system. */
+export const keyOf = (finding: FindingAddress): string => JSON.stringify(Object.values(addressOf(finding)));
+
+/** Returns the finding that settings of the findings view name; without `data`, of the first source. */
+export function findingAt<F extends FindingAddress>(
+  rows: readonly F[],
+  data: string | null,
+  subject: string | null,
+): F | undefined {
+  return rows.find((row) => row.subject === subject && (data === null || row.data === data));
+}
+
 /** Returns the findings that hold at any time within a span, in seconds UTC. */
 export function during(findings: readonly Finding[], from: number, to: number): Finding[] {
   return findings.filter((finding) => {

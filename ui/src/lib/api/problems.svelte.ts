@@ -29,7 +29,7 @@ class Problems {
     try {
       this.#answer = await this.#load();
     } catch {
-      // The requests of the view report why the server does not respond.
+      // The requests of the view show the error.
     } finally {
       this.#loading = false;
     }

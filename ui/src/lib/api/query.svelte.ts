@@ -2,6 +2,7 @@
 
 import { liveFeed } from "../page/liveFeed.svelte";
 import { ApiError } from "./api";
+import { connection } from "./connection.svelte";
 
 /** The state of a request. */
 export class Query<T> {
@@ -43,8 +44,9 @@ export function createQuery<T>(question: (signal: AbortSignal) => Promise<T> | n
   const asked = new Query<T>();
 
   $effect(() => {
-    // Live data are requested again at each revision.
+    // Live data are requested again at each revision, and all data after the server was lost.
     void liveFeed.revision;
+    void connection.revision;
     const stop = new AbortController();
     const answer = question(stop.signal);
     if (answer === null) {

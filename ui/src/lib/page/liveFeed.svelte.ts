@@ -6,6 +6,7 @@ export interface LiveFinding {
   severity: "crit" | "warn" | "info";
   title: string;
   system: string | null;
+  data: string | null;
   subject: string | null;
   value: number | null;
   unit: string | null;

@@ -2,7 +2,7 @@
 
 import { segment, type Region, type Painter } from "./painter";
 import { timeAxes, LEFT, RIGHT, axis } from "./axes";
-import { clock, dateTime } from "../time/format";
+import { timeRange } from "../time/format";
 import { formatPrecise, formatTick, withUnit } from "../text/numbers";
 import { tone, type Theme } from "./palette";
 
@@ -88,7 +88,7 @@ export function drawStackedSeries(
         width: wide,
         height: bottom - top,
         lines: [
-          `${dateTime(end - seconds, offset)} to ${clock(end, offset)}`,
+          timeRange(end - seconds, end, offset),
           ...layers.map((layer, n) => reading(layer.name, values[n] ?? null, unit)),
           ...(course.more?.(at) ?? []),
         ],

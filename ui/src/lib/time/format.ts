@@ -25,6 +25,12 @@ export function clock(epoch: number, offset: number): string {
   return `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`;
 }
 
+/** 2010-03-09 08:30:00 to 09:30:00; the end has a date of its own if it is on another day. */
+export function timeRange(from: number, to: number, offset: number): string {
+  const [start, end] = [dateTime(from, offset), dateTime(to, offset)];
+  return `${start} to ${start.slice(0, 10) === end.slice(0, 10) ? end.slice(11) : end}`;
+}
+
 /** The label of a time tick: the time of day, with the date at midnight or over long windows. */
 export function tickLabel(t: number, from: number, to: number, offset: number): string {
   const day = dateTime(t, offset).slice(5, 10);

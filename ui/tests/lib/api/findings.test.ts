@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../../src/lib/api/types";
-import { during, gathered, grouped } from "../../../src/lib/api/findings";
+import { addressOf, during, findingAt, gathered, grouped, keyOf } from "../../../src/lib/api/findings";
 import { linkForFinding } from "../../../src/views/findings/target";
 
 const finding = (rule: string, severity: Finding["severity"], subject: string, area = "io"): Finding =>
@@ -13,6 +13,15 @@ describe("findings", () => {
       ["A", "crit", 2],
       ["B", "warn", 1],
     ]);
+  });
+
+  it("of one subject in two sources are told apart", () => {
+    const [a, b] = ["rmf-xml", "rmf3-xml"].map((data) => ({ ...finding("A", "info", "x"), data }));
+    expect(keyOf(a!)).not.toBe(keyOf(b!));
+    expect(addressOf(b!)).toEqual({ rule: "A", data: "rmf3-xml", subject: "x" });
+    expect(findingAt([a!, b!], "rmf3-xml", "x")).toBe(b);
+    expect(findingAt([a!, b!], null, "x")).toBe(a);
+    expect(findingAt([a!, b!], null, "y")).toBeUndefined();
   });
 
   it("link to their subject", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { momentOf, tickLabel } from "../../../src/lib/time/format";
+import { momentOf, tickLabel, timeRange } from "../../../src/lib/time/format";
 
 const NOON = Date.parse("2024-05-14T12:00:00Z") / 1000;
 
@@ -16,6 +16,13 @@ describe("the labels of a time axis", () => {
   });
   it("name every day of longer ranges", () => {
     expect(tickLabel(NOON, NOON, NOON + 3 * 86400, 0)).toBe("05-14 12:00");
+  });
+});
+
+describe("a range of times", () => {
+  it("names the day of its start, and that of its end if it is another one", () => {
+    expect(timeRange(NOON, NOON + 3600, 0)).toBe("2024-05-14 12:00:00 to 13:00:00");
+    expect(timeRange(NOON, NOON + 3600, 41400)).toBe("2024-05-14 23:30:00 to 2024-05-15 00:30:00");
   });
 });
 

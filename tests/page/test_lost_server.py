@@ -1,0 +1,38 @@
+"""Test of the web UI while its server is stopped, and after it was started again."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+from playwright.sync_api import BrowserContext, expect
+
+from chromium import ready, served
+
+GUESTS = '[data-testid="table-guests"] tbody tr'
+
+
+def test_page_survives_restart_of_server(context: BrowserContext, demo_folder: Path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    arguments = (str(demo_folder / "zldemo.monwrite"), "--port", port)
+    page = context.new_page()
+    lost = page.get_by_test_id("lost")
+    with served(*arguments) as address:
+        page.goto(f"{address}/#/overview")
+        ready(page, "overview")
+        expect(lost).to_be_hidden()
+    # A view that was not opened before has no values, and says none.
+    page.get_by_role("link", name="Guests").click()
+    expect(lost).to_contain_text("The server has not responded since")
+    expect(page.locator("main.stale")).to_be_visible()
+    view = page.get_by_test_id("view-guests")
+    expect(view).to_be_visible()
+    expect(view).not_to_contain_text("0 guests")
+    expect(page.get_by_test_id("trouble")).to_have_count(0)
+    with served(*arguments):
+        expect(lost).to_be_hidden()
+        ready(page, "guests")
+        expect(page.locator(GUESTS)).to_have_count(8)
+        page.get_by_role("link", name="Overview").click()
+        ready(page, "overview")
