@@ -49,7 +49,7 @@ RMF = sample("rmf")
 
 
 @needs(RMF)
-def test_findings_of_two_sources_are_told_apart(context: BrowserContext):
+def test_findings_of_two_sources_are_separate(context: BrowserContext):
     names = ("rmf-postprocessor-cpu-8562-z15.xml", "rmf-monitor3-cpc.xml")
     with served(*(str(RMF / name) for name in names)) as address:
         page = context.new_page()

@@ -15,7 +15,7 @@ describe("findings", () => {
     ]);
   });
 
-  it("of one subject in two sources are told apart", () => {
+  it("of one subject in two sources are separate", () => {
     const [a, b] = ["rmf-xml", "rmf3-xml"].map((data) => ({ ...finding("A", "info", "x"), data }));
     expect(keyOf(a!)).not.toBe(keyOf(b!));
     expect(addressOf(b!)).toEqual({ rule: "A", data: "rmf3-xml", subject: "x" });
