@@ -332,18 +332,26 @@ def test_pinned_columns_follow_filter() -> None:
         assert set(table.parts) <= set(table.never_merged), name
 
 
-def test_share_is_relative_to_all_subjects() -> None:
-    rows = [
+def test_share_is_of_whole_system() -> None:
+    guests = [
         row(1, userid="A", cpu_s=1.0, cpu_pct=1.0),
         row(1, userid="B", cpu_s=3.0, cpu_pct=3.0),
         # A subject without a difference has no share.
         row(1, userid="C", vcpus=1.0),
     ]
-    shares = aggregated("guest", rows, "cpu_s", by=["userid"], told="share")
-    assert sorted(shares, key=str) == [(25.0,), (75.0,), (None,)]
-    # If one part is unknown, every share is NULL.
-    rows.append(row(2, userid="B", cpu_pct=3.0))
-    assert aggregated("guest", rows, "cpu_s", by=["userid"], told="share") == [(None,)] * 3
+
+    def shares(busy_s: list[float | None]) -> list[tuple[object, ...]]:
+        wanted = [(column("guest", "cpu_s"), ("share",))]
+        question = MeasureQuery(measures.load_measure("guest"), wanted, sample("guest", guests), ["userid"])
+        [(share, whole)] = question.wholes().items()
+        assert (share, whole.table.name) == ("cpu_s_share", "load")
+        load = sample("load", [row(at, busy_s=value, page_rate=1.0) for at, value in enumerate(busy_s, 1)])
+        sql = question.shares_sql(question.sql(), {share: replace(whole, rows=load).sql()})
+        return [tuple(one[2:]) for one in CONNECTION.execute(f"{sql} ORDER BY userid").fetchall()]
+
+    assert shares([4.0, 4.0]) == [("A", 12.5), ("B", 37.5), ("C", None)]
+    # Nothing is a share of what is unknown.
+    assert shares([4.0, None]) == [("A", None), ("B", None), ("C", None)]
 
 
 def test_sources_of_one_system_have_separate_rows() -> None:

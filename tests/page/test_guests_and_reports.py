@@ -67,7 +67,7 @@ def the_table_is_that_of_the_program(page: Page, demo: Path) -> None:
     assert len(names) == len(program) == 12
     keys = {
         "CPU raw": "cpu_s_total",
-        "Of all": "cpu_s_share",
+        "Of busy": "cpu_s_share",
         "MT-1": "mt1_s_total",
         "Prorated": "prorated_s_total",
         "p95": "cpu_pct_p95",

@@ -364,12 +364,14 @@ def test_buckets_add_up_to_window(served):
     assert [row["t"] for row in rows] == sorted(row["t"] for row in rows)
 
 
-def test_shares_are_of_all_rows(served):
+def test_shares_are_of_busy_processors(served):
     asked = {"cpu_pct": ["mean", "p95"], "cpu_s": ["total", "share"], "account": ["last"]}
     rows, found = aggregated(served, table="guest", columns=asked, by=["userid"])
     named = [f"{name}_{what}" for name, told in asked.items() for what in told]
     assert found["columns"] == ["system", "source", "userid", *named]
-    whole = sum(row["cpu_s_total"] for row in rows)
+    # Guests that this input has no records of count, too.
+    [(whole,)] = served.session.sql("SELECT sum(busy_s) FROM load").rows
+    assert whole > 2 * sum(row["cpu_s_total"] for row in rows)
     assert [row["cpu_s_share"] for row in rows] == pytest.approx(
         [100 * row["cpu_s_total"] / whole for row in rows]
     )
@@ -383,11 +385,14 @@ def test_shares_are_of_all_rows(served):
 def test_shares_of_buckets_are_of_bucket(served):
     asked = {"table": "guest", "columns": {"cpu_s": ["share"]}, "by": ["userid"]}
     rows, _ = aggregated(served, **asked, buckets=3)
-    added: dict[float, float] = {}
-    for row in rows:
-        added[row["t"]] = added.get(row["t"], 0) + (row["cpu_s_share"] or 0)
-    assert len(added) > 1
-    assert list(added.values()) == pytest.approx([100] * len(added))
+    whole = {"table": "load", "columns": {"busy_s": ["total"]}, "by": []}
+    busy = {row["t"]: row["busy_s_total"] for row in aggregated(served, **whole, buckets=3)[0]}
+    assert len(busy) > 1
+    totals, _ = aggregated(served, **asked | {"columns": {"cpu_s": ["total"]}}, buckets=3)
+    for row, total in zip(rows, totals, strict=True):
+        assert (row["t"], row["userid"]) == (total["t"], total["userid"])
+        used = total["cpu_s_total"]
+        assert row["cpu_s_share"] == (None if used is None else pytest.approx(100 * used / busy[row["t"]]))
 
 
 def test_rows_have_time_series(served):

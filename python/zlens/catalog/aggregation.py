@@ -26,8 +26,8 @@ from zlens.errors import CatalogError, QueryError
 STATISTICS = ("mean", "total", "share", "min", "max", "p50", "p95", "first", "last", "mode", "count")
 #: Statistics by kind of column.
 _GIVES: Mapping[str, tuple[str, ...]] = {
-    "counter": ("mean", "total", "share", "min", "max", "p50", "p95", "first", "last", "count"),
-    "time": ("mean", "total", "share", "min", "max", "p50", "p95", "first", "last", "count"),
+    "counter": ("mean", "total", "min", "max", "p50", "p95", "first", "last", "count"),
+    "time": ("mean", "total", "min", "max", "p50", "p95", "first", "last", "count"),
     "ratio": ("mean", "min", "max", "p50", "p95", "first", "last", "count"),
     "gauge": ("mean", "min", "max", "p50", "p95", "first", "last", "count"),
     "state": ("first", "last", "mode", "count"),
@@ -69,7 +69,7 @@ def available_statistics(column: MeasureColumn) -> tuple[str, ...]:
     """Return the statistics of a column."""
     if column.type not in ("int", "float"):
         return _GIVES["state"]
-    return _GIVES[column.aggregate]
+    return (*_GIVES[column.aggregate], *(["share"] if column.share_of else []))
 
 
 def subject_rule(column: MeasureColumn) -> str:
@@ -210,31 +210,19 @@ def total_sql(
     return f"CASE WHEN {complete} THEN {of('sum', value)} END"
 
 
-def share_sql(
-    table: Measure,
-    column: MeasureColumn,
-    keys: Sequence[str] = (),
-    *,
-    among: str | None = None,
-    of: Of = _conditional_aggregate,
-) -> str:
-    """Return SQL of a column's total as a percentage of the total of all groups with the same `keys` (SQL).
-
-    A first sample without differences does not make the denominator unknown, as in a total.
-    """
-    if "share" not in available_statistics(column):
-        return "NULL"
-    value, among = quote(column.name), among or has_differences_sql(table)
-    over = "OVER (" + (f"PARTITION BY {', '.join(keys)}" if keys else "") + ")"
-    complete = f"sum({of('count', value)}) {over} = sum({of('count', '1', among)}) {over}"
-    denominator = f"nullif(CASE WHEN {complete} THEN sum({of('sum', value)}) {over} END, 0)"
-    return f"100 * {total_sql(table, column, among=among, of=of)} / {denominator}"
+def whole_of(column: MeasureColumn) -> tuple[Measure, MeasureColumn]:
+    """Return the measure and the column that a column's total is a share of."""
+    name, _, whole = column.share_of.partition(".")
+    table = measures.load_measure(name)
+    found = table.column(whole)
+    if found is None:
+        raise CatalogError(f"{column.name}: share_of is {column.share_of!r}", expected="MEASURE.COLUMN")
+    return table, found
 
 
 def statistic_sql(table: Measure, column: MeasureColumn, statistic: str) -> str:
     """Return SQL of one of STATISTICS over the rows of one subject."""
     builders = {"mean": lambda: mean_sql(column), "total": lambda: total_sql(table, column)}
-    builders["share"] = lambda: share_sql(table, column)
     return builders[statistic]() if statistic in builders else _of_values(column, statistic)
 
 
@@ -553,6 +541,33 @@ class MeasureQuery(Struct, frozen=True):
         rows, where = self.source()
         return self.grouped(self.statistics(), rows, where)
 
+    def wholes(self) -> dict[str, MeasureQuery]:
+        """Return the query of the whole of each share by its name: one row of a system, or one per bucket."""
+        shared = [column for column, statistics in self.wanted if "share" in statistics]
+        return {
+            statistic_name(column, "share"): MeasureQuery(
+                table, [(whole, ["total"])], quote(table.name), bucket=self.bucket, fixed=self.fixed
+            )
+            for column in shared
+            for table, whole in [whole_of(column)]
+        }
+
+    def shares_sql(self, rows: str, wholes: Mapping[str, str]) -> str:
+        """Return SQL of the result from its rows and the rows of each of `wholes`."""
+        if not wholes:
+            return rows
+        time = ["t"] if self.bucket else []
+        shares, joins = {}, []
+        for number, (share, query) in enumerate(self.wholes().items()):
+            whole = f"whole{number}.{quote(query.names()[0])}"
+            shares[share] = f"100 * rows.{quote(share)} / nullif({whole}, 0) AS {quote(share)}"
+            keys = ", ".join([*query.keys(), *time])
+            joins.append(f"LEFT JOIN (\n{wholes[share]}\n) AS whole{number} USING ({keys})")
+        names = [*self.keys(), *time, *self.names()]
+        # Names instead of *, because the columns read must be known without a query plan.
+        items = [shares.get(name, f"rows.{quote(name)}") for name in names]
+        return f"SELECT {', '.join(items)}\nFROM (\n{rows}\n) AS rows\n" + "\n".join(joins)
+
     def over_intervals(self) -> str:
         """Return a SELECT of one row for each interval and key, for merged rows of several subjects."""
         columns = [column for column, _ in self.wanted]
@@ -571,8 +586,6 @@ class MeasureQuery(Struct, frozen=True):
     def statistics(self, of: Of = _conditional_aggregate) -> list[str]:
         """Return SQL of each statistic with its name; `of` writes the aggregates."""
         among = quote(_KNOWN)
-        groups = [quote(key) for key in _INTERVAL[:2] if key not in self.fixed]
-        groups += [self.bucket] if self.bucket else []
         items = []
         for column, names in self.wanted:
             for statistic in names:
@@ -580,10 +593,9 @@ class MeasureQuery(Struct, frozen=True):
                     sql = mean_sql(
                         column, weighs=quote(weight_column(column)) if self.merged else None, of=of
                     )
-                elif statistic == "total":
+                elif statistic in ("total", "share"):
+                    # `shares_sql` divides shares by their wholes.
                     sql = total_sql(self.table, column, among=among, of=of)
-                elif statistic == "share":
-                    sql = share_sql(self.table, column, groups, among=among, of=of)
                 else:
                     sql = _of_values(column, statistic, of)
                 items.append(f"{sql} AS {quote(statistic_name(column, statistic))}")

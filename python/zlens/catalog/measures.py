@@ -121,6 +121,7 @@ class MeasureColumn(Struct, frozen=True):
     subject_filter: str = ""
     every_note: str = ""
     mean: str = ""
+    share_of: str = ""
     #: The columns that `mean` names.
     mean_columns: tuple[MeasureColumn, ...] = ()
 
@@ -155,6 +156,9 @@ class ColumnKeys(FactTable, frozen=True, kw_only=True):
     over_subjects: Annotated[str | None, Meta(description="one of ACROSS, or `by` and a formula")] = None
     subject_filter: Annotated[str | None, Meta(description="the subjects that a sum includes")] = None
     every_note: Annotated[str | None, Meta(description="why --every returns another mean")] = None
+    share_of: Annotated[
+        str | None, Meta(description="what its total is a share of: MEASURE.COLUMN, over the whole system")
+    ] = None
     mean: Annotated[
         str | None, Meta(description="instead of a weight, its mean as a formula over means of other columns")
     ] = None

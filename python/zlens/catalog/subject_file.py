@@ -32,7 +32,7 @@ from zlens.schema.validators import DocumentErrors
 _WORDS: Mapping[str, str] = {
     "mean": "mean over the window",
     "total": "sum over the window",
-    "share": "sum over the window as a percentage of the sum of all",
+    "share": "sum over the window as a percentage of the whole system",
     "min": "smallest interval value",
     "max": "largest interval value",
     "p50": "median of the intervals",

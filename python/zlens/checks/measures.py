@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from zlens.catalog import cpumf_formulas, expressions, measures, roles
+from zlens.catalog import aggregation, cpumf_formulas, expressions, measures, roles
 from zlens.catalog.measures import Measure, MeasureColumn
 from zlens.checks.records import CatalogIssue
 from zlens.compiler import nodes
@@ -109,6 +109,10 @@ def _aggregation(table: Measure, column: MeasureColumn) -> _Problems:
             f"over_subjects is {column.over_subjects!r}",
             f"use one of {', '.join(measures.ACROSS)}, by FORMULA",
         )
+    if column.share_of:
+        whole = aggregation.whole_of(column)[1]
+        if {column.aggregate, whole.aggregate} - {"counter", "time"} or column.unit != whole.unit:
+            yield name, f"share_of is {column.share_of}", "name a counter or time of the same unit"
     for formula in (
         column.weight,
         column.mean,

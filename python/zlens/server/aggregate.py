@@ -51,17 +51,18 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     read = [*measure_query.columns(), *(series.columns() if series else ()), *request["where"]]
     workspace.materialized_table(table.name, [*read, *_columns_of_later_queries(table, request["keep"])])
     windowed = WindowQueries(workspace, table.name, read, buckets.window(request), groups)
+    wholes = _wholes(workspace, measure_query, request)
 
-    def query(sql_of: Callable[[MeasureQuery], str]) -> str:
-        rows = (
-            time_series.series_sql(measure_query, series, sql_of(measure_query), sql_of(series))
-            if series
-            else sql_of(measure_query)
-        )
+    def query(sql_of: Callable[[WindowQueries, MeasureQuery], str]) -> str:
+        whole_rows = {share: sql_of(rows, whole) for share, (rows, whole) in wholes.items()}
+        rows = measure_query.shares_sql(sql_of(windowed, measure_query), whole_rows)
+        if series:
+            rows = time_series.series_sql(measure_query, series, rows, sql_of(windowed, series))
         return f"{rows}{_order(request, measure_query)}"
 
     result = workspace.session.queries.select(
-        f"{query(windowed.sql)}\nLIMIT {request['limit'] + 1}", {table.name: read}
+        f"{query(WindowQueries.sql)}\nLIMIT {request['limit'] + 1}",
+        {table.name: read, **{rows.table: rows.read for rows, _ in wholes.values()}},
     )
     rows, all_series, axis = json_values.first_rows(result, request["limit"]), None, None
     if series:
@@ -75,9 +76,10 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         "bucket_s": width,
         "series": all_series,
         "series_t": axis,
+        "wholes": _whole_totals(workspace, wholes) if request["buckets"] is None else {},
         "top": top,
         # SQL over measures only, which zlens sql accepts.
-        "sql": query(windowed.full_scan_sql),
+        "sql": query(WindowQueries.full_scan_sql),
         "more": rows.more,
     }
 
@@ -107,6 +109,31 @@ def _series_query(workspace: Workspace, measure_query: MeasureQuery, request: di
     _has(column, [series["statistic"]])
     time = buckets.time_of(*buckets.buckets(workspace, request, series["buckets"]))
     return replace(measure_query, wanted=[(column, [series["statistic"]])], bucket=time)
+
+
+def _wholes(
+    workspace: Workspace, measure_query: MeasureQuery, request: dict[str, Any]
+) -> dict[str, tuple[WindowQueries, MeasureQuery]]:
+    """Return the query of the whole of each share over the requested system and window."""
+    wholes = {}
+    for share, query in measure_query.wholes().items():
+        where = "true" if request["system"] is None else buckets.is_one_of("system", [request["system"]])
+        read = query.columns()
+        workspace.materialized_table(query.table.name, read)
+        rows = WindowQueries(workspace, query.table.name, read, buckets.window(request), [])
+        wholes[share] = (rows, replace(query, where=where))
+    return wholes
+
+
+def _whole_totals(
+    workspace: Workspace, wholes: dict[str, tuple[WindowQueries, MeasureQuery]]
+) -> dict[str, float | None]:
+    """Return what each share is of; None if there is not one system."""
+    totals = {}
+    for share, (rows, query) in wholes.items():
+        found = workspace.session.queries.select(rows.sql(query), {rows.table: rows.read}).rows
+        totals[share] = json_values.json_value(found[0][-1]) if len(found) == 1 else None
+    return totals
 
 
 def _columns_of_later_queries(table: Measure, keep: list[str]) -> list[str]:

@@ -166,6 +166,8 @@ export interface AggregateAnswer {
   /** The values over time of each row, and their times. */
   series?: (number | null)[][] | null;
   series_t?: number[] | null;
+  /** What each share is of, by the name of the share. */
+  wholes: Record<string, number | null>;
   /** The values selected by `top`, largest first. */
   top: Cell[] | null;
   sql: string;

@@ -68,6 +68,7 @@ describe("series of a response", () => {
     ],
     units: {},
     bucket_s,
+    wholes: {},
     top,
     sql: "",
     more: false,

@@ -7,6 +7,7 @@ export const answered = (columns: string[], rows: AggregateAnswer["rows"]): Aggr
   rows,
   units: {},
   bucket_s: 0,
+  wholes: {},
   top: null,
   sql: "",
   more: false,
