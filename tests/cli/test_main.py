@@ -524,7 +524,7 @@ def test_interrupt_removes_temporary_files(number: signal.Signals, tmp_path: Pat
         [*PROGRAM, "info", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
     ) as process:
         # zlens waits for standard input, whose temporary file exists then.
-        until(lambda: list(tmp_path.glob("*/*")))
+        until(lambda: list(tmp_path.glob("*/stdin")))
         process.send_signal(number)
         assert process.wait(timeout=60) == (130 if number == signal.SIGINT else 143)
         assert process.stderr is not None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from zlens.cli import inputs
+from zlens.cli.streams import print_message
 from zlens.schema.plain_text import replace_controls
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         add, target = (lake.add, arguments.lake) if arguments.stage is None else (lake.stage, arguments.stage)
         _, problems = add(files, target, options=options, progress=progress, report=report)
     for problem in problems:
-        print(f"zlens: {replace_controls(f'{problem.file}: {problem.detail}')}", file=sys.stderr)
+        print_message(f"{problem.file}: {problem.detail}")
     return inputs.exit_status([*problems, *import_problems], strict=arguments.strict)
 
 

@@ -11,13 +11,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from zlens.cli import INTERRUPTED, inputs, serve, serve_options
+from zlens.cli.streams import print_message
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import parse_duration
 from zlens.inputs.unix_time import from_unix_us
+from zlens.schema.plain_text import replace_controls
 
 if TYPE_CHECKING:
     from zlens.cli.serve_options import ServeOptions
@@ -225,7 +227,7 @@ def _hooks(arguments: argparse.Namespace) -> Iterator[Notifier | None]:
     receivers: list[MessageReceiver] = [*map(CommandHook.from_line, arguments.on_finding)]
     receivers += map(Webhook.from_url, arguments.webhook)
     hold = 0.0 if arguments.finding_hold == "0" else parse_duration(arguments.finding_hold)
-    notifier = Notifier(receivers, hold, parse_duration(arguments.finding_pause), _Watching.print_line)
+    notifier = Notifier(receivers, hold, parse_duration(arguments.finding_pause), print_message)
     try:
         yield notifier
     finally:
@@ -261,7 +263,7 @@ def _forwarders(arguments: argparse.Namespace) -> Iterator[list[FeedGroup]]:
     receiver = Receiver(host=host.strip("[]"), port=int(port), folder=folder, access=_access(arguments))
     with receiver:
         host, number = receiver.address
-        _Watching.print_line(f"listening for forwarders on {host}:{number}")
+        print_message(f"listening for forwarders on {host}:{number}")
         yield [ForwarderFeeds(receiver, retention)]
 
 
@@ -417,7 +419,7 @@ class _Watching:
         while not self.stop.is_set() and not self._is_finished.is_set():
             if self._reload.is_set():
                 self._reload.clear()
-                self.print_line(self.live.reload())
+                print_message(self.live.reload())
             step = self.live.step()
             publish(step)
             if self._notifier is not None:
@@ -430,7 +432,7 @@ class _Watching:
                     return
                 if not is_reported:
                     is_reported = True
-                    self.print_line("no more data will arrive; press Ctrl-C to stop")
+                    print_message("no more data will arrive; press Ctrl-C to stop")
                 time.sleep(_PAUSE_S)
             else:
                 time.sleep(_PAUSE_S)
@@ -456,9 +458,9 @@ class _Watching:
     def _print(self, step: WatchStep) -> None:
         for problem in step.problems:
             self.status = 1 if self._strict else 0
-            self.print_line(f"{problem.file}: {problem.detail}")
+            print_message(f"{problem.file}: {problem.detail}")
         for error in step.errors:
-            self.print_line(error)
+            print_message(error)
         last = len(step.closed) - 1
         for index, closed in enumerate(step.closed):
             end = from_unix_us(closed.end_us)
@@ -472,12 +474,7 @@ class _Watching:
             if index == last:
                 fields += [f"+ {_alert_label(alert)}" for alert in step.opened]
                 fields += [f"- {_alert_label(alert)} after {_span(alert)}" for alert in step.cleared]
-            print("  ".join(fields), flush=True)
-
-    @staticmethod
-    def print_line(text: str) -> None:
-        with suppress(OSError):
-            print(f"zlens: {text}", file=sys.stderr, flush=True)
+            print(replace_controls("  ".join(fields)), flush=True)
 
 
 def _alert_label(alert: FindingAlert) -> str:
