@@ -1,6 +1,7 @@
 //! Options, from the command line and from a file of the same options.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::connection::{ReceiverConfig, read};
@@ -247,6 +248,12 @@ fn token(path: &Path) -> Result<String, Error> {
         path: path.to_owned(),
         reason: reason.to_owned(),
     };
+    if readable_by_others(path) {
+        return Err(wrong(&format!(
+            "other users can read this file, which is secret; chmod 600 {}",
+            path.display()
+        )));
+    }
     let text = String::from_utf8(read(path)?).map_err(|_| wrong("is not text"))?;
     let token = text.trim();
     if token.is_empty() || token.len() > LONGEST_TOKEN || token.contains(char::is_whitespace) {
@@ -255,6 +262,14 @@ fn token(path: &Path) -> Result<String, Error> {
         ));
     }
     Ok(token.to_owned())
+}
+
+/// Whether other users can read a file of this user; another user decides who reads theirs.
+fn readable_by_others(path: &Path) -> bool {
+    let (Ok(file), Ok(process)) = (fs::metadata(path), fs::metadata("/proc/self")) else {
+        return false;
+    };
+    file.is_file() && file.uid() == process.uid() && file.mode() & 0o077 != 0
 }
 
 /// The name of this machine, as far as it may be in a name.
@@ -293,6 +308,8 @@ fn bytes(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn options(arguments: &[&str]) -> Result<Options, String> {
@@ -308,6 +325,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
         fs::write(path("token"), "secret\n").unwrap();
+        let open = |mode| {
+            fs::set_permissions(path("token"), fs::Permissions::from_mode(mode)).unwrap();
+            options(&["--to", "a:1", "--token-file", &path("token"), "-"])
+        };
+        for mode in [0o644, 0o640, 0o604] {
+            let error = open(mode).unwrap_err();
+            assert!(error.contains("chmod 600 "), "{mode:o}: {error}");
+        }
+        assert_eq!(open(0o600).unwrap().token.as_deref(), Some("secret"));
         let config = format!(
             "# a comment\n\nto  [::1]:99\nspool-size 2G\nname from-file\nsource /dev/monreader\ntoken-file {}\n",
             path("token")

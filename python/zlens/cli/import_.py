@@ -7,7 +7,7 @@ import datetime as dt
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from zlens.cli import inputs
+from zlens.cli import inputs, private_files
 from zlens.cli.streams import print_message
 from zlens.schema.plain_text import replace_controls
 
@@ -40,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--lake", metavar="DIR", help="folder of the lake, or URL of object storage; created if missing"
     )
     target.add_argument("--stage", metavar="DIR", help="folder for decoded inputs; created if missing")
+    private_files.add_option(parser, "a new lake")
     inputs.add_options(parser, selection=False, throughput=False)
 
 
@@ -51,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = inputs.parse_options(arguments)
     import_problems: list[Problem] = []
     with (
+        private_files.private_files(arguments.lake, shared=arguments.shared),
         output.open_output(None) as out,
         inputs.input_files(arguments.inputs) as files,
         Progress() as progress,

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from zlens.cli.private_files import private_files
 from zlens.cli.streams import print_message
 from zlens.errors import QueryError
 from zlens.rendering.text_lines import align_columns
@@ -122,7 +123,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
 
-    with output.open_output(None, getattr(arguments, "format", "text")) as out:
+    with private_files(arguments.lake), output.open_output(None, getattr(arguments, "format", "text")) as out:
         status: int = arguments.act(arguments, out)
     return status
 

@@ -417,6 +417,8 @@ class Watcher:
             )
         folder = LakeFolder(lake)
         folder.create()
+        with folder.locked():
+            folder.begin()
         for known in known_systems(folder.load().inputs.values()):
             self._add_known(known)
         self._folder.mkdir(exist_ok=True)

@@ -9,8 +9,9 @@
 mod segment;
 
 use std::collections::VecDeque;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -142,6 +143,16 @@ impl Inner {
     }
 }
 
+/// Makes a file that only this user can access.
+fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+}
+
 impl Spool {
     /// Opens a spool, or makes it. What was not whole when the program was killed is cut off.
     ///
@@ -152,8 +163,11 @@ impl Spool {
             path: folder.to_owned(),
             reason,
         };
-        let lock = fs::create_dir_all(folder)
-            .and_then(|()| File::create(folder.join(LOCK)))
+        let lock = DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .and_then(|()| create_private(&folder.join(LOCK)))
             .map_err(|error| fail(error.to_string()))?;
         if lock.try_lock().is_err() {
             return Err(fail(

@@ -83,7 +83,7 @@ impl Segment {
     ) -> io::Result<Self> {
         let path = folder.join(format!("{:020}.seg", from.sequence));
         let new = folder.join(TEMP_NAME);
-        let mut file = File::create(&new)?;
+        let mut file = super::create_private(&new)?;
         file.write_all(&encode(stream, from))?;
         file.sync_all()?;
         fs::rename(&new, &path)?;
