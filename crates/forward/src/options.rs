@@ -197,7 +197,10 @@ fn resolve(given: RawOptions) -> Result<Options, Error> {
         .filter(|(host, _)| !host.is_empty())
         .ok_or_else(|| usage("--to expects HOST:PORT"))?;
     let identity = match (given.cert, given.key) {
-        (Some(cert), Some(key)) => Some((cert, key)),
+        (Some(cert), Some(key)) => {
+            check_secret(&key)?;
+            Some((cert, key))
+        }
         (None, None) => None,
         _ => return Err(usage("--cert and --key require each other")),
     };
@@ -248,12 +251,7 @@ fn token(path: &Path) -> Result<String, Error> {
         path: path.to_owned(),
         reason: reason.to_owned(),
     };
-    if readable_by_others(path) {
-        return Err(wrong(&format!(
-            "other users can read this file, which is secret; chmod 600 {}",
-            path.display()
-        )));
-    }
+    check_secret(path)?;
     let text = String::from_utf8(read(path)?).map_err(|_| wrong("is not text"))?;
     let token = text.trim();
     if token.is_empty() || token.len() > LONGEST_TOKEN || token.contains(char::is_whitespace) {
@@ -264,12 +262,22 @@ fn token(path: &Path) -> Result<String, Error> {
     Ok(token.to_owned())
 }
 
-/// Whether other users can read a file of this user; another user decides who reads theirs.
-fn readable_by_others(path: &Path) -> bool {
+/// Refuses a file of this user that other users can read; another user decides who reads theirs.
+fn check_secret(path: &Path) -> Result<(), Error> {
     let (Ok(file), Ok(process)) = (fs::metadata(path), fs::metadata("/proc/self")) else {
-        return false;
+        // Whoever reads it reports that.
+        return Ok(());
     };
-    file.is_file() && file.uid() == process.uid() && file.mode() & 0o077 != 0
+    if file.is_file() && file.uid() == process.uid() && file.mode() & 0o077 != 0 {
+        return Err(Error::File {
+            path: path.to_owned(),
+            reason: format!(
+                "other users can read this file, which is secret; chmod 600 {}",
+                path.display()
+            ),
+        });
+    }
+    Ok(())
 }
 
 /// The name of this machine, as far as it may be in a name.
@@ -327,7 +335,9 @@ mod tests {
         fs::write(path("token"), "secret\n").unwrap();
         let open = |mode| {
             fs::set_permissions(path("token"), fs::Permissions::from_mode(mode)).unwrap();
-            options(&["--to", "a:1", "--token-file", &path("token"), "-"])
+            let token = ["--to", "a:1", "--token-file", &path("token"), "-"];
+            let key = ["--to", "a:1", "--cert", "c", "--key", &path("token"), "-"];
+            options(&key).and_then(|_| options(&token))
         };
         for mode in [0o644, 0o640, 0o604] {
             let error = open(mode).unwrap_err();

@@ -130,7 +130,7 @@ def _orphans(folder: LakeFolder, manifest: Manifest, listed: dict[str, Listed]) 
             # A writer moves files before it lists them.
             stack.enter_context(folder.locked())
         current = folder.load()
-        expected = folder.listed(current).keys() | set(current.retired)
+        expected = frozenset(folder.listed(current).keys() | set(current.retired))
         # A writer may also have removed some.
         remaining = {*folder.files()}
     for name in unlisted:
