@@ -6,7 +6,7 @@ import tempfile
 
 import pytest
 
-from fakes import FakeSource, session
+from fakes import FakeSource, processors, session, system
 from zlens.engine.error_translation import query_error
 from zlens.errors import LONGEST, QueryError, Wording, truncate
 from zlens.schema.temporary_folder import CURE, FULL_DISK
@@ -22,12 +22,12 @@ from zlens.schema.temporary_folder import CURE, FULL_DISK
 )
 def test_full_disk_differs_from_spill_limit(used: str, message: str) -> None:
     """DuckDB lowers its limit to the room on the disk."""
-    text = f"Out of Memory Error: failed to offload data block of size 256.0 KiB ({used} used).\nThis limit was"
+    text = f"Out of Memory Error: failed to offload data block of size 256.0 KiB ({used} used).\nThis limit"
     assert str(query_error(Exception(text))).startswith(message)
 
 
 def test_error_of_query_is_truncated_like_values() -> None:
-    opened = session([FakeSource([system("ONE")], [processors("ONE", [0])])])
+    opened = session([FakeSource([system("ONE")], [processors("ONE", [[0.5]])])])
     with pytest.raises(QueryError) as error:
         opened.sql("SELECT error(repeat('e', 1000000))").rows  # noqa: B018
     text = str(error.value)

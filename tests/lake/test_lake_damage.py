@@ -55,7 +55,7 @@ def everything(lake_copy: Path) -> None:
         session.sql("SELECT * FROM interval")
 
 
-def test_files_of_running_writer_are_no_orphans(lake_copy: Path) -> None:
+def test_check_reports_no_orphans_of_running_writer(lake_copy: Path) -> None:
     """A writer that holds the lock has moved a file that its manifest does not list yet."""
     reports: list[lake.IntegrityReport] = []
     checking = threading.Thread(target=lambda: reports.append(lake.check(lake_copy)))

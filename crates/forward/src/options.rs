@@ -265,7 +265,7 @@ fn token(path: &Path) -> Result<String, Error> {
 /// Refuses a file of this user that other users can read; another user decides who reads theirs.
 fn check_secret(path: &Path) -> Result<(), Error> {
     let (Ok(file), Ok(process)) = (fs::metadata(path), fs::metadata("/proc/self")) else {
-        // Whoever reads it reports that.
+        // The caller reports that when it reads the file.
         return Ok(());
     };
     if file.is_file() && file.uid() == process.uid() && file.mode() & 0o077 != 0 {

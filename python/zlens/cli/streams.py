@@ -40,8 +40,7 @@ def clean_streams() -> Iterator[None]:
     _open_streams()
     previous = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (
-        stream if isinstance(stream, CleanStream) else CleanStream(stream)
-        for stream in previous
+        stream if isinstance(stream, CleanStream) else CleanStream(stream) for stream in previous
     )
     try:
         yield

@@ -88,7 +88,7 @@ def check_secret(path: str) -> None:
     try:
         status = os.stat(path)
     except OSError:
-        # Whoever reads it reports that.
+        # The caller reports that when it reads the file.
         return
     # Another user decides who reads theirs, such as a secret that a container provides.
     if stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid() and status.st_mode & 0o077:

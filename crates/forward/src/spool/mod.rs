@@ -9,15 +9,15 @@
 mod segment;
 
 use std::collections::VecDeque;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use segment::SourcePosition;
-use segment::{HEADER_LEN, Segment, StreamPosition, read_frame, read_header};
+use segment::{HEADER_LEN, Segment, StreamPosition, create_private, read_frame, read_header};
 
 use crate::error::Error;
 use crate::wire::{self, FrameKind, HEADER};
@@ -141,16 +141,6 @@ impl Inner {
         fs::remove_file(&segment.path)?;
         Ok(Some(segment.to.bytes - segment.from.bytes))
     }
-}
-
-/// Makes a file that only this user can access.
-fn create_private(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)
 }
 
 impl Spool {
