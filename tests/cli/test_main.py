@@ -61,7 +61,16 @@ def test_help_imports_only_parser() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "Examples:" in done.stdout
     assert done.stdout.splitlines()[-1] == str(
-        ["zlens", "zlens.cli", "zlens.cli.parser", "zlens.errors", "zlens.version"]
+        [
+            "zlens",
+            "zlens.cli",
+            "zlens.cli.parser",
+            "zlens.cli.streams",
+            "zlens.errors",
+            "zlens.schema",
+            "zlens.schema.plain_text",
+            "zlens.version",
+        ]
     )
 
 
