@@ -24,7 +24,7 @@ from zlens.inputs.options import ALL, Options, TimeSpec
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, Source, SystemInfo, identity_ranges
 from zlens.lake.file_names import LIVE
-from zlens.lake.location import is_lake
+from zlens.lake.location import open_folder
 from zlens.live.alerts import FindingAlert, FindingAlerts
 from zlens.live.feeds import Feed, FeedGroup
 from zlens.live.measure_store import End, MeasureStore
@@ -494,7 +494,7 @@ class Watcher:
 
     def _load_from_lake(self) -> None:
         """Load the measures of the last intervals from the lake."""
-        if self.lake is None or not is_lake(self.lake):
+        if self.lake is None or not open_folder(self.lake).load().parts():
             return
         with CoreSession([self.lake], self.options) as whole:
             newest = max((info.last_us for info in whole.systems if info.last_us is not None), default=None)
