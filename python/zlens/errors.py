@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+#: Maximum length of a text in an answer or an error.
+LONGEST = 10_000
+
 
 class Wording(str):
     """A text with different wording per interface (facts/wording.toml); as a str, the wording for Python."""
@@ -29,6 +32,13 @@ class Wording(str):
         return text.page if isinstance(text, Wording) else text
 
 
+def truncate(text: str) -> str:
+    """Return a text of at most LONGEST characters, which ends in dots if it was longer."""
+    if isinstance(text, Wording):
+        return Wording(truncate(str(text)), truncate(text.command), truncate(text.page))
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
 class ZlensError(Exception):
     """Base of all errors of zlens.
 
@@ -48,12 +58,13 @@ class ZlensError(Exception):
         expected: str | None = None,
         cure: str | None = None,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        # A query can put any text into its error.
+        self.message = truncate(message)
+        super().__init__(self.message)
         self.file = file
         self.offset = offset
-        self.expected = expected
-        self.cure = cure
+        self.expected = None if expected is None else truncate(expected)
+        self.cure = None if cure is None else truncate(cure)
 
     def __str__(self) -> str:
         return self.text_for(str)

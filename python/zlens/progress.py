@@ -73,18 +73,25 @@ class Progress:
         width = shutil.get_terminal_size((80, 24)).columns - 1
         text = text[:width]
         try:
-            self.stream.write("\r" + text.ljust(self._width))
+            self._return()
+            self.stream.write(text.ljust(self._width))
             self.stream.flush()
         except OSError:
             # A closed terminal must not end the work.
             self.shown = False
         self._width = len(text)
 
+    def _return(self) -> None:
+        """Return to the start of the line, past a stream that replaces control characters."""
+        getattr(self.stream, "raw", self.stream).write("\r")
+
     def close(self) -> None:
         """Wipe the line."""
         if self.shown and self._width:
             try:
-                self.stream.write("\r" + " " * self._width + "\r")
+                self._return()
+                self.stream.write(" " * self._width)
+                self._return()
                 self.stream.flush()
             except OSError:
                 self.shown = False

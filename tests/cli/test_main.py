@@ -61,7 +61,16 @@ def test_help_imports_only_parser() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "Examples:" in done.stdout
     assert done.stdout.splitlines()[-1] == str(
-        ["zlens", "zlens.cli", "zlens.cli.parser", "zlens.errors", "zlens.version"]
+        [
+            "zlens",
+            "zlens.cli",
+            "zlens.cli.parser",
+            "zlens.cli.streams",
+            "zlens.errors",
+            "zlens.schema",
+            "zlens.schema.plain_text",
+            "zlens.version",
+        ]
     )
 
 
@@ -524,7 +533,7 @@ def test_interrupt_removes_temporary_files(number: signal.Signals, tmp_path: Pat
         [*PROGRAM, "info", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
     ) as process:
         # zlens waits for standard input, whose temporary file exists then.
-        until(lambda: list(tmp_path.glob("*/*")))
+        until(lambda: list(tmp_path.glob("*/stdin")))
         process.send_signal(number)
         assert process.wait(timeout=60) == (130 if number == signal.SIGINT else 143)
         assert process.stderr is not None

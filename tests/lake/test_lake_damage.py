@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ import zlens
 from iterations import draws, iterations
 from lake_builder import piece, write
 from zlens import lake
-from zlens.errors import InputError
+from zlens.errors import InputError, ZlensError
 from zlens.lake import documents, file_names, manifest
+from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.location import is_lake
 
 
@@ -51,6 +53,37 @@ def everything(lake_copy: Path) -> None:
         session.sql("SELECT * FROM inventory")
         session.sql("SELECT * FROM event")
         session.sql("SELECT * FROM interval")
+
+
+def test_check_reports_no_orphans_of_running_writer(lake_copy: Path) -> None:
+    """A writer that holds the lock has moved a file that its manifest does not list yet."""
+    reports: list[lake.IntegrityReport] = []
+    checking = threading.Thread(target=lambda: reports.append(lake.check(lake_copy)))
+    moved = lake_copy / "table=d0r2" / "new.parquet"
+    moved.parent.mkdir(exist_ok=True)
+    with LakeFolder(lake_copy).locked():
+        moved.write_bytes(b"PAR1")
+        checking.start()
+        checking.join(1)
+        moved.unlink()
+    checking.join()
+    assert [report.faults for report in reports] == [[]]
+    moved.write_bytes(b"PAR1")
+    assert [fault.kind for fault in lake.check(lake_copy).faults] == ["orphan"]
+
+
+@pytest.mark.parametrize("whole_folder", [False, True])
+def test_link_in_lake_is_fault(lake_copy: Path, tmp_path: Path, whole_folder: bool) -> None:
+    """Queries read nothing outside of the lake, so a link to an equal file is a fault too."""
+    file = min((lake_copy / "d0r2").rglob("*.parquet"))
+    linked = file.parent if whole_folder else file
+    linked.rename(tmp_path / "elsewhere")
+    linked.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ZlensError), zlens.open(lake_copy) as session:
+        session.sql("SELECT * FROM d0r2").rows  # noqa: B018
+    faults = lake.check(lake_copy).faults
+    assert {(fault.kind, fault.detail) for fault in faults} == {("changed", "it is replaced by a link")}
+    assert str(file) in {fault.path for fault in faults}
 
 
 def test_sound_lake_has_no_faults(lake_copy: Path) -> None:

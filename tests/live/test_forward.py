@@ -263,6 +263,8 @@ def test_certificates_and_tokens_are_checked(
     pem = {path.name: str(path) for path in certificates.iterdir()}
     (tmp_path / "token").write_text("a-secret\n")
     (tmp_path / "wrong").write_text("another\n")
+    for name in ("token", "wrong"):
+        (tmp_path / name).chmod(0o600)
     token = secret == "token"
     access = AccessPolicy(
         pem["receiver.pem"],

@@ -258,6 +258,7 @@ def test_removed_folder_is_shown_as_error(context: BrowserContext, tmp_path: Pat
 def test_token_lets_browser_in_once(context: BrowserContext, tmp_path: Path):
     token = "correct-horse-battery-staple"
     (tmp_path / "token").write_text(token)
+    (tmp_path / "token").chmod(0o600)
     file = str(small(tmp_path / "small.monwrite"))
     with served(file, "--listen", "127.0.0.1:0", "--token-file", str(tmp_path / "token")) as address:
         page = context.new_page()

@@ -64,6 +64,10 @@ def test_cross_site_requests_are_refused():
     assert Guard().check_request(request(sec_fetch_site="cross-site")).kind == "Origin"
     assert Guard().check_request(request(sec_fetch_site="same-site")).kind == "Origin"
     assert Guard().check_request(request(sec_fetch_site="same-origin")) is None
+    assert Guard().check_request(request(sec_fetch_site="none")) is None
+    for sites in (["same-origin", "cross-site"], ["none", "none"], [""]):
+        headers = {"host": ["localhost"], "sec-fetch-site": sites}
+        assert Guard().check_request(Request("GET", "/api/v1/schema", headers)).kind == "Origin"
     # Links from other sites may open the web UI, which then sends its own requests.
     assert Guard().check_request(request("/", sec_fetch_site="cross-site")) is None
 
@@ -149,6 +153,9 @@ def test_public_address():
     assert guard.check_request(request(host="perf.example", origin="https://perf.example")) is None
     assert guard.check_request(request(origin="https://perf.example")) is None
     assert guard.check_request(request(origin="http://perf.example")).kind == "Origin"
+    for origin in ("http://perf.example", "http://perf.example:443", "https://perf.example:8443"):
+        for host in ("perf.example", origin.partition("//")[2]):
+            assert guard.check_request(request(host=host, origin=origin)).kind == "Origin"
     assert guard.check_request(request(host="other.example")).kind == "Host"
     cookie = Guard(frozenset(), TOKEN, public=PUBLIC).session_cookie(TOKEN)
     assert cookie.endswith("; Path=/zlens/; Secure")

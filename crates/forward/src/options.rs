@@ -1,6 +1,7 @@
 //! Options, from the command line and from a file of the same options.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::connection::{ReceiverConfig, read};
@@ -196,7 +197,10 @@ fn resolve(given: RawOptions) -> Result<Options, Error> {
         .filter(|(host, _)| !host.is_empty())
         .ok_or_else(|| usage("--to expects HOST:PORT"))?;
     let identity = match (given.cert, given.key) {
-        (Some(cert), Some(key)) => Some((cert, key)),
+        (Some(cert), Some(key)) => {
+            check_secret(&key)?;
+            Some((cert, key))
+        }
         (None, None) => None,
         _ => return Err(usage("--cert and --key require each other")),
     };
@@ -247,6 +251,7 @@ fn token(path: &Path) -> Result<String, Error> {
         path: path.to_owned(),
         reason: reason.to_owned(),
     };
+    check_secret(path)?;
     let text = String::from_utf8(read(path)?).map_err(|_| wrong("is not text"))?;
     let token = text.trim();
     if token.is_empty() || token.len() > LONGEST_TOKEN || token.contains(char::is_whitespace) {
@@ -255,6 +260,24 @@ fn token(path: &Path) -> Result<String, Error> {
         ));
     }
     Ok(token.to_owned())
+}
+
+/// Refuses a file of this user that other users can read; another user decides who reads theirs.
+fn check_secret(path: &Path) -> Result<(), Error> {
+    let (Ok(file), Ok(process)) = (fs::metadata(path), fs::metadata("/proc/self")) else {
+        // The caller reports that when it reads the file.
+        return Ok(());
+    };
+    if file.is_file() && file.uid() == process.uid() && file.mode() & 0o077 != 0 {
+        return Err(Error::File {
+            path: path.to_owned(),
+            reason: format!(
+                "other users can read this file, which is secret; chmod 600 {}",
+                path.display()
+            ),
+        });
+    }
+    Ok(())
 }
 
 /// The name of this machine, as far as it may be in a name.
@@ -293,6 +316,8 @@ fn bytes(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn options(arguments: &[&str]) -> Result<Options, String> {
@@ -308,6 +333,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
         fs::write(path("token"), "secret\n").unwrap();
+        let open = |mode| {
+            fs::set_permissions(path("token"), fs::Permissions::from_mode(mode)).unwrap();
+            let token = ["--to", "a:1", "--token-file", &path("token"), "-"];
+            let key = ["--to", "a:1", "--cert", "c", "--key", &path("token"), "-"];
+            options(&key).and_then(|_| options(&token))
+        };
+        for mode in [0o644, 0o640, 0o604] {
+            let error = open(mode).unwrap_err();
+            assert!(error.contains("chmod 600 "), "{mode:o}: {error}");
+        }
+        assert_eq!(open(0o600).unwrap().token.as_deref(), Some("secret"));
         let config = format!(
             "# a comment\n\nto  [::1]:99\nspool-size 2G\nname from-file\nsource /dev/monreader\ntoken-file {}\n",
             path("token")

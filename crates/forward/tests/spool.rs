@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -264,5 +265,18 @@ proptest! {
         }
         let lost: u64 = holes.iter().map(|hole| hole.next - hole.from).sum();
         prop_assert_eq!(found.len() as u64 + lost, spool.next());
+    }
+}
+
+#[test]
+fn spool_is_private() {
+    let folder = tempdir().unwrap();
+    let spool_folder = folder.path().join("var").join("spool");
+    push(&open(&spool_folder), b"secret");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&spool_folder), 0o700);
+    for entry in fs::read_dir(&spool_folder).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
     }
 }

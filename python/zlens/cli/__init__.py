@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
+from zlens.cli.streams import clean_streams, print_message
 from zlens.errors import Wording, ZlensError
 
 DONE, WITH_PROBLEMS, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
@@ -46,10 +47,14 @@ def program() -> NoReturn:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; raises only the SystemExit of --help."""
+    with clean_streams():
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     # A command creates many lasting objects and few cycles; collecting them needed a tenth of its time.
     gc.set_threshold(_OBJECTS, 50, 50)
     debug = bool(os.environ.get("ZLENS_DEBUG"))
-    _open_streams()
     _signals.clear()
     previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -80,12 +85,12 @@ def main(argv: Sequence[str] | None = None) -> int:
                 # Restore the handlers of the calling program.
                 for number, handler in previous.items():
                     signal.signal(number, handler)
-        return status
+        # A signal while the engine reads a table becomes an error of the query or the input.
+        return 128 + _signals[0] if _signals else status
     except ZlensError as error:
         if debug:
             raise
         if _signals:
-            # A signal while the engine reads a table becomes an error of the query.
             return 128 + _signals[0]
         return complain(error.text_for(Wording.for_command_line))
     except KeyboardInterrupt:
@@ -114,26 +119,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
 
 
-def _open_streams() -> None:
-    """Open standard streams that the caller has closed; otherwise output would go to the next opened file."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is not None:
-            continue
-        handle = os.open(os.devnull, os.O_RDWR)
-        if handle != number:
-            os.dup2(handle, number)
-            os.close(handle)
-        # Reads return nothing, and writes are discarded.
-        setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8"))
-
-
 def complain(sentence: str) -> int:
     """Print the reason for a failure on standard error and return the exit status."""
-    from zlens.schema.plain_text import replace_controls
-
-    # Messages quote file names and contents.
-    with contextlib.suppress(OSError):
-        print(f"zlens: {replace_controls(' '.join(sentence.split()), ' ')}", file=sys.stderr)
+    print_message(sentence)
     return UNUSABLE
 
 

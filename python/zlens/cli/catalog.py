@@ -181,6 +181,7 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens.catalog.layouts import SIM
     from zlens.explain import missing_data
     from zlens.readers.zvm.monwrite import MonwriteSource
+    from zlens.schema.plain_text import replace_controls
 
     with inputs.open_session(arguments.inputs) as (session, progress):
         progress.close()
@@ -198,17 +199,18 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
         # Data in a lake are already decoded, so only missing data of reports apply to them.
         for source, group in groups:
             info = group.info
+            system = replace_controls(info.system)
             if info.release == SIM:
-                out.write(f"{info.system} was written with zlens' own pack: no page describes it\n")
+                out.write(f"{system} was written with zlens' own pack: no page describes it\n")
                 continue
             needs = layout_selection.missing_pages(
                 source.types(group), release=info.release, callevel=group.call_level
             )
             release = f"z/VM {info.release}" if info.release else "z/VM of an unknown release"
             if not needs:
-                out.write(f"{info.system} ({release}): every byte of its records has a layout\n")
+                out.write(f"{system} ({release}): every byte of its records has a layout\n")
                 continue
-            out.write(f"{info.system} ({release}): pages that would add fields\n")
+            out.write(f"{system} ({release}): pages that would add fields\n")
             for need in needs:
                 out.write(f"  {need.record:<7} {need.title}\n")
                 state = f"decoded with {need.decoded_with}" if need.decoded_with else "not decoded"

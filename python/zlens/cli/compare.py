@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
             sides.append(side)
             problems += side_problems
     report = compare.render(compare.compare(sides, _choice(common)), common["format"] or "text")
-    with output.open_output(common["output"]) as out:
+    with output.open_output(common["output"], common["format"] or "text") as out:
         out.write(report)
     return inputs.exit_status(problems, strict=common["strict"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from zlens.cli import DONE, output
+from zlens.schema.plain_text import replace_controls
 
 DESCRIPTION = """\
 Write the measures of a lake for other programs. Repeating the command writes only days that have changed.
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         def report(exported: stores.ExportResult) -> None:
             progress.close()
-            name = ", ".join(exported.systems)
+            name = replace_controls(", ".join(exported.systems))
             if not exported.days:
                 out.write(f"{name}: up to date\n")
                 return

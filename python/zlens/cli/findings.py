@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         text = findings.render(result, arguments.format, missing=arguments.missing)
         progress.close()
-        with output.open_output(arguments.output) as out:
+        with output.open_output(arguments.output, arguments.format) as out:
             out.write(text)
         inputs.print_notes(session)
         return inputs.exit_status(session.problems, strict=arguments.strict)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from zlens.cli import inputs
+from zlens.cli import inputs, private_files
+from zlens.cli.streams import print_message
 from zlens.schema.plain_text import replace_controls
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--lake", metavar="DIR", help="folder of the lake, or URL of object storage; created if missing"
     )
     target.add_argument("--stage", metavar="DIR", help="folder for decoded inputs; created if missing")
+    private_files.add_option(parser, "a new lake")
     inputs.add_options(parser, selection=False, throughput=False)
 
 
@@ -51,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = inputs.parse_options(arguments)
     import_problems: list[Problem] = []
     with (
+        private_files.private_files(arguments.lake, shared=arguments.shared),
         output.open_output(None) as out,
         inputs.input_files(arguments.inputs) as files,
         Progress() as progress,
@@ -66,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         add, target = (lake.add, arguments.lake) if arguments.stage is None else (lake.stage, arguments.stage)
         _, problems = add(files, target, options=options, progress=progress, report=report)
     for problem in problems:
-        print(f"zlens: {replace_controls(f'{problem.file}: {problem.detail}')}", file=sys.stderr)
+        print_message(f"{problem.file}: {problem.detail}")
     return inputs.exit_status([*problems, *import_problems], strict=arguments.strict)
 
 

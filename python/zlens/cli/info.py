@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         problems = session.all_problems() if arguments.check else session.problems
         objects = list(_objects(session.sources, inventory, problems, options.leap))
         progress.close()
-        with output.open_output(None) as out:
+        with output.open_output(None, arguments.format) as out:
             if arguments.format == "json":
                 names = list(dict.fromkeys(name for entry in objects for name in entry))
                 rows.write_json(out, names, [[entry.get(name) for name in names] for entry in objects])

@@ -6,12 +6,12 @@ import argparse
 import os
 import shutil
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from zlens.cli.streams import print_message
 from zlens.errors import InputError, QueryError, ZlensError
 from zlens.inputs.options import (
     Options,
@@ -25,6 +25,7 @@ from zlens.inputs.options import (
     parse_zone,
 )
 from zlens.inputs.problems import Problem
+from zlens.schema.temporary_folder import TemporaryFolder
 
 if TYPE_CHECKING:
     from zlens.progress import Progress
@@ -164,14 +165,14 @@ def print_throughput_notes(session: CoreSession) -> None:
     """Print on standard error how the throughput file was read."""
     if session.throughput is not None:
         for line in session.throughput_notes():
-            print(f"zlens: {line}", file=sys.stderr)
+            print_message(line)
 
 
 def print_notes(session: CoreSession) -> None:
     """Print on standard error how the user's files of throughput and groups were read."""
     print_throughput_notes(session)
     for pattern in session.unmatched_groups():
-        print(f"zlens: {session.options.group}: {pattern} matches nothing in this input", file=sys.stderr)
+        print_message(f"{session.options.group}: {pattern} matches nothing in this input")
 
 
 @contextmanager
@@ -183,8 +184,8 @@ def input_files(inputs: Iterable[str]) -> Iterator[list[str]]:
         return
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("standard input is a terminal", cure="pipe data into zlens, or name a file")
-    folder = tempfile.mkdtemp(prefix="zlens-")  # readable only by this user
-    path = os.path.join(folder, "stdin")
+    folder = TemporaryFolder()
+    path = os.path.join(folder.path, "stdin")
     try:
         spool(sys.stdin.buffer, path)
         yield [path if name == "-" else name for name in dict.fromkeys(names)]
@@ -193,7 +194,7 @@ def input_files(inputs: Iterable[str]) -> Iterator[list[str]]:
             error.file = "standard input"
         raise
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.remove()
 
 
 @contextmanager
@@ -241,9 +242,8 @@ def exit_status(problems: Iterable[Problem], *, strict: bool, quiet: bool = Fals
     if not quiet:
         counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         total = sum(kinds.values())
-        print(
-            f"zlens: {total} problem{'s' if total > 1 else ''} so far ({counts}); "
-            'list all with zlens sql INPUT -q "from problem"',
-            file=sys.stderr,
+        print_message(
+            f"{total} problem{'s' if total > 1 else ''} so far ({counts}); "
+            'list all with zlens sql INPUT -q "from problem"'
         )
     return 1 if strict else 0

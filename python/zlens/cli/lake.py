@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from zlens.cli.private_files import private_files
+from zlens.cli.streams import print_message
 from zlens.errors import QueryError
 from zlens.rendering.text_lines import align_columns
 from zlens.schema.plain_text import format_count, replace_controls
@@ -122,7 +123,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
 
-    with output.open_output(None) as out:
+    with private_files(arguments.lake), output.open_output(None, getattr(arguments, "format", "text")) as out:
         status: int = arguments.act(arguments, out)
     return status
 
@@ -353,7 +354,7 @@ def _commit(arguments: argparse.Namespace, out: TextIO) -> int:
             progress.close()
             if result.error is not None:
                 failed += 1
-                print(f"zlens: {replace_controls(str(result.error))}", file=sys.stderr)
+                print_message(str(result.error))
                 return
             did = "already in the lake" if result.again else ", ".join(result.input.parts)
             out.write(f"{replace_controls(f'{result.input.path}: {did}')}\n")

@@ -6,10 +6,10 @@ import argparse
 import os
 import socket
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from zlens.cli.streams import print_message
 from zlens.errors import QueryError
 
 DEFAULT_PORT = 8017
@@ -64,7 +64,7 @@ def _socket(arguments: argparse.Namespace) -> socket.socket:
         except QueryError:
             continue
         if port != DEFAULT_PORT:
-            print(f"zlens: port {DEFAULT_PORT} is in use; using {port}", file=sys.stderr)
+            print_message(f"port {DEFAULT_PORT} is in use; using {port}")
         return bound
     return _bind("127.0.0.1", 0)
 

@@ -11,19 +11,21 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from zlens.cli import INTERRUPTED, inputs, serve, serve_options
+from zlens.cli import INTERRUPTED, inputs, private_files, serve, serve_options
+from zlens.cli.streams import print_message
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import parse_duration
 from zlens.inputs.unix_time import from_unix_us
+from zlens.schema.plain_text import replace_controls
 
 if TYPE_CHECKING:
     from zlens.cli.serve_options import ServeOptions
     from zlens.live.alerts import FindingAlert
     from zlens.live.feeds import Feed, FeedGroup
-    from zlens.live.notifications import Notifier
+    from zlens.live.notifications import Notifier, Webhook
     from zlens.live.polling import Login, PollingFeed
     from zlens.live.received_files import RetentionPolicy
     from zlens.live.receiver import AccessPolicy
@@ -59,6 +61,8 @@ _PUBLISH_S = 1.0
 _FORWARDER = "forwarder://"
 #: Prefixes of polled addresses.
 _POLLED = ("http://", "https://")
+#: Maximum bytes of a file with the URL of a webhook.
+_LONGEST_URL = 8192
 #: Maximum bytes of a file with a login.
 _LOGIN_SIZE = 4096
 
@@ -99,7 +103,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="run COMMAND when findings appear or clear; it reads them as JSON from its input (repeatable)",
     )
     findings.add_argument(
-        "--webhook", action="append", default=[], metavar="URL", help="send the same by POST (repeatable)"
+        "--webhook",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="send the same by POST; @FILE: the URL is in a file, env:NAME: in a variable (repeatable)",
     )
     findings.add_argument(
         "--finding-hold",
@@ -110,6 +118,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     findings.add_argument(
         "--finding-pause", metavar="LENGTH", default="60s", help="minimum time between two messages (60s)"
     )
+    private_files.add_option(limits, "the lake and what is received")
     forwarders = parser.add_argument_group("forwarders")
     forwarders.add_argument(
         "--received", metavar="DIR", help="folder for what forwarders send (LAKE/.live/received)"
@@ -170,10 +179,11 @@ def run(arguments: argparse.Namespace) -> int:
     )
     options = inputs.parse_options(arguments)
     with (
+        private_files.private_files(arguments.lake, shared=arguments.shared) as umask,
         _address(arguments) as server,
         # Fork workers before any thread starts.
         _processes(server) as workers,
-        _hooks(arguments) as notifier,
+        _hooks(arguments, umask) as notifier,
         _forwarders(arguments) as received,
         _stop_event() as stop,
     ):
@@ -215,21 +225,38 @@ def _processes(server: ServeOptions | None) -> Iterator[SqlWorkers | None]:
 
 
 @contextmanager
-def _hooks(arguments: argparse.Namespace) -> Iterator[Notifier | None]:
+def _hooks(arguments: argparse.Namespace, umask: int) -> Iterator[Notifier | None]:
     """Yield the notifier of findings; None without receivers."""
     if not arguments.on_finding and not arguments.webhook:
         yield None
         return
-    from zlens.live.notifications import CommandHook, MessageReceiver, Notifier, Webhook
+    from zlens.live.notifications import CommandHook, MessageReceiver, Notifier
 
-    receivers: list[MessageReceiver] = [*map(CommandHook.from_line, arguments.on_finding)]
-    receivers += map(Webhook.from_url, arguments.webhook)
+    receivers: list[MessageReceiver] = [CommandHook.from_line(text, umask) for text in arguments.on_finding]
+    receivers += map(_webhook, arguments.webhook)
     hold = 0.0 if arguments.finding_hold == "0" else parse_duration(arguments.finding_hold)
-    notifier = Notifier(receivers, hold, parse_duration(arguments.finding_pause), _Watching.print_line)
+    notifier = Notifier(receivers, hold, parse_duration(arguments.finding_pause), print_message)
     try:
         yield notifier
     finally:
         notifier.close()
+
+
+def _webhook(text: str) -> Webhook:
+    """Return the webhook of an option: a URL, @FILE or env:NAME, because many URLs contain a secret."""
+    from zlens.live.notifications import Webhook
+    from zlens.schema import user_files
+
+    if text.startswith("@"):
+        cure = "write one line, the URL"
+        data = user_files.read_secret(text[1:], _LONGEST_URL, "URL", cure)
+        return Webhook.from_url(user_files.decoded(data, text[1:], cure).strip(), text)
+    if text.startswith("env:"):
+        name = text.removeprefix("env:")
+        if name not in os.environ:
+            raise QueryError(f"the environment has no variable {name!r}", cure="set it to the URL")
+        return Webhook.from_url(os.environ[name].strip(), text)
+    return Webhook.from_url(text)
 
 
 @contextmanager
@@ -261,7 +288,7 @@ def _forwarders(arguments: argparse.Namespace) -> Iterator[list[FeedGroup]]:
     receiver = Receiver(host=host.strip("[]"), port=int(port), folder=folder, access=_access(arguments))
     with receiver:
         host, number = receiver.address
-        _Watching.print_line(f"listening for forwarders on {host}:{number}")
+        print_message(f"listening for forwarders on {host}:{number}")
         yield [ForwarderFeeds(receiver, retention)]
 
 
@@ -285,10 +312,12 @@ def _access(arguments: argparse.Namespace) -> AccessPolicy:
     token = None
     if arguments.forwarder_token is not None:
         cure = "write one line of 16 or more characters"
-        data = user_files.read_content(arguments.forwarder_token, 4096, "token", cure)
+        data = user_files.read_secret(arguments.forwarder_token, 4096, "token", cure)
         token = data.decode("utf-8", "replace").strip()
         if len(token) < 16:
             raise InputError("contains no token", file=arguments.forwarder_token, cure=cure)
+    if arguments.key is not None:
+        user_files.check_secret(arguments.key)
     return AccessPolicy(arguments.certificate, arguments.key, arguments.client_ca, token)
 
 
@@ -301,7 +330,7 @@ def _login(arguments: argparse.Namespace) -> Login | None:
     if name is None:
         return None
     if os.path.exists(name):
-        data = user_files.read_content(name, _LOGIN_SIZE, "login", "write one line, USER:PASSWORD")
+        data = user_files.read_secret(name, _LOGIN_SIZE, "login", "write one line, USER:PASSWORD")
         return Login.read_file(user_files.decoded(data, name, "write one line, USER:PASSWORD"), name)
     if ":" in name or os.sep in name:
         # Without its value, which may contain a password.
@@ -417,7 +446,7 @@ class _Watching:
         while not self.stop.is_set() and not self._is_finished.is_set():
             if self._reload.is_set():
                 self._reload.clear()
-                self.print_line(self.live.reload())
+                print_message(self.live.reload())
             step = self.live.step()
             publish(step)
             if self._notifier is not None:
@@ -430,7 +459,7 @@ class _Watching:
                     return
                 if not is_reported:
                     is_reported = True
-                    self.print_line("no more data will arrive; press Ctrl-C to stop")
+                    print_message("no more data will arrive; press Ctrl-C to stop")
                 time.sleep(_PAUSE_S)
             else:
                 time.sleep(_PAUSE_S)
@@ -456,9 +485,9 @@ class _Watching:
     def _print(self, step: WatchStep) -> None:
         for problem in step.problems:
             self.status = 1 if self._strict else 0
-            self.print_line(f"{problem.file}: {problem.detail}")
+            print_message(f"{problem.file}: {problem.detail}")
         for error in step.errors:
-            self.print_line(error)
+            print_message(error)
         last = len(step.closed) - 1
         for index, closed in enumerate(step.closed):
             end = from_unix_us(closed.end_us)
@@ -472,12 +501,7 @@ class _Watching:
             if index == last:
                 fields += [f"+ {_alert_label(alert)}" for alert in step.opened]
                 fields += [f"- {_alert_label(alert)} after {_span(alert)}" for alert in step.cleared]
-            print("  ".join(fields), flush=True)
-
-    @staticmethod
-    def print_line(text: str) -> None:
-        with suppress(OSError):
-            print(f"zlens: {text}", file=sys.stderr, flush=True)
+            print(replace_controls("  ".join(fields)), flush=True)
 
 
 def _alert_label(alert: FindingAlert) -> str:

@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace, kind: str, answer: Callable[[], Answer]) 
     else:
         package.find(name)
         text = render(answer(), arguments.format)
-    with output.open_output(arguments.output) as out:
+    with output.open_output(arguments.output, arguments.format) as out:
         out.write(text)
     return 0
 

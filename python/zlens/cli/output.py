@@ -11,12 +11,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from zlens.cli.streams import CleanStream
 from zlens.errors import InputError
 from zlens.lake.location import is_lake
 from zlens.rendering.atomic_file import atomic_write, is_special_file
 
 #: Maximum length of a path.
 _LONGEST_PATH = 4096
+#: Forms for programs.
+_EXACT = frozenset({"csv", "json", "html"})
 
 
 def add_options(parser: argparse.ArgumentParser, *, default: str | None = "text") -> None:
@@ -79,13 +82,18 @@ def _contains(path: str, target: str) -> bool:
 
 
 @contextmanager
-def open_output(path: str | None) -> Iterator[TextIO]:
-    """Open standard output or the named file, in UTF-8."""
+def open_output(path: str | None, form: str = "text") -> Iterator[TextIO]:
+    """Open standard output or the named file, in UTF-8.
+
+    CSV, JSON and HTML contain texts exactly as recorded, except on a terminal; other forms are cleaned.
+    """
+    exact = form in _EXACT
     if path is None or path == "-":
-        if isinstance(sys.stdout, io.TextIOWrapper):
+        stdout = sys.stdout.raw if isinstance(sys.stdout, CleanStream) else sys.stdout
+        if isinstance(stdout, io.TextIOWrapper):
             # Independent of the locale, because reports contain names from EBCDIC and units such as µs.
-            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-        yield sys.stdout
+            stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+        yield stdout if exact and not stdout.isatty() else sys.stdout
         return
     with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
-        yield file
+        yield file if exact else CleanStream(file)  # type: ignore[misc]

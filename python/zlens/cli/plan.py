@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.cli.model_output import render
 
     text = render(_answer(arguments), arguments.format)
-    with output.open_output(arguments.output) as out:
+    with output.open_output(arguments.output, arguments.format) as out:
         out.write(text)
     return 0
 

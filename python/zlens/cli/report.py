@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from zlens.cli import inputs, output
+from zlens.cli.streams import print_message
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         # Errors of the query are raised before anything is written.
         first = next(chunks, "")
         progress.close()
-        with output.open_output(arguments.output) as out:
+        with output.open_output(arguments.output, arguments.format) as out:
             out.write(first)
             out.writelines(chunks)
         _print_missing_input(session, arguments)
@@ -103,7 +104,7 @@ def _print_missing_input(session: CoreSession, arguments: argparse.Namespace) ->
     from zlens import reports
 
     if arguments.format in ("csv", "json") and (needs := reports.missing_input(arguments.name, session)):
-        print(f"zlens: no data for {arguments.name} in this input; it needs: {needs}", file=sys.stderr)
+        print_message(f"no data for {arguments.name} in this input; it needs: {needs}")
 
 
 def parse_options(arguments: argparse.Namespace) -> ReportOptions:

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "list":
         rigs = _load_definitions(arguments.scenario or list(definition.shipped()))
         runs = [sum(len(rig_runs) for _, _, rig_runs in jobs.rig_jobs(rig)) for rig in rigs]
-        with output.open_output(None) as out:
+        with output.open_output(None, arguments.format) as out:
             out.write(model_output.render(tables.scenario_table(rigs, runs), arguments.format))
         return 0
     if arguments.action == "show":
@@ -99,7 +99,7 @@ def _run(arguments: argparse.Namespace) -> int:
         except results.RigInterrupted as interrupt:
             outcomes, is_interrupted = interrupt.results, True
     left.write(outcomes, arguments.folder)
-    with output.open_output(None) as out:
+    with output.open_output(None, arguments.format) as out:
         if arguments.format in ("html", "json"):
             name = left.REPORT if arguments.format == "html" else left.RESULTS
             out.write((Path(arguments.folder) / name).read_text(encoding="utf-8") + "\n")

@@ -155,11 +155,7 @@ def serve_app(
             await asyncio.to_thread(running.cancel_all)
             await super().shutdown(sockets)
 
-    try:
-        Ending(config(app)).run(sockets=[listener])
-    except KeyboardInterrupt:
-        # This is the normal end of a server.
-        return
+    Ending(config(app)).run(sockets=[listener])
 
 
 def config(app: ASGIApp) -> uvicorn.Config:

@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     address.add_argument(
         "--token-file",
         metavar="FILE",
-        help="read the token from FILE (default: generate and print one)",
+        help="read the token from FILE, which only you can read (default: generate and print one)",
     )
     address.add_argument("--open", action="store_true", help="open the web UI in the browser")
     proxy = parser.add_argument_group("behind a proxy")
@@ -219,7 +219,7 @@ def _token(arguments: argparse.Namespace, proxy: Proxy | None) -> tuple[str | No
 
     try:
         text = (
-            user_files.read_content(arguments.token_file, 4096, "token", _TOKEN_CURE).decode("ascii").strip()
+            user_files.read_secret(arguments.token_file, 4096, "token", _TOKEN_CURE).decode("ascii").strip()
         )
     except UnicodeDecodeError:
         text = ""

@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
             runs = simulation.simulate(prepared, arguments.output, progress=progress)
         answer, complete = tables.summary(prepared[0], runs), len(runs) == len(prepared)
         complete = complete and all(result.complete for result in runs)
-    with output.open_output(None) as out:
+    with output.open_output(None, arguments.format) as out:
         out.write(model_output.render(answer, arguments.format))
     return 0 if complete else INTERRUPTED
 

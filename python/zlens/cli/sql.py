@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from zlens.cli import inputs, output
+from zlens.cli.streams import print_message
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             # Errors of the query are raised before anything is written.
             first = next(chunks, "")
             progress.close()
-            with output.open_output(arguments.output) as out:
+            with output.open_output(arguments.output, arguments.format) as out:
                 out.write(first)
                 out.writelines(chunks)
         inputs.print_notes(session)
@@ -103,7 +104,7 @@ def _table(out: TextIO, session: CoreSession, result: QueryResult, arguments: ar
     if more:
         count = result.read(count_rows)
         out.flush()
-        print(f"zlens: {len(shown)} of {count:,} rows; --rows 0 shows all", file=sys.stderr)
+        print_message(f"{len(shown)} of {count:,} rows; --rows 0 shows all")
 
 
 def _query(text: str) -> str:

@@ -7,12 +7,13 @@ kills the command if Ctrl-C or SIGTERM does not end it, and removes its temporar
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 import tempfile
 import time
 from types import FrameType
+
+from zlens.schema.temporary_folder import TemporaryFolder
 
 #: Memory limit of a query of the command line in bytes, half of it for tables.
 MEMORY = 8 * 1024**3
@@ -28,13 +29,13 @@ def run_watched() -> int | None:
     """Return None in a forked process that runs the command, and its exit status in the watchdog."""
     if sys.platform != "linux":
         return None
-    folder = tempfile.mkdtemp(prefix="zlens-")
+    folder = TemporaryFolder()
     # Blocked until both processes have their handlers.
     signals = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     pid = os.fork()
     if pid == 0:
-        tempfile.tempdir = folder
+        tempfile.tempdir = folder.path
         _exit_like_child()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
         from zlens.engine.memory_limits import limit_memory
@@ -44,7 +45,7 @@ def run_watched() -> int | None:
     try:
         return _watch(pid, signals)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.remove()
 
 
 def _watch(pid: int, signals: set[signal.Signals]) -> int:

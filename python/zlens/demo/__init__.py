@@ -54,7 +54,9 @@ def _simulate(scenario: Path, path: Path, seed: int) -> None:
     """Write the records of the system of a shipped scenario."""
     ready = run.prepare(scenarios.read(str(scenario)), file=str(scenario), seed=seed)
     with _replacing(path) as temporary:
-        run.simulate([ready], temporary)
+        (simulated,) = run.simulate([ready], temporary)
+        if not simulated.complete:
+            raise KeyboardInterrupt
 
 
 def _write_zos(monwrite: Path, report: Path, dump: Path, seed: int) -> None:

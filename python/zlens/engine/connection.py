@@ -21,6 +21,8 @@ RELEASE = duckdb.__version__
 #: The engine's memory limit in bytes; the rest spills to a private folder, which is limited too.
 _MEMORY = 4 * 1024**3
 _SPILL = 16 * 1024**3
+#: Shares of these limits: of a store, and of the database that users' queries of a lake run in.
+SHARES = (1.0, 0.5)
 _memory = _MEMORY
 #: Optimizers that pay off for many rows only. With few rows they take longer than they save, and there are
 #: hundreds of statements.
@@ -66,6 +68,11 @@ def limit_table_memory(size: int) -> None:
 def table_limit() -> str:
     """Return the engine's memory limit, as errors name it."""
     return f"{_memory / 1024**3:.3g} GB"
+
+
+def spill_limits() -> set[str]:
+    """Return the engine's limits of data on disk, as its errors name them; the disk may have less room."""
+    return {f"{_SPILL * share / 1024**3:.1f} GiB" for share in SHARES}
 
 
 def connect(

@@ -7,9 +7,6 @@ with only the columns that a plan names.
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -46,6 +43,7 @@ from zlens.engine.statement_reads import StatementReader
 from zlens.engine.table_store import Condition, RawColumns, TableStore
 from zlens.errors import QueryError
 from zlens.inputs.source import RawTable
+from zlens.schema.temporary_folder import TemporaryFolder
 
 _T = TypeVar("_T")
 #: No query may persist any change.
@@ -81,22 +79,20 @@ class Engine:
         #: Names and types of the columns of raw tables, without those of the session.
         self.raw = RawColumns(tables, self._session.keys())
         self._closed = False
-        self._spill = tempfile.mkdtemp(prefix="zlens-")
-        # Remove the folder when the program ends if the engine is never closed.
-        self._forget = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
+        self._temporary = TemporaryFolder()
         small = brief or (size is not None and size < _SMALL)
-        self._connection = open_database(self._spill, folders=folders, small=small)
+        self._connection = open_database(self._temporary.path, folders=folders, small=small)
         self.store = TableStore(self._connection, tables, self._session, self.raw, where, repeated or {})
         self.parser = SqlParser(self.store.cursor)
         #: The database for user queries, if the database of the tables can read files.
-        self._isolated = IsolatedTables(self.store, self._spill, small=small) if folders else None
+        self._isolated = IsolatedTables(self.store, self._temporary.path, small=small) if folders else None
 
     def close(self) -> None:
         self._closed = True
         if self._isolated is not None:
             self._isolated.close()
         self._connection.close()
-        self._forget()
+        self._temporary.remove()
 
     # -- the tables ----------------------------------------------------------------------------------
 

@@ -6,11 +6,14 @@ import difflib
 import errno
 import os
 import re
+import tempfile
 from collections.abc import Collection, Mapping, Sequence
 
 from zlens.catalog import measures
+from zlens.engine.connection import spill_limits
 from zlens.engine.memory_limits import memory_text
-from zlens.errors import QueryError
+from zlens.errors import QueryError, truncate
+from zlens.schema import temporary_folder
 from zlens.schema.wording import phrase
 
 _LAKE_FILE = re.compile(r'Cannot (?:access|open) file "[^"]*/system=[^"]*/day=[^"]*\.parquet')
@@ -20,6 +23,10 @@ _NO_MEMORY = re.compile(
     r"bad alloc|[Aa]llocation failure|[Oo]ut of [Mm]emory|[Ff]ailed to (?:allocate|pin|offload)"
     r"|could not allocate"
 )
+
+
+#: The engine's message when data on disk reach a limit, or the room of the disk if that is less.
+_SPILLED = re.compile(r"failed to offload [^(]*\([^/]*/(?P<limit>[\d.]+ \w+) used\)")
 
 
 def out_of_memory() -> QueryError:
@@ -87,9 +94,12 @@ def query_error(
     tables   columns of the tables that the query names
     aliases  the tables of each alias
     """
-    text = str(error).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
+    text = truncate(str(error)).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
     text = _STREAM.sub("", re.sub(r"^[A-Za-z ]+ Error: ", "", text))
     text = re.sub(r"^[A-Za-z ]*Error: ", "", text).rstrip("!")
+    spilled = _SPILLED.search(text)
+    if spilled and spilled["limit"] not in spill_limits():
+        return QueryError(temporary_folder.FULL_DISK, file=tempfile.gettempdir(), cure=temporary_folder.CURE)
     if isinstance(error, MemoryError) or _NO_MEMORY.search(text):
         return out_of_memory()
     cure = None

@@ -16,11 +16,9 @@ from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.catalog.roles import SQL_TYPES
 from zlens.engine.cancellation import Connections, hold_lock, interruptible
-from zlens.engine.connection import Connection, Relation, open_database
+from zlens.engine.connection import SHARES, Connection, Relation, open_database
 from zlens.engine.table_store import TableStore
 
-#: Share of the limits of memory and disk for user queries, in addition to the store's.
-_SHARE = 0.5
 #: Arrow type names by type of the engine.
 _ARROW = {type: name for name, type in SQL_TYPES.items()}
 #: Returns a SELECT of the rows of a table; it may register streams on the cursor that it is for.
@@ -36,7 +34,7 @@ class IsolatedTables:
         folder = os.path.join(spill, "queries")
         os.mkdir(folder)
         self._store = store
-        self._connection = open_database(folder, small=small, share=_SHARE)
+        self._connection = open_database(folder, small=small, share=SHARES[1])
         self._lock = threading.Lock()
         self._copying: dict[str, threading.Lock] = {}
         self._copied: dict[str, frozenset[str]] = {}

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from zlens._native import AnswerText, ArrowTable
 from zlens.engine.cancellation import Interruptible, interruptible
-from zlens.errors import QueryError
+from zlens.errors import LONGEST, QueryError
 from zlens.inputs.unix_time import from_unix_us
 
 _T = TypeVar("_T")
@@ -17,8 +17,7 @@ _T = TypeVar("_T")
 Form = Callable[[str, str], str]
 
 _NUMBERS = ("DOUBLE", "FLOAT", "DECIMAL")
-#: Maximum length of a text and number of values that `first` returns.
-LONGEST = 10_000
+#: Maximum number of values that `first` returns.
 MOST = 4_000_000
 #: Rows fetched from the engine at a time.
 _BLOCK = 2048

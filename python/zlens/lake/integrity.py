@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from functools import partial
 
 from msgspec import Struct
@@ -73,7 +74,7 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Int
             if missing is not None:
                 fault: FileFault | None = FileFault("missing", missing.file or path, missing.message)
             else:
-                fault = _fault(path, expected) or _schema_fault(path, name)
+                fault = _link_fault(folder, name) or _fault(path, expected) or _schema_fault(path, name)
             if fault is not None:
                 faults.append(fault)
             done += expected[0] or 0
@@ -82,6 +83,15 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Int
             # The files of an input with an unreadable document are unknown.
             faults += _orphans(folder, manifest, listed)
         return IntegrityReport(files, done, faults, len(manifest.retired))
+
+
+def _link_fault(folder: LakeFolder, name: str) -> FileFault | None:
+    """Return the fault of a file that is reached through a link within the lake, which queries refuse."""
+    path = folder.absolute(name)
+    real = os.path.join(os.path.realpath(folder.absolute("")), name.replace("/", os.sep))
+    if os.path.realpath(path) == real:
+        return None
+    return FileFault("changed", path, "it is replaced by a link")
 
 
 def _fault(path: str, expected: Listed) -> FileFault | None:
@@ -111,6 +121,18 @@ def _schema_fault(path: str, name: str) -> FileFault | None:
 def _orphans(folder: LakeFolder, manifest: Manifest, listed: dict[str, Listed]) -> Iterator[FileFault]:
     # Files in staging are not orphans; the next import removes those of dead processes.
     expected = _OWN | listed.keys() | set(manifest.retired)
-    for name in folder.files():
-        if name not in expected:
+    unlisted = [name for name in folder.files() if name not in expected]
+    if not unlisted:
+        return
+    with ExitStack() as stack:
+        # Without permission to lock, there is probably no writer either.
+        with suppress(OSError):
+            # A writer moves files before it lists them.
+            stack.enter_context(folder.locked())
+        current = folder.load()
+        expected = frozenset(folder.listed(current).keys() | set(current.retired))
+        # A writer may also have removed some.
+        remaining = {*folder.files()}
+    for name in unlisted:
+        if name in remaining and name not in expected:
             yield FileFault("orphan", folder.display_path(name), "the manifest does not list it")

@@ -351,9 +351,7 @@ class LakeFolder:
         new_names: list[str] = []
         try:
             staged.plan(moves)
-            if not file_names.has_manifest(self.path):
-                # Before the first file, so that another import recognizes the folder as a lake.
-                self._replace(Manifest(), staged.path)
+            self.begin()
             folders: set[str] = set()
             for name, path in moves.items():
                 target = self.absolute(name)
@@ -371,6 +369,11 @@ class LakeFolder:
                 for name in new_names:
                     self._remove(name)
             raise
+
+    def begin(self) -> None:
+        """Write an empty manifest if there is none, so that others recognize the folder as a lake."""
+        if not file_names.has_manifest(self.path):
+            self._replace(Manifest(), Path(self.absolute(file_names.STAGING)))
 
     def _is_current(self, current: Manifest) -> bool:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import Struct, field
@@ -17,6 +16,7 @@ from zlens.lake.manifest import DayRollup, InputPart, LakeInput
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.parquet_streams import read_parquet_sql
 from zlens.schema.plain_text import format_count
+from zlens.schema.temporary_folder import TemporaryFolder
 from zlens.schema.wording import phrase
 
 #: Represents all raw tables that no measure reads.
@@ -75,7 +75,7 @@ def proof(lake: LakeFolder, removed: Iterable[Removed], progress: Progress | Non
     if not parts:
         return []
     entries: dict[tuple[str, str, str], Proof] = {}
-    with tempfile.TemporaryDirectory(prefix="zlens-") as spill, ParquetEngine(spill) as engine:
+    with TemporaryFolder() as spill, ParquetEngine(spill) as engine:
         for number, item in enumerate(parts):
             if progress is not None:
                 progress(number, len(parts), item.imported.path)

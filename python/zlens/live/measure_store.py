@@ -6,8 +6,6 @@ not release the memory of deleted rows.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import threading
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Protocol
@@ -21,6 +19,7 @@ from zlens.catalog.roles import SQL_TYPES
 from zlens.catalog.session_columns import measure_columns
 from zlens.engine.connection import Connection, connect
 from zlens.engine.results import ResultStream
+from zlens.schema.temporary_folder import TemporaryFolder
 
 
 class ArrowStreamable(Protocol):
@@ -49,8 +48,8 @@ class MeasureStore:
     """Rows, added step by step. `stream` returns rows up to a step, even while others are added."""
 
     def __init__(self) -> None:
-        self._spill = tempfile.mkdtemp(prefix="zlens-")
-        self._connection = connect(self._spill)
+        self._temporary = TemporaryFolder()
+        self._connection = connect(self._temporary.path)
         self._lock = threading.RLock()
         self._tables: dict[str, _Table] = {}
         self._table_count = 0
@@ -58,7 +57,7 @@ class MeasureStore:
 
     def close(self) -> None:
         self._connection.close()
-        shutil.rmtree(self._spill, ignore_errors=True)
+        self._temporary.remove()
 
     def bytes(self) -> int:
         """Return the memory of the rows in bytes."""

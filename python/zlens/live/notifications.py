@@ -51,13 +51,15 @@ class CommandHook(Struct, frozen=True):
 
     words      the program and its arguments
     timeout_s  seconds after which it is killed
+    umask      the umask that it starts with; -1: that of this process
     """
 
     words: Sequence[str]
     timeout_s: float = 30.0
+    umask: int = -1
 
     @classmethod
-    def from_line(cls, text: str) -> CommandHook:
+    def from_line(cls, text: str, umask: int = -1) -> CommandHook:
         """Parse a command line such as `notify --to ops`. Raises QueryError if the program does not exist."""
         try:
             words = shlex.split(text)
@@ -69,7 +71,7 @@ class CommandHook(Struct, frozen=True):
         if not words or shutil.which(words[0]) is None:
             name = words[0] if words else text
             raise QueryError(f"there is no program {name!r}", cure="name one that can be run, with its path")
-        return cls(words)
+        return cls(words, umask=umask)
 
     def send(self, message: bytes) -> str | None:
         try:
@@ -79,6 +81,7 @@ class CommandHook(Struct, frozen=True):
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 timeout=self.timeout_s,
+                umask=self.umask,
                 check=False,
             )
         except subprocess.TimeoutExpired:
@@ -102,15 +105,19 @@ class Webhook(Struct, frozen=True):
     sleep: Callable[[float], None] = time.sleep
 
     @classmethod
-    def from_url(cls, url: str) -> Webhook:
-        """Parse an address. Raises QueryError if it is not valid."""
+    def from_url(cls, url: str, origin: str | None = None) -> Webhook:
+        """Parse an address. Raises QueryError if it is not valid, which names `origin` instead, if given."""
         try:
             parts = urlsplit(url)
             known = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+            # The library would quote it in an error.
+            known = known and url.isascii() and url.isprintable() and " " not in url
         except ValueError:
             known = None
         if not known:
-            raise QueryError(f"{url!r} is not an address", expected="https://HOST/PATH, without a password")
+            raise QueryError(
+                f"{origin or url!r} is not an address", expected="https://HOST/PATH, without a password"
+            )
         return cls(url)
 
     def send(self, message: bytes) -> str | None:

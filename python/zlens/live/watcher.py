@@ -8,7 +8,6 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,7 +24,7 @@ from zlens.inputs.options import ALL, Options, TimeSpec
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, Source, SystemInfo, identity_ranges
 from zlens.lake.file_names import LIVE
-from zlens.lake.location import is_lake
+from zlens.lake.location import open_folder
 from zlens.live.alerts import FindingAlert, FindingAlerts
 from zlens.live.feeds import Feed, FeedGroup
 from zlens.live.measure_store import End, MeasureStore
@@ -34,6 +33,7 @@ from zlens.live.retained_source import Parts, RetainedSource
 from zlens.live.spool import Spool
 from zlens.live.stream import ClosedSegment, LiveStream
 from zlens.readers.streaming import CutPoint
+from zlens.schema.temporary_folder import TemporaryFolder
 from zlens.session.session import CoreSession
 
 #: Maximum number of problems; older ones are dropped.
@@ -126,11 +126,11 @@ class Watcher:
         self.step_number = 0
         self._newest: dict[tuple[str, str], int] = {}
         self._feeds = list(feeds)
-        self._temporary = tempfile.mkdtemp(prefix="zlens-live-")
+        self._temporary = TemporaryFolder()
         self._filled = False
         self._errors: list[str] = []
         self._lock: IO[bytes] | None = None
-        self._folder = Path(lake, LIVE) if lake is not None else Path(self._temporary)
+        self._folder = Path(lake, LIVE) if lake is not None else Path(self._temporary.path)
         #: Imports parts in the background, so that steps do not wait.
         self._importer = ThreadPoolExecutor(1, "zlens-import")
         self._importing: dict[str, Future[tuple[list[int], str | None]]] = {}
@@ -152,7 +152,7 @@ class Watcher:
         self.measures.close()
         if self._lock is not None:
             self._lock.close()
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        self._temporary.remove()
 
     # -- sources -------------------------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ class Watcher:
         if self._group_file is None:
             return
         groups.read(self._group_file)
-        copy = os.path.join(self._temporary, f"groups-{self.step_number}.toml")
+        copy = os.path.join(self._temporary.path, f"groups-{self.step_number}.toml")
         shutil.copyfile(self._group_file, copy)
         self.options = replace(self.options, group=copy)
 
@@ -417,6 +417,8 @@ class Watcher:
             )
         folder = LakeFolder(lake)
         folder.create()
+        with folder.locked():
+            folder.begin()
         for known in known_systems(folder.load().inputs.values()):
             self._add_known(known)
         self._folder.mkdir(exist_ok=True)
@@ -492,7 +494,7 @@ class Watcher:
 
     def _load_from_lake(self) -> None:
         """Load the measures of the last intervals from the lake."""
-        if self.lake is None or not is_lake(self.lake):
+        if self.lake is None or not open_folder(self.lake).load().parts():
             return
         with CoreSession([self.lake], self.options) as whole:
             newest = max((info.last_us for info in whole.systems if info.last_us is not None), default=None)

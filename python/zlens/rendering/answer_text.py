@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from zlens.rendering.answer import Answer, AnswerEntry, AnswerTable, Value
 from zlens.rendering.charts import Chart
 from zlens.rendering.text_lines import WIDTH, line, wrap_hanging
+from zlens.schema.plain_text import replace_controls
 
 #: Width of the longest bar.
 _BAR = 40
@@ -21,7 +22,8 @@ _MOST_BARS = 40
 
 def render(*answers: Answer) -> str:
     return "\n".join(
-        "\n".join(line.rstrip() for line in _lines(answer)).rstrip() + "\n" for answer in answers
+        "\n".join(replace_controls(line.rstrip()) for line in _lines(answer)).rstrip() + "\n"
+        for answer in answers
     )
 
 

@@ -150,8 +150,7 @@ def _cell(value: Any, row: Sequence[Any], show_time: Show) -> str:
         return show_time(value, row)
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = str(value)
-    return text if text.isprintable() else replace_controls(text)
+    return replace_controls(str(value))
 
 
 def _numbers(values: Sequence[Any]) -> list[str]:

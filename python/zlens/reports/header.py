@@ -13,6 +13,7 @@ from zlens.inputs.options import ALL
 from zlens.inputs.source import without_raw_tables
 from zlens.reports import column_facts, style
 from zlens.reports.rows import Block, columns_without_values
+from zlens.schema.plain_text import replace_controls
 from zlens.version import VERSION
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ def _level(system: dict[str, style.Value]) -> str:
 
 
 def _ends(left: str, right: str, width: int) -> str:
+    # Names of the input keep the lines of the header apart.
+    right = replace_controls(right)
     return f"{left}{right:>{max(width - len(left), len(right) + 1)}}" if right else left
 
 

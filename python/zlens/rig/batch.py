@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -24,6 +23,7 @@ from zlens.rig import observed_values
 from zlens.rig.definition import Observation, RigDefinition
 from zlens.rig.jobs import Job
 from zlens.rig.runners import RunData, Runner
+from zlens.simulation.worker_processes import without_interrupts
 from zlens.version import VERSION
 
 if TYPE_CHECKING:
@@ -80,10 +80,11 @@ def run(
     with ProcessPoolExecutor(workers, context, _begin, (stop,)) as pool:
         waiting: set[Future[CompletedRun]] = set()
         try:
-            waiting = {
-                pool.submit(_run_one, job, runner, rig.observations, str(Path(folder) / rig.name))
-                for rig, job in all_jobs
-            }
+            with without_interrupts():
+                waiting = {
+                    pool.submit(_run_one, job, runner, rig.observations, str(Path(folder) / rig.name))
+                    for rig, job in all_jobs
+                }
             while waiting:
                 ended, waiting = wait(waiting, _LOOK_S, FIRST_COMPLETED)
                 for future in ended:
@@ -102,10 +103,9 @@ def run(
 
 
 def _begin(stop: Event) -> None:
-    """Initialize a worker process: only its parent handles interrupts."""
+    """Initialize a worker process."""
     global _stop
     _stop = stop
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _run_one(job: Job, runner: Runner, observations: Sequence[Observation], folder: str) -> CompletedRun:

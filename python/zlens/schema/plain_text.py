@@ -15,6 +15,8 @@ def format_list(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} others" if len(names) > most else "")
 
 
-def replace_controls(text: str, by: str = "\N{REPLACEMENT CHARACTER}") -> str:
-    """Replace control characters: names come from the input and must not act on the terminal."""
-    return "".join(char if char.isprintable() else by for char in text)
+def replace_controls(text: str, by: str = "\N{REPLACEMENT CHARACTER}", *, keep: str = "") -> str:
+    """Replace control characters except `keep`: names of the input must not act on the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in keep else by for char in text)

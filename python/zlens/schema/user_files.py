@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,6 +75,29 @@ def read_content(path: str, longest: int, what: str, cure: str) -> bytes:
             cure=cure,
         )
     return data
+
+
+def read_secret(path: str, longest: int, what: str, cure: str) -> bytes:
+    """Return the bytes of a file as `read_content`; InputError if other users can read it."""
+    check_secret(path)
+    return read_content(path, longest, what, cure)
+
+
+def check_secret(path: str) -> None:
+    """Raise InputError if other users can read a file of this user."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        # The caller reports that when it reads the file.
+        return
+    # Another user decides who reads theirs, such as a secret that a container provides.
+    if stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid() and status.st_mode & 0o077:
+        raise InputError(
+            "other users can read this file, which is secret",
+            file=path,
+            expected="permissions of its owner only",
+            cure=f"chmod 600 {shlex.quote(path)}",
+        )
 
 
 def decoded(data: bytes, path: str, cure: str, encoding: str = "utf-8") -> str:

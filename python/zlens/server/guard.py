@@ -108,7 +108,7 @@ class Guard(Struct):
             )
         if not _has_data(request.path):
             return None
-        if (request.header("sec-fetch-site") or "none") not in ("none", "same-origin"):
+        if request.header("sec-fetch-site") not in (None, "none", "same-origin"):
             return Refusal(
                 403,
                 "Origin",
@@ -174,8 +174,10 @@ class Guard(Struct):
 
     def _same(self, origin: str, host: str) -> bool:
         """Return whether the origin is the web UI: at the requested host, or at the public address."""
-        if self.public is not None and origin.lower() == self.public.origin:
-            return True
+        if self.public is not None and (
+            origin.lower() == self.public.origin or _name(host) == self.public.name
+        ):
+            return origin.lower() == self.public.origin
         try:
             parts = urlsplit(origin)
         except ValueError:

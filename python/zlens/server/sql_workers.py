@@ -33,6 +33,7 @@ from msgspec import Struct, field
 from zlens.engine import cancellation, memory_limits
 from zlens.engine.cancellation import CancelToken
 from zlens.errors import CanceledError, QueryError, ZlensError
+from zlens.schema.temporary_folder import TemporaryFolder
 from zlens.server.current_user import USER
 from zlens.server.limits import RequestLimits
 
@@ -103,7 +104,7 @@ class SqlWorkers:
     ) -> None:
         """Start the fork server; workers close the socket `closing`. The memory limit is per worker."""
         memory = self._memory = (limits or RequestLimits()).memory
-        self._folder = tempfile.mkdtemp(prefix="zlens-")
+        self._temporary = TemporaryFolder()
         self._guard = threading.Lock()
         self._idle: list[_SqlWorker] = []
         self._free = MAX_WORKERS
@@ -127,7 +128,7 @@ class SqlWorkers:
         self._control.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._temporary.remove()
 
     def of(self, data: Data) -> ProcessesOf:
         """Return the workers for live data."""
@@ -204,7 +205,7 @@ class SqlWorkers:
             worker.end()
 
     def _fork(self, data: Data | None) -> _SqlWorker:
-        folder = tempfile.mkdtemp(dir=self._folder)
+        folder = tempfile.mkdtemp(dir=self._temporary.path)
         if data is not None:
             Path(folder, _DESCRIPTION).write_bytes(data.description())
         near, far = socket.socketpair()

@@ -33,6 +33,7 @@ from zlens.rendering.answer import Assumption
 from zlens.rendering.atomic_file import atomic_write, is_special_file
 from zlens.schema.validators import Key, ListOf, Spec
 from zlens.simulation.lowering import LoweredScenario, lower_scenario
+from zlens.simulation.worker_processes import without_interrupts
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -290,10 +291,9 @@ _done: Any
 
 
 def _begin(stop: Event, done: Any) -> None:
-    """Initialize a worker process: only its parent handles interrupts."""
+    """Initialize a worker process."""
     global _stop, _done
     _stop, _done = stop, done
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _run_in_process(number: int, ready: PreparedScenario, paths: dict[str, str]) -> SimulationRun:
@@ -316,10 +316,11 @@ def _run_parallel(
     total = sum(one.lowered.scenario["seconds"] for one in ready)
     workers = min(len(ready), os.cpu_count() or 1)
     with ProcessPoolExecutor(workers, context, _begin, (stop, done)) as pool:
-        futures: list[Future[SimulationRun]] = [
-            pool.submit(_run_in_process, number, one, of_it)
-            for number, (one, of_it) in enumerate(zip(ready, paths, strict=True))
-        ]
+        with without_interrupts():
+            futures: list[Future[SimulationRun]] = [
+                pool.submit(_run_in_process, number, one, of_it)
+                for number, (one, of_it) in enumerate(zip(ready, paths, strict=True))
+            ]
         waiting: set[Future[SimulationRun]] = set(futures)
         while waiting:
             ended, waiting = wait(waiting, _LOOK_S, FIRST_COMPLETED)

@@ -9,14 +9,15 @@
 mod segment;
 
 use std::collections::VecDeque;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use segment::SourcePosition;
-use segment::{HEADER_LEN, Segment, StreamPosition, read_frame, read_header};
+use segment::{HEADER_LEN, Segment, StreamPosition, create_private, read_frame, read_header};
 
 use crate::error::Error;
 use crate::wire::{self, FrameKind, HEADER};
@@ -152,8 +153,11 @@ impl Spool {
             path: folder.to_owned(),
             reason,
         };
-        let lock = fs::create_dir_all(folder)
-            .and_then(|()| File::create(folder.join(LOCK)))
+        let lock = DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .and_then(|()| create_private(&folder.join(LOCK)))
             .map_err(|error| fail(error.to_string()))?;
         if lock.try_lock().is_err() {
             return Err(fail(

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::wire::{self, ENDS_SET, FrameHeader, FrameKind, HEADER};
@@ -12,6 +12,16 @@ const MAGIC: [u8; 4] = *b"ZFS1";
 pub(super) const HEADER_LEN: u64 = 80;
 const CHECKSUM_AT: usize = HEADER_LEN as usize - 4;
 const TEMP_NAME: &str = "new";
+
+/// Makes a file that only this user can access.
+pub(super) fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+}
 
 /// Position in a source that can be read again: the file, by device and inode, and the next byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,7 +93,7 @@ impl Segment {
     ) -> io::Result<Self> {
         let path = folder.join(format!("{:020}.seg", from.sequence));
         let new = folder.join(TEMP_NAME);
-        let mut file = File::create(&new)?;
+        let mut file = create_private(&new)?;
         file.write_all(&encode(stream, from))?;
         file.sync_all()?;
         fs::rename(&new, &path)?;

@@ -14,7 +14,6 @@ import { svgPainter } from "../../../src/lib/paint/painter";
 
 const answer = (bucket: number): TimeSeries => ({
   bucket_s: bucket,
-  wholes: {},
   sql: "SELECT",
   lines: [
     {

@@ -60,7 +60,6 @@ describe("processors", () => {
 describe("the heat map", () => {
   const course: TimeSeries = {
     bucket_s: 0,
-    wholes: {},
     sql: "",
     lines: [
       line(0, "busy_pct", [10, null, 30]),
