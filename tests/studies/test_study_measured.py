@@ -94,7 +94,7 @@ def session(*rows: dict[str, Any], cores: int | None = None) -> Session:
 
 
 def of(*rows: dict[str, Any], cores: int | None = None) -> MeasuredRun:
-    return measurement._of_session(session(*rows, cores=cores), "a.data")
+    return measurement._of_session(session(*rows, cores=cores)._core, "a.data")
 
 
 def test_means_are_of_time_and_of_processors() -> None:
