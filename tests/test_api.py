@@ -80,7 +80,7 @@ def test_times_are_given_as_text(demo_files: list[Path]) -> None:
 
 
 @pytest.mark.parametrize("name", ["start", "end", "shift", "tz"])
-def test_text_that_is_no_time_is_error(demo_files: list[Path], name: str) -> None:
+def test_invalid_time_text_is_error(demo_files: list[Path], name: str) -> None:
     times: dict[str, Any] = {name: "noon"}
     with pytest.raises(zlens.QueryError, match="'noon' is not a"):
         zlens.open(demo_files[0], **times)

@@ -55,7 +55,7 @@ def test_security_headers_are_set(served):
         assert "server" not in headers
 
 
-@pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/schema", "/api/v1/openapi.json"])
+@pytest.mark.parametrize("path", ["/app.js", "/metrics", "/api/v1/schema", "/api/v1/openapi.json"])
 def test_responses_are_compressed(served, path):
     def get(accepted):
         with served.client.stream("GET", path, headers={"accept-encoding": accepted}) as response:
