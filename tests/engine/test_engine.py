@@ -119,7 +119,7 @@ def asked():
 
 @pytest.mark.parametrize("name", measures.measure_names())
 def test_every_measure_exists_typed_and_commented(asked, name):
-    answer = asked.table(name)
+    answer = asked.sql(f"FROM {name}")
     assert list(zip(answer.columns, answer.types, strict=True)) == [
         (column.name, column.type) for column in measures.load_measure(name).columns
     ]
