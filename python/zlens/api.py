@@ -38,8 +38,8 @@ class Report(str):
 
     def _repr_html_(self) -> str:
         # A frame, because the styles of the document would apply to the notebook, too.
-        frame = "width: 100%; height: 40em; border: none"
-        return f'<iframe srcdoc="{escape(self._html())}" style="{frame}"></iframe>'
+        attributes = 'sandbox="allow-scripts" style="width: 100%; height: 40em; border: none"'
+        return f'<iframe {attributes} srcdoc="{escape(self._html())}"></iframe>'
 
 
 class Session:
