@@ -90,7 +90,7 @@ def fullest(files: Sequence[Path]) -> dict[str, Path]:
     best: dict[str, tuple[int, Path]] = {}
     for path in files:
         with zlens.open(path) as session:
-            for entry in reports.list_reports(session):
+            for entry in reports.list_reports(session._core):
                 available = entry.available or 0
                 if available > best.get(entry.name, (0, path))[0]:
                     best[entry.name] = (available, path)

@@ -161,7 +161,7 @@ def asked(made: Path, query: str, options: Options | None = None) -> Callable[[]
 def view(made: Path) -> Callable[[], object]:
     def work() -> object:
         with zlens.open(made) as session:
-            return fleet.members(session, (None, None))
+            return fleet.members(session._core, (None, None))
 
     return work
 

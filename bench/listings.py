@@ -31,7 +31,7 @@ def prclog(folder: Path) -> str:
     """Return PRCLOG of the simulated system, repeated for many days."""
     demo.write(folder)
     with zlens.open(str(folder / demo.SIM_NAME)) as session:
-        text = reports.render("prclog", session)
+        text = reports.render("prclog", session._core)
     first = dt.date(2024, 5, 14)
     days = (first + dt.timedelta(days=day) for day in range(DAYS))
     return "\n".join(text.replace("2024/05/14", f"{day:%Y/%m/%d}") for day in days)

@@ -62,7 +62,8 @@ def _python() -> str:
 
 def _member(name: str, value: typing.Any, heading: str) -> list[str]:
     lines = ["", f"{heading} {name}", ""]
-    if callable(value) and not (inspect.isclass(value) and issubclass(value, Exception)):
+    # Only options are created by programs; functions return or raise all other classes.
+    if inspect.isroutine(value) or name == "zlens.Options":
         lines += ["```python", f"{name.rpartition('.')[2]}{_signature(value)}", "```", ""]
     # The docstring of a constant is that of its type.
     text = inspect.cleandoc(value.__doc__ or "") if callable(value) else ", ".join(map(str, value))

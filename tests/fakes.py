@@ -9,6 +9,7 @@ from zlens.api import Session
 from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.options import Options
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
+from zlens.session.session import CoreSession
 
 HEADER = (
     RawColumn("system", "text"),
@@ -64,12 +65,7 @@ class FakeSource:
 
 def session(sources: list[FakeSource], options: Options | None = None) -> Session:
     """Return a session over sources without files."""
-    made = Session.__new__(Session)
-    made.options = options or Options()
-    made.sources = list(sources)
-    made._found = []
-    made._queries = None
-    return made
+    return Session(CoreSession.from_sources([*sources], options or Options()))
 
 
 def system(name: str = "SYSA", **facts: Any) -> SystemInfo:

@@ -168,7 +168,7 @@ def tables_of(session: Session, names: Iterable[str] | None = None) -> dict[str,
         names = [name for name, kind, _ in listed if kind == "raw" or name in MEASURES]
         names = [name for name in names if not name.startswith("_") and name not in _OF_FILES]
     for name in names:
-        answer = session.table(name)
+        answer = session.sql(f"FROM {name}")
         kept = [at for at, column in enumerate(answer.columns) if column not in _PLACES]
         rows = [tuple(_comparable(row[at]) for at in kept) for row in answer.rows]
         found[name] = (answer.columns, answer.types, sorted(rows, key=_order))

@@ -15,11 +15,12 @@ from zlens.api import Session
 from zlens.catalog import listings
 from zlens.catalog.reports import definition
 from zlens.reports import json_format
+from zlens.session.session import CoreSession
 
 NOW = dt.datetime(2026, 11, 21, 8, 0, 0)
 
 
-def differences(session: Session, name: str, folder: Path) -> tuple[int, list[str]]:
+def differences(session: CoreSession, name: str, folder: Path) -> tuple[int, list[str]]:
     """Return the number of values of a printed report, and those that are not read back as printed."""
     report = definition.load_report(name)
     path = folder / f"{name}.txt"
@@ -100,7 +101,7 @@ def differs(expected: Any, row: dict[str, Any], column: definition.ReportColumn)
     return "" if (value or None) == text else f"{value!r} for {expected!r}"
 
 
-def of_measures(session: Session, name: str, folder: Path) -> tuple[int, list[str], list[str]]:
+def of_measures(session: CoreSession, name: str, folder: Path) -> tuple[int, list[str], list[str]]:
     """Compare a report computed from its own listing's measures with the printed one.
 
     Return the number of equal values, the columns that measures do not provide, and the differences. Tables
@@ -115,7 +116,7 @@ def of_measures(session: Session, name: str, folder: Path) -> tuple[int, list[st
     apart = listings.unmapped_reasons()
     same, missing, wrong = 0, set(), []
     with zlens.open(str(path)) as listing:
-        computed = without_peaks("".join(json_format.chunks(report, listing)))
+        computed = without_peaks("".join(json_format.chunks(report, listing._core)))
     for table in report.tables:
         raw = listings.table_name(report, table)
         # A table of one source is not computed from a listing of it.

@@ -98,7 +98,7 @@ def test_packages_import_only_lower_layers(name: str) -> None:
     paths = [path for path in SOURCES.rglob("*.py") if package_of(path) == name]
     assert paths or name == "_native"
     for path in paths:
-        # The root's own lazy imports are spelled f"zlens.{home}".
+        # The lazy imports of the root begin with f"zlens.{...}".
         assert upward(path.read_text(encoding="utf-8"), path) == [], path
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, Self
 
-from zlens.inputs.options import Options
-from zlens.inputs.source import Progress
-from zlens.session import session
+from msgspec.structs import replace
+
+from zlens.inputs.options import Options, parse_shift, parse_time_spec, parse_zone
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Progress, SystemInfo
+from zlens.session.session import CoreSession
 
 if TYPE_CHECKING:
     from zlens.engine.results import QueryResult
@@ -18,18 +22,69 @@ if TYPE_CHECKING:
     from zlens.simulation.run import SimulationRun
 
 
-class Session(session.CoreSession):
-    """Open inputs. A context manager; `close` frees memory and removes the spill folder."""
+class Report(str):
+    """The text of a printed report. In a notebook, its tables."""
+
+    def __new__(cls, text: str, name: str, html: Callable[[], str]) -> Self:
+        report = super().__new__(cls, text)
+        report._name, report._html = name, html
+        return report
+
+    _name: str
+    _html: Callable[[], str]
+
+    def __repr__(self) -> str:
+        return f"<Report {self._name}: {len(self.splitlines()):,} lines>"
+
+    def _repr_html_(self) -> str:
+        # A frame, because the styles of the document would apply to the notebook, too.
+        attributes = 'sandbox="allow-scripts" style="width: 100%; height: 40em; border: none"'
+        return f'<iframe {attributes} srcdoc="{escape(self._html())}"></iframe>'
+
+
+class Session:
+    """Open inputs. A context manager; `close` frees memory and removes the spill folder.
+
+    The table `problem` has all problems; `problems` has those found so far.
+    """
+
+    def __init__(self, core: CoreSession) -> None:
+        self._core = core
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the engine; later queries open it again."""
+        self._core.close()
+
+    @property
+    def options(self) -> Options:
+        """The options that the inputs were opened with."""
+        return self._core.options
+
+    @property
+    def systems(self) -> list[SystemInfo]:
+        """Systems of the input that the options select, by name."""
+        return self._core.systems
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Problems found so far, without decoding everything."""
+        return self._core.problems
 
     def sql(self, query: str) -> QueryResult:
         """Run one SELECT over measures, raw tables and roles; raises QueryError if it is invalid.
 
-        The result has `rows`, exports Arrow to pandas, Polars and others, and is a table in notebooks.
+        The result is a sequence of rows, converts to pandas, Polars and Arrow, and is a table in notebooks.
         """
         from zlens.rendering import notebook
 
-        result = super().sql(query)
-        result.html = lambda: notebook.table(result, self)
+        result = self._core.sql(query)
+        result.html = lambda: notebook.result_table(result, self._core)
         return result
 
     def report(
@@ -42,7 +97,7 @@ class Session(session.CoreSession):
         by_time: Sequence[str] = (),
         sort: str | None = None,
         top: int | None = None,
-    ) -> str:
+    ) -> Report:
         """Return a classic report, by short name or FCX number, as text, csv, json or html.
 
         `only` limits it to subjects by name or pattern: a device, some guests. `by_time` also does, and adds
@@ -53,7 +108,12 @@ class Session(session.CoreSession):
         from zlens import reports
 
         options = reports.ReportOptions(tuple(only), tuple(by_time), sort, top)
-        return reports.render(name, self, format, width=width, options=options)
+
+        def render(format: str, width: int | None = None) -> str:
+            return reports.render(name, self._core, format, width=width, options=options)
+
+        text = render(format, width)
+        return Report(text, name, lambda: text if format == "html" else render("html"))
 
     def findings(
         self,
@@ -70,7 +130,13 @@ class Session(session.CoreSession):
         """
         from zlens.findings.evaluate import find
 
-        return find(self, classes=classes, only=only, folders=rules, baseline=baseline)
+        return find(
+            self._core,
+            classes=classes,
+            only=only,
+            folders=rules,
+            baseline=None if baseline is None else baseline._core,
+        )
 
 
 def simulate(
@@ -134,14 +200,30 @@ def run_rig(
 def open(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
+    start: str | dt.datetime | None = None,
+    end: str | dt.datetime | None = None,
+    shift: str | None = None,
+    tz: str | dt.tzinfo | None = None,
     options: Options | None = None,
     progress: Progress | None = None,
 ) -> Session:
-    """Open files, folders or patterns. Raises InputError if nothing in them can be read.
+    """Open files, folders or patterns.
+
+    `start`, `end` and `shift` select intervals by their end and `tz` is the zone of sources that have only
+    local times, as text like on the command line; they replace those of `options`. Times without a zone are
+    local times of the system. Raises InputError if nothing in the inputs can be read, QueryError for text
+    that is not a time, shift or zone.
 
     >>> import zlens
-    >>> with zlens.open("monwrite.data") as session:
+    >>> with zlens.open("monwrite.data", start="2026-03-02 09:00", shift="Mon-Fri 08:00-17:00") as session:
     ...     session.sql("SELECT interval_end, busy_pct FROM load").rows
     """
-    names = [paths] if isinstance(paths, str | Path | os.PathLike) else list(paths)
-    return Session(names, options, progress)
+    given: dict[str, Any] = {
+        "start": None if start is None else parse_time_spec(str(start)),
+        "end": None if end is None else parse_time_spec(str(end)),
+        "shift": None if shift is None else parse_shift(shift),
+        "tz": parse_zone(tz) if isinstance(tz, str) else tz,
+    }
+    selected = replace(options or Options(), **{name: value for name, value in given.items() if value})
+    names = [paths] if isinstance(paths, str | os.PathLike) else paths
+    return Session(CoreSession(names, selected, progress))

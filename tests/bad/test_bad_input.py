@@ -261,7 +261,7 @@ def test_any_damage_gives_rows_and_problems(tmp_path: Path) -> None:
                 assert all(
                     problem.offset is None or problem.offset <= len(data) for problem in session.problems
                 )
-                if "d0r2" in session.engine.raw_tables():
+                if "d0r2" in session._core.engine.raw_tables():
                     assert session.sql("select count(*), sum(sytprp_pfxutime_d) from d0r2").rows
                     readable.append(path)
         except InputError:

@@ -48,7 +48,7 @@ def measured(table: Measure) -> list[MeasureColumn]:
 def compared(session: Session) -> Iterator[Measure]:
     for name in measures.measure_names():
         table = measures.load_measure(name)
-        if not table.plain and not table.no_reader and measured(table) and session.has_data(name):
+        if not table.plain and not table.no_reader and measured(table) and session._core.has_data(name):
             yield table
 
 

@@ -84,13 +84,13 @@ def test_synthetic_file_uses_synthetic_pack(own: Path, tmp_path: Path) -> None:
 def test_real_file_ignores_synthetic_pack(own: Path, tmp_path: Path, mark: str) -> None:
     config = {"MTRSYS_SYSTMID": "SIMTEST", "MTRSYS_HCPCPEID": mark}
     with zlens.open([written(tmp_path / "real.mon", config)]) as session:
-        assert "sytprp_zlown" not in session.table("d0r2").columns
+        assert "sytprp_zlown" not in session.sql("FROM d0r2").columns
         assert session.sql("SELECT layout FROM inventory WHERE name = 'D0R2'").rows == [("zlens 5.3",)]
 
 
 def test_file_without_configuration_is_not_synthetic(own: Path, tmp_path: Path) -> None:
     with zlens.open([written(tmp_path / "bare.mon", None)]) as session:
-        assert "sytprp_zlown" not in session.table("d0r2").columns
+        assert "sytprp_zlown" not in session.sql("FROM d0r2").columns
 
 
 @pytest.mark.parametrize("first", ["real.mon", "aside.mon"])

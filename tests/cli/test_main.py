@@ -170,12 +170,10 @@ def test_unwritable_output_is_named_as_given(
 def test_unexpected_error_is_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import zlens
-
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("first\nsecond\x1b[2J")
 
-    monkeypatch.setattr(zlens, "open", fail)
+    monkeypatch.setattr("zlens.session.session.CoreSession", fail)
     status, _, err = run(capsys, "info", "x")
     assert status == 2
     assert err.count("\n") == 1
@@ -187,12 +185,10 @@ def test_unexpected_error_is_one_line(
 
 
 def test_ctrl_c_exits_with_130(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    import zlens
-
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(zlens, "open", interrupt)
+    monkeypatch.setattr("zlens.session.session.CoreSession", interrupt)
     assert run(capsys, "info", "x")[0] == 130
 
 

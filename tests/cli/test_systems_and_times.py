@@ -41,7 +41,7 @@ def test_at_accepts_printed_time(
     with zlens.open([path]) as session:
         # Not the busiest interval, which is the default without --at.
         ((end,),) = session.sql("SELECT interval_end FROM load ORDER BY busy_pct LIMIT 1").rows
-        local = session.display(end, "ZLSIM")
+        local = session._core.display(end, "ZLSIM")
     status, out, _ = run(capsys, *command, str(path), "--at", f"{local:%Y-%m-%d %H:%M:%S}")
     assert status == 0
     printed = _ENDED.search(out)

@@ -63,7 +63,7 @@ def test_measured_types_stay_separate() -> None:
         row({"B0": 9000.0, "B1": 1000.0}, generation="z15", cpu_id=1, cpu_type="IFL"),
     ]
     with opened(rows) as session:
-        series = measure_run(session, "x").systems["SYSA"].series
+        series = measure_run(session._core, "x").systems["SYSA"].series
     cpi = {
         of: [above / below for _, above, below in points]
         for (key, of), points in series.items()
@@ -75,9 +75,9 @@ def test_measured_types_stay_separate() -> None:
 def test_systems_on_different_types_are_not_comparable() -> None:
     """Systems of different processor types can be compared, with a warning about the types."""
     with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as made:
-        ziips = measure_run(made, "ziips")
+        ziips = measure_run(made._core, "ziips")
     with smf70({"SYSA": [s0w1()]}, S0W1_S) as made:
-        cps = measure_run(made, "cps")
+        cps = measure_run(made._core, "cps")
     assert ziips.systems["SYSA"].facts["types of processors"] == "ZIIP"
     assert "CP" in cps.systems["SYSA"].facts["types of processors"]
     [compared] = compare([Side("ziips", [ziips]), Side("cps", [cps])]).systems

@@ -396,7 +396,7 @@ def test_untested_large_difference_is_first_and_marked(demo_files: list[Path]) -
     }
     for name, window in windows.items():
         with zlens.open(demo_files[0], options=window) as session:
-            sides.append(Side(name, [measure_run(session, name)]))
+            sides.append(Side(name, [measure_run(session._core, name)]))
     comparison = compare(sides)
     text = render(comparison, "text")
     table = text[text.index("Differences, largest first") : text.index("Within the noise")]

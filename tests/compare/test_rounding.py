@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
 
 def precise(session: zlens.Session) -> dict[str, float]:
     """Return the rounding bounds of the metrics of one system, without those of subjects."""
-    ((_, run),) = measure_run(session, "").systems.items()
+    ((_, run),) = measure_run(session._core, "").systems.items()
     return {name: bound for (name, subject), bound in run.roundings.items() if not subject}
 
 
@@ -39,7 +39,7 @@ def test_listing_measures_have_precision() -> None:
 
 def test_rounding_bounds_have_metric_unit_and_subject() -> None:
     with zlens.open(str(FOLDER / "physlog.txt")) as session:
-        ((_, run),) = measure_run(session, "").systems.items()
+        ((_, run),) = measure_run(session._core, "").systems.items()
     # 1,812.8 and 341.71 are printed; 6355.5 is the sum of them and the time dispatched to partitions.
     assert run.roundings["cec.lpmgt_pct", ("IFL",)] == pytest.approx(0.05)
     assert run.roundings["cec.ovrhd_pct", ("IFL",)] == pytest.approx(0.005)
@@ -51,7 +51,7 @@ def test_rounding_bound_of_several_files(tmp_path: Path) -> None:
     for name in ("first", "second"):
         (tmp_path / f"{name}.txt").write_text(text.replace("SYSTEMID", name.upper()), encoding="utf-8")
     with zlens.open(str(tmp_path)) as session:
-        runs = measure_run(session, "").systems
+        runs = measure_run(session._core, "").systems
     for name in ("FIRST", "SECOND"):
         assert runs[name].roundings["load.guest_pct", ()] == pytest.approx(0.05)
 
@@ -71,7 +71,7 @@ def test_differences_within_rounding_are_zero() -> None:
     sides = []
     for name in ("prclog-smt0", "prclog-smt2"):
         with zlens.open(str(FOLDER / f"{name}.txt")) as session:
-            sides.append(Side(name, [measure_run(session, name)]))
+            sides.append(Side(name, [measure_run(session._core, name)]))
     (system,) = compare(sides).systems
     rows = {row.metric.column: row.changes[0].verdict for row in system.rows}
     assert (rows["chargeable_cp_pct"].by, rows["chargeable_cp_pct"].beyond) == ("rounding", False)
@@ -107,11 +107,11 @@ def test_printed_report_equals_its_monitor_data(sim_file: Path, tmp_path: Path) 
     """`compare LISTING -- MONITOR`: each common metric is within its bound, and not a difference."""
     path = tmp_path / "reports.txt"
     with zlens.open([sim_file]) as session:
-        text = "\n".join(reports.render(name, session) for name in ("prclog", "physlog"))
+        text = "\n".join(reports.render(name, session._core) for name in ("prclog", "physlog"))
         path.write_text(text, encoding="utf-8")
-        monitor = Side("monitor", [measure_run(session, "monitor")])
+        monitor = Side("monitor", [measure_run(session._core, "monitor")])
     with zlens.open(str(path)) as session:
-        listing = Side("listing", [measure_run(session, "listing")])
+        listing = Side("listing", [measure_run(session._core, "listing")])
     machine = listing.runs[0].systems.pop(next(name for name in listing.systems if name.startswith("8561")))
     (name,) = monitor.systems
     listing.runs[0].systems[name].series |= machine.series
@@ -136,7 +136,7 @@ def test_rmf_listing_measures_have_precision() -> None:
     with zlens.open(str(FOLDER / "rmf-cpu-mt.txt")) as session:
         halves = session.sql("SELECT DISTINCT lpar_busy_pct_half, share_pct_half FROM rmf_cpu").rows
         found = precise(session)
-        ((_, run),) = measure_run(session, "").systems.items()
+        ((_, run),) = measure_run(session._core, "").systems.items()
     # 78.23, and 100.0: if all numbers end with zeros, these cannot be distinguished.
     assert halves == [(0.005, 0.5)]
     assert found["load.busy_pct"] == pytest.approx(0.005)
@@ -154,7 +154,7 @@ def test_rmf_listings_are_compared_within_rounding(tmp_path: Path) -> None:
         path = tmp_path / f"{name}.txt"
         path.write_text(text.replace("78.23", busy))
         with zlens.open(str(path)) as session:
-            sides.append(Side(name, [measure_run(session, name)]))
+            sides.append(Side(name, [measure_run(session._core, name)]))
     for side, by in ((sides[1], "rounding"), (sides[2], "none")):
         (system,) = compare([sides[0], side]).systems
         row = next(row for row in system.rows if row.metric.key == "load.busy_pct")

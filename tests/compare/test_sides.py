@@ -18,7 +18,7 @@ def test_cpi_is_of_all_cycles_and_instructions() -> None:
         row({"B0": 9e9, "B1": 1.0}, generation="z15", minute=2, flag="short"),
     ]
     with opened(rows) as session:
-        points = measure_run(session, "x").systems["SYSA"].series["cpumf_type.cpi", ("CP",)]
+        points = measure_run(session._core, "x").systems["SYSA"].series["cpumf_type.cpi", ("CP",)]
     assert len(points) == 2
     assert [above / below for _, above, below in points] == pytest.approx([3.0, 11 / 3])
     assert sum(above for _, above, _ in points) == pytest.approx(14000)
@@ -28,6 +28,6 @@ def test_cpi_is_of_all_cycles_and_instructions() -> None:
 def test_unverified_formulas_are_listed_per_run() -> None:
     rows = [row({"B0": 3000.0, "B1": 1000.0, "B2": 20.0, "B4": 20.0}, generation="z15")]
     with opened(rows) as session:
-        assert measure_run(session, "x").systems["SYSA"].doubts == {}
+        assert measure_run(session._core, "x").systems["SYSA"].doubts == {}
     with opened(rows, Options(allow_unverified=True)) as session:
-        assert measure_run(session, "x").systems["SYSA"].doubts == {"rni": "unverified"}
+        assert measure_run(session._core, "x").systems["SYSA"].doubts == {"rni": "unverified"}

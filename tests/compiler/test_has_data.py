@@ -39,7 +39,7 @@ def test_tables_required_by_rows(sql, tables):
 def test_has_data_agrees_with_rows(demo_files):
     for path in demo_files:
         with zlens.open(str(path)) as session:
-            filled = {name for name in measures.measure_names() if session.has_data(name)}
+            filled = {name for name in measures.measure_names() if session._core.has_data(name)}
             rows = {
                 name
                 for name in measures.measure_names()

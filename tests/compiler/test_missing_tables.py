@@ -122,9 +122,9 @@ def test_measures_are_same_with_all_their_joins(tmp_path: Path, monkeypatch: pyt
     def answers() -> dict[str, list[tuple[object, ...]]]:
         with zlens.open(files[:1]) as opened:
             return {
-                name: sorted(opened.table(name).rows, key=repr)
+                name: sorted(opened.sql(f"FROM {name}").rows, key=repr)
                 for name in measures.measure_names()
-                if nodes.is_joined(name) and opened.has_data(name)
+                if nodes.is_joined(name) and opened._core.has_data(name)
             }
 
     monkeypatch.setattr("zlens.schema.cache._root", lambda *_: tmp_path / "cache")

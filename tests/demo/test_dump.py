@@ -39,7 +39,7 @@ def test_both_subtypes_agree(session: Session) -> None:
         "SMF 2": 1, "SMF 3": 1, "SMF 113.1": 180, "SMF 113.2": 3 * smf.BOTH_MINUTES, **others,
     }  # fmt: skip
     assert session.sql("select distinct subtype from smf113").rows == [(1,)]
-    assert session.all_problems() == []
+    assert session._core.all_problems() == []
 
 
 def test_demo_counters_are_consistent(session: Session) -> None:

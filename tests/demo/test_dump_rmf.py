@@ -28,7 +28,7 @@ def session(dump_session: Session) -> Session:
 
 
 def test_demo_dumps_have_no_problems(session: Session) -> None:
-    assert session.all_problems() == []
+    assert session._core.all_problems() == []
     (info,) = session.systems
     assert (info.lpar, info.lpar_number, info.nominal_s) == (machine.ZOS_PARTITION, 3, 60)
 

@@ -39,7 +39,7 @@ def test_demo_files_are_marked_synthetic(demo_files: list[Path], session: Sessio
 
 
 def test_demo_files_have_no_problems(session: Session) -> None:
-    assert session.all_problems() == []
+    assert session._core.all_problems() == []
 
 
 def test_one_machine_two_observers(session: Session) -> None:

@@ -27,7 +27,7 @@ def session(demo_folder: Path) -> Iterator[Session]:
 
 @pytest.fixture(scope="module")
 def minutes(session: Session) -> list[MachineMinute]:
-    return list(machine.minutes(session))
+    return list(machine.minutes(session._core))
 
 
 def test_hour_of_minutes(minutes: list[MachineMinute]) -> None:

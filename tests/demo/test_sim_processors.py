@@ -14,7 +14,7 @@ from zlens.catalog import layouts
 def test_simulated_system_is_described(session: Session) -> None:
     rows = session.sql("SELECT system, release, synthetic, mt_cp, mt_ifl, nominal_s FROM system").rows
     assert rows == [("ZLSIM", layouts.SIM, True, 1, 2, 60.0)]
-    assert session.all_problems() == []
+    assert session._core.all_problems() == []
     (count,) = session.sql('SELECT count(*) FROM "interval" WHERE flag IS NULL').rows
     assert count == (60,)
 

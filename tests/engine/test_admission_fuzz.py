@@ -141,7 +141,7 @@ def test_settings_are_not_shown(lake_session: zlens.Session, query: str) -> None
 def test_query_database_reads_no_file(lake_session: zlens.Session, lake: Path) -> None:
     """Even if the allow list admits such a query."""
     assert {row[0] for row in lake_session.sql("SELECT DISTINCT system FROM d0r2").rows} == {"ZLSIM"}
-    engine = lake_session.engine
+    engine = lake_session._core.engine
     assert engine._isolated is not None
     cursor = engine._isolated.cursor()
     select = "SELECT current_setting('allowed_directories'), current_setting('allowed_paths')"

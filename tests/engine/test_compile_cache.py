@@ -86,7 +86,7 @@ def test_names_are_cached_after_other_statements(files: list[Path], monkeypatch:
     question, other = QUESTIONS[0], QUESTIONS[2]
     with zlens.open(files[:1]) as opened:
         opened.sql(question)
-        first = [answer.rows for answer in opened.answers([question, other])]
+        first = [answer.rows for answer in opened._core.answers([question, other])]
     parsed: list[str] = []
     real = statement_reads.parse
     monkeypatch.setattr(
@@ -95,9 +95,9 @@ def test_names_are_cached_after_other_statements(files: list[Path], monkeypatch:
         lambda cursor, query, *others: parsed.append(query) or real(cursor, query, *others),
     )
     with zlens.open(files[:1]) as opened:
-        [*opened.queries.stages([question, other])]
+        [*opened._core.queries.stages([question, other])]
         assert not parsed
-        assert [answer.rows for answer in opened.answers([question, other])] == first
+        assert [answer.rows for answer in opened._core.answers([question, other])] == first
 
 
 @pytest.mark.long

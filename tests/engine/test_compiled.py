@@ -107,7 +107,7 @@ def test_materialized_table_is_extended() -> None:
 def test_prepared_queries_are_materialized_once() -> None:
     asked, used, _ = opened()
     queries = ["SELECT busy_pct FROM cpu", "SELECT emulation_pct FROM cpu", "SELECT system_pct FROM cpu"]
-    for result in asked.answers(queries):
+    for result in asked._core.answers(queries):
         assert len(result.rows) == 6
     assert len(used.asked) == 1
 
@@ -116,13 +116,13 @@ def test_stages_start_with_smallest_input(demo_files: list[Path]) -> None:
     costly, cheap = "SELECT cpu_pct FROM guest", "SELECT busy_pct FROM cpu"
     nothing, wrong = "SELECT 7 AS seven", "SELECT busy FROM FROM cpu"
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
-        sizes = asked._record_bytes()
+        sizes = asked._core._record_bytes()
         assert sizes["d4r3"] > sizes["d0r2"] > 0
         both = "SELECT count(*) FROM guest JOIN cpu USING (system)"
-        stages = [*asked.queries.stages([costly, both, wrong, cheap, nothing])]
+        stages = [*asked._core.queries.stages([costly, both, wrong, cheap, nothing])]
         # A query of both tables runs when the last of them is materialized.
         assert stages == [[nothing], [cheap], [costly, both], [wrong]]
-        store = asked.engine.store
+        store = asked._core.engine.store
         assert store.has_columns("cpu", ["busy_pct"])
         assert store.has_columns("guest", ["cpu_pct"])
 
@@ -134,10 +134,10 @@ def test_first_query_materializes_prepared_columns(demo_files: list[Path]) -> No
         "SELECT cpu_pct, cpu_s FROM guest",
     )
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
-        stages = asked.queries.stages([much, more, cheap])
+        stages = asked._core.queries.stages([much, more, cheap])
         assert next(stages) == [cheap]
-        assert [*asked.queries.materialize({"guest": ["tv"]})] == ["guest"]
-        assert asked.engine.store.has_columns("guest", ["cpu_pct", "cpu_s", "tv"])
+        assert [*asked._core.queries.materialize({"guest": ["tv"]})] == ["guest"]
+        assert asked._core.engine.store.has_columns("guest", ["cpu_pct", "cpu_s", "tv"])
 
 
 def test_shared_lazy_measure_is_materialized(demo_files: list[Path]) -> None:
@@ -145,8 +145,8 @@ def test_shared_lazy_measure_is_materialized(demo_files: list[Path]) -> None:
     for second, kept in ((columns, True), ("basis", False)):
         with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
             queries = [f"SELECT {columns} FROM guest_cpu", f"SELECT {second} FROM guest_cpu WHERE 1 = 1"]
-            assert len([*asked.answers(queries)]) == 2
-            assert asked.engine.store.has_columns("guest_cpu", ["basis"]) == kept
+            assert len([*asked._core.answers(queries)]) == 2
+            assert asked._core.engine.store.has_columns("guest_cpu", ["basis"]) == kept
 
 
 def test_shared_role_has_rows_of_separate_queries(demo_files: list[Path]) -> None:
@@ -157,16 +157,16 @@ def test_shared_role_has_rows_of_separate_queries(demo_files: list[Path]) -> Non
     options = Options(tz=parse_zone(demo.ZONE))
     with zlens.open(demo_files, options=options) as asked:
         separate = [asked.sql(query).rows for query in queries]
-        assert not asked.engine.store.has_columns("role.processor", ["cpu_id"])
+        assert not asked._core.engine.store.has_columns("role.processor", ["cpu_id"])
     with zlens.open(demo_files, options=options) as asked:
-        assert [result.rows for result in asked.answers(queries)] == separate
-        assert asked.engine.store.has_columns("role.processor", ["cpu_id", "user_time"])
+        assert [result.rows for result in asked._core.answers(queries)] == separate
+        assert asked._core.engine.store.has_columns("role.processor", ["cpu_id", "user_time"])
 
 
 def test_stage_materializes_only_its_columns(demo_files: list[Path]) -> None:
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
-        store = asked.engine.store
-        stages = asked.queries.stages(
+        store = asked._core.engine.store
+        stages = asked._core.queries.stages(
             ["SELECT cpu_pct FROM guest", "SELECT max(cpu_s) FROM guest", "SELECT busy_pct FROM cpu"]
         )
         assert next(stages) == ["SELECT busy_pct FROM cpu"]
@@ -178,7 +178,7 @@ def test_stage_materializes_only_its_columns(demo_files: list[Path]) -> None:
 
 
 def test_shared_helpers_are_materialized(whole: Session) -> None:
-    graph = whole.queries.compiler.nodes
+    graph = whole._core.queries.compiler.nodes
     readers: dict[str, set[str]] = {}
     for name in (*nodes.helpers(), *FED):
         for below in graph.referenced_nodes(name):

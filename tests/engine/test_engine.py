@@ -91,7 +91,7 @@ def test_two_systems_of_different_release():
     both = session([FakeSource([a, b], [processors("SYSA", SHARES), processors("SYSB", SHARES)])])
     rows = both.sql("SELECT DISTINCT system, thread_id FROM cpu ORDER BY 1").rows
     assert rows == [("SYSA", 0), ("SYSB", None)]
-    chosen = session(both.sources, Options(systems=("SYSB",)))
+    chosen = session(both._core.sources, Options(systems=("SYSB",)))
     assert chosen.sql("SELECT DISTINCT system FROM d0r2").rows == [("SYSB",)]
     assert chosen.sql("SELECT DISTINCT system FROM cpu").rows == [("SYSB",)]
 
@@ -119,7 +119,7 @@ def asked():
 
 @pytest.mark.parametrize("name", measures.measure_names())
 def test_every_measure_exists_typed_and_commented(asked, name):
-    answer = asked.table(name)
+    answer = asked.sql(f"FROM {name}")
     assert list(zip(answer.columns, answer.types, strict=True)) == [
         (column.name, column.type) for column in measures.load_measure(name).columns
     ]
@@ -286,10 +286,10 @@ def test_parquet_is_written_atomically(tmp_path):
     import pyarrow.parquet as pq
 
     asked, _ = opened()
-    asked.queries.write_parquet("SELECT * FROM cpu", str(tmp_path / "cpu.parquet"))
+    asked._core.queries.write_parquet("SELECT * FROM cpu", str(tmp_path / "cpu.parquet"))
     assert pq.read_table(tmp_path / "cpu.parquet").num_rows == 8
     with pytest.raises(QueryError, match=r'Cannot open file ".*/nowhere/cpu\.parquet.*No such file'):
-        asked.queries.write_parquet("SELECT * FROM cpu", str(tmp_path / "nowhere" / "cpu.parquet"))
+        asked._core.queries.write_parquet("SELECT * FROM cpu", str(tmp_path / "nowhere" / "cpu.parquet"))
     assert [path.name for path in tmp_path.iterdir()] == ["cpu.parquet"]
 
 
@@ -308,8 +308,8 @@ def test_display_is_local_by_default():
     time = dt.datetime(2023, 11, 14, 22, 14, tzinfo=dt.UTC)
     local, _ = opened(utc_offset_s=3600)
     utc, _ = opened(Options(utc=True), utc_offset_s=3600)
-    assert local.display(time, "SYSA").hour == 23
-    assert utc.display(time, "SYSA").hour == 22
+    assert local._core.display(time, "SYSA").hour == 23
+    assert utc._core.display(time, "SYSA").hour == 22
 
 
 def test_zone_by_name_and_offset():

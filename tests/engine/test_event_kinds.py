@@ -68,7 +68,7 @@ def every(demo_files: list[Path]) -> Iterator[Session]:
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
         rows = opened.sql("SELECT * FROM event").rows
         columns = ("system", "source", "time", "kind", "subject", "inferred")
-        assert [*opened.queries.materialize({"event": columns})] == ["event"]
+        assert [*opened._core.queries.materialize({"event": columns})] == ["event"]
         kinds = Counter(row[3] for row in rows)
         assert kinds[VARY]
         assert kinds["logon"]
@@ -86,7 +86,7 @@ def test_result_does_not_depend_on_known_event_kinds(
 def test_only_selected_event_kinds_are_read(
     query: str, kinds: object, open_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiler = open_session.queries.compiler
+    compiler = open_session._core.queries.compiler
     seen: list[set[str] | None] = []
     events = compiler._events
 
@@ -102,7 +102,7 @@ def test_only_selected_event_kinds_are_read(
 
 def test_resets_are_read_only_if_selected(open_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    for source in open_session.sources:
+    for source in open_session._core.sources:
 
         def resets(source=source, found=source.resets):
             looked.append(source.name)
@@ -110,10 +110,10 @@ def test_resets_are_read_only_if_selected(open_session: Session, monkeypatch: py
 
         monkeypatch.setattr(source, "resets", resets)
     assert open_session.sql(f"SELECT * FROM event WHERE kind = '{VARY}'").rows
-    assert [*open_session.answers([f"SELECT system FROM event WHERE kind = '{VARY}'"])]
-    assert open_session.queries.select_together([f"SELECT system FROM event WHERE kind IN ('{VARY}')"]) != [
-        []
-    ]
+    assert [*open_session._core.answers([f"SELECT system FROM event WHERE kind = '{VARY}'"])]
+    assert open_session._core.queries.select_together(
+        [f"SELECT system FROM event WHERE kind IN ('{VARY}')"]
+    ) != [[]]
     assert not looked
     open_session.sql("SELECT * FROM event WHERE kind = 'counters were reset'").rows  # noqa: B018
     assert looked

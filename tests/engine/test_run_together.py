@@ -23,17 +23,17 @@ def test_run_together_returns_rows_of_each_query(demo_folder: Path, monkeypatch:
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
         alone = [session.sql(query).rows for query in QUERIES]
         monkeypatch.delattr(Queries, "answer")
-        assert session.queries.select_together(QUERIES) == alone
+        assert session._core.queries.select_together(QUERIES) == alone
 
 
 def test_run_together_of_no_queries(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
-        assert session.queries.select_together([]) == []
+        assert session._core.queries.select_together([]) == []
 
 
 def test_names_of_helpers_columns_need_no_data(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zlzos.smf") as session:
-        store, schema = session.engine.store, session.queries.schema
+        store, schema = session._core.engine.store, session._core.queries.schema
         assert nodes.is_helper("_counter_problems")
         assert schema.column_names("_counter_problems") == ["system", "source", "kind", "detail"]
         assert not store.has_columns("_contradicting_systems", ())

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from zlens.api import Session
+import zlens
 from zlens.engine.connection import Connection
 from zlens.engine.table_store import TableStore
 
@@ -25,7 +25,7 @@ def test_query_with_materialized_columns_does_not_wait(
 
     monkeypatch.setattr(TableStore, "_create_as", staticmethod(slow))
     waits: list[bool] = []
-    with Session([str(sim_file)]) as session:
+    with zlens.open(sim_file) as session:
         before = session.sql("SELECT sum(busy_pct) FROM cpu").rows
         waits.append(True)
         found: list[object] = []

@@ -111,7 +111,7 @@ def published(page: bytes) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def everything(demo_files: list[Path]) -> Iterator[CoreSession]:
     with zlens.open(demo_files[:1] + demo_files[2:]) as session:
-        yield session
+        yield session._core
 
 
 @pytest.mark.long

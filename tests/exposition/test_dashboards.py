@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import zlens
 from zlens.catalog import exposition
 from zlens.exposition import dashboards
 from zlens.exposition.limits import ExportLimits
 from zlens.exposition.render import render
-from zlens.session.session import CoreSession
 
 FOLDER = Path(__file__).parents[2] / "contrib" / "grafana"
 #: Views of the web UI that have a dashboard.
@@ -60,8 +60,8 @@ def test_panels_do_not_overlap() -> None:
 
 
 @pytest.mark.long
-def test_zvm_dashboard_has_data(sim_session: CoreSession) -> None:
-    page = render(sim_session, openmetrics=False, limits=ExportLimits(None)).decode()
+def test_zvm_dashboard_has_data(sim_session: zlens.Session) -> None:
+    page = render(sim_session._core, openmetrics=False, limits=ExportLimits(None)).decode()
     there = {*re.findall(r"^([a-z0-9_]+)[{ ]", page, re.M)}
     for name in ("overview", "processors", "partitions", "guests", "io", "cpumf"):
         shown = [

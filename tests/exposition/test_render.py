@@ -34,7 +34,7 @@ ALL = ExportLimits(None)
 def everything(demo_files: list[Path]) -> Iterator[CoreSession]:
     """Two z/VM systems and one z/OS system, which has two sources."""
     with zlens.open(demo_files, options=Options(tz=parse_zone("+01:00"))) as session:
-        yield session
+        yield session._core
 
 
 @pytest.fixture(scope="module")
@@ -89,9 +89,9 @@ def test_values_are_those_of_sql(everything: CoreSession, pages: dict[bool, byte
     assert len(found) == 12
 
 
-def test_cumulative_counters_are_as_recorded(sim_session: CoreSession, pages: dict[bool, bytes]) -> None:
+def test_cumulative_counters_are_as_recorded(sim_session: zlens.Session, pages: dict[bool, bytes]) -> None:
     """Their difference over an interval equals the time in the measure."""
-    before = sim_session.narrow(Options(end=_second_last(sim_session)))
+    before = sim_session._core.narrow(Options(end=_second_last(sim_session._core)))
     earlier = render(before, openmetrics=False)
     before.close()
     rows = sim_session.sql(
@@ -114,7 +114,9 @@ def _second_last(session: CoreSession) -> TimeSpec:
     return parse_time_spec(end.isoformat())
 
 
-def test_counters_of_virtual_processors_are_added(sim_session: CoreSession, pages: dict[bool, bytes]) -> None:
+def test_counters_of_virtual_processors_are_added(
+    sim_session: zlens.Session, pages: dict[bool, bytes]
+) -> None:
     rows = sim_session.sql(
         "SELECT userid, sum(cpu_time_total) FROM role.guest "
         "WHERE interval_end = (SELECT max(interval_end) FROM interval) GROUP BY userid"
@@ -125,9 +127,9 @@ def test_counters_of_virtual_processors_are_added(sim_session: CoreSession, page
 
 
 def test_export_limit_keeps_largest_and_reports_rest(
-    sim_session: CoreSession, pages: dict[bool, bytes]
+    sim_session: zlens.Session, pages: dict[bool, bytes]
 ) -> None:
-    page = render(sim_session, openmetrics=False, limits=ExportLimits(3))
+    page = render(sim_session._core, openmetrics=False, limits=ExportLimits(3))
     every = _of(pages[False], "zvm_guest_cpu_ratio", system="ZLSIM")
     few = _of(page, "zvm_guest_cpu_ratio")
     assert sorted(few.values()) == sorted(every.values())[-3:]
@@ -199,11 +201,11 @@ def test_samples_with_equal_labels_are_summed(
 ) -> None:
     path = request.getfixturevalue("transactions") if name == "machine" else demo_folder / name
     with zlens.open([path], options=Options(tz=parse_zone("+01:00"))) as session:
-        page = render(session, openmetrics=False, limits=ALL)
+        page = render(session._core, openmetrics=False, limits=ALL)
         # `samples` rejects two samples with equal labels.
         assert samples(page)
         checked = 0
-        for metric, found, sums in _amounts(session, page):
+        for metric, found, sums in _amounts(session._core, page):
             assert found == pytest.approx(sums, rel=1e-9), metric
             checked += len(found)
     assert checked > 0
@@ -221,7 +223,7 @@ def test_transaction_virtual_cpus_belong_to_guests(transactions: Path) -> None:
             f"SELECT userid, vcpu, sum(cpu_s) / sum(seconds) FROM guest_cpu "
             f"WHERE {newest} AND flag IS NULL GROUP BY userid, vcpu"
         ).rows
-        page = render(session, openmetrics=False, limits=ALL)
+        page = render(session._core, openmetrics=False, limits=ALL)
     assert most > 5
     used: dict[str, float] = {}
     for labels, value in _of(page, "zvm_vcpu_cpu_interval_seconds").items():
@@ -282,7 +284,7 @@ def test_exposition_time_follows_options(demo_folder: Path) -> None:
     """With --to, the newest interval is the last one of the window; with --every, a longer one."""
     options = Options(every_s=600)
     with zlens.open(demo_folder / demo.SIM_NAME, options=options) as session:
-        page = render(session, openmetrics=False)
+        page = render(session._core, openmetrics=False)
         found = _of(page, "zvm_interval_length_seconds")
         [(busy,)] = session.sql("SELECT busy_pct FROM load ORDER BY interval_end DESC LIMIT 1").rows
         assert [*found.values()] == [600]

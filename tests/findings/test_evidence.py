@@ -19,7 +19,7 @@ def test_evidence_agrees_with_finding(session: Session):
     found = [each for each in session.findings() if each.value is not None]
     assert len(found) > 10
     for each in found:
-        points = evidence(session, each.rule.id, each.system or "", each.subject).points
+        points = evidence(session._core, each.rule.id, each.system or "", each.subject).points
         assert sum(held for *_, held in points) == each.held
         values = [value for _, value, _, held in points if held and value is not None]
         worst = min(values) if each.rule.compare in ("<", "<=") else max(values)
@@ -29,8 +29,8 @@ def test_evidence_agrees_with_finding(session: Session):
 
 def test_thinned_evidence_keeps_smallest_and_largest(session: Session):
     finding = next(each for each in session.findings() if each.rule.id == "IO-003")
-    whole = evidence(session, "io-003", finding.system or "", finding.subject).points
-    few = evidence(session, "IO-003", finding.system or "", finding.subject, points=10).points
+    whole = evidence(session._core, "io-003", finding.system or "", finding.subject).points
+    few = evidence(session._core, "IO-003", finding.system or "", finding.subject, points=10).points
     assert len(few) <= 10 < len(whole)
     assert {min(p[1] for p in whole), max(p[1] for p in whole)} <= {p[1] for p in few}
     assert set(few) <= set(whole)
@@ -38,4 +38,4 @@ def test_thinned_evidence_keeps_smallest_and_largest(session: Session):
 
 def test_unknown_rule_is_error(session: Session):
     with pytest.raises(QueryError, match="there is no rule NOPE-1"):
-        evidence(session, "NOPE-1", "ZLSIM", "")
+        evidence(session._core, "NOPE-1", "ZLSIM", "")

@@ -293,7 +293,7 @@ def test_guest_rules_share_computed_columns(tmp_path: Path) -> None:
             for _ in range(2)
         )
         # Computed once for all rules, with the columns that they name.
-        assert session.engine.store.has_columns("guest", ["userid", "cpu_pct", "page_wait_pct"])
+        assert session._core.engine.store.has_columns("guest", ["userid", "cpu_pct", "page_wait_pct"])
         assert [row[0] for row in session.sql("SELECT DISTINCT userid FROM guest").rows] == ["LNX1"]
     assert found["CPU-001"].value == pytest.approx(90.0)
     assert (found["CPU-001"].subject, found["CPU-001"].held) == ("guest LNX1", 4)

@@ -48,7 +48,7 @@ def utc(spec: TimeSpec | None) -> dt.datetime:
 @pytest.fixture(scope="module")
 def place(demo_files: list[Path]) -> Iterator[Workspace]:
     with zlens.open(demo_files[0]) as session:
-        yield Workspace(session, [str(demo_files[0])])
+        yield Workspace(session._core, [str(demo_files[0])])
 
 
 def by_options(place: Workspace, text: str) -> dt.datetime:

@@ -132,7 +132,7 @@ def test_differing_samples_are_conflict(tmp_path: Path, order: tuple[int, ...]) 
 
 def problems(inputs: Path | list[str], kind: str) -> list[tuple[object, ...]]:
     with zlens.open(inputs) as session:
-        found = [p for p in session.all_problems() if p.kind == kind]
+        found = [p for p in session._core.all_problems() if p.kind == kind]
     return [(p.system, p.file, p.offset, p.detail, p.bytes) for p in found]
 
 
@@ -166,7 +166,7 @@ def test_counter_step_back_is_problem_of_second_file(tmp_path: Path) -> None:
         with zlens.open(inputs) as session:  # type: ignore[arg-type]
             return {
                 (p.file, p.offset, p.record, p.kind, p.detail)
-                for p in session.all_problems()
+                for p in session._core.all_problems()
                 if p.kind == "changed"
             }
 

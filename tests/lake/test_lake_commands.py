@@ -166,7 +166,7 @@ def test_lake_inside_imported_folder_is_skipped(
         assert main(words) == 0
         assert "no reader" not in capsys.readouterr().err
     with zlens.open(folder, options=Options(tz=parse_zone("+01:00"))) as session:
-        assert session.all_problems() == []
+        assert session._core.all_problems() == []
 
 
 def test_lake_check_includes_schema(

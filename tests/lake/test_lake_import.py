@@ -96,10 +96,10 @@ def test_damaged_data_keeps_its_problems(tmp_path: Path, file: str) -> None:
     Path(file).write_bytes(data[: len(data) - 5000])
     lake.add([file], tmp_path / "lake")
     with zlens.open(file) as session:
-        expected = session.all_problems()
+        expected = session._core.all_problems()
     assert expected
     with zlens.open(tmp_path / "lake") as session:
-        assert sorted(map(repr, session.all_problems())) == sorted(map(repr, expected))
+        assert sorted(map(repr, session._core.all_problems())) == sorted(map(repr, expected))
     assert differences(tables(tmp_path / "lake"), tables(file)) == []
 
 
@@ -215,7 +215,7 @@ def test_reports_of_overlapping_intervals_are_imported(demo_folder: Path, tmp_pa
             lake.add([path], made, options=options)
         assert differences(tables(made), expected) == []
         with zlens.open(made) as session:
-            told = [p.detail for p in session.all_problems() if p.kind == "duplicate"]
+            told = [p.detail for p in session._core.all_problems() if p.kind == "duplicate"]
         assert len(told) == 1
         assert "2 intervals are duplicates of" in told[0]
         assert lake.check(made).faults == []

@@ -21,7 +21,7 @@ BY_TIME, WHOLE = ("prclog", "physlog", "lparlog"), ("user", "cpu", "upage", "fch
 
 
 def printed(session: Session, path: Path, names: tuple[str, ...]) -> str:
-    path.write_text("\n".join(reports.render(name, session) for name in names))
+    path.write_text("\n".join(reports.render(name, session._core) for name in names))
     return str(path)
 
 

@@ -26,7 +26,7 @@ def test_monitor3_responses_in_two_files_count_once(tmp_path: Path) -> None:
         assert differences(tables(made), expected) == []
         assert lake.check(made).faults == []
         with zlens.open(made) as session:
-            told = [p.detail for p in session.all_problems() if p.kind == "duplicate"]
+            told = [p.detail for p in session._core.all_problems() if p.kind == "duplicate"]
             (system,) = session.sql("SELECT system, source, lpar, mt_cp, utc_offset_s FROM system").rows
         assert len(told) == 1
         assert system == ("SYSA", "rmf3-xml", "ALPHA", 2, -18000)
@@ -40,5 +40,5 @@ def test_differing_monitor3_values_are_conflict(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
         lake.add([str(tmp_path / name)], tmp_path / "lake")
     with zlens.open(tmp_path / "lake") as session:
-        found = [(p.kind, p.detail.split()[0]) for p in session.all_problems() if p.kind != "gap"]
+        found = [(p.kind, p.detail.split()[0]) for p in session._core.all_problems() if p.kind != "gap"]
     assert sorted(found) == [("conflict", "1"), ("duplicate", "1")]

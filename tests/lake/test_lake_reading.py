@@ -59,7 +59,7 @@ def opened(lake_path: Path, question: str, options: Options) -> tuple[list[tuple
     with zlens.open(lake_path, options=options) as session, pytest.MonkeyPatch.context() as patch:
         patch.setattr(IsolatedTables, "register", register)
         rows = session.sql(question).rows
-        cursor = session.engine.store.cursor()
+        cursor = session._core.engine.store.cursor()
         [(_, plan)] = cursor.execute(f"EXPLAIN ANALYZE {selects[0](cursor)}").fetchall()
         return rows, plan
 
@@ -80,7 +80,7 @@ def test_query_of_day_opens_its_files(lake_path: Path) -> None:
     rows, plan = opened(lake_path, QUESTION, chosen)
     assert rows[0][0] == 18
     with zlens.open(lake_path, options=chosen) as session:
-        (source,) = session.sources
+        (source,) = session._core.sources
         paths = [path for name in source.tables for table in source.tables[name] for path in table.paths]
     assert paths
     assert all("/system=OTHER/day=2026-03-03/" in path for path in paths)
@@ -187,18 +187,20 @@ def test_file_already_in_lake_is_duplicate(folder: Path, lake_path: Path, tmp_pa
 def test_lake_inventory_equals_file_inventory(folder: Path, lake_path: Path) -> None:
     files = [str(path) for path in sorted(folder.glob("*.data"))]
     with zlens.open(files) as session, zlens.open(lake_path) as held:
-        of_files = [row for source in session.sources for row in source.inventory()]
-        of_lake = [row for source in held.sources for row in source.inventory()]
+        of_files = [row for source in session._core.sources for row in source.inventory()]
+        of_lake = [row for source in held._core.sources for row in source.inventory()]
         assert sorted(of_lake, key=repr) == sorted(of_files, key=repr)
-        infos = [{**one, "lake": str(lake_path), "path": one["file"]} for one in session.sources[0].info()]
-        assert sorted(held.sources[0].info(), key=repr) == sorted(infos, key=repr) or {
-            json.dumps(one, sort_keys=True) for one in held.sources[0].info()
+        infos = [
+            {**one, "lake": str(lake_path), "path": one["file"]} for one in session._core.sources[0].info()
+        ]
+        assert sorted(held._core.sources[0].info(), key=repr) == sorted(infos, key=repr) or {
+            json.dumps(one, sort_keys=True) for one in held._core.sources[0].info()
         } == {json.dumps(one, sort_keys=True) for one in infos}
 
 
 def test_lake_table_is_arrow_stream(lake_path: Path) -> None:
     with zlens.open(lake_path, options=Options(systems=("OTHER",))) as session:
-        (table,) = session.sources[0].tables["d0r2"]
+        (table,) = session._core.sources[0].tables["d0r2"]
         stream = table.stream(["system", "sytprp_pfxcpuad", "interval_end"])
         for _ in range(2):
             read = pa.RecordBatchReader.from_stream(stream).read_all()
@@ -280,7 +282,7 @@ def test_rollup_query_reads_one_document_per_system(
     read = documents(monkeypatch)
     with zlens.open(into) as session:
         assert len(session.sql("SELECT DISTINCT system, bucket_end FROM load_hour").rows) > 6
-        assert session.has_data("load")
+        assert session._core.has_data("load")
     assert len(read) == len(set(read)) == 2
     # A query of all rows reads the documents of all inputs.
     with zlens.open(into) as session:

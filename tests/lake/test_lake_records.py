@@ -141,7 +141,7 @@ def test_two_overlapping_dumps(tmp_path: Path, order: tuple[int, ...], counted: 
         [(seconds,)] = session.sql("SELECT sum(r723ccpu) FROM smf72_scs WHERE r723ccpu > 0").rows
         found = [
             p
-            for p in session.all_problems()
+            for p in session._core.all_problems()
             if p.kind == "duplicate" and p.record in ("SMF 70.1", "SMF 72.3")
         ]
     assert seconds == 2 * sum(1e6 * QUARTER * (number + 1) for number in range(9))

@@ -155,7 +155,7 @@ def test_remote_rollups_are_consolidated(
     question = "SELECT * FROM load_hour ORDER BY ALL"
     with zlens.open(url) as session:
         gathered = session.sql(question).rows
-        paths = [path for table in session.sources[-1].tables["load_hour"] for path in table.paths]  # type: ignore[attr-defined]
+        paths = [path for table in session._core.sources[-1].tables["load_hour"] for path in table.paths]  # type: ignore[attr-defined]
     assert paths
     assert not any("system=" in path for path in paths)
     with monkeypatch.context() as apart, zlens.open(url) as session:

@@ -51,7 +51,7 @@ def duplicates(inputs: Path | list[str]) -> list[tuple[object, ...]]:
     with zlens.open(inputs) as session:
         return [
             (p.system, p.file, p.offset, p.record, p.detail, p.bytes)
-            for p in session.all_problems()
+            for p in session._core.all_problems()
             if p.kind == "duplicate"
         ]
 
@@ -134,5 +134,5 @@ def test_dump_without_decoded_records(tmp_path: Path) -> None:
     path = dump(tmp_path / "a.smf", [other(30, 4, at) for at in range(5)])
     lake.add([path], tmp_path / "lake")
     with zlens.open(path) as files, zlens.open(tmp_path / "lake") as session:
-        assert session.sources[0].inventory() == files.sources[0].inventory()
+        assert session._core.sources[0].inventory() == files._core.sources[0].inventory()
         assert [info.system for info in session.systems] == ["SYSA"]

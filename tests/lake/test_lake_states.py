@@ -33,6 +33,6 @@ def test_device_type_of_previous_day_is_used(tmp_path: Path) -> None:
         assert rows == [("0145", "3390", 1.0)] * 5
         assert session.sql("SELECT count(*) FROM d1r6").rows == [(0,)]
         # Of other tables, only files of the selected days are opened.
-        tables = session.sources[0].tables["d6r3"]
+        tables = session._core.sources[0].tables["d6r3"]
         days = {path.rpartition("day=")[2][:10] for table in tables for path in table.paths}
         assert days <= {"2026-03-03", "2026-03-04"}

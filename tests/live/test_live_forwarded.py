@@ -52,7 +52,7 @@ def test_measures_are_those_of_file(demo_folder: Path, tmp_path: Path) -> None:
             [stream] = live.streams
             assert stream.name == "forwarder lnx1"
             with zlens.open(file) as recorded, live.session() as session:
-                assert differences(recorded, session) == []
+                assert differences(recorded._core, session) == []
         finally:
             live.close()
 
@@ -87,7 +87,7 @@ def test_received_files_are_removed_after_close(demo_folder: Path, tmp_path: Pat
             pass
         live.finish()
         with zlens.open(file) as recorded, live.session() as session:
-            assert differences(recorded, session, ["load", "cpu"]) == []
+            assert differences(recorded._core, session, ["load", "cpu"]) == []
         live.close()
 
 

@@ -10,14 +10,14 @@ import pytest
 from replay import Pieces, differences, play, split_points
 
 from iterations import quick_subset
-from zlens.api import Session
 from zlens.catalog import measures
 from zlens.inputs.options import Options, parse_time_spec
 from zlens.live import session_transfer
 from zlens.live.watcher import Watcher
+from zlens.session.session import CoreSession
 
 
-def reopened(session: Session, folder: Path) -> Session:
+def reopened(session: CoreSession, folder: Path) -> CoreSession:
     """Open a session as another process does."""
     folder.mkdir(exist_ok=True)
     data = session_transfer.Published(session)

@@ -132,7 +132,7 @@ def test_scaled_counts_are_not_withheld(tmp_path: Path) -> None:
     lines += "3000000,,instructions:u,60,100.00,,\n"
     with zlens.open(_written(path, lines.format(part="100.00"))) as session:
         assert values(session, "cpi") == []
-        assert any("more instructions in problem state" in p.detail for p in session.all_problems())
+        assert any("more instructions in problem state" in p.detail for p in session._core.all_problems())
         assert "CPU MF data of the system is withheld" in session.report("cpumf")
     with zlens.open(_written(path, lines.format(part="50.00"))) as session:
         assert values(session, "cpi") == [{"cpi": 2.0}]

@@ -96,7 +96,7 @@ def test_monitor_counters_equal_smf_counters(tmp_path: Path) -> None:
         assert found == measured(smf)
         assert found[0][1] == "z14"
         assert session.sql("SELECT DISTINCT cpu_type FROM cpumf").rows == [("IFL",)]
-        assert [p for p in session.all_problems() if p.kind == "section"] == []
+        assert [p for p in session._core.all_problems() if p.kind == "section"] == []
 
 
 def test_counter_version_change_is_reset_evidence(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_contradicting_monitor_counters_are_withheld(tmp_path: Path) -> None:
     with zlens.open([file(tmp_path / "a.mon", (wrong,))]) as session:
         assert measured(session) == []
         assert session.sql("SELECT count(*) FROM d5r13_counters").rows == [(4,)]
-        details = [p.detail for p in session.all_problems()]
+        details = [p.detail for p in session._core.all_problems()]
         assert any("more cycles in problem state than in total" in detail for detail in details)
 
 

@@ -150,7 +150,7 @@ def test_summed_over_longer_intervals() -> None:
 
 
 def details(session: Session) -> list[tuple[str, str]]:
-    return [(problem.kind, problem.detail) for problem in session.all_problems()]
+    return [(problem.kind, problem.detail) for problem in session._core.all_problems()]
 
 
 def test_unsynchronized_intervals_are_reported() -> None:

@@ -44,7 +44,7 @@ def test_time_above_interval_is_withheld(tmp_path: Path, every: int | None) -> N
         query = "SELECT cpu_id, count(*) - count(busy_pct), max(busy_pct) FROM cpu GROUP BY 1 ORDER BY 1"
         cpus = session.sql(query).rows
         loads = session.sql("SELECT count(*) - count(busy_pct), max(busy_pct) FROM load").rows
-        problems = [p for p in session.all_problems() if p.kind == "impossible"]
+        problems = [p for p in session._core.all_problems() if p.kind == "impossible"]
     (_, missing, most), (_, missing_1, most_1) = cpus
     assert (missing, missing_1) == (0, 1)
     assert most == pytest.approx(100 * 31 / 60)
@@ -62,7 +62,7 @@ def test_small_excess_is_shown(tmp_path: Path) -> None:
     """Two samples may be taken at different times within their second: 2 % excess is accepted."""
     with zlens.open(written(tmp_path / "data", jump_s=30)) as session:
         assert session.sql("SELECT max(busy_pct) FROM cpu").rows == [(pytest.approx(100 * 61 / 60),)]
-        assert "impossible" not in {p.kind for p in session.all_problems()}
+        assert "impossible" not in {p.kind for p in session._core.all_problems()}
 
 
 WRONG = [
@@ -102,7 +102,7 @@ def test_impossible_rmf_values_are_withheld(
     path.write_text(rmf.document(rmf.monitor3()), encoding="utf-8")
     with zlens.open(path) as session:
         assert session.sql(query).rows == [(0,)]
-        assert "impossible" in {p.kind for p in session.all_problems()}
+        assert "impossible" in {p.kind for p in session._core.all_problems()}
 
 
 def test_processor_busy_above_100_is_withheld(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_processor_busy_above_100_is_withheld(tmp_path: Path) -> None:
     path.write_text(text.replace(shown, ">250.0<"), encoding="utf-8")
     with zlens.open(path) as session:
         assert session.sql("SELECT count(*) FROM cpu WHERE busy_pct > 102").rows == [(0,)]
-        (problem,) = [p for p in session.all_problems() if p.kind == "impossible"]
+        (problem,) = [p for p in session._core.all_problems() if p.kind == "impossible"]
         assert "busy_time" in problem.detail
 
 
@@ -142,7 +142,7 @@ def test_impossible_hmc_values_are_withheld(tmp_path: Path, value: str, sample: 
     path.write_text("\n".join(lines) + "\n")
     with zlens.open(path) as session:
         assert {row[0] for row in session.sql(query).rows} <= {None}
-        assert "impossible" in {p.kind for p in session.all_problems()}
+        assert "impossible" in {p.kind for p in session._core.all_problems()}
 
 
 def test_numeric_limits_have_source() -> None:

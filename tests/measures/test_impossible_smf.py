@@ -27,7 +27,7 @@ MEASURES = ("load", "cpu", "partition", "cec", "workload", "job")
 
 
 def impossible(made: Session) -> list[str]:
-    return [problem.detail for problem in made.all_problems() if problem.kind == "impossible"]
+    return [problem.detail for problem in made._core.all_problems() if problem.kind == "impossible"]
 
 
 @needs(SAMPLE)

@@ -89,7 +89,7 @@ def test_interfaces_show_one_source_and_list_others(
     assert cli.main(["report", "partition", *names, "--source", ALL]) == 0
     assert "Several sources" not in capsys.readouterr().out
     with zlens.open(inputs) as session:
-        assert len(interval_choice.complete_intervals(session, "ZLZ1")) == 4
+        assert len(interval_choice.complete_intervals(session._core, "ZLZ1")) == 4
 
 
 def test_unknown_source_is_rejected(inputs: list[Path]) -> None:

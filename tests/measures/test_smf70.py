@@ -244,8 +244,8 @@ def test_cap_of_hardware_group_and_threads() -> None:
     with session({"A": [made]}, 100) as opened:
         asked = "SELECT partition, hardware_group, group_cap, any_cap, threads FROM partition ORDER BY 1"
         assert opened.sql(asked).rows == [("A", "WEB", 4.5, True, 2), ("B", None, None, False, None)]
-        text = reports.render("lparlog", opened)
-        shown = json.loads(reports.render("lpar", opened, "json"))
+        text = reports.render("lparlog", opened._core)
+        shown = json.loads(reports.render("lpar", opened._core, "json"))
     assert re.search(r"^>>Mean>> A .* \.{6}   4\.50 WEB       2 ", text, re.MULTILINE)
     machine = [(row["partitions"], row["physical_cpus"]) for row in shown if row["table"] == "machine"]
     assert machine == [(2, 4)]
@@ -469,7 +469,7 @@ def test_counters_add_threads_to_core_times(tmp_path: Path) -> None:
         "one_thread_s, two_thread_s FROM core ORDER BY 1"
     )
     with zlens.open([smf113_builder.dump(tmp_path / "both", [rmf, *counted])]) as made:
-        assert made.all_problems() == []
+        assert made._core.all_problems() == []
         rows = made.sql(query).rows
     assert rows[0] == (4, 78.23, 1.625, 87.30, pytest.approx(180), pytest.approx(300))
     assert rows[1] == (5, 59.46, None, 85.64, None, None)

@@ -110,7 +110,7 @@ def test_throughput_times_default_to_system_zone(tmp_path: Path) -> None:
     path = written(tmp_path, rows, "time,count")
     with opened(path, [0.3] * 3, facts={"utc_offset_s": -5 * 3600}) as session:
         assert column(session, "etr") == pytest.approx([0, 1, 2])
-        assert "local time of SYSA (UTC-05:00)" in " ".join(session.throughput_notes())
+        assert "local time of SYSA (UTC-05:00)" in " ".join(session._core.throughput_notes())
     zone = dt.timezone(dt.timedelta(hours=-5))
     with opened(path, [0.3] * 3, tz=zone) as session:
         assert column(session, "etr") == pytest.approx([0, 1, 2])
@@ -123,7 +123,7 @@ def test_unknown_zone_prevents_throughput_join(tmp_path: Path) -> None:
     path = written(tmp_path, [f"{FIRST_S},{FIRST_S + 60},5,1"])
     with opened(path, [0.3], facts={"local_time": True}) as session:
         assert column(session, "etr") == [None]
-        assert "unknown zone" in " ".join(session.throughput_notes())
+        assert "unknown zone" in " ".join(session._core.throughput_notes())
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_throughput_needs_one_system(tmp_path: Path, system: str, said: str) -> 
     # If one system is selected, the file needs no system name.
     unnamed = written(tmp_path, [f"{FIRST_S},{FIRST_S + 60},5"], "start,end,count")
     with zlens.open(files, options=Options(throughput=unnamed, systems=("ONE",))) as session:
-        assert session.throughput is not None
+        assert session._core.throughput is not None
 
 
 # The clock ----------------------------------------------------------------------------------------
@@ -163,34 +163,34 @@ def drifting(tmp_path: Path, minutes: int, off_s: int, noise: float) -> tuple[st
 def test_clock_offset_maximizes_correlation(tmp_path: Path, off_s: int) -> None:
     path, shares = drifting(tmp_path, 240, off_s, 0.2)
     with opened(path, shares) as session:
-        [found] = session.throughput_offsets()
+        [found] = session._core.throughput_offsets()
         assert found.offset_s == pytest.approx(off_s, abs=6)
         assert found.sure == "sure"
         assert found.correlation > 0.9
-        said = session.throughput_notes(suggested=True)[-1]
+        said = session._core.throughput_notes(suggested=True)[-1]
     assert ("clocks surely agree" in said) == (off_s == 0)
     assert (f"throughput offset {found.offset_s:g}" in said) == (off_s != 0)
     with opened(path, shares, throughput_offset_s=found.offset_s) as session:
-        assert "clocks surely agree" in session.throughput_notes(suggested=True)[-1]
+        assert "clocks surely agree" in session._core.throughput_notes(suggested=True)[-1]
 
 
 def test_periodic_or_noisy_throughput_has_no_offset(tmp_path: Path) -> None:
     shares = [0.1 + 0.1 * (k % 5) for k in range(120)]
     rows = [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},{600 * s},1" for k, s in enumerate(shares)]
     with opened(written(tmp_path, rows), shares) as session:
-        assert [one.sure for one in session.throughput_offsets()] == ["unknown"]
-        assert "cannot be determined" in session.throughput_notes(suggested=True)[-1]
+        assert [one.sure for one in session._core.throughput_offsets()] == ["unknown"]
+        assert "cannot be determined" in session._core.throughput_notes(suggested=True)[-1]
     chance = draws(3)
     rows = [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},{chance.random()},1" for k in range(120)]
     wandering = [0.1 + 0.5 * chance.random() for _ in range(120)]
     with opened(written(tmp_path, rows), wandering) as session:
-        assert [one.sure for one in session.throughput_offsets()] == ["unknown"]
+        assert [one.sure for one in session._core.throughput_offsets()] == ["unknown"]
 
 
 def test_short_or_steady_throughput_has_no_offset(tmp_path: Path) -> None:
     path, shares = drifting(tmp_path, 5, 0, 0.0)
     with opened(path, shares) as session:
-        assert session.throughput_offsets() == []
+        assert session._core.throughput_offsets() == []
     steady = written(tmp_path, [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},60,1" for k in range(60)])
     with opened(steady, [0.3] * 60) as session:
-        assert session.throughput_offsets() == []
+        assert session._core.throughput_offsets() == []

@@ -102,7 +102,7 @@ def test_clock_offset_from_cycles(tmp_path: Path, off_s: int) -> None:
     starts = [FIRST_S + 60 * k - off_s for k in range(120)]
     rows = [f"{start},{start + 60},{6000 * n:.2f},1" for start, n in zip(starts, minutes, strict=True)]
     session = opened(samples(minutes, cpus=1), achieved(tmp_path, rows))
-    [found] = session.throughput_offsets()
+    [found] = session._core.throughput_offsets()
     assert (found.offset_s, found.sure) == (pytest.approx(off_s, abs=6), "sure")
     assert "rate and cycles of SYSA" in found.describe()
 

@@ -127,7 +127,7 @@ def test_display_with_records_of_system(tmp_path: Path) -> None:
             ("SYSA", "01 16:32:39")
         ]
         assert session.sql("SELECT system, lpar FROM zos_status").rows == [("SYSA", "MADE1")]
-        assert {one["of_the_system_by"] for one in session.sources[1].info()} == {"the machine"}
+        assert {one["of_the_system_by"] for one in session._core.sources[1].info()} == {"the machine"}
     # Texts of two partitions, or of another machine, are separate systems.
     two: dict[str, str | bytes] = {"cores.txt": cores, "more.txt": cores.replace("MADE1", "MADE2")}
     for name, texts, expected in (
@@ -142,4 +142,4 @@ def test_display_with_records_of_system(tmp_path: Path) -> None:
     smf113_builder.dump(only / "day.smf", [smf113_builder.record(1, 0, 300)])
     with zlens.open(only) as session:
         assert session.sql("SELECT system, smfintval FROM his_run").rows == [("SYSA", "SYNC")]
-        assert session.sources[1].info()[0]["of_the_system_by"] == "being the only one"
+        assert session._core.sources[1].info()[0]["of_the_system_by"] == "being the only one"

@@ -26,10 +26,10 @@ def test_models_and_plans_choose_same_interval(demo_files: list[Path], file: int
         for name in ("aliases", "capacity", "partitions", "shares", "smt"):
             module = models.measured(name)
             if session.sql(f'SELECT count(*) FROM "{module.TABLE}"').rows[0][0]:
-                ends[name] = interval_choice.choose_interval(session, system, None, module.busy([]))
+                ends[name] = interval_choice.choose_interval(session._core, system, None, module.busy([]))
         assert {"capacity", "partitions", "shares"} <= set(ends)
         assert set(ends.values()) == {busiest}, ends
         assert planning.choose_interval(session, [], system, None) == (system, busiest)
         request = {"system": system, "from": None, "to": None}
-        lead = peaks.answer(Workspace(session, [str(demo_files[file])]), request)["busiest"]
+        lead = peaks.answer(Workspace(session._core, [str(demo_files[file])]), request)["busiest"]
         assert lead["to"] == busiest.timestamp()

@@ -104,10 +104,10 @@ def test_solved_smt_next_to_recorded() -> None:
 def test_published_rmf_report(tmp_path: Path) -> None:
     """SMT: MT % PROD of each core, MAX CF 1.473, CF 1.283, AVG TD 1.600; 245.62 % used, 154.38 % left."""
     with zlens.open([written(tmp_path, HEADS, PRINTED)]) as opened:
-        system = interval_choice.choose_system(opened, smt.TABLE, None)
-        end = interval_choice.choose_interval(opened, system, None, smt.busy())
-        blind = smt.compare(opened, system, end)
-        answer = smt.compare(opened, system, end, ["max_capacity_factor=147.3"])
+        system = interval_choice.choose_system(opened._core, smt.TABLE, None)
+        end = interval_choice.choose_interval(opened._core, system, None, smt.busy())
+        blind = smt.compare(opened._core, system, end)
+        answer = smt.compare(opened._core, system, end, ["max_capacity_factor=147.3"])
     rows = by_name(answer.table("compared"))
     printed = {"4": (87.30, 68.29), "5": (85.64, 50.92), "6": (88.38, 71.38), "7": (86.43, 55.03)}
     for name, (productivity, utilization) in printed.items():
@@ -132,10 +132,12 @@ def test_published_rmf_report(tmp_path: Path) -> None:
 def test_published_cores_in_records_of_smf_70() -> None:
     """The same four cores with MAX CF, CF and AVG TD in the record: all values can be compared."""
     with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as made:
-        system = interval_choice.choose_system(made, smt.TABLE, None)
-        answer = smt.compare(made, system, interval_choice.choose_interval(made, system, None, smt.busy()))
+        system = interval_choice.choose_system(made._core, smt.TABLE, None)
+        answer = smt.compare(
+            made._core, system, interval_choice.choose_interval(made._core, system, None, smt.busy())
+        )
         back = smt.switch_bounds(
-            made, system, interval_choice.choose_interval(made, system, None, smt.busy()), 1
+            made._core, system, interval_choice.choose_interval(made._core, system, None, smt.busy()), 1
         )
     for row in by_name(answer.table("compared")).values():
         assert row["productivity_error"] == pytest.approx(0, abs=0.11)

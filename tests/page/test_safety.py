@@ -320,7 +320,7 @@ def test_damaged_input_shows_problem_count(browser: Browser, tmp_path: Path) -> 
         data[chance.randrange(len(data))] = chance.randrange(256)
     path.write_bytes(data)
     with zlens.open([path]) as session:
-        count = len(session.all_problems())
+        count = len(session._core.all_problems())
     with served(str(path)) as address, watched(browser, address) as page:
         opened(page, address, "overview")
         expect(page.get_by_role("status").filter(has_text="This input is damaged")).to_be_visible()

@@ -220,6 +220,6 @@ def test_response_uses_given_date_and_its_time(tmp_path: Path) -> None:
     options = Options(date=dt.date(2011, 1, 9))
     with zlens.open(files(tmp_path, NOMINAL, stamped), options=options) as session:
         times = session.sql("SELECT strftime(tod, '%Y-%m-%d %H:%M:%S') FROM cp_capability ORDER BY tod").rows
-        (source,) = session.sources
+        (source,) = session._core.sources
         assert [info["times"] for info in source.info()] == ["the given date"] * 2
     assert times == [("2011-01-09 00:00:00",), ("2011-01-09 07:20:19",)]

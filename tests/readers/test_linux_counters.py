@@ -172,7 +172,7 @@ def test_intervals_of_each_cpu(tmp_path: Path, form: str) -> None:
         # The cycles of one CPU are unknown in the second interval, so the sum is NULL.
         types = session.sql("SELECT instructions, cycles FROM cpumf_type ORDER BY interval_end").rows
         assert types == [(900, 3000), (1100, None)]
-        found = {p.kind for p in session.all_problems()}
+        found = {p.kind for p in session._core.all_problems()}
         assert found == {"zone", "section", "no_layout"}
 
 
@@ -287,7 +287,7 @@ def test_lshwc_in_json(tmp_path: Path) -> None:
         (info,) = session.systems
         assert (info.utc_offset_s, info.local_time) == (3600, False)
         assert session.problems == []
-        (told,) = session.sources[0].info()
+        (told,) = session._core.sources[0].info()
         assert told["authorized"] == "basic, problem, crypto, extended, mt_diag"
 
 
@@ -322,7 +322,7 @@ def test_counter_list_determines_machine(tmp_path: Path) -> None:
         files = {"list": listed + "".join(entries), "run.csv": "1000,,r0,1,100.00,,\n500,,r1,1,100.00,,\n"}
         with opened(tmp_path, files) as session:
             assert metrics(session, "generation, generation_by, cpi") == [("z15", "names of counters", 2.0)]
-            assert session.sources[0].info()[0]["counters"] == len(entries)
+            assert session._core.sources[0].info()[0]["counters"] == len(entries)
 
 
 def test_machine_type_from_neighboring_sysinfo(tmp_path: Path) -> None:

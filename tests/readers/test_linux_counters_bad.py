@@ -59,7 +59,7 @@ def test_counters_absent_inside_guest(tmp_path: Path, capsys: pytest.CaptureFixt
     (tmp_path / "guest.txt").write_text("lshwc: No support for CPU Measurement Counter set facility\n")
     with zlens.open(tmp_path) as session:
         assert "not available to guests" in kinds(session)["section"]
-        assert session.table("cpumf").rows == []
+        assert session.sql("FROM cpumf").rows == []
         assert [info.system for info in session.systems] == ["unknown-guest"]
 
 
@@ -116,7 +116,7 @@ def test_counters_give_up_foreign_file(tmp_path: Path, monkeypatch: pytest.Monke
         assert "more than 20 lines are not from perf stat -x" in kinds(session)["length"]
     with opened(tmp_path / "levels", {"service_levels": SERVICE + "more\n" * 100}) as session:
         assert "bytes of such a text are read" in kinds(session)["length"]
-        assert session.sources[0].info()[0]["counter_versions"] == "3.7"
+        assert session._core.sources[0].info()[0]["counter_versions"] == "3.7"
 
 
 def test_lshwc_of_other_shape(tmp_path: Path) -> None:

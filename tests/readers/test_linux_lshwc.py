@@ -116,7 +116,7 @@ def test_lshwc_formats_give_same_counters(tmp_path: Path, name: str) -> None:
         (info,) = session.systems
         assert (info.system, info.utc_offset_s) == ("unknown-hw" if "no meta" in name else "lnx1", 7200)
         assert kinds(session) == set()
-        (told,) = session.sources[0].info()
+        (told,) = session._core.sources[0].info()
         # Only objects have the counter versions.
         assert told["counter_versions"] == (None if "pairs" in name else "3.8")
 

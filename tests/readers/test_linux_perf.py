@@ -143,7 +143,7 @@ def test_control_group_is_separate_system(tmp_path: Path, form: str) -> None:
         ]
         assert session.sql("SELECT cycles FROM cpumf_type ORDER BY 1").rows == [(1000,), (4000,), (9000,)]
         assert problems(session) == []
-        (told,) = session.sources[0].info()
+        (told,) = session._core.sources[0].info()
         assert told["cgroups"] == "/db, web.slice"
 
 

@@ -32,7 +32,7 @@ PAGES = (
 def listed(sim_session: Session, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """Reports of the demo's z/VM as one listing."""
     path = tmp_path_factory.mktemp("listing") / "reports.txt"
-    path.write_text("\n".join(reports.render(name, sim_session) for name in LISTED))
+    path.write_text("\n".join(reports.render(name, sim_session._core) for name in LISTED))
     with zlens.open(str(path)) as session:
         yield session
 
@@ -140,7 +140,7 @@ def test_listed_guest_pages_equal_monitor(
 ) -> None:
     """FCX113, with and without FCX112, gives one row for each guest, with rates over the guest's time."""
     path = tmp_path / "reports.txt"
-    path.write_text("\n".join(reports.render(name, sim_session) for name in reports_of_it))
+    path.write_text("\n".join(reports.render(name, sim_session._core) for name in reports_of_it))
     with zlens.open(str(path)) as session:
         printed, exact = session.sql(PAGES).rows, sim_session.sql(PAGES).rows
         [(rows, guests)] = session.sql("SELECT count(*), count(DISTINCT userid) FROM guest").rows
@@ -236,7 +236,7 @@ def test_listed_paging_volumes_equal_monitor(listed: Session, sim_session: Sessi
 
 def test_volume_with_two_areas_has_two_rows(sim_session: Session, tmp_path: Path) -> None:
     """The report does not print the start of an area; its kind distinguishes it from the other."""
-    text = reports.render("cpowned", sim_session)
+    text = reports.render("cpowned", sim_session._core)
     [spool] = [line for line in text.splitlines() if line.startswith("D100 VMRES1 SPOOL")]
     path = tmp_path / "cpowned.txt"
     path.write_text(text.replace(spool, spool.replace("D100 VMRES1", "D010 PAGE01")))

@@ -220,7 +220,7 @@ def test_report_of_listing_equals_listing(file: str, report: str, begin: str) ->
         if line.startswith(begin)
     ]
     with zlens.open(str(path)) as session:
-        lines = reports.render(report, session).splitlines()
+        lines = reports.render(report, session._core).splitlines()
     found = [line.split()[: len(expected[0])] for line in lines if line.startswith(begin)]
     assert found == expected
 

@@ -37,7 +37,7 @@ def kinds(session: Session) -> list[str]:
 
 @pytest.fixture
 def user(sim_session: Session) -> str:
-    return reports.render("user", sim_session)
+    return reports.render("user", sim_session._core)
 
 
 def cpu(session: Session) -> list[tuple[object, ...]]:
@@ -96,7 +96,7 @@ def test_repeated_rmf_page_counts_once(name: str, place: str, tmp_path: Path) ->
     tables = ("rmf_cpu", "rmf_multithreading", "rmf_workload", "rmf_paging")
 
     def count(session: Session) -> list[tuple[object, ...]]:
-        known = [table for table in tables if any(table in source.tables for source in session.sources)]
+        known = [table for table in tables if any(table in source.tables for source in session._core.sources)]
         return [session.sql(f"SELECT count(*) FROM {table}").rows[0] for table in known]
 
     with zlens.open(FOLDER / name) as session:

@@ -101,7 +101,7 @@ def test_listing_table_yields_to_better_table(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("name", MONITOR)
 def test_reports_of_z_vm(name: str, sim_session: Session, tmp_path: Path) -> None:
-    same, missing, wrong = listing_roundtrip.of_measures(sim_session, name, tmp_path)
+    same, missing, wrong = listing_roundtrip.of_measures(sim_session._core, name, tmp_path)
     assert missing == []
     # A mean of a few waits is computed from rounded numbers. The time logged on is not printed, so the
     # total rate is not reproduced.
@@ -117,14 +117,14 @@ def test_reports_of_z_vm(name: str, sim_session: Session, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", DUMP)
 def test_reports_of_z_os(name: str, dump_session: Session, tmp_path: Path) -> None:
-    same, missing, wrong = listing_roundtrip.of_measures(dump_session, name, tmp_path)
+    same, missing, wrong = listing_roundtrip.of_measures(dump_session._core, name, tmp_path)
     assert (missing, wrong) == ([], [])
     assert same > 100
 
 
 def test_interval_report_replaces_total_report(sim_session: Session, tmp_path: Path) -> None:
     """If FCX100 CPU and FCX304 PRCLOG have the same time, only the second feeds processors."""
-    cpu, prclog = (reports.render(name, sim_session) for name in ("cpu", "prclog"))
+    cpu, prclog = (reports.render(name, sim_session._core) for name in ("cpu", "prclog"))
     query = "SELECT source, count(*), count(DISTINCT cpu_id), avg(busy_pct) FROM cpu GROUP BY source"
     answers = []
     for text in (prclog, cpu + "\n" + prclog, cpu):
@@ -143,7 +143,7 @@ def test_interval_report_replaces_total_report(sim_session: Session, tmp_path: P
 def test_columns_of_shorter_report_are_retained(sim_session: Session, tmp_path: Path) -> None:
     """FCX267 EVSWITCH has all ports; the controller of an uplink is in FCX240 VSWITCH."""
     path = tmp_path / "reports.txt"
-    path.write_text("\n".join(reports.render(name, sim_session) for name in ("evswitch", "vswitch")))
+    path.write_text("\n".join(reports.render(name, sim_session._core) for name in ("evswitch", "vswitch")))
     query = "SELECT kind, count(*), count(controller), count(queue_full_rate) FROM network GROUP BY kind"
     with zlens.open(path) as session:
         assert sorted(session.sql(query).rows) == [("nic", 6, 0, 0), ("uplink", 1, 1, 1)]
@@ -153,9 +153,9 @@ def test_report_of_other_time_is_retained(sim_file: Path, tmp_path: Path) -> Non
     """PRCLOG of the last half hour has no data of the first."""
     half = parse_time_spec("10:00")
     with zlens.open(sim_file, options=Options(end=half)) as first:
-        cpu = reports.render("cpu", first)
+        cpu = reports.render("cpu", first._core)
     with zlens.open(sim_file, options=Options(start=half)) as second:
-        prclog = reports.render("prclog", second)
+        prclog = reports.render("prclog", second._core)
     path = tmp_path / "reports.txt"
     path.write_text(cpu + "\n" + prclog)
     query = "SELECT source, count(DISTINCT interval_end) FROM cpu GROUP BY source ORDER BY source"
@@ -166,7 +166,7 @@ def test_report_of_other_time_is_retained(sim_file: Path, tmp_path: Path) -> Non
 def test_settings_of_scheduler_reach_rules(sim_session: Session, tmp_path: Path) -> None:
     """FCX154 SYSSET has several tables with one row for each setting; the role has one row of all."""
     path = tmp_path / "sysset.txt"
-    path.write_text(reports.render("sysset", sim_session))
+    path.write_text(reports.render("sysset", sim_session._core))
     query = "SELECT polarization, multithreading, activated_max, excess_use_ifl FROM role.scheduler_settings"
     with zlens.open(path) as session:
         assert session.sql(query).rows == sim_session.sql(query).rows != []
@@ -175,7 +175,7 @@ def test_settings_of_scheduler_reach_rules(sim_session: Session, tmp_path: Path)
 def test_records_replace_their_listings(sim_session: Session, sim_file: Path, tmp_path: Path) -> None:
     """A folder has a monitor file and its listings; nothing is counted twice."""
     for name in ("cpu", "prclog", "user"):
-        (tmp_path / f"{name}.txt").write_text(reports.render(name, sim_session))
+        (tmp_path / f"{name}.txt").write_text(reports.render(name, sim_session._core))
     with zlens.open([sim_file, tmp_path]) as session:
         for table in ("cpu", "guest", "load"):
             query = f"SELECT source, count(*) FROM {table} GROUP BY source"

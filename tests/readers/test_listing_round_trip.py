@@ -22,7 +22,7 @@ def test_short_reports_round_trip(demo_files: list[Path], tmp_path: Path) -> Non
     for path in demo_files:
         with zlens.open(str(path)) as session:
             for name in SHORT:
-                count, wrong = listing_roundtrip.differences(session, name, tmp_path)
+                count, wrong = listing_roundtrip.differences(session._core, name, tmp_path)
                 assert not wrong, f"{path.name} {name}"
                 values[name] += count
     assert all(values[name] > 0 for name in ("prclog", "smtmet", "device", "user", "sysconf"))
@@ -34,7 +34,7 @@ def test_short_reports_round_trip(demo_files: list[Path], tmp_path: Path) -> Non
 def test_reports_round_trip(name: str, demo_files: list[Path], tmp_path: Path) -> None:
     for path in demo_files:
         with zlens.open(str(path)) as session:
-            _, wrong = listing_roundtrip.differences(session, name, tmp_path)
+            _, wrong = listing_roundtrip.differences(session._core, name, tmp_path)
         assert not wrong, path.name
 
 

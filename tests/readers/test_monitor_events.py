@@ -123,7 +123,7 @@ def test_suspensions_are_gaps_with_lost_records(tmp_path: Path) -> None:
     path = made.write(tmp_path / "a.mon", groups)
     lost = "event records lost while recording was suspended"
     with zlens.open([path]) as session:
-        gaps = [p for p in session.all_problems() if p.kind == "gap"]
+        gaps = [p for p in session._core.all_problems() if p.kind == "gap"]
         assert [(p.record, p.detail) for p in gaps] == [
             ("D1R3", f"1,234 {lost}, from 2026-03-02 09:01:00 to 2026-03-02 09:01:35 UTC"),
             ("D1R12", f"{lost}, from 2026-03-02 09:03:20 UTC to the end of the file"),
@@ -134,5 +134,5 @@ def test_suspensions_are_gaps_with_lost_records(tmp_path: Path) -> None:
     # The record of the suspension start may be in an earlier file.
     groups = [made.configuration(start), made.event("D1R3", start, {"MTRSUS_LOSTRCCT": 1}), *made.minutes(2)]
     with zlens.open([made.write(tmp_path / "b.mon", groups)]) as session:
-        (gap,) = [p for p in session.all_problems() if p.kind == "gap"]
+        (gap,) = [p for p in session._core.all_problems() if p.kind == "gap"]
         assert gap.detail == f"1 {lost}, up to 2026-03-02 09:00:00 UTC"

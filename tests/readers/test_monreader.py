@@ -65,11 +65,11 @@ def test_capture_equals_monwrite_file(zeros: bool, tmp_path: Path) -> None:
         events = session.sql("SELECT time, kind, subject FROM event").rows
         report = session.report("prclog").partition("\n")[2]
     with zlens.open([copy]) as session:
-        assert session.all_problems() == []
+        assert session._core.all_problems() == []
         assert rows(session) == expected
         assert session.sql("SELECT time, kind, subject FROM event").rows == events
         assert session.report("prclog").partition("\n")[2] == report
-        (info,) = session.sources[0].info()
+        (info,) = session._core.sources[0].info()
         assert info["format"] == "z/VM monreader capture"
         assert (info["bytes"], info["complete"]) == (copy.stat().st_size, True)
         # Every row has the offset of its record in the capture.
@@ -86,7 +86,7 @@ def test_capture_and_file_of_same_time_are_read_once(tmp_path: Path) -> None:
         expected = session.sql("SELECT count(*) FROM d0r2").rows
     with zlens.open([path, copy]) as session:
         assert session.sql("SELECT count(*) FROM d0r2").rows == expected
-        repeated = [p for p in session.all_problems() if p.kind == "duplicate"]
+        repeated = [p for p in session._core.all_problems() if p.kind == "duplicate"]
         assert len(repeated) == 1
         assert "read once" in repeated[0].detail
 
@@ -96,12 +96,12 @@ def test_capture_ending_within_data(tmp_path: Path) -> None:
     whole = copy.read_bytes()
     copy.write_bytes(whole[:-1000])
     with zlens.open([copy]) as session:
-        (told,) = [p for p in session.all_problems() if "control element" in p.detail]
+        (told,) = [p for p in session._core.all_problems() if "control element" in p.detail]
         assert (told.kind, told.offset) == ("truncated", len(whole) - 1000)
         assert "1000 bytes of" in told.detail
         assert "are missing" in told.detail
         assert 0 < len(rows(session)) < 300
-        assert session.sources[0].info()[0]["complete"] is False
+        assert session._core.sources[0].info()[0]["complete"] is False
 
 
 def test_damaged_element_loses_only_its_data(tmp_path: Path) -> None:
@@ -115,13 +115,13 @@ def test_damaged_element_loses_only_its_data(tmp_path: Path) -> None:
     # The element is damaged: data is skipped up to the next one.
     copy.write_bytes(whole[:third] + b"\x7f" + whole[third + 1 :])
     with zlens.open([copy]) as session:
-        (told,) = [p for p in session.all_problems() if p.kind != "gap"]
+        (told,) = [p for p in session._core.all_problems() if p.kind != "gap"]
         assert (told.kind, told.offset, told.bytes) == ("resync", third, sizes[2])
     # A record has length zero: only the rest of its frame is skipped.
     record = third + ELEMENT + 10 * 108
     copy.write_bytes(whole[:record] + b"\0\0" + whole[record + 2 :])
     with zlens.open([copy]) as session:
-        told = next(p for p in session.all_problems() if p.kind == "length")
+        told = next(p for p in session._core.all_problems() if p.kind == "length")
         assert told.offset == record
         assert 0 < told.bytes <= PAGE
         assert len(expected) - len(rows(session)) < 40
@@ -177,7 +177,7 @@ def test_changing_or_removed_capture(tmp_path: Path) -> None:
                 copy.unlink()
             else:
                 copy.write_bytes(change)
-            assert any(p.kind == "changed" and word in p.detail for p in session.all_problems())
+            assert any(p.kind == "changed" and word in p.detail for p in session._core.all_problems())
 
 
 def test_capture_in_lake_equals_file(tmp_path: Path) -> None:

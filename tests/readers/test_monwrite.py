@@ -37,7 +37,7 @@ def opened(path: Path, groups: Sequence[made.Group], **options: Any) -> Session:
 
 
 def source(session: Session) -> monwrite.MonwriteSource:
-    (found,) = session.sources
+    (found,) = session._core.sources
     assert isinstance(found, monwrite.MonwriteSource)
     return found
 
@@ -170,12 +170,12 @@ def test_monwrite_times_are_local_without_leap_seconds(tmp_path: Path) -> None:
     path = made.write(tmp_path / "east", [made.configuration(START_US - S_US, FULL), *made.minutes(3)])
     with zlens.open(path) as session:
         (end, *_), *_ = session.sql("select interval_end from interval order by all").rows
-        shown = session.display(end, "GDLVM7")
+        shown = session._core.display(end, "GDLVM7")
         assert end == shown
         assert shown.isoformat() == "2026-03-02T04:01:00-05:00"
     with zlens.open(path, options=Options(leap=27, utc=True)) as session:
         (end, *_), *_ = session.sql("select interval_end from interval order by all").rows
-        assert session.display(end, "GDLVM7").isoformat() == "2026-03-02T09:00:33+00:00"
+        assert session._core.display(end, "GDLVM7").isoformat() == "2026-03-02T09:00:33+00:00"
         assert session.sql("select distinct leap_s from system").rows == [(27,)]
         # Leap seconds are subtracted from raw timestamps as well.
         assert session.sql("select min(tod) from d0r2").rows[0][0].second == 32
@@ -215,7 +215,7 @@ def test_records_without_layout_are_counted_and_listed(tmp_path: Path) -> None:
             "select title, class, count, bytes, layout from inventory where name = 'D11R99'"
         ).rows
         assert row == [("not known to the catalog", "event", 7, 140, None)]
-        assert "d11r99" not in session.engine.raw_tables()
+        assert "d11r99" not in session._core.engine.raw_tables()
 
 
 def test_inventory_has_row_per_record_type_and_file(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_sixteen_bit_counter_may_wrap_unseen(tmp_path: Path) -> None:
         rows = session.sql(f"select {HARD} from d0r2 order by tod").rows
         assert [row[0] for row in rows] == values
         assert f"{HARD}_d".lower() not in session.sql("select * from d0r2").columns
-        assert session.all_problems() == []
+        assert session._core.all_problems() == []
 
 
 def test_step_back_without_wrap_is_problem(tmp_path: Path) -> None:
@@ -444,7 +444,7 @@ def test_late_intervals_are_read(tmp_path: Path) -> None:
     path = made.write(tmp_path / "late", [made.configuration(START_US - 30_000_000), *late])
     with zlens.open(path) as session:
         assert session.sql("select count(*), count(distinct interval_end) from d0r2").rows == [(18, 9)]
-        assert {problem.kind for problem in session.all_problems()} == {"time"}
+        assert {problem.kind for problem in session._core.all_problems()} == {"time"}
 
 
 def test_samples_without_interval_end_have_no_interval(tmp_path: Path) -> None:

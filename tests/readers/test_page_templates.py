@@ -44,11 +44,11 @@ def other(number: str, draw: random.Random) -> str:
 def read(path: Path) -> tuple[dict[str, list[str]], list[str], list[str]]:
     with zlens.open(str(path)) as session:
         names = [name for (name, *_) in session.sql("SHOW TABLES").rows if name.startswith("rmf_")]
-        tables = {name: sorted(map(repr, session.table(name).rows)) for name in names}
+        tables = {name: sorted(map(repr, session.sql(f"FROM {name}").rows)) for name in names}
         return (
             tables,
             [each.detail for each in session.problems],
-            [repr(row) for row in session.table("inventory").rows],
+            [repr(row) for row in session.sql("FROM inventory").rows],
         )
 
 

@@ -55,7 +55,7 @@ def end(number: int) -> int:
 
 def faults(session: Session) -> list[str]:
     list(session.sql("SELECT * FROM problem").rows)
-    return [p.detail for p in session.all_problems() if p.kind == "section"]
+    return [p.detail for p in session._core.all_problems() if p.kind == "section"]
 
 
 def test_memory_and_network_of_guest(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def apart(folder: Path, name: str, data: bytes, again: bytes) -> Made:
 
 def printed(name: str) -> Callable[[Path, Session, Session], Made]:
     def made(folder: Path, zvm: Session, zos: Session) -> Made:
-        text = reports.render(name, zos if name.startswith(("rmf", "work")) else zvm)
+        text = reports.render(name, (zos if name.startswith(("rmf", "work")) else zvm)._core)
         return joined(folder, f"{name}.txt", (text + "\n").encode())
 
     return made
@@ -142,9 +142,13 @@ def measures(inputs: list[Path]) -> tuple[dict[str, Table], set[str]]:
     with zlens.open([str(path) for path in inputs], options=ZONE) as session:
         found = tables_of(
             session,
-            [name for name in metrics.measure_names() if name not in OF_FILES and session.has_data(name)],
+            [
+                name
+                for name in metrics.measure_names()
+                if name not in OF_FILES and session._core.has_data(name)
+            ],
         )
-        return found, {problem.kind for problem in session.all_problems()}
+        return found, {problem.kind for problem in session._core.all_problems()}
 
 
 @pytest.mark.parametrize(

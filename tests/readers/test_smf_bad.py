@@ -112,13 +112,13 @@ def test_foreign_file_is_not_dump(tmp_path: Path) -> None:
 def test_repeated_dump_is_reported(good: Path, tmp_path: Path) -> None:
     (tmp_path / "again.smf").write_bytes(good.read_bytes())
     with zlens.open([good, tmp_path / "again.smf"]) as session:
-        assert [problem.kind for problem in session.all_problems()] == ["duplicate"]
+        assert [problem.kind for problem in session._core.all_problems()] == ["duplicate"]
         assert session.sql("select count(*) from smf113").rows == [(24,)]
     # Appended to itself, the file differs, and its records are duplicates.
     (tmp_path / "again.smf").write_bytes(good.read_bytes() * 2)
     with zlens.open(tmp_path / "again.smf") as session:
         assert session.sql("select count(*), sum(c0_d) from smf113").rows == [(24, 1521)]
-        kinds = {(p.kind, p.system) for p in session.all_problems()}
+        kinds = {(p.kind, p.system) for p in session._core.all_problems()}
         assert kinds == {("duplicate", "SYSA"), ("duplicate", "SYSB")}
 
 

@@ -19,7 +19,7 @@ def test_counters_join_polarity_by_overlap(tmp_path: Path, shift: float) -> None
         assert [row[0] for row in rows] == ["Vl"] * 3
         assert [row[1] for row in rows] == [pytest.approx(p, abs=0.15) for p in (0, 25, 50)]
         assert session.sql("SELECT count(*), min(parked_pct), max(parked_pct) FROM cpu").rows == [(2, 0, 50)]
-        kinds = [(problem.kind, problem.detail[:20]) for problem in session.all_problems()]
+        kinds = [(problem.kind, problem.detail[:20]) for problem in session._core.all_problems()]
         assert kinds == [("time", "intervals of the cou")]
 
 
@@ -47,11 +47,13 @@ def test_intervals_longer_than_every_are_reported(tmp_path: Path) -> None:
             assert session.sql("SELECT count(*), min(seconds), max(seconds) FROM cpumf").rows == [
                 (3, 600, 600)
             ]
-            details = [problem.detail for problem in session.all_problems() if problem.kind == "time"]
+            details = [problem.detail for problem in session._core.all_problems() if problem.kind == "time"]
             assert details == [
                 "2 intervals of up to 900 s are longer than 600 s: their records are not shown; "
                 "buckets of 900 s or more show them"
             ]
         with zlens.open([path], options=Options(every_s=900)) as session:
             assert len(found(session)) == 2
-            assert [problem.kind for problem in session.all_problems() if "--every" in problem.detail] == []
+            assert [
+                problem.kind for problem in session._core.all_problems() if "--every" in problem.detail
+            ] == []

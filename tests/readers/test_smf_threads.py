@@ -101,7 +101,7 @@ def test_thread_counters_by_polarity(tmp_path: Path) -> None:
         printed = session.report("cpumfpol")
         assert "CP   Vl     1  80.0" in printed
         assert "ZIIP Vm     2" in printed
-        details = [problem.detail for problem in session.all_problems()]
+        details = [problem.detail for problem in session._core.all_problems()]
         assert details == [
             "type of processor 4, 5: CP in the records of the counters, ZIIP in those of smf; shown as ZIIP"
         ]
@@ -114,7 +114,7 @@ def test_ten_minute_counters_with_quarter_hours(tmp_path: Path) -> None:
     path = dump(tmp_path / "a.smf", ten + rmf(interval(parked_s=0.0), interval(parked_s=450.0)))
     with zlens.open([path]) as session:
         assert session.sql(question).rows == [("Vl", 0.0), ("Vl", pytest.approx(25)), ("Vl", 50.0)]
-        assert {problem.kind for problem in session.all_problems()} == {"section", "time"}
+        assert {problem.kind for problem in session._core.all_problems()} == {"section", "time"}
         printed = session.report("cpumfpol")
         assert "* Counter intervals and polarity records do not end at the same times" in printed
         assert "withheld" not in printed
@@ -127,7 +127,7 @@ def test_moved_smf_system(tmp_path: Path) -> None:
     """The name occurs in another partition, and on another machine."""
     path = dump(tmp_path / "a.smf", rmf(interval(), interval(), interval(name="ZOSB")))
     with zlens.open([path]) as session:
-        details = [problem.detail for problem in session.all_problems()]
+        details = [problem.detail for problem in session._core.all_problems()]
         assert details == [
             "records of this system name 2 partitions: ZOSA from 2011-01-09 22:35 UTC, ZOSB from "
             "2011-01-09 23:05 UTC; it moved, or several systems have this name: --from and --to take them "
@@ -135,14 +135,14 @@ def test_moved_smf_system(tmp_path: Path) -> None:
         ]
     moved = counters(900, core=True) + counters(1800, core=True, MACHSEQCODE="000000000009F8E7")
     with zlens.open([dump(tmp_path / "b.smf", moved)]) as session:
-        [detail] = [problem.detail for problem in session.all_problems()]
+        [detail] = [problem.detail for problem in session._core.all_problems()]
         assert detail.startswith("records of this system name 2 machines: 0000000000012F17 from ")
 
 
 def test_lost_counters(tmp_path: Path) -> None:
     records = counters(900, core=True) + counters(1800, core=True, LOSTCTRDATA=True)[:2]
     with zlens.open([dump(tmp_path / "a.smf", records)]) as session:
-        details = [(problem.kind, problem.detail) for problem in session.all_problems()]
+        details = [(problem.kind, problem.detail) for problem in session._core.all_problems()]
         assert details == [
             (
                 "gap",

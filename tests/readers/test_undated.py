@@ -44,7 +44,7 @@ def test_unknown_date_is_reported(excerpt: Path) -> None:
         with zlens.open(excerpt, options=Options(date=date)) as session:
             told = [problem.detail for problem in session.problems if "has no date" in problem.detail]
             assert len(told) == (date is None)
-            printed = " ".join(reports.render("prclog", session).split())
+            printed = " ".join(reports.render("prclog", session._core).split())
             assert (unknown in printed) == (date is None)
             assert [info.dated for info in session.systems] == [date is not None]
 

@@ -328,7 +328,7 @@ def test_message_of_hardcopy_log(tmp_path: Path, text: str) -> None:
         shown = "11:32:39" if "HIS015I" in text else "16:20:00" if "M 125" in text else "14:41:05"
         (row,) = session.sql("SELECT strftime(first_time, '%Y-%m-%d %H:%M:%S'), local_time FROM system").rows
         assert row == (f"2026-03-01 {shown}", False)
-        assert session.sources[0].info()[0]["other_lines"] == 2
+        assert session._core.sources[0].info()[0]["other_lines"] == 2
     assert plain == log
 
 
@@ -357,7 +357,7 @@ def test_undated_display_uses_given_date(tmp_path: Path) -> None:
     given = dt.date(2011, 1, 9)
     with opened(tmp_path, {"a.txt": made.DISPLAY_CORES}, tz=dt.UTC, date=given) as session:
         (row,) = session.sql("SELECT strftime(tod, '%Y-%m-%d') FROM zos_status").rows
-        (source,) = session.sources
+        (source,) = session._core.sources
         assert [info["times"] for info in source.info()] == ["times have the given date"]
     assert row == ("2011-01-09",)
 
@@ -397,7 +397,7 @@ def test_ebcdic(tmp_path: Path) -> None:
             (1, made.COUNTS[1][0]),
         ]
         assert session.problems == []
-        assert session.sources[0].info()[0]["format"] == "z/OS text in EBCDIC"
+        assert session._core.sources[0].info()[0]["format"] == "z/OS text in EBCDIC"
 
 
 # Files of one system --------------------------------------------------------------------------------

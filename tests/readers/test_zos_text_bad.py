@@ -79,7 +79,7 @@ def test_other_messages_end_message(tmp_path: Path) -> None:
     text = made.DISPLAY_HIS + "IWM063I WLM POLICY WAS REFRESHED\nno line of these\n" + made.DISPLAY_CPUS
     with opened(tmp_path, {"a.txt": text}) as session:
         assert session.problems == []
-        assert session.sources[0].info()[0]["other_lines"] == 2
+        assert session._core.sources[0].info()[0]["other_lines"] == 2
         assert session.sql("SELECT count(*) FROM zos_cpu").rows == [(3,)]
 
 

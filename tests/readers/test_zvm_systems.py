@@ -56,7 +56,7 @@ def test_consecutive_systems_are_two_systems(tmp_path: Path, minute: int) -> Non
     path = joined(tmp_path, first, second)
     assert guests(path) == [("AAA", "GAAA", 4, 60.0), ("BBB", "GBBB", 4, 60.0)]
     with zlens.open(path) as session:
-        (problem,) = session.all_problems()
+        (problem,) = session._core.all_problems()
         assert problem.offset == first.stat().st_size
         assert "the recording of another system begins here, BBB" in problem.detail
         rows = session.sql(
@@ -77,7 +77,7 @@ def test_returning_system_is_same_system(tmp_path: Path, capsys: pytest.CaptureF
     path = joined(tmp_path, *files)
     assert guests(path) == guests(*files)
     with zlens.open(path) as session:
-        (source,) = session.sources
+        (source,) = session._core.sources
         assert [(row.system, row.name, row.count) for row in source.inventory() if row.name == "D4R3"] == [
             ("AAA", "D4R3", 10),
             ("BBB", "D4R3", 5),

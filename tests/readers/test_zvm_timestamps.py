@@ -98,7 +98,7 @@ def test_damaged_timestamps_keep_intervals_in_hour(sim_file: Path, tmp_path: Pat
         assert total <= 102 * physical
         (cpu,) = session.sql("SELECT max(cpu_s / seconds) FROM guest_cpu").rows[0]
         assert cpu <= 1.02
-        details = [problem.detail for problem in session.all_problems() if problem.kind == "impossible"]
+        details = [problem.detail for problem in session._core.all_problems() if problem.kind == "impossible"]
         for entity in ("processor", "management", "guest"):
             assert any(f" of {entity} ha" in detail for detail in details), entity
 
@@ -111,9 +111,9 @@ def test_problems_do_not_depend_on_earlier_queries(sim_file: Path, tmp_path: Pat
     damaged = tmp_path / "damaged.monwrite"
     damaged.write_bytes(data)
     with zlens.open([damaged]) as session:
-        complete = session.all_problems()
+        complete = session._core.all_problems()
     with zlens.open([damaged]) as session:
         for table in ("guest", "load", "d5r13", "d6r3"):
             session.sql(f"SELECT * FROM {table}").first(1)
-        assert len(session.all_problems()) == len(complete)
+        assert len(session._core.all_problems()) == len(complete)
         assert session.sql("SELECT count(*) FROM problem").rows == [(len(complete),)]

@@ -60,7 +60,7 @@ def test_renamed_fields_keep_counters(tmp_path: Path, monkeypatch: pytest.Monkey
     there, names, user = page_of(tmp_path, monkeypatch)
     path = file(tmp_path / "real.mon", there, names)
     with zlens.open([path]) as session:
-        assert "d5r13_counters" not in session.sources[0].tables
+        assert "d5r13_counters" not in session._core.sources[0].tables
         assert session.sql("SELECT * FROM cpumf").rows == []
     assert issues_of_names(user, names) == []
     with zlens.open([path]) as session:

@@ -9,8 +9,8 @@ import pytest
 import listing_roundtrip
 from iterations import iterations
 from zlens import reports
-from zlens.api import Session
 from zlens.catalog.reports import definition
+from zlens.session.session import CoreSession
 
 #: Reports that are also compared with their measures: tests here have their data, the demo does not.
 COMPUTED = (
@@ -32,7 +32,7 @@ def printed_reports_are_read_back(
     def printed(name: str, session: Any, *words: Any, **options: Any) -> str:
         nonlocal reading
         text = render(name, session, *words, **options)
-        if not reading and isinstance(session, Session) and not _adds_intervals(name, session):
+        if not reading and isinstance(session, CoreSession) and not _adds_intervals(name, session):
             reading = True
             try:
                 folder = tmp_path_factory.mktemp("listing")
@@ -48,7 +48,7 @@ def printed_reports_are_read_back(
     monkeypatch.setattr(reports, "render", printed)
 
 
-def _adds_intervals(name: str, session: Session) -> bool:
+def _adds_intervals(name: str, session: CoreSession) -> bool:
     """Return whether the report has rows of intervals only by --every: such a table is not read back."""
     return bool(session.options.every_s) and any(
         table.has_intervals and not any("interval" in (rows.kind, rows.of) for rows in table.rows)

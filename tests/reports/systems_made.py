@@ -16,7 +16,7 @@ from measures.test_smf70 import S0W1_S, ZIIP_S, four_ziips, s0w1
 from readers import smf113_builder
 from readers.test_dds import MADE
 from smf72_rows import UNITS, Row, opened, period
-from zlens.api import Session
+from zlens.session.session import CoreSession
 
 
 def linux_system(folder: Path, more: str = "", alone: bool = False) -> Path:
@@ -90,7 +90,7 @@ def own_partition(folder: Path, valid: bool = True) -> Path:
     return smf70.written(folder / "made.smf", {"A": [made]}, 100)
 
 
-def published_class(folder: Path) -> Session:
+def published_class(folder: Path) -> CoreSession:
     """IBM, z/VM and simultaneous multithreading (2015, 2020): RMF report of the class WASTRANS."""
     mean = 12.69 * 614.053 / 0.001024
     row = period(
@@ -104,10 +104,10 @@ def published_class(folder: Path) -> Session:
         ctrr=mean,
         ciea=mean,
     )
-    return opened([row])
+    return opened([row])._core
 
 
-def classes_with_goals(folder: Path, count: int = 2) -> Session:
+def classes_with_goals(folder: Path, count: int = 2) -> CoreSession:
     """Return classes with each kind of goal, in equal intervals."""
     rows: list[Row] = [
         period(of={"mcnm": "HIGH"}, crgf=32, cval=50, cimp=1, ctou=300, ctot=100, ctsa=1000.0, ccde=60),
@@ -119,10 +119,10 @@ def classes_with_goals(folder: Path, count: int = 2) -> Session:
         period(of={"mcnm": "AVERAGE"}, crgf=64, crtf=64, cval=2, cimp=3, crcp=10, ctetx=10 * 3e6),
         period(of={"mcnm": "ALL", "mscf_mrcl": True, "mwnm": ""}, crs1=128, crgf=32, cval=50, cadf=32),
     ]  # fmt: skip
-    return opened(*[rows] * count)
+    return opened(*[rows] * count)._core
 
 
-def class_with_states(folder: Path) -> Session:
+def class_with_states(folder: Path) -> CoreSession:
     """Return a class with samples of states, service and disk times in 10 s."""
     service: dict[str, Any] = {"csrv": 1e6, "ccpu": 9e5, "csrb": 1e5, "tpdp": 2 / 0.001024}
     row = period(
@@ -130,7 +130,7 @@ def class_with_states(folder: Path) -> Session:
         ctat=500 / 0.001024, ctrr=250 / 0.001024, circ=1000, cict=1 / 0.000128, cidt=2 / 0.000128,
         ciwt=0.5 / 0.000128, ciot=0.1 / 0.000128, **service,
     )  # fmt: skip
-    return opened([row])
+    return opened([row])._core
 
 
 def published(folder: Path, name: str) -> Path:

@@ -39,6 +39,7 @@ from zlens import reports
 from zlens.cli import inputs, parser
 from zlens.cli import report as report_command
 from zlens.errors import ZlensError
+from zlens.session.session import CoreSession
 
 FOLDER = Path(__file__).parent / "cases"
 NOW = datetime(2026, 11, 21, 8, 0, 0)
@@ -131,7 +132,7 @@ class Sessions:
     def open(self, names: list[str], options: Any, key: str) -> Any:
         if key not in self.opened:
             stack = ExitStack()
-            session = stack.enter_context(zlens.open(names, options=options))
+            session = stack.enter_context(CoreSession(names, options))
             self.opened[key] = (stack, session)
             if any(os.path.isabs(name) for name in names):
                 # Problems found later must not change footnotes of the next case; the demo has none.

@@ -61,8 +61,8 @@ def test_reports_do_not_depend_on_offsets(
         folder = tmp_path / way[1]["MTRSYS_HCPCPEID"]
         folder.mkdir()
         with zlens.open(inputs.make(call, folder, way=way)) as session:
-            kinds.append({problem.kind for problem in session.all_problems()})
-            texts.append({name: reports.render(name, session, now=NOW) for name in names.split()})
+            kinds.append({problem.kind for problem in session._core.all_problems()})
+            texts.append({name: reports.render(name, session._core, now=NOW) for name in names.split()})
     assert kinds[0] == kinds[1]
     for name in names.split():
         assert "This input has no data" not in texts[0][name], name
@@ -79,12 +79,12 @@ def test_locklog_is_of_levels_before_64(tmp_path: Path, monkeypatch: pytest.Monk
         folder.mkdir()
         way = (elsewhere.record, elsewhere.config)
         with zlens.open(inputs.make("locks()", folder, way=way)) as session:
-            text = " ".join(reports.render("locklog", session, now=NOW).split())
+            text = " ".join(reports.render("locklog", session._core, now=NOW).split())
             assert ("RSACALLK" in text) == shown
             assert ("It needs: lock records of z/VM monitor data" in text) != shown
-            assert (reports.render("locklog", session, "json", now=NOW) == "[]\n") != shown
-            assert (reports.missing_input("locklog", session) is None) == shown
-            (entry,) = [entry for entry in reports.list_reports(session) if entry.name == "locklog"]
+            assert (reports.render("locklog", session._core, "json", now=NOW) == "[]\n") != shown
+            assert (reports.missing_input("locklog", session._core) is None) == shown
+            (entry,) = [entry for entry in reports.list_reports(session._core) if entry.name == "locklog"]
             assert (entry.state != "none") == shown
-            assert "RSACALLK" in reports.render("lockact", session, now=NOW)
+            assert "RSACALLK" in reports.render("lockact", session._core, now=NOW)
         layouts.clear_cache()

@@ -23,7 +23,7 @@ def test_demo_reports_cover_systems_with_data(demo_files: list[Path]) -> None:
     lines = []
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as session:
         for name in reports.names():
-            rows = json.loads(reports.render(name, session, "json"))
+            rows = json.loads(reports.render(name, session._core, "json"))
             count = Counter(row.get("system") or "machine" for row in rows)
             told = ", ".join(f"{system} {count[system]}" for system in sorted(count))
             lines.append(f"{name}: {told or 'nothing'}\n")
@@ -42,7 +42,7 @@ def test_mean_itr_is_mean_etr_over_mean_busy(demo_files: list[Path], tmp_path: P
     )
     options = Options(tz=parse_zone(demo.ZONE), throughput=str(path))
     with zlens.open(demo_files[:1], options=options) as session:
-        mean = json.loads(reports.render("throughput", session, "json"))[0]
+        mean = json.loads(reports.render("throughput", session._core, "json"))[0]
     assert (mean["row"], mean["etr"]) == ("mean", pytest.approx(155))
     assert mean["itr"] == pytest.approx(100 * mean["etr"] / mean["busy_pct"])
 
@@ -51,7 +51,7 @@ def test_mean_index_is_that_of_all_transactions(demo_files: list[Path]) -> None:
     """Both ways add the buckets of all intervals: the mean row, and one interval that covers all."""
     options = Options(tz=parse_zone(demo.ZONE))
     with zlens.open(demo_files, options=options) as session:
-        rows = json.loads(reports.render("workload", session, "json"))
+        rows = json.loads(reports.render("workload", session._core, "json"))
     means = {
         (row["class"], row["kind"]): row["performance_index"]
         for row in rows
@@ -66,7 +66,7 @@ def test_mean_index_is_that_of_all_transactions(demo_files: list[Path]) -> None:
 def test_service_classes_capture_most_dispatched_time(demo_files: list[Path]) -> None:
     """`demo.zos` charges classes 94.5 % of the dispatched time, less 4 % where all processors are busy."""
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as session:
-        rows = json.loads(reports.render("workload", session, "json"))
+        rows = json.loads(reports.render("workload", session._core, "json"))
     captured = [row for row in rows if row["table"] == "captured"]
     mean, *intervals = sorted(captured, key=lambda row: row["row"] == "interval")
     assert [row["cpu_type"] for row in captured] == ["CP"] * 5

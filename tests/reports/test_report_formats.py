@@ -201,7 +201,7 @@ def test_report_list_counts_lines_instead_of_columns(
     only.mkdir()
     shutil.copy(definition.files()["system"], only)
     with zlens.open([machine_made.system_counters(tmp_path, way)]) as session:
-        (entry,) = reports.list_reports(session, only)
+        (entry,) = reports.list_reports(session._core, only)
     assert (entry.columns, entry.known, entry.available, entry.state) == counts
 
 
@@ -209,6 +209,6 @@ def test_repeated_line_is_counted_once(tmp_path: Path) -> None:
     """INDICATE LOAD has eight lines, although PROC occurs twice, and the interval that they are of."""
     report = definition.load_report("indload")
     with zlens.open(users_made.queues(tmp_path)) as session:
-        counts = report_list.value_counts([report], session)
-        available = report_list.report_values(report, session, counts).count
+        counts = report_list.value_counts([report], session._core)
+        available = report_list.report_values(report, session._core, counts).count
     assert (report.shown_count, available) == (10, 10)

@@ -27,10 +27,10 @@ def printed(sim_session: Session, tmp_path: Path) -> Callable[[str], tuple[str, 
 
     def both(name: str) -> tuple[str, str]:
         path = tmp_path / f"{name}.txt"
-        text = reports.render(name, sim_session)
+        text = reports.render(name, sim_session._core)
         path.write_text(text, encoding="utf-8")
         with zlens.open(str(path)) as session:
-            return text, reports.render(name, session)
+            return text, reports.render(name, session._core)
 
     return both
 
@@ -56,7 +56,7 @@ def test_listing_report_prints_listed_rows(name: str, printed: Callable[[str], t
 def test_every_report_of_listing_has_rows(
     name: str, printed: Callable[[str], tuple[str, str]], sim_session: Session
 ) -> None:
-    if NOTHING in reports.render(name, sim_session):
+    if NOTHING in reports.render(name, sim_session._core):
         # The listing has no rows and is rejected.
         with pytest.raises(InputError, match="no row of its tables"):
             printed(name)
@@ -70,29 +70,29 @@ def test_every_report_of_listing_has_rows(
 def test_published_listing_is_printed_unchanged() -> None:
     """IBM, z/VM SMT performance presentation: FCX304 PRCLOG, whose only rows are means."""
     with zlens.open(str(FOLDER / "prclog-smt0.txt")) as session:
-        text = reports.render("prclog", session)
-        (entry,) = [each for each in reports.list_reports(session) if each.name == "prclog"]
+        text = reports.render("prclog", session._core)
+        (entry,) = [each for each in reports.list_reports(session._core) if each.name == "prclog"]
     assert ">>Mean>>  0 IFL" in text
     assert entry.available
 
 
 def test_filters_and_formats_apply_to_listed_rows(sim_session: Session, tmp_path: Path) -> None:
     path = tmp_path / "ustat.txt"
-    path.write_text(reports.render("ustat", sim_session), encoding="utf-8")
+    path.write_text(reports.render("ustat", sim_session._core), encoding="utf-8")
     with zlens.open(str(path)) as session:
         csv = reports.render(
-            "ustat", session, "csv", options=reports.ReportOptions(only=("LINUX0*",))
+            "ustat", session._core, "csv", options=reports.ReportOptions(only=("LINUX0*",))
         ).splitlines()
         assert len(csv) > 5
         assert all("LINUX0" in line for line in csv[1:])
-        assert reports.render("ustat", session, "html").count("<tr") > 5
+        assert reports.render("ustat", session._core, "html").count("<tr") > 5
 
 
 def test_monitor_data_with_listing_is_computed(sim_session: Session, sim_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "cpu.txt"
-    path.write_text(reports.render("cpu", sim_session), encoding="utf-8")
+    path.write_text(reports.render("cpu", sim_session._core), encoding="utf-8")
     with zlens.open([str(sim_file), str(path)]) as session:
-        assert rows(reports.render("cpu", session)) == rows(reports.render("cpu", sim_session))
+        assert rows(reports.render("cpu", session._core)) == rows(reports.render("cpu", sim_session._core))
 
 
 def test_report_keeps_columns_not_in_catalog() -> None:
@@ -101,9 +101,9 @@ def test_report_keeps_columns_not_in_catalog() -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     printed = [line.split() for line in lines if line.startswith("AP")]
     with zlens.open(str(path)) as session:
-        text = reports.render("device", session)
+        text = reports.render("device", session._core)
         rows = session.report("device", "csv", only=["AP4Z604D"]).splitlines()
-        (entry,) = [each for each in reports.list_reports(session) if each.name == "device"]
+        (entry,) = [each for each in reports.list_reports(session._core) if each.name == "device"]
     found = [line.split() for line in text.splitlines() if line.startswith("AP")]
     # The listing has dots of its own widths for links and paths.
     assert [[word for word in line if word.strip(".")] for line in found] == [
@@ -124,6 +124,6 @@ def test_repeated_unknown_heading_has_own_key(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     with zlens.open(str(path)) as session:
-        rows = reports.render("device", session, "csv").splitlines()
+        rows = reports.render("device", session._core, "csv").splitlines()
     assert rows[0].split(",")[2:4] == ["device_", "device"]
     assert [row.split(",")[2:4] for row in rows[1:3]] == [["b", "BE0E"], ["c", "BE0F"]]

@@ -61,13 +61,15 @@ why = "x"
 
 def found(file: Path, folder: Path) -> dict[str, missing_data.MissingReportData]:
     with zlens.open([file]) as session:
-        (source,) = session.sources
+        (source,) = session._core.sources
         tables = {
-            name: frozenset(column for column, _ in session.engine.raw_columns(name))
+            name: frozenset(column for column, _ in session._core.engine.raw_columns(name))
             for name in source.tables
         }
         records = frozenset(row.name for row in source.inventory())
-        listed = missing_data.missing_by_report(session, missing_data.AvailableData(tables, records), folder)
+        listed = missing_data.missing_by_report(
+            session._core, missing_data.AvailableData(tables, records), folder
+        )
     return {one.entry.name: one for one in listed}
 
 

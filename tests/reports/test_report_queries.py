@@ -55,12 +55,12 @@ def test_report_list_runs_only_possible_queries(demo_folder: Path, monkeypatch: 
 
     monkeypatch.setattr(Queries, "select_together", noted)
     with zlens.open([demo_folder / demo.RMF_NAME]) as session:
-        entries = {entry.name: entry for entry in reports.list_reports(session)}
+        entries = {entry.name: entry for entry in reports.list_reports(session._core)}
         possible = {
             table.query
             for name in definition.names()
             for table in definition.load_report(name).tables
-            if session.queries.query_has_data(table.query)
+            if session._core.queries.query_has_data(table.query)
         }
         assert len(joined) == len(set(joined)) == len(possible)
         # The result agrees with the queries of all reports.

@@ -455,8 +455,8 @@ def test_last_bucket_ends_with_data(tmp_path: Path) -> None:
     file = made.write(tmp_path / "x.mon", [made.configuration(made.START_US), *made.minutes(5)])
     with zlens.open([file], options=zlens.Options(every_s=180, utc=True)) as session:
         for name in ("prclog", "procsum", "lparlog"):
-            text = "".join(reports.chunks(name, session))
+            text = "".join(reports.chunks(name, session._core))
             assert "\nTo   2026/03/02 09:04:00" in text
             assert "09:06:00" not in text
-        assert "\n09:03:00  0 " in "".join(reports.chunks("prclog", session))
-        assert "\n09:04:00  0 " in "".join(reports.chunks("prclog", session))
+        assert "\n09:03:00  0 " in "".join(reports.chunks("prclog", session._core))
+        assert "\n09:04:00  0 " in "".join(reports.chunks("prclog", session._core))

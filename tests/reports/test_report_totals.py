@@ -68,7 +68,7 @@ def by_hand(
 
 
 def shown(session: Session, name: str) -> list[dict[str, Any]]:
-    return json.loads("".join(reports.chunks(name, session, "json")))
+    return json.loads("".join(reports.chunks(name, session._core, "json")))
 
 
 def check(session: Session, name: str) -> int:

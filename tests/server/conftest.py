@@ -45,7 +45,7 @@ class Served:
 def serving(
     session: Session, inputs: list[str], guard: Guard | None = None, running: RunningRequests | None = None
 ) -> Iterator[Served]:
-    place, running, listening = Workspace(session, inputs), running or RunningRequests(), free_socket()
+    place, running, listening = Workspace(session._core, inputs), running or RunningRequests(), free_socket()
     server = uvicorn.Server(config(create_app(place, guard, running)))
     thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
     thread.start()

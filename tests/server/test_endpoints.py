@@ -23,7 +23,7 @@ def fresh(demo_files):
     """A new workspace without cached answers."""
     vm, *_ = demo_files
     with zlens.open(vm) as session:
-        yield Workspace(session, [str(vm)])
+        yield Workspace(session._core, [str(vm)])
 
 
 def response_data(response):
@@ -54,7 +54,7 @@ def test_system_fills_follow_its_inputs(demo_folder):
     """A z/OS system opened with a z/VM system has no guests and no guest view."""
     vm, rmf = demo_folder / demo.MONWRITE_NAME, demo_folder / demo.RMF_NAME
     with zlens.open([vm, rmf]) as session:
-        found = schema.answer(Workspace(session, [str(vm), str(rmf)]), {})
+        found = schema.answer(Workspace(session._core, [str(vm), str(rmf)]), {})
     fills = {one["system"]: set(one["fills"]) for one in found["systems"]}
     assert {"guest", "device", "cpu", "partition"} <= fills["ZLDEMO"]
     assert {"cpu", "partition"} <= fills["ZLZ1"]
@@ -142,12 +142,12 @@ def test_explain_response_equals_cli(served):
 def test_report_response_equals_cli(served, form):
     found = response_data(served.get("report", name="fcx304", format=form))
     assert found["name"] == "prclog"
-    assert found["text"] == served.session.report("prclog", form)
+    assert found["text"] == zlens.Session(served.session).report("prclog", form)
 
 
 def test_report_tables_equal_json(served):
     table = response_data(served.get("report", name="prclog", format="table"))
-    own = json.loads(served.session.report("prclog", "json"))
+    own = json.loads(zlens.Session(served.session).report("prclog", "json"))
     [shown] = table["tables"]
     keys = [column["key"] for column in shown["columns"]]
     assert len(shown["rows"]) == len(own)
@@ -173,7 +173,7 @@ def test_report_by_time_sorted_and_limited(served):
     """The options of a report over HTTP are those of Python."""
     options = {"by_time": "0,1,2", "sort": "busy_pct", "top": "2"}
     text = response_data(served.get("report", name="cpu", format="csv", **options))["text"]
-    own = served.session.report("cpu", "csv", by_time=["0", "1", "2"], sort="busy_pct", top=2)
+    own = zlens.Session(served.session).report("cpu", "csv", by_time=["0", "1", "2"], sort="busy_pct", top=2)
     assert text == own
     assert text.count(",interval,") > 100
     answer = served.get("report", name="cpu", format="table", **options)
@@ -248,7 +248,7 @@ def test_failing_stage_is_last_line(serve_over, demo_files, monkeypatch):
 
 def test_findings_are_those_of_session(served):
     found = response_data(served.get("findings"))
-    own = served.session.findings()
+    own = zlens.Session(served.session).findings()
     assert [one["rule"] for one in found["rows"]] == [one.rule.id for one in own.rows]
     assert [one["value"] for one in found["rows"]] == [one.to_row()["value"] for one in own.rows]
     assert found["asked"] == len(own.asked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import os
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from iterations import draws
 from patience import until
 from zlens.server import static_files
 from zlens.server.limits import RequestLimits
+from zlens.server.response_bodies import LINES
 from zlens.server.running_requests import RunningRequests
 
 SLOW = "SELECT count(*) FROM range(100000000) AS a, range(1000000) AS b WHERE a.range + b.range = 7"
@@ -51,6 +53,30 @@ def test_security_headers_are_set(served):
         assert headers["referrer-policy"] == "no-referrer"
         assert "access-control-allow-origin" not in headers
         assert "server" not in headers
+
+
+@pytest.mark.parametrize("path", ["/app.js", "/metrics", "/api/v1/schema", "/api/v1/openapi.json"])
+def test_responses_are_compressed(served, path):
+    def get(accepted):
+        with served.client.stream("GET", path, headers={"accept-encoding": accepted}) as response:
+            return response.headers, b"".join(response.iter_raw())
+
+    plain_headers, plain = get("identity")
+    headers, compressed = get("gzip")
+    assert "content-encoding" not in plain_headers
+    assert headers["content-encoding"] == "gzip"
+    assert headers["vary"] == "Accept-Encoding"
+    assert headers["content-type"] == plain_headers["content-type"]
+    assert gzip.decompress(compressed) == plain
+    assert len(compressed) < len(plain) / 2
+
+
+def test_streams_are_not_compressed(served):
+    """The lines of each stage arrive when it is computed; a compressor would hold them back."""
+    response = served.client.get("/api/v1/findings/stream", headers={"accept-encoding": "gzip"})
+    assert response.headers["content-type"] == LINES
+    assert "content-encoding" not in response.headers
+    assert len(response.content) > 10_000
 
 
 def test_get_requests_change_nothing(served):

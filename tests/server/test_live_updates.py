@@ -17,7 +17,6 @@ from ports import free_socket
 
 from iterations import iterations
 from zlens import _native
-from zlens.api import Session
 from zlens.cli.serve import config
 from zlens.live.feeds import ReplayClock, ReplayFeed
 from zlens.live.watcher import Watcher
@@ -27,6 +26,7 @@ from zlens.server.app import create_app
 from zlens.server.live_updates import LiveWorkspace, event
 from zlens.server.sql_workers import GoneError, WorkerResponse
 from zlens.server.workspace import Workspace
+from zlens.session.session import CoreSession
 
 #: A timeout longer than any of these tests needs.
 PATIENCE_S = 120
@@ -36,7 +36,7 @@ class Few(Watcher):
     """A watcher that computes only two measures; its events are the same."""
 
     @staticmethod
-    def _names(session: Session) -> list[str]:
+    def _names(session: CoreSession) -> list[str]:
         return ["load", "cpu"]
 
 
@@ -90,7 +90,7 @@ def test_metrics_are_computed_before_scrape(served: Served, monkeypatch: pytest.
     """Metrics are computed when an interval closes, only if the previous ones were scraped."""
     computed: queue.Queue[int] = queue.Queue()
 
-    def counted(session: Session, **_: Any) -> bytes:
+    def counted(session: CoreSession, **_: Any) -> bytes:
         page = str(session.sql("SELECT max(interval_end) FROM load").rows).encode()
         computed.put(len(page))
         return page

@@ -84,7 +84,7 @@ def test_run_stays_open_while_others_are_opened(
 ):
     base = str(demo_folder / "zlzos.smf")
     with zlens.open([base]) as session:
-        place = Workspace(session, [base], runs=RigRuns(str(folder)))
+        place = Workspace(session._core, [base], runs=RigRuns(str(folder)))
         monkeypatch.setattr(place._opened_runs, "_max_open", 1)
         with place.for_run("equal/1") as first:
             with place.for_run("equal/2") as second:

@@ -48,7 +48,7 @@ def test_scrape_allows_only_get(served: Served) -> None:
 
 def test_metrics_need_token_and_health_does_not(serve_over: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zlens.server.metrics.render", lambda *_, **__: b"what else is tested\n")
-    with serve_over(empty_session(), [], Guard(token=TOKEN)) as served:
+    with serve_over(Session(empty_session()), [], Guard(token=TOKEN)) as served:
         assert served.client.get("/metrics").status_code == 401
         # A token in the URL is refused: it would appear in the scraper's logs.
         assert served.client.get("/metrics", params={"token": TOKEN}).status_code == 401
@@ -63,7 +63,7 @@ def test_metrics_need_token_and_health_does_not(serve_over: Serve, monkeypatch: 
 
 
 def test_server_without_interval_is_not_ready(serve_over: Serve) -> None:
-    with serve_over(empty_session(), []) as served:
+    with serve_over(Session(empty_session()), []) as served:
         answer = served.client.get("/readyz")
         assert (answer.status_code, answer.text) == (503, "no interval yet\n")
         assert served.client.get("/healthz").status_code == 200

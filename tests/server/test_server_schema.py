@@ -13,7 +13,7 @@ from zlens.server.workspace import Workspace
 def place(demo_files):
     paths = [str(path) for path in demo_files if path.suffix in (".monwrite", ".smf")]
     with zlens.open(paths) as session:
-        yield Workspace(session, paths)
+        yield Workspace(session._core, paths)
 
 
 def test_reports_list_their_systems(place):

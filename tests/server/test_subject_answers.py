@@ -32,8 +32,8 @@ def places(demo_files: list[Path]) -> Iterator[dict[str, Workspace]]:
     opened = [(str(path), zlens.open(str(path))) for path in demo_files]
     for path, session in opened:
         for one in subjects.declared():
-            if session.has_data(one.table):
-                found[one.table] = Workspace(session, [path])
+            if session._core.has_data(one.table):
+                found[one.table] = Workspace(session._core, [path])
     yield found
     for _, session in opened:
         session.close()

@@ -19,7 +19,7 @@ PATIENCE_S = 60
 @pytest.fixture
 def place(demo_files):
     with zlens.open([str(path) for path in demo_files]) as session:
-        made = Workspace(session, [str(path) for path in demo_files])
+        made = Workspace(session._core, [str(path) for path in demo_files])
         yield made
         made.close()
 

@@ -38,7 +38,7 @@ def lake_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def found(lake_path: Path) -> dict[str, Any]:
     """All findings of all systems, computed as for few systems."""
     with zlens.open(lake_path) as session:
-        own = Workspace(session, [str(lake_path)])
+        own = Workspace(session._core, [str(lake_path)])
         answer = findings.answer(own, ALL)
         own.close()
     return answer
@@ -75,7 +75,7 @@ def test_answers_for_system_are_same(
 
 def test_request_opens_only_its_system(lake_path: Path, two_are_many: None) -> None:
     with zlens.open(lake_path) as session:
-        whole = Workspace(session, [str(lake_path)])
+        whole = Workspace(session._core, [str(lake_path)])
         with whole.for_systems({"system": "SECOND"}) as own:
             assert [info.system for info in own.session.systems] == ["SECOND"]
             with whole.for_systems({"system": "SECOND"}) as again:
@@ -95,7 +95,7 @@ def test_request_opens_only_its_system(lake_path: Path, two_are_many: None) -> N
 
 def test_narrow_window_opens_only_its_files(lake_path: Path, two_are_many: None) -> None:
     with zlens.open(lake_path) as session:
-        whole = Workspace(session, [str(lake_path)])
+        whole = Workspace(session._core, [str(lake_path)])
         with whole.open_narrow("SECOND", None, None) as own:
             assert [info.system for source in own.sources for info in source.systems] == ["SECOND"]
         whole.close()
@@ -107,7 +107,7 @@ def test_schema_and_fleet_read_no_intervals(
     with zlens.open(lake_path) as session:
         known = {info.system: schema.system(info, ()) for info in session.systems}
     with zlens.open(lake_path) as session:
-        own = Workspace(session, [str(lake_path)])
+        own = Workspace(session._core, [str(lake_path)])
 
         def read(info: SystemInfo) -> None:
             raise AssertionError(f"the intervals of {info.system} were read")
@@ -140,12 +140,12 @@ def test_new_hours_are_computed(lake_path: Path, tmp_path: Path) -> None:
     more = write(tmp_path / "more.data", piece(range(80, 90), system="SECOND"))
     lake.add([more], mine)
     with zlens.open(mine) as session:
-        found = {member.system: member for member in fleet.members(session, (None, None))}
+        found = {member.system: member for member in fleet.members(session._core, (None, None))}
     stores.rollup(mine)
     with zlens.open(mine) as session:
-        rolled = {member.system: member for member in fleet.members(session, (None, None))}
+        rolled = {member.system: member for member in fleet.members(session._core, (None, None))}
     with zlens.open(lake_path) as session:
-        before = {member.system: member for member in fleet.members(session, (None, None))}
+        before = {member.system: member for member in fleet.members(session._core, (None, None))}
     assert found["SECOND"].mean == pytest.approx(rolled["SECOND"].mean)
     assert found["FIRST"] == before["FIRST"] == rolled["FIRST"]
     assert found["SECOND"].hours != before["SECOND"].hours
@@ -158,10 +158,10 @@ def test_wide_problems_equal_read_problems(
         raise AssertionError("measures of all systems were computed")
 
     with zlens.open(lake_path) as session:
-        own = Workspace(session, [str(lake_path)])
+        own = Workspace(session._core, [str(lake_path)])
         assert schema.answer(own, {})["wide"] is True
         monkeypatch.setattr(data_quality, "find_quality_problems", computed)
-        assert problems.answer(own, {})["count"] == len(session.reading_problems())
+        assert problems.answer(own, {})["count"] == len(session._core.reading_problems())
         own.live = True
         with pytest.raises(AssertionError, match="were computed"):
             problems.answer(own, {})
@@ -177,7 +177,7 @@ def test_wide_findings_are_computed_per_machine(
 
     assert {row["system"] for row in found["rows"]} == {*SYSTEMS}
     with zlens.open(lake_path) as session:
-        own = Workspace(session, [str(lake_path)])
+        own = Workspace(session._core, [str(lake_path)])
         machines = {"FIRST": "8561-1", "SECOND": None, "THIRD": "8561-1"}
         monkeypatch.setattr(SystemInfo, "machine", property(lambda info: machines[info.system]))
         assert own.machines() == [("FIRST", "THIRD"), ("SECOND",)]
@@ -211,7 +211,7 @@ def test_rule_is_checked_for_each_machine(
 
     monkeypatch.setattr(findings, "find_in_stages", lacking)
     with zlens.open(lake_path) as session:
-        own = Workspace(session, [str(lake_path)])
+        own = Workspace(session._core, [str(lake_path)])
         answer = findings.answer(own, ALL)
         own.close()
     assert len(calls) == len(SYSTEMS)
@@ -222,7 +222,7 @@ def test_wide_server_warms_schema_and_fleet(lake_path: Path, two_are_many: None)
     from zlens.server import warmup
 
     with zlens.open(lake_path) as session:
-        own = Workspace(session, [str(lake_path)])
+        own = Workspace(session._core, [str(lake_path)])
         warmup.warm(own)
         assert [*own._answers] == ["schema", ("fleet", None, None, None, None)]
         own.close()
@@ -237,7 +237,7 @@ def test_throughput_of_one_system_leaves_others_queryable(
     options = Options(throughput=str(path))
     question = "SELECT count(*) FROM throughput"
     with zlens.open(lake_path, options=options) as session:
-        whole = Workspace(session, [str(lake_path)])
+        whole = Workspace(session._core, [str(lake_path)])
         rows = session.sql(question).rows
         assert rows[0][0] > 0
         for system, expected in (("FIRST", [(0,)]), ("SECOND", rows)):

@@ -39,7 +39,7 @@ def place(sim_session: Session) -> Iterator[Workspace]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(window_queries, "LONG_TABLE_ROWS", 0)
         patched.setattr(window_queries, "BLOCKS", 12)
-        yield Workspace(sim_session, ["sim.monwrite"])
+        yield Workspace(sim_session._core, ["sim.monwrite"])
 
 
 def wanted(table: measures.Measure, by: list[str]) -> list[tuple[measures.MeasureColumn, list[str]]]:
@@ -81,7 +81,7 @@ def test_window_from_blocks_equals_rows(place: Workspace, name: str, by: list[st
 
 
 def test_servers_over_session_have_separate_tables(place: Workspace, sim_session: Session) -> None:
-    for one, name, by in [(place, *GROUPS[0]), (Workspace(sim_session, []), *GROUPS[1])]:
+    for one, name, by in [(place, *GROUPS[0]), (Workspace(sim_session._core, []), *GROUPS[1])]:
         table = measures.load_measure(name)
         question = MeasureQuery(table, wanted(table, by), quote(name), by)
         compare(one, WindowQueries(one, name, question.columns(), TimeWindow(), []), question)

@@ -35,7 +35,7 @@ def example(**partition: Any) -> dict[str, Any]:
 
 def answers(path: Path) -> dict[str, list[tuple[object, ...]]]:
     with zlens.open([path]) as session:
-        assert session.all_problems() == []
+        assert session._core.all_problems() == []
         return {
             name: session.sql(f"SELECT interval_end, {columns} FROM {name} ORDER BY ALL").rows
             for name, columns in MEASURES.items()
@@ -113,7 +113,7 @@ def test_commands_are_recorded_as_events(tmp_path: Path) -> None:
     ]
     zlens.simulate(values, tmp_path / "m.data")
     with zlens.open([tmp_path / "m.data"]) as session:
-        assert session.all_problems() == []
+        assert session._core.all_problems() == []
         shares = session.sql("SELECT trim(sclshr_vmduser), sclshr_vmdrelsh FROM d2r9").rows
         threads = session.sql("SELECT prcsmt_zlmtstat, prcsmt_zlmtifl FROM d5r21").rows
         kinds = session.sql("SELECT kind FROM event WHERE NOT inferred ORDER BY time").rows

@@ -75,7 +75,7 @@ def apart(
 def files(lake_copy: Path, options: Options | None = None) -> list[str]:
     """Return the files that provide the hour rows."""
     with zlens.open(lake_copy, options=options) as session:
-        found = [path for table in session.sources[-1].tables["cpu_hour"] for path in table.paths]  # type: ignore[attr-defined]
+        found = [path for table in session._core.sources[-1].tables["cpu_hour"] for path in table.paths]  # type: ignore[attr-defined]
     del session
     gc.collect()
     return found

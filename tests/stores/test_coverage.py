@@ -105,7 +105,7 @@ def makers(folder: Path) -> dict[str, Maker]:
 
 def lost(session: Session) -> list[Lost]:
     offsets = {(info.system, info.source): info.utc_offset_s or 0 for info in session.systems}
-    return coverage(session, bucket_sql.measures()).lost(offsets)
+    return coverage(session._core, bucket_sql.measures()).lost(offsets)
 
 
 @pytest.mark.parametrize("source", ["smf", "zvm", *sorted(TEXTS)])
@@ -170,7 +170,7 @@ def test_measures_retain_removed_records(source: str, demo_folder: Path, tmp_pat
         lost = {entry.table for entry in tried.proof if entry.measures and not entry.is_retained}
         # Tables that only add columns to other rows are lost if these are missing, and the proof shows it.
         with zlens.open(path) as session:
-            assert lost <= coverage(session, bucket_sql.measures()).only_adds
+            assert lost <= coverage(session._core, bucket_sql.measures()).only_adds
         removed = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED, *lost], now_us=LATER_US)
         assert removed.gone
         assert removed.proof == tried.proof
@@ -180,7 +180,7 @@ def test_measures_retain_removed_records(source: str, demo_folder: Path, tmp_pat
             zones = {(info.system, info.source): info.utc_offset_s or 0 for info in session.systems}
             for name, ends in expected.items():
                 table = f"{name}_hour"
-                if table not in session.engine.raw_tables():
+                if table not in session._core.engine.raw_tables():
                     assert ends == [], name
                     continue
                 kept = {

@@ -66,7 +66,7 @@ def averaged() -> Iterator[tuple[str, list[measures.MeasureColumn]]]:
 
 
 def has_rows(session: Session, name: str) -> bool:
-    return session.has_data(name) and bool(session.sql(f"SELECT 1 FROM {name} LIMIT 1").rows)
+    return session._core.has_data(name) and bool(session.sql(f"SELECT 1 FROM {name} LIMIT 1").rows)
 
 
 @pytest.mark.long
@@ -277,7 +277,7 @@ def test_forget_raw_keeps_measures(parts: list[str], tmp_path: Path) -> None:
     assert rows(made, "SELECT count(*) FROM cpu") == [(0,)]
     assert lake.contents(made).measures_only == 2
     with zlens.open(made) as session:
-        assert without_raw_tables(session.sources) == {"LAKETEST"}
+        assert without_raw_tables(session._core.sources) == {"LAKETEST"}
     # Known bytes are not imported again.
     assert [added.again for added in lake.add(parts[:2], made)[0]] == [True, True]
     [rolled] = stores.rollup(made)

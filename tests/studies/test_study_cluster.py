@@ -57,7 +57,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 
 def test_volumes_are_added_over_members(site: Session) -> None:
-    volumes = cluster.shared_subjects(site, cluster.VOLUMES, ["ZVM1", "ZVM2"], ALWAYS)
+    volumes = cluster.shared_subjects(site._core, cluster.VOLUMES, ["ZVM1", "ZVM2"], ALWAYS)
     rows = site.sql("SELECT system, volume, avg(busy_pct) FROM device WHERE flag IS NULL GROUP BY ALL").rows
     expected = {(system, volume): mean for system, volume, mean in rows}
     found = {one.name: one for one in volumes}
@@ -74,7 +74,7 @@ def test_volumes_are_added_over_members(site: Session) -> None:
 
 def test_guests_are_those_of_one_name(site: Session) -> None:
     guests = {
-        one.name: one for one in cluster.shared_subjects(site, cluster.GUESTS, ["ZVM1", "ZVM2"], ALWAYS)
+        one.name: one for one in cluster.shared_subjects(site._core, cluster.GUESTS, ["ZVM1", "ZVM2"], ALWAYS)
     }
     assert guests["LINUX1"].members == {
         "ZVM1": pytest.approx(20, rel=0.1),
@@ -88,7 +88,9 @@ def test_cluster_counts_only_members_and_range(site: Session) -> None:
     [first, *_] = [row[0] for row in site.sql("SELECT DISTINCT interval_end FROM load ORDER BY 1").rows]
     span = (None, first + dt.timedelta(seconds=61))
     [guest] = [
-        one for one in cluster.shared_subjects(site, cluster.GUESTS, ["ZVM2"], span) if one.name == "LINUX1"
+        one
+        for one in cluster.shared_subjects(site._core, cluster.GUESTS, ["ZVM2"], span)
+        if one.name == "LINUX1"
     ]
     [(cpu,)] = site.sql(
         "SELECT avg(cpu_pct) FROM guest WHERE system = 'ZVM2' AND userid = 'LINUX1' AND flag IS NULL "
@@ -96,7 +98,8 @@ def test_cluster_counts_only_members_and_range(site: Session) -> None:
     ).rows
     assert guest.members == {"ZVM2": pytest.approx(cpu)}
     assert (
-        cluster.shared_subjects(site, cluster.GUESTS, ["ZVM2"], (span[1] + dt.timedelta(days=1), None)) == []
+        cluster.shared_subjects(site._core, cluster.GUESTS, ["ZVM2"], (span[1] + dt.timedelta(days=1), None))
+        == []
     )
 
 
@@ -106,7 +109,7 @@ def test_unknown_member_makes_sum_null(site: Session, monkeypatch: pytest.Monkey
                 ("ZVM1", "zvm", "B", 3.0), ("ZVM1", "rmf", "B", 9.0), ("ZVM1", "zvm", None, 1.0))  # fmt: skip
 
     monkeypatch.setattr(Queries, "select", lambda *_: Rows)
-    assert cluster.shared_subjects(site, cluster.VOLUMES, ["ZVM1", "ZVM2"], ALWAYS) == [
+    assert cluster.shared_subjects(site._core, cluster.VOLUMES, ["ZVM1", "ZVM2"], ALWAYS) == [
         ("B", 5.0, {"ZVM1": 5.0}),
         ("A", None, {"ZVM1": 1.0, "ZVM2": None}),
     ]
@@ -114,7 +117,7 @@ def test_unknown_member_makes_sum_null(site: Session, monkeypatch: pytest.Monkey
 
 def test_input_without_guests_has_no_shared_guests(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zlzos-rmf-cpu.xml") as session:
-        assert cluster.shared_subjects(session, cluster.GUESTS, ["ZLZ1"], ALWAYS) == []
+        assert cluster.shared_subjects(session._core, cluster.GUESTS, ["ZLZ1"], ALWAYS) == []
 
 
 @pytest.mark.parametrize("kind", [cluster.VOLUMES, cluster.GUESTS])

@@ -25,7 +25,7 @@ def at(text: str) -> dt.datetime:
 
 def test_fleet_mean_equals_intervals(demo_folder: Path) -> None:
     with zlens.open(demo_folder) as session:
-        members = {member.system: member for member in fleet.members(session, (None, None))}
+        members = {member.system: member for member in fleet.members(session._core, (None, None))}
         rows = session.sql(f"SELECT system, source, {MEAN} FROM load WHERE flag IS NULL GROUP BY ALL").rows
     # ZLZ1 has two sources; one is used.
     expected = {system: mean for system, source, mean in rows if members[system].source == source}
@@ -42,9 +42,9 @@ def test_fleet_mean_equals_intervals(demo_folder: Path) -> None:
 def test_two_time_ranges_are_compared(demo_folder: Path) -> None:
     first, second = (at("2010-03-09T07:00"), at("2010-03-09T08:00")), (at("2010-03-09T08:00"), None)
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
-        [early] = fleet.members(session, first)
-        [late] = fleet.members(session, second, first)
-        [whole] = fleet.members(session, (None, None), (None, at("2010-03-09T07:00")))
+        [early] = fleet.members(session._core, first)
+        [late] = fleet.members(session._core, second, first)
+        [whole] = fleet.members(session._core, (None, None), (None, at("2010-03-09T07:00")))
     assert (len(early.hours), len(late.hours), len(whole.hours)) == (1, 1, 2)
     assert late.before == early.mean
     assert late.change == pytest.approx(late.mean - early.mean)
@@ -62,7 +62,7 @@ def test_growth_does_not_depend_on_shown_range(demo_folder: Path, monkeypatch: p
     ]
     monkeypatch.setattr(fleet, "hourly_values", lambda *_: made)
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
-        [member] = fleet.members(session, (BEGIN + dt.timedelta(days=33), None))
+        [member] = fleet.members(session._core, (BEGIN + dt.timedelta(days=33), None))
     values = [50 + 0.5 * day for day in days]
     study = studies.solve("trend", {"series": [{"name": "A", "from": "2026-01-05", "values": values}]})
     [row] = study.table("growth").rows
@@ -75,25 +75,25 @@ def test_growth_does_not_depend_on_shown_range(demo_folder: Path, monkeypatch: p
 
 def test_clusters_are_users_or_recorded(demo_folder: Path, tmp_path: Path) -> None:
     with zlens.open(demo_folder) as session:
-        assert fleet.clusters(session) == {"ZLSIM": "ZLSSI"}
+        assert fleet.clusters(session._core) == {"ZLSIM": "ZLSSI"}
     file = tmp_path / "groups.toml"
     file.write_text('[cluster]\n"zld?mo" = "SITE"\n"ZLS*" = "SIMS"\n"*" = "REST"\n')
     with zlens.open(demo_folder, options=Options(group=str(file))) as session:
-        assert fleet.clusters(session) == {"ZLDEMO": "SITE", "ZLSIM": "SIMS", "ZLZ1": "REST"}
+        assert fleet.clusters(session._core) == {"ZLDEMO": "SITE", "ZLSIM": "SIMS", "ZLZ1": "REST"}
     file.write_text('[cluster]\n"ZLZ*" = "SITE"\n')
     with zlens.open(demo_folder, options=Options(group=str(file))) as session:
-        assert fleet.clusters(session) == {"ZLSIM": "ZLSSI", "ZLZ1": "SITE"}
+        assert fleet.clusters(session._core) == {"ZLSIM": "ZLSSI", "ZLZ1": "SITE"}
 
 
 def test_partitions_of_machine_by_hour(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
-        found = fleet.partitions(session, "2097-D3E01", (None, None))
+        found = fleet.partitions(session._core, "2097-D3E01", (None, None))
         rows = session.sql(
             "SELECT cpu_type, partition, sum(phys_total_pct * seconds) / sum(seconds) "
             "FROM partition WHERE machine = '2097-D3E01' AND flag IS NULL GROUP BY ALL ORDER BY ALL"
         ).rows
-        late = fleet.partitions(session, "2097-D3E01", (at("2010-03-09T08:00"), None))
-        assert fleet.partitions(session, "none", (None, None)) == []
+        late = fleet.partitions(session._core, "2097-D3E01", (at("2010-03-09T08:00"), None))
+        assert fleet.partitions(session._core, "none", (None, None)) == []
     assert [(one.cpu_type, one.name) for one in found] == [row[:2] for row in rows]
     assert len(found) > 1
     for one, (_, _, mean) in zip(found, rows, strict=True):
@@ -103,7 +103,7 @@ def test_partitions_of_machine_by_hour(demo_folder: Path) -> None:
     assert [one.hours for one in late] == [one.hours[1:] for one in found]
     # The report in local time of an unknown zone would be an hour late.
     with zlens.open(demo_folder) as session:
-        every = fleet.partitions(session, "2097-D3E01", (None, None))
+        every = fleet.partitions(session._core, "2097-D3E01", (None, None))
     assert {one.name for one in every} >= {one.name for one in found}
     assert {end for one in every for end, _ in one.hours} == {end for one in found for end, _ in one.hours}
 
@@ -118,7 +118,7 @@ def test_fleet_partitions_from_rollups(
 
     def found() -> list[fleet.Partition]:
         with zlens.open(made) as session:
-            return fleet.partitions(session, "2097-D3E01", (None, None))
+            return fleet.partitions(session._core, "2097-D3E01", (None, None))
 
     computed = found()
     assert computed

@@ -10,10 +10,10 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from zlens.api import Session
 from zlens.errors import InputError
 from zlens.inputs.source import SystemInfo
 from zlens.models.scenario_errors import ScenarioErrors
+from zlens.session.session import CoreSession
 from zlens.studies import measurement, notes, run_keys
 from zlens.studies.measurement import MeasuredRun
 
@@ -75,7 +75,7 @@ def weighed(row: dict[str, Any]) -> dict[str, Any]:
     return row | {f"{name}#weight": weight for name, weight in weights.items()}
 
 
-def session(*rows: dict[str, Any], cores: int | None = None) -> Session:
+def session(*rows: dict[str, Any], cores: int | None = None) -> CoreSession:
     """Return a session for `_of_session`."""
 
     def sql(query: str) -> SimpleNamespace:
@@ -90,7 +90,7 @@ def session(*rows: dict[str, Any], cores: int | None = None) -> Session:
         )
 
     info = SystemInfo("S", "zvm-monitor", machine_type="3906", model="M05", release="7.1")
-    return cast(Session, SimpleNamespace(sql=sql, systems=[info], display=lambda time, _: time))
+    return cast(CoreSession, SimpleNamespace(sql=sql, systems=[info], display=lambda time, _: time))
 
 
 def of(*rows: dict[str, Any], cores: int | None = None) -> MeasuredRun:

@@ -97,7 +97,8 @@ def test_partial_hour_is_completed(tmp_path: Path, few_measures: None) -> None:
     def found(name: Path | str) -> list[tuple[object, ...]]:
         with zlens.open(name) as session:
             return [
-                (hour.end, hour.seconds, hour.mean()) for hour in hourly_values(session, "load", ["busy_pct"])
+                (hour.end, hour.seconds, hour.mean())
+                for hour in hourly_values(session._core, "load", ["busy_pct"])
             ]
 
     assert found(made) == found(whole)
@@ -114,7 +115,7 @@ def test_trend_from_rollups_equals_intervals(demo_folder: Path, tmp_path: Path, 
         with zlens.open(made) as session:
             return [
                 (hour.system, hour.source, hour.end, hour.seconds, hour.mean(0), hour.mean(1))
-                for hour in hourly_values(session, "load", ["busy_pct", "page_rate"])
+                for hour in hourly_values(session._core, "load", ["busy_pct", "page_rate"])
             ]
 
     computed = found()
@@ -158,12 +159,12 @@ def test_shifts_use_zone_of_selected_source(demo_folder: Path) -> None:
     with zlens.open(demo_folder) as session:
         both = {
             (one.system, one.shift): one.hours
-            for one in trend.measured_hours(session, "load", "busy_pct", shifts)
+            for one in trend.measured_hours(session._core, "load", "busy_pct", shifts)
         }
     with zlens.open(demo_folder / "zlzos.smf") as session:
         alone = {
             (one.system, one.shift): one.hours
-            for one in trend.measured_hours(session, "load", "busy_pct", shifts)
+            for one in trend.measured_hours(session._core, "load", "busy_pct", shifts)
         }
     for name, hours_of in alone.items():
         assert [value for _, value, _ in both[name]] == [value for _, value, _ in hours_of]
@@ -195,4 +196,4 @@ def test_wrong_files(values: dict[str, Any], message: str) -> None:
 )
 def test_columns_without_mean_by_system(demo_files: list[Path], table: str, column: str, said: str) -> None:
     with zlens.open(demo_files[0]) as session, pytest.raises(QueryError, match=said):
-        hourly_values(session, table, [column])
+        hourly_values(session._core, table, [column])

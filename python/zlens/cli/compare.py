@@ -189,12 +189,12 @@ def _runs(words: list[str]) -> list[list[str]]:
 
 
 def _run(words: list[str], part: argparse.Namespace, progress: Progress) -> tuple[SideRun, list[Problem]]:
-    import zlens
     from zlens.compare import measure_run
+    from zlens.session.session import CoreSession
 
     with (
         inputs.input_files(words) as files,
-        zlens.open(files, options=inputs.parse_options(part), progress=progress) as session,
+        CoreSession(files, inputs.parse_options(part), progress) as session,
     ):
         run = measure_run(session, " + ".join(words))
         inputs.print_throughput_notes(session)

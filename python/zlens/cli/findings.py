@@ -50,15 +50,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    import zlens
     from zlens import findings
     from zlens.findings.evaluate import find
+    from zlens.session.session import CoreSession
 
     options = inputs.parse_options(arguments)
     with inputs.open_session(arguments.inputs, options) as (session, progress), ExitStack() as stack:
         baseline = None
         if arguments.baseline:
-            opened = zlens.open(arguments.baseline, options=_baseline_options(options), progress=progress)
+            opened = CoreSession([arguments.baseline], _baseline_options(options), progress)
             baseline = stack.enter_context(opened)
         result = find(
             session,

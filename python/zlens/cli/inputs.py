@@ -202,13 +202,13 @@ def open_session(
     names: Iterable[str], options: Options | None = None
 ) -> Iterator[tuple[CoreSession, Progress]]:
     """Open inputs and yield their session with its progress, to close before anything is printed."""
-    import zlens
     from zlens.progress import Progress
+    from zlens.session.session import CoreSession
 
     with (
         input_files(names) as files,
         Progress() as progress,
-        zlens.open(files, options=options, progress=progress) as session,
+        CoreSession(files, options, progress) as session,
     ):
         yield session, progress
 

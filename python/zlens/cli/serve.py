@@ -69,8 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    import zlens
     from zlens.progress import Progress
+    from zlens.session.session import CoreSession
 
     options = inputs.parse_options(arguments)
     runs, input_names = _runs(arguments)
@@ -78,7 +78,7 @@ def _run(arguments: argparse.Namespace) -> int:
         serve_options.open_server(arguments) as server,
         inputs.input_files(input_names) as files,
         Progress() as progress,
-        zlens.open(files, options=options, progress=progress) as session,
+        CoreSession(files, options, progress) as session,
     ):
         progress.close()
         # Fork workers before any thread starts.

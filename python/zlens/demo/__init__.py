@@ -61,10 +61,10 @@ def _simulate(scenario: Path, path: Path, seed: int) -> None:
 
 def _write_zos(monwrite: Path, report: Path, dump: Path, seed: int) -> None:
     """Write the report and the records of the z/OS system on the machine of a z/VM system's file."""
-    import zlens
     from zlens.demo import rmf, smf
+    from zlens.session.session import CoreSession
 
-    with zlens.open([monwrite]) as session:
+    with CoreSession([monwrite]) as session:
         minutes = list(machine.minutes(session))
     with _replacing(dump) as temporary:
         writer = smf.DemoDumpWriter(temporary, seed)

@@ -5,12 +5,19 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Literal, TypeVar
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from zlens._native import AnswerText, ArrowTable
 from zlens.engine.cancellation import Interruptible, interruptible
 from zlens.errors import LONGEST, QueryError
 from zlens.inputs.unix_time import from_unix_us
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 _T = TypeVar("_T")
 #: SQL that converts a result column of some type.
@@ -51,6 +58,7 @@ class QueryResult:
     """The result of a query, computed when its rows are read or exported as an Arrow stream.
 
     columns, types: names, and int, float, text, bool or time of each. Times are aware datetimes in UTC.
+    Its length and iteration are those of `rows`.
     """
 
     def __init__(
@@ -91,6 +99,18 @@ class QueryResult:
             self._rows = self._work()
         return self._rows
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows)
+
+    def __repr__(self) -> str:
+        # Computes nothing: a debugger or a traceback may print it.
+        columns = ", ".join(f"{name} {kind}" for name, kind in zip(self.columns, self.types, strict=True))
+        rows = "" if self._rows is None else f"; {len(self._rows):,} rows"
+        return f"<QueryResult: {columns}{rows}>"
+
     def _repr_html_(self) -> str | None:
         """Return HTML for a notebook; None leaves it to `repr`."""
         return None if self.html is None else self.html()
@@ -102,6 +122,21 @@ class QueryResult:
     def __arrow_c_schema__(self) -> object:
         """Return the schema of the stream; computes no rows."""
         return self._stream(export_value_sql).__arrow_c_schema__()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the rows as a table of pyarrow; raises QueryError if pyarrow is not installed."""
+        table: pyarrow.Table = _import_package("pyarrow").table(self)
+        return table
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows as a data frame of pandas; raises QueryError without pandas and pyarrow."""
+        _import_package("pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return the rows as a data frame of Polars; raises QueryError if Polars is not installed."""
+        frame: polars.DataFrame = _import_package("polars").DataFrame(self)
+        return frame
 
     def read(self, work: Callable[[Any], _T]) -> _T:
         """Pass an Arrow stream to work that reads it to its end; a token or an interrupt cancels that.
@@ -125,6 +160,14 @@ class QueryResult:
     def _guarded(self, work: Callable[[], _T]) -> _T:
         result: _T = self._working(work) if self._working is not None else work()
         return result
+
+
+def _import_package(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or name
+        raise QueryError(f"{missing} is not installed", cure=f"install it: pip install {missing}") from None
 
 
 def unique_names(columns: Sequence[str]) -> list[str]:

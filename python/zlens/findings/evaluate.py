@@ -58,11 +58,24 @@ class FindingsResult(Struct):
     off: list[Rule] = field(default_factory=list)
     baseline: CoreSession | None = None
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Finding]:
         return iter(self.rows)
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __repr__(self) -> str:
+        return (
+            f"<FindingsResult: {len(self.rows)} findings of {len(self.asked)} rules; "
+            f"{len(self.missing)} rules without data>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        from zlens.rendering import notebook
+
+        columns = ("severity", "rule", "title", "system", "subject", "value", "threshold")
+        return notebook.table(columns, [name == "value" for name in columns], map(_cells, self.rows))
 
     def add(self, part: FindingsResult) -> None:
         """Add the findings of further rules of the same session."""
@@ -71,6 +84,20 @@ class FindingsResult(Struct):
         self.systems |= part.systems
         self.missing += part.missing
         self.off += part.off
+
+
+def _cells(finding: Finding) -> tuple[str, ...]:
+    rule = finding.rule
+    amount = format_amount(finding.value, rule.unit)
+    return (
+        finding.severity,
+        rule.id,
+        rule.title,
+        finding.system or "",
+        finding.subject,
+        amount,
+        finding.limit,
+    )
 
 
 def find(

@@ -70,6 +70,12 @@ class Finding(Struct, frozen=True):
     baseline: float | None = None
     others: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        subject = " ".join(filter(None, (self.system, self.subject)))
+        value = format_amount(self.value, self.rule.unit)
+        numbers = f": {value} ({self.limit})" if value and self.limit else f": {value}" if value else ""
+        return f"<Finding {self.severity} {self.rule.id} {subject}{numbers}>"
+
     @property
     def excess(self) -> float:
         """Factor by which the value exceeds its threshold; 1 if there is no ratio."""

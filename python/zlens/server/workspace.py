@@ -12,7 +12,6 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-import zlens
 from zlens.catalog import measures
 from zlens.catalog.expressions import quote
 from zlens.engine import cancellation
@@ -109,7 +108,7 @@ class Workspace(Struct):
         files, throughput = self.runs.files(run)
         options = Options(throughput=throughput)
         with self._opened_runs.use(
-            run, lambda: Workspace(zlens.open(files, options=options), files, runs=self.runs)
+            run, lambda: Workspace(CoreSession(files, options), files, runs=self.runs)
         ) as workspace:
             yield workspace
 
@@ -165,14 +164,14 @@ class Workspace(Struct):
     def _reopened(self, options: Options) -> CoreSession:
         """Open the inputs again: statements over the sources of all systems name the files of all systems."""
         # Throughput may belong to other systems; whether it matches the input was checked before.
-        return zlens.open(self.inputs, options=replace(options, throughput=None)).narrow(options)
+        return CoreSession(self.inputs, replace(options, throughput=None)).narrow(options)
 
     def _session(self, options: Options, input: str | None) -> CoreSession:
         if input is None and self.has_many_systems:
             return self._reopened(options)
         if input is None:
             return self.session.narrow(options)
-        return zlens.open(self.inputs[self.names.index(input)], options=options)
+        return CoreSession([self.inputs[self.names.index(input)]], options)
 
     def _options(self, system: str | None, start: Any, end: Any, source: str | None) -> Options:
         options = self.session.options

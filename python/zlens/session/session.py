@@ -328,12 +328,6 @@ class CoreSession:
         """Return whether the input has data for a measure or role."""
         return self.queries.has_data(name)
 
-    def table(self, name: str) -> QueryResult:
-        """Return all rows of one table."""
-        if not name.replace("_", "").isalnum():
-            raise QueryError(f"{name!r} is not a table name")
-        return self.sql(f"SELECT * FROM {name}")
-
     # -- the user's throughput -----------------------------------------------------------------------
 
     @cached_property

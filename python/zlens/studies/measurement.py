@@ -91,10 +91,10 @@ class MeasuredRun(Struct, frozen=True):
 
 def measure_run(file: str, window: dict[str, Any], base_file: str | None) -> MeasuredRun:
     """Return means over the window of one system of a file. Paths are relative to `base_file`."""
-    import zlens
+    from zlens.session.session import CoreSession
 
     path = resolve_path(file, base_file)
-    with zlens.open([path], options=_options(window, path, base_file)) as session:
+    with CoreSession([path], _options(window, path, base_file)) as session:
         systems = list(dict.fromkeys(info.system for info in session.systems))
         if len(systems) != 1:
             raise InputError(

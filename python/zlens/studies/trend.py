@@ -167,8 +167,8 @@ def _series(scenario: Scenario) -> Iterator[ShiftHours]:
 
 
 def _measured(scenario: Scenario) -> Iterator[ShiftHours]:
-    import zlens
     from zlens.lake.file_names import is_url
+    from zlens.session.session import CoreSession
 
     if not scenario["data"]:
         raise ScenarioError("has no data", cure='write data = ["lake"], or [[series]] with numbers')
@@ -179,7 +179,7 @@ def _measured(scenario: Scenario) -> Iterator[ShiftHours]:
     )
     scenario_file = scenario.problem.file
     names = [name if is_url(name) else resolve_path(name, scenario_file) for name in scenario["data"]]
-    with zlens.open(names, options=options) as session:
+    with CoreSession(names, options) as session:
         yield from measured_hours(session, scenario["measure"], scenario["column"], scenario["shift"])
 
 
