@@ -310,7 +310,9 @@ class ReceivedFiles:
 
     def _make_folder(self) -> None:
         if not self.folder.is_dir():
-            self.folder.mkdir(parents=True, exist_ok=True)
+            # Not the folders above: of a lake that was removed or moved, nothing is created again.
+            self.folder.parent.mkdir(exist_ok=True)
+            self.folder.mkdir(exist_ok=True)
             durable_file.flush(self.folder.parent)
 
 
