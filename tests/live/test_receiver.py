@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -447,6 +448,84 @@ def test_forwarder_certificates_are_required(tmp_path: Path) -> None:
         with pytest.raises((EOFError, ConnectionError)):
             Peer(receiver).greet()
         assert contents(receiver) == [b"x" * 200_000 + b"y" * 200_000]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "reason"),
+    # A clock that is a day slow shows a new certificate as not valid yet.
+    [(-9, -1, "CERTIFICATE_VERIFY_FAILED"), (1, 9, "CERTIFICATE_VERIFY_FAILED"), (-9, 9, None)],
+)
+def test_certificates_are_valid_for_their_time(
+    tmp_path: Path, first: int, last: int, reason: str | None
+) -> None:
+    tools.require("openssl", present=shutil.which("openssl") is not None)
+    _certificate(tmp_path, "ca")
+    _dated_certificate(tmp_path, "lnx1", first, last)
+    access = AccessPolicy(*(str(tmp_path / name) for name in ("ca.pem", "ca.key", "ca.pem")))
+    reasons: list[object] = []
+    context = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    context.check_hostname = False
+    context.load_cert_chain(tmp_path / "lnx1.pem", tmp_path / "lnx1.key")
+    with Receiver(
+        tmp_path / "in", port=0, access=access, report=lambda _, facts: reasons.append(facts.get("reason"))
+    ) as receiver:
+        if reason is None:
+            assert Peer(receiver, context.wrap_socket).greet().kind is FrameKind.WELCOME
+            return
+        with pytest.raises((ssl.SSLError, EOFError, ConnectionError)):
+            Peer(receiver, context.wrap_socket).greet()
+        eventually(lambda: reason in reasons)
+        assert receiver.sources() == []
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason=tools.reason("openssl"))
+def test_old_tls_is_refused(tmp_path: Path) -> None:
+    _certificate(tmp_path, "ca")
+    access = AccessPolicy(str(tmp_path / "ca.pem"), str(tmp_path / "ca.key"))
+    context = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    context.check_hostname = False
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with Receiver(tmp_path / "in", port=0, access=access) as receiver:
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            Peer(receiver, context.wrap_socket)
+        context.maximum_version = ssl.TLSVersion.TLSv1_3
+        assert Peer(receiver, context.wrap_socket).greet().kind is FrameKind.WELCOME
+
+
+def test_receiver_clock_does_not_change_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Receiver(tmp_path, port=0, limits=ReceiverLimits(rotate_bytes=1)) as receiver:
+        peer = Peer(receiver)
+        peer.greet()
+        # 2026, 1970, 2036: the time is part of each name, after its number.
+        for number, now in enumerate([1_795_000_000.0, 0.0, 2_080_000_000.0]):
+            monkeypatch.setattr("zlens.live.received_files.time.time", lambda now=now: now)
+            peer.deliver(number, b"abc"[number : number + 1])
+        [source] = receiver.sources()
+        position, data = ReadPosition(), b""
+        while True:
+            more, position = source.read(position, 100)
+            if not more:
+                break
+            data += more
+        assert data == b"abc"
+        assert [path.name[9:13] for path in source.files] == ["2026", "1970", "2035"]
+
+
+def _dated_certificate(folder: Path, name: str, first: int, last: int) -> None:
+    """Make a certificate of the authority `ca`, valid between two days from now."""
+    now = datetime.now(UTC)
+    dates = [f"{now + timedelta(days=day):%Y%m%d%H%M%SZ}" for day in (first, last)]
+    _openssl(
+        folder,
+        *f"req -new -newkey rsa:2048 -nodes -subj /CN={name} -keyout {name}.key -out {name}.csr".split(),
+    )
+    (folder / "index.txt").touch()
+    (folder / "ca.cnf").write_text(
+        "[ca]\ndefault_ca=own\n[own]\ndatabase=index.txt\nnew_certs_dir=.\ndefault_md=sha256\npolicy=any\n"
+        "rand_serial=yes\n[any]\ncommonName=supplied\n"
+    )
+    sign = f"ca -batch -config ca.cnf -cert ca.pem -keyfile ca.key -in {name}.csr -out {name}.pem -notext"
+    _openssl(folder, *sign.split(), "-startdate", dates[0], "-enddate", dates[1])
 
 
 def _certificate(folder: Path, name: str) -> None:

@@ -100,7 +100,7 @@ def _is_open(client: socket.socket) -> bool:
         return False
 
 
-def test_half_open_connections_make_room(served, monkeypatch):
+def test_oldest_half_open_connections_are_closed(served, monkeypatch):
     # By default half of the open files; without a limit, 1,200 such connections stopped the server.
     monkeypatch.setattr(TimeoutProtocol, "most", 8)
     clients = []

@@ -70,7 +70,8 @@ class TimeoutProtocol(H11Protocol):
 
     def _open_connections(self) -> Iterable[TimeoutProtocol]:
         # A closed connection is in the set until the next turn of the event loop.
-        return (each for each in self.connections if not each.transport.is_closing())
+        connections = (each for each in self.connections if isinstance(each, TimeoutProtocol))
+        return (each for each in connections if not each.transport.is_closing())
 
     def _wait(self) -> None:
         # From the first byte on: further bytes do not extend the timeout.
