@@ -126,9 +126,7 @@ def test_full_disk_is_awaited(tmp_path: Path, recording: Path, monkeypatch: pyte
     assert is_same(recording, lake)
 
 
-def test_unwritten_data_is_retried(
-    tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritten_data_is_retried(tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     append, failures = Spool.append, [OSError(errno.ENOSPC, "No space left on device")]
 
     def sometimes(self: Spool, data: bytes, **options: Any) -> int:
