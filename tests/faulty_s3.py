@@ -22,8 +22,9 @@ _CONDITIONS = ("if-none-match", "if-match")
 class ObjectStore:
     """A bucket at an address that records requests and injects faults.
 
-    Kinds of faults: a status such as 503; `cut`: half of the response is sent; `lost`: the request is
-    executed but not answered; `late`: the response is sent after `late_s`; `deaf`: conditions are ignored.
+    Kinds of faults: a status such as 503; `cut`: half of the response is sent; `short`: half of it is sent as
+    if it were all; `lost`: the request is executed but not answered; `late`: the response is sent after
+    `late_s`; `deaf`: conditions are ignored; `pages`: a list is sent in pages of one object.
     """
 
     def __init__(self) -> None:
@@ -118,9 +119,12 @@ class _Handler(BaseHTTPRequestHandler):
         left_out = ("connection", *(_CONDITIONS if kind == "deaf" else ()))
         headers = {name: value for name, value in self.headers.items() if name.lower() not in left_out}
         connection = http.client.HTTPConnection(*self.store.behind)
-        connection.request(self.command, self.path, body, headers)
+        path = f"{self.path}&max-keys=1" if kind == "pages" else self.path
+        connection.request(self.command, path, body, headers)
         answer = connection.getresponse()
         data = answer.read()
+        if kind == "short":
+            data = data[: len(data) // 2]
         if kind == "lost":
             self.close_connection = True
             self.connection.close()

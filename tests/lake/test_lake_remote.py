@@ -276,6 +276,60 @@ def test_network_errors_are_retried(
     assert differences(tables(url), tables(files)) == []
 
 
+def is_list(method: str, path: str) -> bool:
+    return method == "GET" and "list-type" in path
+
+
+@pytest.mark.parametrize("kind", [500, 503, "cut", "short", "lost", "late"])
+def test_failed_lists_are_repeated(
+    kind: str | int, store: ObjectStore, url: str, files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(object_store, "TIMEOUT_S", 1.0)
+    lake.add(files[:1], url)
+    path = f"{prefix(url)}/orphan.parquet"
+    store.client.put_object(Bucket=BUCKET, Key=path, Body=b"nobody's")
+    expected = lake.check(url).faults
+    assert len(expected) == 1
+    with store.fault(kind, is_list):
+        assert lake.check(url).faults == expected
+    with store.fault(kind, is_list):
+        lake.add(files[1:2], url)
+    assert len(lake.contents(url).inputs) == 2
+
+
+def test_lists_of_many_pages_are_complete(store: ObjectStore, url: str, files: list[str]) -> None:
+    store.client.put_object(Bucket=BUCKET, Key=f"{prefix(url)}/.staging/a.json", Body=b"{}")
+    store.client.put_object(Bucket=BUCKET, Key=f"{prefix(url)}/zzz", Body=b"mine")
+    with store.fault("pages", is_list, times=1000):
+        with pytest.raises(LakeError, match="there are other objects, and no lake"):
+            lake.add(files[:1], url)
+        store.client.delete_object(Bucket=BUCKET, Key=f"{prefix(url)}/zzz")
+        lake.add(files[:2], url)
+        assert lake.check(url).faults == []
+        store.client.put_object(Bucket=BUCKET, Key=f"{prefix(url)}/zzz", Body=b"mine")
+        assert len(lake.check(url).faults) == 1
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "document.json", ".parquet"])
+def test_shortened_objects_are_named(
+    name: str, store: ObjectStore, url: str, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.add(files[:1], url)
+    expected = tables(url)
+    away(monkeypatch, tmp_path / "other")
+
+    def which(method: str, path: str) -> bool:
+        return method == "GET" and name in path
+
+    with store.fault("short", which, times=1000), pytest.raises(InputError, match=url):
+        tables(url)
+    # Nothing of it is kept, and one such response is repeated.
+    assert differences(tables(url), expected) == []
+    away(monkeypatch, tmp_path / "third")
+    with store.fault("short", which):
+        assert differences(tables(url), expected) == []
+
+
 def of_the_manifest(method: str, path: str) -> bool:
     return method == "PUT" and path.endswith("manifest.json")
 

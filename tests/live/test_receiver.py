@@ -8,7 +8,9 @@ import shutil
 import socket
 import ssl
 import subprocess
+import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -233,6 +235,12 @@ def test_receiver_check_leaves_no_file(receiver: Receiver) -> None:
         [Frame(FrameKind.WELCOME)],
         [Frame(FrameKind.GAP, 0, protocol.encode_fields({"next": 0}))],
         [Frame(FrameKind.GAP, 0, protocol.encode_fields({"next": "many"}))],
+        # Made durable, these would refuse all further records of the stream.
+        [Frame(FrameKind.GAP, 0, protocol.encode_fields({"next": 2**64 - 1}))],
+        [Frame(FrameKind.GAP, 0, protocol.encode_fields({"next": 2**63}))],
+        [Frame(FrameKind.GAP, 0, protocol.encode_fields({"next": "9" * 4000}))],
+        [Frame(FrameKind.GAP, 0, protocol.encode_fields({"next": "\u0669"}))],
+        [Frame(FrameKind.GAP, 2**64 - 1, protocol.encode_fields({"reason": "overflow"}))],
         [Frame(FrameKind.GAP, 0, b"\xff\xfe")],
         [Frame(FrameKind.GAP, 0, b"a\n" * 100)],
     ],
@@ -243,8 +251,10 @@ def test_out_of_sequence_frame_ends_connection(receiver: Receiver, frames: list[
     for frame in frames:
         peer.socket.sendall(frame.encode())
     assert peer.read().kind is FrameKind.REFUSED
+    assert peer.socket.recv(1) == b""
     peer = Peer(receiver)
     assert peer.greet() == Frame(FrameKind.WELCOME, 0)
+    peer.deliver(0, b"data")
 
 
 def test_oversized_frames_are_rejected(receiver: Receiver) -> None:
@@ -294,12 +304,51 @@ def test_silent_peer_is_disconnected(tmp_path: Path) -> None:
 
 
 def test_connections_are_limited(tmp_path: Path) -> None:
-    with Receiver(tmp_path, port=0, limits=ReceiverLimits(connections=2, sources=1)) as receiver:
-        peers = [Peer(receiver), Peer(receiver)]
-        assert peers[0].greet().kind is FrameKind.WELCOME
-        with pytest.raises((EOFError, ConnectionError)):
-            Peer(receiver).greet()
-        assert "limit" in peers[1].greet(name="lnx2").fields["reason"]
+    with Receiver(tmp_path, port=0, limits=ReceiverLimits(connections=2, sources=2)) as receiver:
+        peers = [Peer(receiver) for _ in range(4)]
+        for name, peer in zip(("lnx1", "lnx2"), peers, strict=False):
+            assert peer.greet(name=name).kind is FrameKind.WELCOME
+        assert "2 connections" in peers[2].greet(name="lnx3").fields["reason"]
+        # A returning forwarder replaces its old connection, and a check needs none.
+        assert peers[3].greet(name="lnx1").kind is FrameKind.WELCOME
+        assert Peer(receiver).greet(name="lnx3", check="yes").kind is FrameKind.WELCOME
+        peers[1].send(FrameKind.END)
+        peers[1].acknowledged(0)
+        eventually(lambda: "2 sources" in Peer(receiver).greet(name="lnx3").fields.get("reason", ""))
+
+
+@pytest.mark.parametrize("is_secure", [False, True])
+def test_silent_connections_do_not_block_forwarders(tmp_path: Path, is_secure: bool) -> None:
+    # 32 of them took all places until their timeout.
+    access = AccessPolicy()
+    wrap = None
+    if is_secure:
+        if shutil.which("openssl") is None:
+            pytest.skip(tools.reason("openssl"))
+        _certificate(tmp_path, "ca")
+        access = AccessPolicy(str(tmp_path / "ca.pem"), str(tmp_path / "ca.key"))
+        context = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+        context.check_hostname = False
+        wrap = context.wrap_socket
+    events: list[str] = []
+    limits = ReceiverLimits(handshake_s=60)
+    with Receiver(
+        tmp_path / "in",
+        port=0,
+        access=access,
+        limits=limits,
+        report=lambda event, facts: events.append(event),
+    ) as receiver:
+        known = Peer(receiver, wrap)
+        assert known.greet().kind is FrameKind.WELCOME
+        silent = [Peer(receiver) for _ in range(40)]
+        eventually(lambda: events.count("turned_away") == 32)
+        for peer in silent[:32]:
+            with pytest.raises((EOFError, ConnectionError)):
+                peer.read()
+        eventually(lambda: sum(thread.name == "connection" for thread in threading.enumerate()) == 9)
+        known.deliver(0, b"data")
+        assert Peer(receiver, wrap).greet(name="lnx2").kind is FrameKind.WELCOME
 
 
 def test_write_error_keeps_durable_data(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,7 +396,10 @@ def test_remote_peers_need_tls_and_secret(tmp_path: Path) -> None:
         assert error.value.file is None
 
 
-@pytest.mark.parametrize("state", ["", "{", "[]", '{"streams": {"a": "b"}}', '{"color": 1}'])
+@pytest.mark.parametrize(
+    "state",
+    ["", "{", "[]", '{"streams": {"a": "b"}}', '{"streams": {"a": 18446744073709551616}}', '{"color": 1}'],
+)
 def test_invalid_receiver_state_is_rejected(tmp_path: Path, state: str) -> None:
     (tmp_path / "lnx1").mkdir()
     (tmp_path / "lnx1" / STATE).write_text(state)
@@ -377,8 +429,7 @@ def test_one_receiver_writes_to_folder(receiver: Receiver) -> None:
 @pytest.mark.skipif(shutil.which("openssl") is None, reason=tools.reason("openssl"))
 def test_forwarder_certificates_are_required(tmp_path: Path) -> None:
     for name in ("ca", "other"):
-        request = f"-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={name} -keyout {name}.key -out {name}.pem"
-        _openssl(tmp_path, "req", *request.split())
+        _certificate(tmp_path, name)
     access = AccessPolicy(*(str(tmp_path / name) for name in ("ca.pem", "ca.key", "ca.pem")))
 
     def wrapped(name: str) -> ssl.SSLContext:
@@ -397,6 +448,89 @@ def test_forwarder_certificates_are_required(tmp_path: Path) -> None:
         with pytest.raises((EOFError, ConnectionError)):
             Peer(receiver).greet()
         assert contents(receiver) == [b"x" * 200_000 + b"y" * 200_000]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "reason"),
+    # A clock that is a day slow shows a new certificate as not valid yet.
+    [(-9, -1, "CERTIFICATE_VERIFY_FAILED"), (1, 9, "CERTIFICATE_VERIFY_FAILED"), (-9, 9, None)],
+)
+def test_certificates_are_valid_for_their_time(
+    tmp_path: Path, first: int, last: int, reason: str | None
+) -> None:
+    tools.require("openssl", present=shutil.which("openssl") is not None)
+    _certificate(tmp_path, "ca")
+    _dated_certificate(tmp_path, "lnx1", first, last)
+    access = AccessPolicy(*(str(tmp_path / name) for name in ("ca.pem", "ca.key", "ca.pem")))
+    reasons: list[object] = []
+    context = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    context.check_hostname = False
+    context.load_cert_chain(tmp_path / "lnx1.pem", tmp_path / "lnx1.key")
+    with Receiver(
+        tmp_path / "in", port=0, access=access, report=lambda _, facts: reasons.append(facts.get("reason"))
+    ) as receiver:
+        if reason is None:
+            assert Peer(receiver, context.wrap_socket).greet().kind is FrameKind.WELCOME
+            return
+        with pytest.raises((ssl.SSLError, EOFError, ConnectionError)):
+            Peer(receiver, context.wrap_socket).greet()
+        eventually(lambda: reason in reasons)
+        assert receiver.sources() == []
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason=tools.reason("openssl"))
+def test_old_tls_is_refused(tmp_path: Path) -> None:
+    _certificate(tmp_path, "ca")
+    access = AccessPolicy(str(tmp_path / "ca.pem"), str(tmp_path / "ca.key"))
+    context = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    context.check_hostname = False
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with Receiver(tmp_path / "in", port=0, access=access) as receiver:
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            Peer(receiver, context.wrap_socket)
+        context.maximum_version = ssl.TLSVersion.TLSv1_3
+        assert Peer(receiver, context.wrap_socket).greet().kind is FrameKind.WELCOME
+
+
+def test_receiver_clock_does_not_change_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Receiver(tmp_path, port=0, limits=ReceiverLimits(rotate_bytes=1)) as receiver:
+        peer = Peer(receiver)
+        peer.greet()
+        # 2026, 1970, 2036: the time is part of each name, after its number.
+        for number, now in enumerate([1_795_000_000.0, 0.0, 2_080_000_000.0]):
+            monkeypatch.setattr("zlens.live.received_files.time.time", lambda now=now: now)
+            peer.deliver(number, b"abc"[number : number + 1])
+        [source] = receiver.sources()
+        position, data = ReadPosition(), b""
+        while True:
+            more, position = source.read(position, 100)
+            if not more:
+                break
+            data += more
+        assert data == b"abc"
+        assert [path.name[9:13] for path in source.files] == ["2026", "1970", "2035"]
+
+
+def _dated_certificate(folder: Path, name: str, first: int, last: int) -> None:
+    """Make a certificate of the authority `ca`, valid between two days from now."""
+    now = datetime.now(UTC)
+    dates = [f"{now + timedelta(days=day):%Y%m%d%H%M%SZ}" for day in (first, last)]
+    _openssl(
+        folder,
+        *f"req -new -newkey rsa:2048 -nodes -subj /CN={name} -keyout {name}.key -out {name}.csr".split(),
+    )
+    (folder / "index.txt").touch()
+    (folder / "ca.cnf").write_text(
+        "[ca]\ndefault_ca=own\n[own]\ndatabase=index.txt\nnew_certs_dir=.\ndefault_md=sha256\npolicy=any\n"
+        "rand_serial=yes\n[any]\ncommonName=supplied\n"
+    )
+    sign = f"ca -batch -config ca.cnf -cert ca.pem -keyfile ca.key -in {name}.csr -out {name}.pem -notext"
+    _openssl(folder, *sign.split(), "-startdate", dates[0], "-enddate", dates[1])
+
+
+def _certificate(folder: Path, name: str) -> None:
+    request = f"-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={name} -keyout {name}.key -out {name}.pem"
+    _openssl(folder, "req", *request.split())
 
 
 def _openssl(folder: Path, *arguments: str) -> None:

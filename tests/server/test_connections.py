@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
+import threading
 import time
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +13,13 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
+from ports import free_socket
+from server_process import program
 
+from patience import until
 from zlens.cli import listen_socket
+from zlens.cli.serve import config
 from zlens.server import response_bodies
 from zlens.server.connections import TimeoutProtocol
 from zlens.server.response_bodies import BodySender
@@ -81,6 +88,83 @@ def test_reused_connection_survives_header_timeout(served, monkeypatch):
         assert client.get("/api/v1/running").status_code == 200
         time.sleep(1)
         assert client.get("/api/v1/running").status_code == 200
+
+
+def _is_open(client: socket.socket) -> bool:
+    client.setblocking(False)
+    try:
+        return client.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def test_oldest_half_open_connections_are_closed(served, monkeypatch):
+    # By default half of the open files; without a limit, 1,200 such connections stopped the server.
+    monkeypatch.setattr(TimeoutProtocol, "most", 8)
+    clients = []
+    for _ in range(20):
+        clients.append(_connected(served))
+        clients[-1].sendall(b"GET / HT")
+    with httpx.Client(base_url=served.address, timeout=20) as client:
+        for _ in range(3):
+            assert client.get("/api/v1/running").status_code == 200
+    until(lambda: sum(map(_is_open, clients)) <= 6)
+    assert not any(map(_is_open, clients[:14])), "the oldest ones are closed"
+    for each in clients:
+        each.close()
+
+
+@pytest.mark.parametrize(("most", "open_connections"), [(8, 6), (100, 10)])
+def test_running_requests_keep_connections(monkeypatch, most, open_connections):
+    monkeypatch.setattr(TimeoutProtocol, "most", most)
+    started, release = [], threading.Event()
+
+    async def app(scope, receive, send) -> None:
+        started.append(scope)
+        while not release.is_set():
+            await asyncio.sleep(0.01)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+    listening = free_socket()
+    server = uvicorn.Server(config(app))
+    thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
+    thread.start()
+    clients = []
+    for number in range(10):
+        clients.append(socket.create_connection(listening.getsockname(), timeout=20))
+        clients[-1].sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        expected = min(number + 1, open_connections)
+        until(lambda expected=expected: len(started) == expected)
+    # Three quarters of all may be from one address; of more, the new one is closed.
+    until(lambda: [_is_open(each) for each in clients] == [n < open_connections for n in range(10)])
+    release.set()
+    for each in clients[:open_connections]:
+        each.setblocking(True)
+        assert each.recv(15) == b"HTTP/1.1 200 OK"
+        each.close()
+    server.should_exit = True
+    thread.join(10)
+    listening.close()
+
+
+def test_open_file_limit_prints_one_line(demo_files):
+    with program(str(demo_files[0])) as server:
+        with server.client() as client:
+            assert client.get("/running").status_code == 200
+        url = httpx.URL(server.address)
+        # Below the files that are open, as when inputs take more of them later.
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (24, 24))
+        clients = [socket.create_connection((url.host, url.port), timeout=20) for _ in range(60)]
+        time.sleep(2.5)
+        for each in clients:
+            each.close()
+        with server.client() as client:
+            assert client.get("/running").status_code == 200
+        status, errors = server.end()
+    assert (status, errors) == (143, "zlens: connections cannot be accepted: too many open files\n")
 
 
 def test_unread_responses_share_memory_limit(served):

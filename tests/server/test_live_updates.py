@@ -129,6 +129,17 @@ def test_health_and_readiness(served: Served) -> None:
     assert httpx.get(f"{served.address}/readyz", timeout=PATIENCE_S, verify=False).status_code == 200
 
 
+def test_blocked_watcher_is_unready(served: Served) -> None:
+    served.pass_by(3)
+    served.following.is_blocked = True
+    for path, status, text in (
+        ("healthz", 200, "ok\n"),
+        ("readyz", 503, "new data cannot be stored\n"),
+    ):
+        response = httpx.get(f"{served.address}/{path}", timeout=PATIENCE_S, verify=False)
+        assert (response.status_code, response.text) == (status, text)
+
+
 def test_closed_interval_sends_event(served: Served) -> None:
     with events(served.address) as found:
         served.pass_by(3)

@@ -486,8 +486,8 @@ class _Watching:
         for problem in step.problems:
             self.status = 1 if self._strict else 0
             print_message(f"{problem.file}: {problem.detail}")
-        for error in step.errors:
-            print_message(error)
+        for message in (*step.errors, *step.notes):
+            print_message(message)
         last = len(step.closed) - 1
         for index, closed in enumerate(step.closed):
             end = from_unix_us(closed.end_us)
@@ -576,11 +576,15 @@ class _Publisher:
     def publish(self, step: WatchStep | None) -> None:
         if step is not None:
             self._pending = step if self._pending is None else self._pending.merge(step)
+        self._served.is_blocked = self._live.blocked is not None
+        if self._served.is_blocked:
+            # The folder of the retained records may be away.
+            return
         if time.monotonic() - self._last >= _PUBLISH_S:
             self.flush()
 
     def flush(self) -> None:
-        if self._pending is None:
+        if self._pending is None or self._served.is_blocked:
             return
         step, self._pending = self._pending, None
         open_workspace = self._open_workspace()

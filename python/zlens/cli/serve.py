@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from zlens.cli import inputs, serve_options
+from zlens.cli import complain, inputs, serve_options
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -144,11 +144,17 @@ def serve_app(
 
     import uvicorn
 
+    from zlens.server.connections import AcceptErrors
+
     # Unlike a command, a server does not end soon, and closed sessions are reference cycles.
     gc.set_threshold(_OBJECTS, 10, 10)
 
     class Ending(uvicorn.Server):
         """A server that cancels requests before it ends, so that they can respond."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            asyncio.get_running_loop().set_exception_handler(AcceptErrors(complain))
+            await super().startup(sockets)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             ending()
@@ -162,7 +168,7 @@ def config(app: ASGIApp) -> uvicorn.Config:
     """Return the configuration of HTTP: no server header, and no headers of proxies."""
     import uvicorn
 
-    from zlens.server.connections import TimeoutProtocol
+    from zlens.server.connections import BACKLOG, TimeoutProtocol
 
     return uvicorn.Config(
         app,
@@ -172,6 +178,7 @@ def config(app: ASGIApp) -> uvicorn.Config:
         server_header=False,
         ws="none",
         loop="asyncio",
+        backlog=BACKLOG,
         http=TimeoutProtocol,
         h11_max_incomplete_event_size=64 * 1024,
         timeout_graceful_shutdown=2,

@@ -113,6 +113,18 @@ class Remote(LakeFolder):
         return self._seen[0].startswith(file_names.MARK)
 
     def load(self) -> Manifest:
+        try:
+            return self._load()
+        except InputError:
+            # A response can be cut without a sign of it but its content; kept, it would be read for ever.
+            self._seen = b"", {}
+        try:
+            return self._load()
+        except InputError:
+            self._seen = b"", {}
+            raise
+
+    def _load(self) -> Manifest:
         self.refresh_manifest()
         data, version = self._seen
         if not version:

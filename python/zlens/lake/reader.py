@@ -54,8 +54,9 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
         raise InputError("the lake is empty", file=path, cure=phrase("lake_fill", lake=path))
     shown = _display_names(imported for imported, _ in parts)
     sources: dict[str, list[_ReaderPart]] = {}
+    known: dict[tuple[str, str], InputDocument] = {}
     for imported, part in parts:
-        stored = _ReaderPart(lake, imported, part, shown[imported.sha256])
+        stored = _ReaderPart(lake, imported, part, shown[imported.sha256], known)
         sources.setdefault(imported.source, []).append(stored)
     opened = [LakeSource(name, lake, stored, options, lock) for name, stored in sources.items()]
     if not manifest.rollups:
@@ -95,10 +96,15 @@ class _ReaderPart(Struct, dict=True):
     input: LakeInput
     part: InputPart
     shown: str
+    #: Documents read, by input and key: an input of many systems has a part of each.
+    known: dict[tuple[str, str], InputDocument]
 
-    @cached_property
+    @property
     def full_document(self) -> InputDocument:
-        return self.lake.document(self.input, self.part.document)
+        key = self.input.sha256, self.part.document
+        if key not in self.known:
+            self.known[key] = self.lake.document(self.input, self.part.document)
+        return self.known[key]
 
     @cached_property
     def document(self) -> PartDocument:

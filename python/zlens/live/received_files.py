@@ -31,6 +31,8 @@ _STREAMS = 16
 #: Kind of the device. Only its sets are known, so its files may end after any set.
 MONREADER = "monreader"
 
+#: Sequence numbers are below this; a forwarder's spool never gets there.
+_MOST_SEQUENCE = 2**63
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _STREAM = re.compile(r"[0-9a-f]{32}")
 _FILE = re.compile(r"(\d{8})-\d{8}T\d{6}Z")
@@ -248,7 +250,10 @@ class ReceivedFiles:
         try:
             document = json.loads(path.read_bytes())
             state = DurableState(**document)
-            if not (isinstance(state.streams, dict) and all(type(n) is int for n in state.streams.values())):
+            if not (
+                isinstance(state.streams, dict)
+                and all(type(n) is int and 0 <= n < _MOST_SEQUENCE for n in state.streams.values())
+            ):
                 raise TypeError
             return state
         except FileNotFoundError:
@@ -292,9 +297,7 @@ class ReceivedFiles:
         now, fields = self._now, frame.fields
         if "next" in fields:
             # Records that the forwarder dropped.
-            if not fields["next"].isdecimal() or int(fields["next"]) < following:
-                raise ReceiverError("a gap does not say where it ends", expected="a later sequence number")
-            following = int(fields["next"])
+            following = _end_of_gap(fields["next"], following)
             if now.kind != MONREADER or not now.whole:
                 self._end_file()
         line = json.dumps({**fields, "sequence": frame.sequence, "file": now.file, "size": now.size}) + "\n"
@@ -307,8 +310,20 @@ class ReceivedFiles:
 
     def _make_folder(self) -> None:
         if not self.folder.is_dir():
-            self.folder.mkdir(parents=True, exist_ok=True)
+            # Not the folders above: of a lake that was removed or moved, nothing is created again.
+            self.folder.parent.mkdir(exist_ok=True)
+            self.folder.mkdir(exist_ok=True)
             durable_file.flush(self.folder.parent)
+
+
+def _end_of_gap(text: str, following: int) -> int:
+    """Return the sequence number after a gap, which is not before `following`.
+
+    Raises ReceiverError otherwise. A number that no spool reaches would end the stream for ever.
+    """
+    if text.isascii() and text.isdecimal() and len(text) < 20 and following <= int(text) < _MOST_SEQUENCE:
+        return int(text)
+    raise ReceiverError("a gap does not say where it ends", expected="a later sequence number")
 
 
 def _copy(state: DurableState) -> DurableState:

@@ -67,8 +67,12 @@ class AccessPolicy(Struct, frozen=True):
 class ReceiverLimits(Struct, frozen=True):
     """Limits of memory, threads and waiting times."""
 
+    #: Connections of forwarders, at most one of each source.
     connections: int = 32
     sources: int = 256
+    #: Connections that have not identified themselves: of all addresses, and of one address.
+    greetings: int = 64
+    address_greetings: int = 8
     #: Timeout of the handshake.
     handshake_s: float = 10.0
     #: Timeout of a frame; an idle forwarder sends one every 10 s.
@@ -236,19 +240,41 @@ class Receiver:
                 # Too many open files, or the peer has disconnected; the event signals the end.
                 self._stopped.wait(0.1)
                 continue
-            channel = _FrameConnection(peer, str(address[0]), self.limits.handshake_s)
+            try:
+                channel = _FrameConnection(peer, str(address[0]), self.limits.handshake_s, self._context)
+            except OSError:
+                # It has hung up already.
+                peer.close()
+                continue
             with self._changed:
-                if len(self._open) >= self.limits.connections or self._stopped.is_set():
-                    peer.close()
-                    self._report("turned_away", {"peer": channel.peer, "connections": len(self._open)})
-                    continue
-                thread = threading.Thread(target=self._serve, args=(channel,), daemon=True)
+                if self._stopped.is_set():
+                    channel.socket.close()
+                    return
+                thread = threading.Thread(target=self._serve, args=(channel,), name="connection", daemon=True)
                 self._open[channel] = thread
+                self._make_room(channel.peer)
                 thread.start()
+
+    def _make_room(self, address: str) -> None:
+        """End the oldest connection without a greeting, if there are too many of this address or of all.
+
+        A forwarder that greets at once is so served even while others only connect.
+        """
+        waiting = [channel for channel in self._open if not (channel.is_known or channel.is_turned_away)]
+        same_address = [channel for channel in waiting if channel.peer == address]
+        for channels, most in (
+            (same_address, self.limits.address_greetings),
+            (waiting, self.limits.greetings),
+        ):
+            if len(channels) > most:
+                channels[0].is_turned_away = True
+                channels[0].shut_down()
+                self._report("turned_away", {"peer": channels[0].peer, "connections": len(channels)})
+                return
 
     def _serve(self, channel: _FrameConnection) -> None:
         try:
-            channel.secure(self._context)
+            channel.secure()
             self._receive(channel)
         except ReceiverError as error:
             self._report("refused", {"peer": channel.peer, "reason": error.message})
@@ -296,18 +322,31 @@ class Receiver:
         if "check" in fields:
             channel.send(Frame(FrameKind.WELCOME))
             return
-        source, stream = self._source(fields["name"]), fields.get("stream", "")
+        name, stream = fields["name"], fields.get("stream", "")
         with self._changed:
-            earlier = self._writing.get(source.name)
-            self._writing[source.name] = channel
+            if name not in self._writing and len(self._writing) >= self.limits.connections:
+                raise ReceiverError(f"there are {self.limits.connections} connections, which is the limit")
+            source = self._source(name)
+            channel.is_known = True
+            earlier = self._writing.get(name)
+            self._writing[name] = channel
         if earlier is not None:
             # A forwarder connects again only if its old connection failed.
             earlier.shut_down()
+        try:
+            self._write_stream(channel, source, fields["kind"], stream)
+        finally:
+            with self._changed:
+                if self._writing.get(name) is channel:
+                    del self._writing[name]
+
+    def _write_stream(self, channel: _FrameConnection, source: ReceivedFiles, kind: str, stream: str) -> None:
+        """Write what a forwarder sends until the source or the connection ends."""
         if not source.lock.acquire(timeout=self.limits.handshake_s):
             raise ReceiverError(f"{source.name} is still being written by an earlier connection")
         try:
             with _storage_error(source):
-                following = source.begin_stream(fields["kind"], stream)
+                following = source.begin_stream(kind, stream)
                 self._commit(source)
             self._report("connected", {"peer": channel.peer, "source": source.name, "next": following})
             channel.idle_s = self.limits.idle_s
@@ -319,9 +358,6 @@ class Receiver:
             self._report("ended", {"peer": channel.peer, "source": source.name})
         finally:
             source.lock.release()
-            with self._changed:
-                if self._writing.get(source.name) is channel:
-                    del self._writing[source.name]
 
     def _batch(self, channel: _FrameConnection, source: ReceivedFiles) -> bool:
         """Apply a batch of frames and make it durable; returns whether the source ended."""
@@ -376,19 +412,24 @@ def _storage_error(source: ReceivedFiles | None = None) -> Iterator[None]:
 class _FrameConnection:
     """A connection with frames, each read within a timeout."""
 
-    def __init__(self, connection: socket.socket, peer: str, handshake_s: float) -> None:
+    def __init__(
+        self, connection: socket.socket, peer: str, handshake_s: float, context: ssl.SSLContext | None
+    ) -> None:
+        """Raises OSError if the peer has already disconnected."""
         connection.settimeout(handshake_s)
         self.socket = connection
+        if context is not None:
+            self.socket = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         self.peer = peer
+        #: Whether it has identified itself, and whether it was ended before it did.
+        self.is_known = self.is_turned_away = False
         self.idle_s = handshake_s
         self._buffer = bytearray()
         self._deadline = 0.0
 
-    def secure(self, context: ssl.SSLContext | None) -> None:
-        if context is not None:
-            wrapped = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
-            self.socket = wrapped
-            wrapped.do_handshake()
+    def secure(self) -> None:
+        if isinstance(self.socket, ssl.SSLSocket):
+            self.socket.do_handshake()
 
     def shut_down(self) -> None:
         """End the connection; safe in other threads, unlike the method of an SSL socket."""

@@ -55,7 +55,7 @@ class Spool:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True)
         self.state = SpoolState()
         self._load()
 
@@ -130,9 +130,18 @@ class Spool:
     # -- steps ---------------------------------------------------------------------------------------
 
     def append(self, data: bytes, *, raw: bool = False) -> int:
-        """Append bytes to the tail, or to the raw file; returns the new size of the file."""
-        with open(self.raw if raw else self.tail, "ab") as file:
-            file.write(data)
+        """Append bytes to the tail, or to the raw file; returns the new size of the file.
+
+        Raises OSError; the file is then as before.
+        """
+        with open(self.raw if raw else self.tail, "ab", buffering=0) as file:
+            size, rest = file.tell(), memoryview(data)
+            try:
+                while rest:
+                    rest = rest[file.write(rest) :]
+            except OSError:
+                file.truncate(size)
+                raise
             return file.tell()
 
     def convert_raw(self, unwrap: Callable[[str, str], int]) -> tuple[int, int]:

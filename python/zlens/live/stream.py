@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.live.feeds import Feed, Position, ReleasableFeed
+from zlens.live.feeds import Feed, FeedChunk, Position, ReleasableFeed
 from zlens.live.measure_store import End
 from zlens.live.spool import Spool
 from zlens.readers import recognition, streaming
@@ -57,6 +57,8 @@ class LiveStream(Struct):
     _has_new: bool = False
     _changed: float = field(default_factory=time.monotonic)
     _idle_reported: bool = False
+    #: Data of the feed that could not be written yet.
+    _unwritten: FeedChunk | None = None
     #: Bytes of the tail that are already decoded.
     _decoded: int = 0
     _decoded_until_us: int | None = None
@@ -86,6 +88,11 @@ class LiveStream(Struct):
         return self.feed.ended and not self._has_new and (self._idle_reported or not self._size)
 
     @property
+    def open_bytes(self) -> int:
+        """Bytes that are not closed yet."""
+        return self._size
+
+    @property
     def growing(self) -> bool:
         """Whether more data is expected."""
         return not self.done and not self._idle_reported
@@ -97,18 +104,23 @@ class LiveStream(Struct):
 
     def read_feed(self, report: Callable[[Problem], None]) -> bool:
         """Read new data from the feed; returns whether there was any."""
-        arrived = self.feed.read()
+        arrived = self._unwritten or self.feed.read()
         if arrived is None:
             return False
+        is_wrapped = self.spool.state.wrapped
+        # If it cannot be written, the next call does.
+        self._unwritten = arrived
+        size = self.spool.append(arrived.data, raw=is_wrapped) if arrived.data else 0
+        self._unwritten = None
         for note in arrived.notes:
             report(self.problem("gap", note))
         if arrived.data:
-            if self.spool.state.wrapped:
-                self._raw_positions.append((self.spool.append(arrived.data, raw=True), arrived.position))
+            if is_wrapped:
+                self._raw_positions.append((size, arrived.position))
                 self._unwrap()
             else:
-                self._size = self.spool.append(arrived.data)
-                self._positions.append((self._size, arrived.position))
+                self._size = size
+                self._positions.append((size, arrived.position))
             self._has_new, self._idle_reported = True, False
             self._changed = time.monotonic()
         return True

@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import shutil
+import time
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -31,11 +32,14 @@ from zlens.live.measure_store import End, MeasureStore
 from zlens.live.polling import PollingFeed
 from zlens.live.retained_source import Parts, RetainedSource
 from zlens.live.spool import Spool
+from zlens.live.storage import Storage
 from zlens.live.stream import ClosedSegment, LiveStream
 from zlens.readers.streaming import CutPoint
 from zlens.schema.temporary_folder import TemporaryFolder
 from zlens.session.session import CoreSession
 
+#: Seconds that a removed or moved folder may be away, such as that of a file system that is mounted again.
+MISSING_S = 60.0
 #: Maximum number of problems; older ones are dropped.
 MAX_PROBLEMS = 10_000
 _SECOND_US = 1_000_000
@@ -77,6 +81,7 @@ class WatchStep(Struct):
     """Result of one step: closed intervals, findings that appeared or cleared, and problems of the data.
 
     errors   messages about failed actions
+    notes    messages that need no action
     """
 
     number: int
@@ -85,9 +90,11 @@ class WatchStep(Struct):
     cleared: list[FindingAlert] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.closed or self.opened or self.cleared or self.problems or self.errors)
+        messages = self.errors or self.notes
+        return bool(self.closed or self.opened or self.cleared or self.problems or messages)
 
     def merge(self, other: WatchStep) -> WatchStep:
         """Return this step merged with a later one."""
@@ -98,6 +105,7 @@ class WatchStep(Struct):
             self.cleared + other.cleared,
             self.problems + other.problems,
             self.errors + other.errors,
+            self.notes + other.notes,
         )
 
 
@@ -141,12 +149,18 @@ class Watcher:
         self._new_problems: list[Problem] = []
         self._group_file = self.options.group
         self._read_groups()
+        #: Why nothing can be stored now; nothing is then read from feeds, so that nothing is lost.
+        self.blocked: str | None = None
+        self._missing_since: float | None = None
+        self._is_failed = False
         if lake is not None:
             self._prepare(lake)
+        self._storage = Storage(self._folder)
         self._find_streams()
 
     def close(self) -> None:
         self._importer.shutdown()
+        self._storage.close()
         for stream in self._streams.values():
             stream.feed.close()
         self.measures.close()
@@ -206,9 +220,22 @@ class Watcher:
     # -- steps ---------------------------------------------------------------------------------------
 
     def step(self) -> WatchStep | None:
-        """Read new data and close intervals; None if there is nothing to report."""
+        """Read new data and close intervals; None if there is nothing to report.
+
+        Raises LakeError if the folder was removed or moved and does not return in time, or a write failed so
+        that only a restart can resume. Nothing is read while the disk lacks room.
+        """
+        reason = self._obstacle()
+        if reason is not None:
+            is_new = self.blocked is None
+            self.blocked = reason
+            return WatchStep(self.step_number, errors=[reason]) if is_new else None
+        notes = ["data is stored again"] if self.blocked is not None else []
+        self.blocked = None
+        if (forecast := self._storage.forecast()) is not None:
+            notes.append(forecast)
         self._find_streams()
-        step = WatchStep(self.step_number, errors=[*self._errors, *self._collect_imports()])
+        step = WatchStep(self.step_number, errors=[*self._errors, *self._collect_imports()], notes=notes)
         self._errors = []
         for stream in self.streams:
             if stream.refused:
@@ -218,6 +245,11 @@ class Watcher:
                 stream.read_feed(self._report)
                 segment = stream.closable_segment(self._report)
             except (ZlensError, OSError) as error:
+                if (reason := self._obstacle()) is not None:
+                    # What was read is kept, and written once that is possible.
+                    self.blocked = reason
+                    step.errors.append(reason)
+                    break
                 if self._has_nothing_to_follow:
                     raise
                 # Reported once, although every step tries again.
@@ -231,6 +263,27 @@ class Watcher:
         step.number = self.step_number
         step.problems, self._new_problems = self._new_problems, []
         return step if step else None
+
+    def _obstacle(self) -> str | None:
+        """Return why nothing can be stored; None if nothing prevents it.
+
+        Raises LakeError if the folder has been missing for too long.
+        """
+        folders = [stream.spool.folder for stream in self.streams]
+        missing = self._storage.missing(folders)
+        if missing is None:
+            self._missing_since = None
+            lack = self._storage.lack(max((stream.open_bytes for stream in self.streams), default=0))
+            if lack is None:
+                return None
+            free, needed = (f"{count / 1e6:,.0f} MB" for count in lack)
+            return f"{self._folder}: the disk has {free} free, and {needed} are needed; sources wait"
+        now = time.monotonic()
+        self._missing_since = self._missing_since or now
+        if now - self._missing_since >= MISSING_S:
+            self._is_failed = True
+            raise _missing_error(missing)
+        return f"{missing}: this folder was removed or moved; zlens ends if it is not back in {MISSING_S:g} s"
 
     def _close_segment(self, stream: LiveStream, segment: ClosedSegment, step: WatchStep) -> None:
         try:
@@ -248,7 +301,16 @@ class Watcher:
         except ZlensError as error:
             # The records are retained and imported into the lake.
             step.errors.append(f"{stream.name}: an interval could not be computed: {error}")
-        self._close(stream, segment)
+        try:
+            self._close(stream, segment)
+        except OSError as error:
+            # What is on disk is consistent, but not with what is in memory.
+            self._is_failed = True
+            raise LakeError(
+                f"cannot be written: {error.strerror or error}",
+                file=error.filename or str(stream.spool.folder),
+                cure="check the disk and start again: nothing that was closed is lost",
+            ) from None
 
     def _compute(
         self, stream: LiveStream, session: CoreSession, begin: int, cut: CutPoint | None
@@ -461,7 +523,11 @@ class Watcher:
         return errors
 
     def finish(self) -> None:
-        """Import all closed data before the program ends."""
+        """Import all closed data before the program ends; after a failure, the next start imports it."""
+        if self._is_failed:
+            return
+        if (missing := self._storage.missing(())) is not None:
+            raise _missing_error(missing)
         for stream in self.streams:
             if self.lake is not None and stream.spool.state.bytes:
                 self._rotate_part(stream)
@@ -567,6 +633,14 @@ def _import(parts: list[tuple[int, Path]], lake: str, options: Options) -> tuple
             errors.append(f"{lake}: {error}")
             break
     return numbers, "; ".join(errors) or None
+
+
+def _missing_error(folder: Path) -> LakeError:
+    return LakeError(
+        "this folder of zlens live was removed or moved",
+        file=str(folder),
+        cure="move it back and start again, or start with another lake",
+    )
 
 
 def _folder_name(name: str) -> str:

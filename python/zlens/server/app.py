@@ -182,8 +182,11 @@ def _health_handler(path: str, served: ServedWorkspace) -> Any:
     async def handle(request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             return _wrong_method(f"{path} accepts GET only")
-        is_healthy = path != guards.READY or metrics.ready(served.current)
-        text, status = ("ok\n", 200) if is_healthy else ("no interval yet\n", 503)
+        text, status = "ok\n", 200
+        if path == guards.READY and served.is_blocked:
+            text, status = "new data cannot be stored\n", 503
+        elif path == guards.READY and not metrics.ready(served.current):
+            text, status = "no interval yet\n", 503
         return Response(text, status, {"cache-control": "no-store"}, "text/plain")
 
     return _Any(handle)

@@ -246,7 +246,7 @@ ENDPOINTS = (
             "bucket_s": "length of a bucket; 0: every interval separately, or the entire window",
             "series": "values of the requested `series` for each row; else null",
             "series_t": "their times, seconds since 1970; else null",
-            "wholes": "what each share is of over the window, by the name of the share; null with several systems",
+            "wholes": "what each share is of, by the name of the share; null for several systems",
             "top": "the values that `top` chose, largest first; else null",
             "sql": "the query, as zlens sql accepts it",
             "more": "whether there are more rows",

@@ -33,6 +33,9 @@ MAX_CLIENTS = 1000
 class ServedWorkspace:
     """A workspace that is served until the server ends."""
 
+    #: Whether new data cannot be stored.
+    is_blocked = False
+
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._guard = threading.Lock()
