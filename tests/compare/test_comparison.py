@@ -591,6 +591,10 @@ SPIN = 'table = "lock"\ncolumn = "spin_pct"\nheading = "Spin"\n'
         (GROUP + SPIN.replace("lock", "cpu").replace("spin_pct", "entitlement_pct"), "return no value"),
         (GROUP + GOOD + 'form = "percent"\n', 'form is "percent"'),
         (GROUP + GOOD + 'direction = "up"\n', 'direction is "up"'),
+        (
+            'published_form = "table"\n' + GROUP + GOOD + 'published = "T/V"\n',
+            "without a form of publications",
+        ),
         (GROUP + GOOD + "color = 1\n", "metric[1].color is not known here"),
         (GROUP + GOOD + 'by = ["seconds"]\n', "by accepts columns of the key"),
         (GROUP + GOOD + 'where = { flag = "x\' OR 1" }\n', "metric[1].where.flag is"),

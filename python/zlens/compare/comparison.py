@@ -9,7 +9,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import generations
-from zlens.catalog.comparison_metrics import ComparedMetric, comparability_facts, compared_metrics
+from zlens.catalog.comparison_metrics import (
+    ComparedMetric,
+    comparability_facts,
+    compared_metrics,
+    published_forms,
+)
 from zlens.compare import noise, waterfall
 from zlens.compare.noise import NoiseVerdict, RatioEstimate
 from zlens.compare.series import Key
@@ -47,8 +52,8 @@ class CompareOptions(Struct, frozen=True):
 
     @property
     def published_forms(self) -> tuple[str, ...]:
-        """The published forms whose tables are shown."""
-        return ("burg",) * self.burg + ("delta",) * self.delta
+        """The published forms whose tables are shown: those whose option is set."""
+        return tuple(name for name in published_forms() if getattr(self, name))
 
 
 class SideChange(Struct, frozen=True):
@@ -290,9 +295,8 @@ def change(
     verdict: NoiseVerdict,
 ) -> SideChange:
     """Return the difference of two values in the form of the metric or the options."""
-    form = choice.form if metric.form == "ratio" else "points"
-    if choice.burg:
-        form = "base/new"
+    forms = [published_forms()[name].form for name in choice.published_forms]
+    form = max(forms, default="") or (choice.form if metric.form == "ratio" else "points")
     if before is None or after is None:
         return SideChange(base, other, form, None, None, None, verdict, None, None)
     ratio = after / before if before else None
