@@ -449,7 +449,7 @@ def test_generations_are_compared_by_few_metrics() -> None:
     [compared] = compare(sides).systems
     assert {row.metric.column for row in compared.rows} == set(names[:5])
     assert any("different generations (z10 and z14)" in note for note in compared.notes)
-    [everything] = compare(sides, CompareOptions(across=True)).systems
+    [everything] = compare(sides, CompareOptions(across_generations=True)).systems
     assert {row.metric.column for row in everything.rows} == {*names, "tv"}
     assert any("different generations" in warning for warning in everything.warnings)
     # Models of the same generation are compared by all metrics.
