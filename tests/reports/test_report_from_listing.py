@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+import listing_roundtrip
 import zlens
 from zlens import reports
 from zlens.api import Session
@@ -49,6 +51,30 @@ def test_listing_report_prints_listed_rows(name: str, printed: Callable[[str], t
     before, after = printed(name)
     assert rows(after) == rows(before)
     assert len(rows(after)) > 8
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "every_s", "lengths"),
+    [
+        # Rows over the window, and two halves of it.
+        ("upage", "upage", 1800, [("interval", 1800.0), ("whole", 3600.0)]),
+        # The last bucket has 10 minutes, and its rows end with `short`.
+        ("prclog", "prclog", 1500, [("interval", 600.0), ("interval", 1500.0), ("mean", 3600.0)]),
+    ],
+)
+def test_listing_by_time_is_read_back(
+    name: str, raw: str, every_s: int, lengths: list[tuple[str, float]], sim_session: Session, tmp_path: Path
+) -> None:
+    by_time = sim_session.narrow(replace(sim_session.options, every_s=every_s))
+    count, wrong = listing_roundtrip.differences(by_time, name, tmp_path)
+    assert not wrong
+    assert count > 300
+    before = reports.render(name, by_time)
+    assert (" short" in before) == (name == "prclog")
+    with zlens.open(str(tmp_path / f"{name}.txt")) as session:
+        assert rows(reports.render(name, session)) == [line.removesuffix(" short") for line in rows(before)]
+        query = f"SELECT DISTINCT row_kind, seconds FROM listing_{raw} WHERE row_kind <> 'total' ORDER BY ALL"
+        assert session.sql(query).rows == lengths
 
 
 @pytest.mark.long

@@ -11,7 +11,13 @@ from msgspec.structs import replace
 
 from zlens.catalog import listings, measures
 from zlens.catalog.expressions import literal, quote
-from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, RowKind
+from zlens.catalog.reports.definition import (
+    ReportColumn,
+    ReportDefinition,
+    ReportTable,
+    RowKind,
+    with_intervals,
+)
 from zlens.catalog.reports.titles import fill_title
 from zlens.reports.rows import has_table_data, has_times
 
@@ -73,6 +79,7 @@ def _as_printed(definition: ReportDefinition, table: ReportTable, session: CoreS
 
 
 def _table(definition: ReportDefinition, table: ReportTable, session: CoreSession) -> ReportTable:
+    table = _with_read_intervals(definition, table, session)
     columns: list[ReportColumn] = []
     for column in table.columns:
         # A query column that the report shows twice is printed twice.
@@ -112,6 +119,17 @@ def _table(definition: ReportDefinition, table: ReportTable, session: CoreSessio
     )
 
 
+def _with_read_intervals(
+    definition: ReportDefinition, table: ReportTable, session: CoreSession
+) -> ReportTable:
+    """Return the table with rows of intervals if the listing has them: it was printed by time."""
+    if table.time or not table.query_by_time:
+        return table
+    name = quote(listings.table_name(definition, table))
+    found = session.sql(f"SELECT 1 FROM {name} WHERE row_kind = 'interval' LIMIT 1").rows
+    return with_intervals(table, blank=table.subject != (definition.block,)) if found else table
+
+
 def _columns_not_in_catalog(
     definition: ReportDefinition, table: ReportTable, session: CoreSession
 ) -> list[ReportColumn]:
@@ -147,7 +165,7 @@ def _columns_not_in_catalog(
 def _names(rows: RowKind) -> tuple[str, ...]:
     """Return the names of the rows of a kind in the raw table."""
     if rows.label:
-        return (rows.export_name,)
+        return (listings.row_kind(rows),)
     if rows.kind not in _PLAIN and (has_times(rows) or any(rows.cells.values())):
         return ("total",)
     return _PLAIN
