@@ -93,6 +93,21 @@ def test_every_report_of_listing_has_rows(
     assert len(rows(after)) == pytest.approx(len(rows(before)), abs=1)
 
 
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("sysconf", "Initial Status on 2024/05/14 at 09:29, Processor 8561-T01"),
+        ("sysset", "Initial Scheduler Settings: 2024/05/14 at 09:29:57"),
+    ],
+)
+def test_title_of_listing_has_its_date(
+    name: str, title: str, printed: Callable[[str], tuple[str, str]]
+) -> None:
+    before, after = printed(name)
+    assert title in before
+    assert title in after
+
+
 def test_published_listing_is_printed_unchanged() -> None:
     """IBM, z/VM SMT performance presentation: FCX304 PRCLOG, whose only rows are means."""
     with zlens.open(str(FOLDER / "prclog-smt0.txt")) as session:

@@ -18,7 +18,7 @@ from zlens.catalog.reports.definition import (
     RowKind,
     with_intervals,
 )
-from zlens.catalog.reports.titles import fill_title
+from zlens.catalog.reports.titles import IN_TITLE, fill_title
 from zlens.reports.rows import has_table_data, has_times
 
 if TYPE_CHECKING:
@@ -105,10 +105,11 @@ def _table(definition: ReportDefinition, table: ReportTable, session: CoreSessio
         query = f"SELECT * FROM ({raw}) AS printed WHERE {condition}"
         shown = kind.kind if kind.kind in _PLAIN else "query"
         rows.append(replace(kind, kind=shown, query=query, order=("line_number",)))
+    title_values = _title_values(definition, table, session)
     return replace(
         table,
-        title=fill_title(table.title, {}, lambda time: time),
-        title_values="",
+        title=table.title if title_values else fill_title(table.title, {}, lambda time: time),
+        title_values=title_values,
         query=raw,
         columns=tuple(columns),
         subject=(*table.subject, *(column.column for column in added)),
@@ -116,6 +117,24 @@ def _table(definition: ReportDefinition, table: ReportTable, session: CoreSessio
         sort=None,
         query_by_time="",
         is_listed=True,
+    )
+
+
+def _title_values(definition: ReportDefinition, table: ReportTable, session: CoreSession) -> str:
+    """Return the query of the values in the title; those that are columns of the rows come from the rows."""
+    query, block = table.title_values, quote(definition.block)
+    if not query or not session.queries.query_has_data(query):
+        return ""
+    columns = {column.key: quote(listings.column_name(column)) for column in table.columns}
+    shown = [name for name, _ in IN_TITLE.findall(table.title) if name in columns]
+    if not shown or definition.block != "system":
+        return query
+    values = ", ".join(f"min({columns[name]}) AS {quote(name)}" for name in shown)
+    raw = quote(listings.table_name(definition, table))
+    replaced = ", ".join(f"coalesce(t.{quote(name)}, own.{quote(name)}) AS {quote(name)}" for name in shown)
+    return (
+        f"SELECT t.* REPLACE ({replaced}) FROM ({query}) AS t "
+        f"LEFT JOIN (SELECT {block}, {values} FROM {raw} GROUP BY {block}) AS own ON own.{block} = t.{block}"
     )
 
 
