@@ -41,7 +41,7 @@ def schemas() -> dict[str, str]:
     from zlens.catalog.admitted import AllowList
     from zlens.catalog.caveats import Caveat
     from zlens.catalog.codes import CodeTable
-    from zlens.catalog.comparison_metrics import ComparabilityFile, ComparedGroup
+    from zlens.catalog.comparison_metrics import ComparabilityFile, ComparedGroup, PublishedForms
     from zlens.catalog.cp_commands import CommandFile
     from zlens.catalog.cpumf import Architecture, BalancesFile, HintTable, LinuxNames
     from zlens.catalog.events import EventFile
@@ -120,6 +120,7 @@ def schemas() -> dict[str, str]:
         "openmetrics": Exporter,
         "peaks": PeakFacts,
         "processor_types": dict[str, ProcessorType],
+        "published_forms": PublishedForms,
         "raw_tables": RawTableFile,
         "reports": ReportFile,
         "rmf": RmfReport,

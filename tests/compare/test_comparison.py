@@ -449,7 +449,7 @@ def test_generations_are_compared_by_few_metrics() -> None:
     [compared] = compare(sides).systems
     assert {row.metric.column for row in compared.rows} == set(names[:5])
     assert any("different generations (z10 and z14)" in note for note in compared.notes)
-    [everything] = compare(sides, CompareOptions(across=True)).systems
+    [everything] = compare(sides, CompareOptions(across_generations=True)).systems
     assert {row.metric.column for row in everything.rows} == {*names, "tv"}
     assert any("different generations" in warning for warning in everything.warnings)
     # Models of the same generation are compared by all metrics.
@@ -591,6 +591,10 @@ SPIN = 'table = "lock"\ncolumn = "spin_pct"\nheading = "Spin"\n'
         (GROUP + SPIN.replace("lock", "cpu").replace("spin_pct", "entitlement_pct"), "return no value"),
         (GROUP + GOOD + 'form = "percent"\n', 'form is "percent"'),
         (GROUP + GOOD + 'direction = "up"\n', 'direction is "up"'),
+        (
+            'published_form = "table"\n' + GROUP + GOOD + 'published = "T/V"\n',
+            "without a form of publications",
+        ),
         (GROUP + GOOD + "color = 1\n", "metric[1].color is not known here"),
         (GROUP + GOOD + 'by = ["seconds"]\n', "by accepts columns of the key"),
         (GROUP + GOOD + 'where = { flag = "x\' OR 1" }\n', "metric[1].where.flag is"),

@@ -59,11 +59,9 @@ def settings(**values: Any) -> Tables:
 
 def pool(used_s: float) -> Tables:
     """Return a CPU pool of two processors that uses this time per minute."""
-    limit = {"pool": "LINUX", "limit_kind": "CAPACITY", "limit_amount": 2.0}
-    return {
-        "role_cpu_pool": minutes(pool="LINUX", cpu_time=used_s, limited_time=1.0),
-        "role_cpu_pool_configuration": [{**SYSTEM, "tod": START, **limit}],
-    }
+    used_pct = 100 * used_s / (2 * 60)
+    limit = {"limit_kind": "CAPACITY", "limit_amount": 2.0}
+    return {"cpu_pool": minutes(pool="LINUX", of_limit_pct=used_pct, limited_pct=1.0, **limit)}
 
 
 def links(*devices: int) -> Tables:

@@ -112,6 +112,13 @@ def test_buckets_with_their_bounds() -> None:
     assert rows[13] == (14, None, None, 10, 100, 100.0)
 
 
+def test_bucket_has_index_of_its_percentile() -> None:
+    """IBM, SMF Explorer: the upper bound / the goal; 5.5 in the bucket without one."""
+    with opened([percentile(90, buckets(b1=1))]) as session:
+        rows = session.sql("SELECT performance_index FROM workload_response ORDER BY bucket").rows
+    assert [row[0] for row in (rows[0], rows[5], rows[12], rows[13])] == [0.5, 1.0, 4.0, 5.5]
+
+
 def test_unreported_resources_are_null() -> None:
     """A class of CICS transactions reports no resources: its counters are 0 without a meaning."""
     names = "cpu_s, cp_s, ziip_s, appl_cp_pct, appl_ziip_pct, service_rate"

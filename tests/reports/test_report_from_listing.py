@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+import listing_roundtrip
 import zlens
 from zlens import reports
 from zlens.api import Session
@@ -51,6 +53,30 @@ def test_listing_report_prints_listed_rows(name: str, printed: Callable[[str], t
     assert len(rows(after)) > 8
 
 
+@pytest.mark.parametrize(
+    ("name", "raw", "every_s", "lengths"),
+    [
+        # Rows over the window, and two halves of it.
+        ("upage", "upage", 1800, [("interval", 1800.0), ("whole", 3600.0)]),
+        # The last bucket has 10 minutes, and its rows end with `short`.
+        ("prclog", "prclog", 1500, [("interval", 600.0), ("interval", 1500.0), ("mean", 3600.0)]),
+    ],
+)
+def test_listing_by_time_is_read_back(
+    name: str, raw: str, every_s: int, lengths: list[tuple[str, float]], sim_session: Session, tmp_path: Path
+) -> None:
+    by_time = sim_session.narrow(replace(sim_session.options, every_s=every_s))
+    count, wrong = listing_roundtrip.differences(by_time, name, tmp_path)
+    assert not wrong
+    assert count > 300
+    before = reports.render(name, by_time)
+    assert (" short" in before) == (name == "prclog")
+    with zlens.open(str(tmp_path / f"{name}.txt")) as session:
+        assert rows(reports.render(name, session)) == [line.removesuffix(" short") for line in rows(before)]
+        query = f"SELECT DISTINCT row_kind, seconds FROM listing_{raw} WHERE row_kind <> 'total' ORDER BY ALL"
+        assert session.sql(query).rows == lengths
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(set(definition.names()) - set(NAMES)))
 def test_every_report_of_listing_has_rows(
@@ -65,6 +91,21 @@ def test_every_report_of_listing_has_rows(
     assert NOTHING not in after
     # Titles with values lose them; numbers of cores lose leading zeros.
     assert len(rows(after)) == pytest.approx(len(rows(before)), abs=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("sysconf", "Initial Status on 2024/05/14 at 09:29, Processor 8561-T01"),
+        ("sysset", "Initial Scheduler Settings: 2024/05/14 at 09:29:57"),
+    ],
+)
+def test_title_of_listing_has_its_date(
+    name: str, title: str, printed: Callable[[str], tuple[str, str]]
+) -> None:
+    before, after = printed(name)
+    assert title in before
+    assert title in after
 
 
 def test_published_listing_is_printed_unchanged() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
 import zlens
 from zlens import demo, models
@@ -184,6 +185,15 @@ def test_report_by_time_sorted_and_limited(served):
     assert served.get("report", name="cpu", sort="speed").status_code == 400
 
 
+def test_report_of_longer_intervals(served):
+    """`every` over HTTP is --every: rows of 15 minutes in place of those of a minute."""
+    text = response_data(served.get("report", name="prclog", format="csv", every="15m"))["text"]
+    longer = served.session.narrow(replace(served.session.options, every_s=900))
+    assert text == longer.report("prclog", "csv")
+    assert 0 < text.count("\ninterval,") < 60
+    assert served.get("report", name="prclog", every="soon").status_code == 400
+
+
 def lines_of(response):
     assert response.headers["content-type"] == LINES
     return [json.loads(line) for line in response.text.splitlines()]
@@ -273,6 +283,15 @@ def test_two_windows_compared(served):
             f"WHERE flag IS NULL AND interval_end {sign} TIMESTAMPTZ '{half}'"
         )
         assert busy[name] == pytest.approx(served.session.sql(query).rows[0][0], rel=1e-9)
+
+
+def test_comparison_in_published_form(served):
+    """The options of `zlens compare` over HTTP: `delta` adds the tables of its published form."""
+    half = "2010-03-09T08:00:00Z"
+    sides = {"base": {"to": half}, "others": [{"from": half}], "format": "html"}
+    assert "%Delta" not in response_data(served.post("compare", **sides))["html"]
+    assert "%Delta" in response_data(served.post("compare", **sides, delta=True))["html"]
+    assert served.post("compare", **sides, seed="one").status_code == 400
 
 
 @pytest.mark.parametrize("name", models.MODELS)

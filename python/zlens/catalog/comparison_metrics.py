@@ -17,6 +17,7 @@ from zlens.schema.structs import FactTable
 
 _ROOT = FACTS / "compare"
 _FACTS = _ROOT.parent / "comparability.toml"
+_FORMS = _ROOT.parent / "published_forms.toml"
 _Word = Annotated[
     str, Meta(pattern=r"^[\w *.-]*$", max_length=200, title="a name, without quotes and commas")
 ]
@@ -61,15 +62,33 @@ class ComparedMetric(MetricKeys, frozen=True, kw_only=True):
     published_form: str
 
 
+class PublishedForm(FactTable, frozen=True):
+    """Tables as in a publication: metrics as columns, sides as rows, and below them their differences."""
+
+    name: Annotated[str, Meta(description="its name and that of the option that prints it")]
+    title: Annotated[str, Meta(description="title of its tables, before the subject")]
+    differences: Annotated[
+        Literal["improvement", "change"], Meta(description="rows below the sides: base/new, or the change")
+    ]
+    note: Annotated[str, Meta(description="end of the title")] = ""
+    form: Annotated[
+        Literal["", "base/new"], Meta(description="form of all differences of the comparison")
+    ] = ""
+
+
+class PublishedForms(FactTable, frozen=True):
+    """Forms of publications in which comparisons can be printed."""
+
+    form: tuple[PublishedForm, ...]
+
+
 class ComparedGroup(FactTable, frozen=True):
     """A group of metrics of `zlens compare`."""
 
     title: Annotated[str, Meta(description="title of the group")]
     order: Annotated[float, Meta(description="position among the groups")]
     metric: Annotated[tuple[MetricKeys, ...], Meta(description="its rows")]
-    published_form: Annotated[
-        Literal["", "burg", "delta"], Meta(description="the published form of its metrics with a heading")
-    ] = ""
+    published_form: Annotated[str, Meta(description="the published form of its metrics with a heading")] = ""
 
 
 class ComparabilityFact(FactTable, frozen=True):
@@ -127,9 +146,11 @@ def _metric(group: ComparedGroup, keys: MetricKeys, path: str) -> ComparedMetric
     if merges and aggregation.subject_rule(column) == "none":
         raise CatalogError(f"{name}: rows of several {', '.join(table.key)} return no value", file=path)
     form = group.published_form if keys.published else ""
-    if keys.published and not form:
+    if keys.published and form not in published_forms():
         raise CatalogError(
-            f"{name} has a published heading without a form", file=path, cure="add published_form"
+            f"{name} has a published heading without a form of publications",
+            file=path,
+            expected=f"published_form, one of {', '.join(published_forms())}",
         )
     given = asdict(keys) | {"unit": keys.unit or column.unit}
     return ComparedMetric(group=group.title, published_form=form, **given)
@@ -139,6 +160,12 @@ def _metric(group: ComparedGroup, keys: MetricKeys, path: str) -> ComparedMetric
 def comparability_facts() -> tuple[ComparabilityFact, ...]:
     """Return the facts that must match for two runs to be comparable."""
     return structs.load(_FACTS, ComparabilityFile).fact
+
+
+@cache
+def published_forms() -> dict[str, PublishedForm]:
+    """Return the forms of publications by name."""
+    return {form.name: form for form in structs.load(_FORMS, PublishedForms).form}
 
 
 def check() -> list[str]:

@@ -163,6 +163,11 @@ def table_name(report: ReportDefinition, table: ReportTable) -> str:
     return LISTED + (report.name if len(report.tables) == 1 else f"{report.name}_{table.key}")
 
 
+def row_kind(rows: definition.RowKind) -> str:
+    """Return the kind of labeled rows in a raw table; rows over the window next to intervals are `whole`."""
+    return "whole" if rows.label == definition.WINDOW else rows.export_name
+
+
 def column_name(column: ReportColumn) -> str:
     """Return the raw column name; the name of a leading column gets an underscore."""
     return f"{column.key}_" if column.key in leading() else column.key

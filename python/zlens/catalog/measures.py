@@ -62,7 +62,7 @@ SCOPES = {
     "guest": "one guest",
     "workload": "one class period",
     "device": "one device",
-    "pool": "one pool of aliases",
+    "pool": "one pool, of aliases or of CPU time",
     "lock": "one lock",
     "zone": "one zone of storage",
     "volume": "one volume",

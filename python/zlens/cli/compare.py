@@ -135,14 +135,7 @@ def _choice(common: dict[str, Any]) -> CompareOptions:
 
     if common["burg"] and common["form"]:
         raise QueryError("--burg is itself a form", cure="leave --form out")
-    return CompareOptions(
-        against=common["against"] or "first",
-        form=common["form"] or "new/base",
-        burg=common["burg"],
-        delta=common["delta"],
-        across=common["across_generations"],
-        seed=1 if common["seed"] is None else common["seed"],
-    )
+    return CompareOptions.from_values(common)
 
 
 def _names(parts: list[argparse.Namespace]) -> list[str]:

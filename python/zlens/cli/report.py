@@ -111,7 +111,7 @@ def parse_options(arguments: argparse.Namespace) -> ReportOptions:
     """Return the options of the report."""
     from zlens.reports.options import ReportOptions
 
-    return ReportOptions(tuple(arguments.only), tuple(arguments.by_time), arguments.sort, arguments.top)
+    return ReportOptions.from_values(vars(arguments))
 
 
 def _width(arguments: argparse.Namespace) -> int | None:

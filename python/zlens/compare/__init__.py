@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from zlens.compare.comparison import AGAINST, FORMS, CompareOptions, Comparison, compare
+from zlens.compare.comparison import CompareOptions, Comparison, compare
 from zlens.compare.sides import Side, SideRun, measure_run
 
 __all__ = [
-    "AGAINST",
-    "FORMS",
     "CompareOptions",
     "Comparison",
     "Side",

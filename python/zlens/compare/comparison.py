@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import generations
-from zlens.catalog.comparison_metrics import ComparedMetric, comparability_facts, compared_metrics
+from zlens.catalog.comparison_metrics import (
+    ComparedMetric,
+    comparability_facts,
+    compared_metrics,
+    published_forms,
+)
 from zlens.compare import noise, waterfall
 from zlens.compare.noise import NoiseVerdict, RatioEstimate
 from zlens.compare.series import Key
@@ -17,6 +23,8 @@ from zlens.compare.sides import Side, SystemRun
 from zlens.compare.waterfall import Waterfall
 from zlens.errors import QueryError
 from zlens.findings.baseline import NOISE
+from zlens.schema import validators
+from zlens.schema.validators import Boolean, Choice, Integer
 from zlens.schema.wording import phrase
 
 #: Forms of a difference of metrics that are not shares.
@@ -26,29 +34,58 @@ AGAINST = ("first", "previous")
 REGRESSION_CRITERION = NOISE
 
 
-class CompareOptions(Struct, frozen=True):
-    """Options of a comparison.
+#: The options of a comparison, as documents and requests give them.
+KEYS = (
+    validators.Key(
+        "against",
+        Choice(AGAINST),
+        "the first side (cumulative), or the previous one (incremental) (first)",
+        default="first",
+    ),
+    validators.Key(
+        "form",
+        Choice(FORMS),
+        "form of differences of metrics that are not shares (new/base)",
+        default="new/base",
+    ),
+    validators.Key("burg", Boolean(), "base/new for everything, including shares", default=False),
+    validators.Key(
+        "delta",
+        Boolean(),
+        "also the form of IBM's I/O tables: per device the sides, then Delta and %Delta",
+        default=False,
+    ),
+    validators.Key(
+        "across_generations",
+        Boolean(),
+        "compare everything even if the machines are of different generations",
+        default=False,
+    ),
+    validators.Key("seed", Integer(0, 2**31), "seed of the random draws of the tests (1)", default=1),
+)
 
-    against     first: compare with the first side (cumulative); previous: with the previous side
-                (incremental)
-    form        form of differences of metrics that are not shares
-    burg        base/new for everything, including shares
-    delta       also IBM's form of I/O tables: per device the sides, then Delta and %Delta
-    across      compare everything even if the machines are of different generations
-    seed        seed of the random draws of the tests
-    """
+
+class CompareOptions(Struct, frozen=True):
+    """Options of a comparison; KEYS describes them."""
 
     against: str = "first"
     form: str = "new/base"
     burg: bool = False
     delta: bool = False
-    across: bool = False
+    across_generations: bool = False
     seed: int = 1
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> CompareOptions:
+        """Return the options among values by the names of KEYS; None is the default."""
+        return cls(
+            **{key.name: key.default if values[key.name] is None else values[key.name] for key in KEYS}
+        )
 
     @property
     def published_forms(self) -> tuple[str, ...]:
-        """The published forms whose tables are shown."""
-        return ("burg",) * self.burg + ("delta",) * self.delta
+        """The published forms whose tables are shown: those whose option is set."""
+        return tuple(name for name in published_forms() if getattr(self, name))
 
 
 class SideChange(Struct, frozen=True):
@@ -185,7 +222,7 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOpti
     types = _generations(runs)
     if len(types) > 1:
         type_list = " and ".join(sorted(types))
-        if choice.across:
+        if choice.across_generations:
             warnings.append(
                 f"machines of different generations ({type_list}): their counters mean different things"
             )
@@ -219,7 +256,7 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOpti
         )
     ]
     steps = []
-    if len(types) <= 1 or choice.across:
+    if len(types) <= 1 or choice.across_generations:
         steps = [_waterfalls(rows, base, other) for base, other in _side_pairs(len(sides), choice)]
     compared = SystemComparison(
         names, runs, rows, [step for step in steps if step.waterfalls], warnings, notes
@@ -290,9 +327,8 @@ def change(
     verdict: NoiseVerdict,
 ) -> SideChange:
     """Return the difference of two values in the form of the metric or the options."""
-    form = choice.form if metric.form == "ratio" else "points"
-    if choice.burg:
-        form = "base/new"
+    forms = [published_forms()[name].form for name in choice.published_forms]
+    form = max(forms, default="") or (choice.form if metric.form == "ratio" else "points")
     if before is None or after is None:
         return SideChange(base, other, form, None, None, None, verdict, None, None)
     ratio = after / before if before else None

@@ -24,6 +24,8 @@ from itertools import accumulate, pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
+from zlens.models import t_distribution
+
 #: Samples of the bootstrap, which determine the standard error to about 3 %.
 DRAWS = 500
 #: Maximum blocks of a run: a month of minutes gets longer blocks, not a longer run time.
@@ -241,7 +243,10 @@ def _verdict(
     freedom = variance**2 / math.fsum(part**2 / free for part, free in parts if part > 0)
     error = math.sqrt(variance)
     return NoiseVerdict(
-        by, p=two_sided(abs(difference) / error, freedom), noise=error * quantile(freedom), samples=samples
+        by,
+        p=t_distribution.two_sided(abs(difference) / error, freedom),
+        noise=error * t_distribution.quantile(1 - LEVEL / 2, freedom),
+        samples=samples,
     )
 
 
@@ -262,48 +267,3 @@ def _variance(values: Sequence[float]) -> float:
     if all(math.isclose(value, middle, rel_tol=ROUNDING) for value in values):
         return 0.0
     return math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
-
-
-def two_sided(t: float, freedom: float) -> float:
-    """Return the two-sided p-value of Student's t."""
-    return _beta(freedom / (freedom + t * t), freedom / 2, 0.5)
-
-
-def quantile(freedom: float, level: float = LEVEL) -> float:
-    """Return the two-sided critical value of Student's t at this level."""
-    low, high = 0.0, 1.0
-    while two_sided(high, freedom) > level and high < 1e12:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if two_sided(middle, freedom) > level else (low, middle)
-    return high
-
-
-def _beta(x: float, a: float, b: float) -> float:
-    """Return the regularized incomplete beta function, by Lentz's continued fraction (DLMF 8.17.22)."""
-    if x <= 0 or x >= 1:
-        return min(1.0, max(0.0, x))
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _beta(1 - x, b, a)
-    front = math.exp(
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    )
-    tiny = 1e-300
-    c, d = 1.0, 1 / _avoid_zero(1 - (a + b) * x / (a + 1), tiny)
-    fraction = d
-    for m in range(1, 500):
-        for up in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            d = 1 / _avoid_zero(1 + up * d, tiny)
-            c = _avoid_zero(1 + up / c, tiny)
-            fraction *= c * d
-        if abs(c * d - 1) < 1e-14:
-            break
-    return front * fraction / a
-
-
-def _avoid_zero(value: float, tiny: float) -> float:
-    return tiny if abs(value) < tiny else value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from zlens.catalog.comparison_metrics import PublishedForm, published_forms
 from zlens.compare import noise
 from zlens.compare.comparison import (
     REGRESSION_CRITERION,
@@ -48,7 +49,7 @@ def _system(comparison: Comparison, compared: SystemComparison) -> Answer:
         lists.append(AnswerList("These inputs have no values to compare."))
     tables: list[AnswerTable] = []
     for form in comparison.choice.published_forms:
-        tables += _published(compared, names, form)
+        tables += _published(compared, names, published_forms()[form])
     if first:
         tables.append(_table("differences", headline(compared), first, names))
     if rest:
@@ -230,12 +231,14 @@ def _parts(waterfall: Waterfall, step: WaterfallSet, names: Sequence[str]) -> An
     )
 
 
-def _published(compared: SystemComparison, names: Sequence[str], form: str) -> Iterator[AnswerTable]:
-    """Yield tables as IBM's: metrics as columns, sides as rows, and below them their differences."""
+def _published(
+    compared: SystemComparison, names: Sequence[str], form: PublishedForm
+) -> Iterator[AnswerTable]:
+    """Yield tables as in a publication, with the differences of the sides below them."""
     shown = [
         row
         for row in compared.rows
-        if row.metric.published_form == form and any(value is not None for value in row.values)
+        if row.metric.published_form == form.name and any(value is not None for value in row.values)
     ]
     subjects = dict.fromkeys(row.subject for row in shown)
     for subject in [subject for subject in subjects if subject] or subjects:
@@ -251,12 +254,11 @@ def _published(compared: SystemComparison, names: Sequence[str], form: str) -> I
             (name, *(_published_number(row, row.values[index]) for row in rows))
             for index, name in enumerate(names)
         ]
-        differences = _improvements if form == "burg" else _deltas
+        differences = _improvements if form.differences == "improvement" else _deltas
         for index in range(len(rows[0].changes)):
             body += differences(rows, index, names)
-        title = " of ".join(filter(None, ("CPU MF" if form == "burg" else "I/O", " ".join(subject))))
-        title += " (improvement: base/new)" if form == "burg" else ""
-        yield AnswerTable("published", title, tuple(columns), body)
+        title = " of ".join(filter(None, (form.title, " ".join(subject))))
+        yield AnswerTable("published", f"{title} {form.note}".rstrip(), tuple(columns), body)
 
 
 def _published_number(row: ComparisonRow, value: float | None) -> str:

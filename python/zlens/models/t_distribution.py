@@ -1,4 +1,4 @@
-"""Student's distribution: width of confidence intervals from few observations."""
+"""Student's distribution: confidence intervals and tests of few observations."""
 
 from __future__ import annotations
 
@@ -34,8 +34,13 @@ def quantile(probability: float, freedom: float) -> float:
 
 def cumulative(value: float, freedom: float) -> float:
     """Return the probability that Student's t with `freedom` degrees of freedom is at most a value."""
-    tail = _beta(freedom / (freedom + value * value), freedom / 2, 0.5) / 2
+    tail = two_sided(value, freedom) / 2
     return 1 - tail if value >= 0 else tail
+
+
+def two_sided(value: float, freedom: float) -> float:
+    """Return the probability that Student's t is at least as far from 0 as a value."""
+    return _beta(freedom / (freedom + value * value), freedom / 2, 0.5)
 
 
 def _beta(x: float, a: float, b: float) -> float:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from zlens.catalog.reports.definition import ReportDefinition, ReportTable, RowKind, with_peaks
+from zlens.catalog.reports.definition import ReportDefinition, with_intervals
 from zlens.errors import QueryError
 from zlens.schema.wording import phrase
-
-#: The label of rows over the window that have none, next to those of intervals.
-WINDOW = ">>Whole>"
 
 
 def add_intervals(definition: ReportDefinition, *, blank: bool) -> ReportDefinition:
@@ -22,14 +19,7 @@ def add_intervals(definition: ReportDefinition, *, blank: bool) -> ReportDefinit
         reason = definition.untimed or "this input has its rows only over the window"
         raise QueryError(f"{definition.name} has no rows of intervals: {reason}", cure=phrase("by_time_out"))
     tables = tuple(
-        _table(table, blank=blank and table.subject != (definition.block,)) for table in definition.tables
+        with_intervals(table, blank=blank and table.subject != (definition.block,))
+        for table in definition.tables
     )
     return replace(definition, tables=tables)
-
-
-def _table(table: ReportTable, *, blank: bool) -> ReportTable:
-    if not table.has_intervals or any("interval" in (rows.kind, rows.of) for rows in table.rows):
-        return table
-    rows = (replace(rows, label=rows.label or WINDOW) if table.query_by_time else rows for rows in table.rows)
-    intervals = RowKind(kind="interval", query=table.query_by_time, blank=blank)
-    return replace(table, time="interval_end", rows=with_peaks([*rows, intervals], table.peak))

@@ -11,8 +11,14 @@ from msgspec.structs import replace
 
 from zlens.catalog import listings, measures
 from zlens.catalog.expressions import literal, quote
-from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, RowKind
-from zlens.catalog.reports.titles import fill_title
+from zlens.catalog.reports.definition import (
+    ReportColumn,
+    ReportDefinition,
+    ReportTable,
+    RowKind,
+    with_intervals,
+)
+from zlens.catalog.reports.titles import IN_TITLE, fill_title
 from zlens.reports.rows import has_table_data, has_times
 
 if TYPE_CHECKING:
@@ -73,6 +79,7 @@ def _as_printed(definition: ReportDefinition, table: ReportTable, session: CoreS
 
 
 def _table(definition: ReportDefinition, table: ReportTable, session: CoreSession) -> ReportTable:
+    table = _with_read_intervals(definition, table, session)
     columns: list[ReportColumn] = []
     for column in table.columns:
         # A query column that the report shows twice is printed twice.
@@ -98,10 +105,11 @@ def _table(definition: ReportDefinition, table: ReportTable, session: CoreSessio
         query = f"SELECT * FROM ({raw}) AS printed WHERE {condition}"
         shown = kind.kind if kind.kind in _PLAIN else "query"
         rows.append(replace(kind, kind=shown, query=query, order=("line_number",)))
+    title_values = _title_values(definition, table, session)
     return replace(
         table,
-        title=fill_title(table.title, {}, lambda time: time),
-        title_values="",
+        title=table.title if title_values else fill_title(table.title, {}, lambda time: time),
+        title_values=title_values,
         query=raw,
         columns=tuple(columns),
         subject=(*table.subject, *(column.column for column in added)),
@@ -110,6 +118,35 @@ def _table(definition: ReportDefinition, table: ReportTable, session: CoreSessio
         query_by_time="",
         is_listed=True,
     )
+
+
+def _title_values(definition: ReportDefinition, table: ReportTable, session: CoreSession) -> str:
+    """Return the query of the values in the title; those that are columns of the rows come from the rows."""
+    query, block = table.title_values, quote(definition.block)
+    if not query or not session.queries.query_has_data(query):
+        return ""
+    columns = {column.key: quote(listings.column_name(column)) for column in table.columns}
+    shown = [name for name, _ in IN_TITLE.findall(table.title) if name in columns]
+    if not shown or definition.block != "system":
+        return query
+    values = ", ".join(f"min({columns[name]}) AS {quote(name)}" for name in shown)
+    raw = quote(listings.table_name(definition, table))
+    replaced = ", ".join(f"coalesce(t.{quote(name)}, own.{quote(name)}) AS {quote(name)}" for name in shown)
+    return (
+        f"SELECT t.* REPLACE ({replaced}) FROM ({query}) AS t "
+        f"LEFT JOIN (SELECT {block}, {values} FROM {raw} GROUP BY {block}) AS own ON own.{block} = t.{block}"
+    )
+
+
+def _with_read_intervals(
+    definition: ReportDefinition, table: ReportTable, session: CoreSession
+) -> ReportTable:
+    """Return the table with rows of intervals if the listing has them: it was printed by time."""
+    if table.time or not table.query_by_time:
+        return table
+    name = quote(listings.table_name(definition, table))
+    found = session.sql(f"SELECT 1 FROM {name} WHERE row_kind = 'interval' LIMIT 1").rows
+    return with_intervals(table, blank=table.subject != (definition.block,)) if found else table
 
 
 def _columns_not_in_catalog(
@@ -147,7 +184,7 @@ def _columns_not_in_catalog(
 def _names(rows: RowKind) -> tuple[str, ...]:
     """Return the names of the rows of a kind in the raw table."""
     if rows.label:
-        return (rows.export_name,)
+        return (listings.row_kind(rows),)
     if rows.kind not in _PLAIN and (has_times(rows) or any(rows.cells.values())):
         return ("total",)
     return _PLAIN

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,24 +11,40 @@ from msgspec.structs import replace
 from zlens.catalog.reports.definition import ReportDefinition
 from zlens.errors import QueryError
 from zlens.reports.by_time import add_intervals
+from zlens.schema.validators import Integer, Key, ListOf, Text
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
 
-class ReportOptions(Struct, frozen=True):
-    """Options of a report.
+_NAME = Text(120, 1)
+#: The options of a report, as documents and requests give them.
+KEYS = (
+    Key("only", ListOf(_NAME, 0, 50), "only these subjects; * and ? match any characters", default=[]),
+    Key("by_time", ListOf(_NAME, 0, 50), "the same, with the rows of every interval", default=[]),
+    Key("sort", _NAME, "column that sorts the rows: numbers from the highest, texts from A", default=None),
+    Key(
+        "top",
+        Integer(1, 100_000),
+        "maximum number of rows over the window, and of each interval",
+        default=None,
+    ),
+)
 
-    only     subjects to show, by name or pattern: a device, some guests
-    by_time  the same, with the rows of every interval
-    sort     column that sorts the rows, by its key or heading: numbers from the highest, texts from A
-    top      maximum number of rows over the window, and of each interval
-    """
+
+class ReportOptions(Struct, frozen=True):
+    """Options of a report; KEYS describes them."""
 
     only: tuple[str, ...] = ()
     by_time: tuple[str, ...] = ()
     sort: str | None = None
     top: int | None = None
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> ReportOptions:
+        """Return the options among values by the names of KEYS, lists as sequences of any kind."""
+        only, by_time, sort, top = (values[key.name] for key in KEYS)
+        return cls(tuple(only), tuple(by_time), sort, top)
 
 
 def apply_options(

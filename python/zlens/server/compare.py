@@ -32,12 +32,7 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
                 return measure_run(session, name)
 
         sides.append(Side(name, [workspace.compute_once(("run", key), work)]))
-    options = CompareOptions(
-        against=request["against"],
-        form=request["form"],
-        burg=request["burg"],
-        across=request["across_generations"],
-    )
+    options = CompareOptions.from_values(request)
     cancellation.report_progress(len(windows), len(windows) + 1, "testing differences")
     comparison = compare(sides, options)
     if request["format"] == "html":

@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from zlens import models
 from zlens.catalog.aggregation import STATISTICS
-from zlens.compare import AGAINST, FORMS
+from zlens.compare import comparison as compare_options
 from zlens.errors import QueryError
+from zlens.reports import options as report_options
 from zlens.schema.validators import (
     Boolean,
     Choice,
@@ -298,22 +299,8 @@ ENDPOINTS = (
                 "form of the report (text)",
                 default="text",
             ),
-            Key(
-                "only", ListOf(_NAME, 0, 50), "only these subjects; * and ? match any characters", default=[]
-            ),
-            Key("by_time", ListOf(_NAME, 0, 50), "the same, with the rows of every interval", default=[]),
-            Key(
-                "sort",
-                _NAME,
-                "column that sorts the rows: numbers from the highest, texts from A",
-                default=None,
-            ),
-            Key(
-                "top",
-                Integer(1, 100_000),
-                "maximum number of rows over the window, and of each interval",
-                default=None,
-            ),
+            *report_options.KEYS,
+            Key("every", Text(32, 1), "combine intervals up to this length: 15m, 1h", default=None),
             *_WINDOW,
         ),
         {
@@ -492,15 +479,7 @@ ENDPOINTS = (
         (
             Key("base", _SIDE, "the side that the others are compared with"),
             Key("others", ListOf(_SIDE, 1, 8), "the other sides"),
-            Key("form", Choice(FORMS), "form of differences (new/base)", default="new/base"),
-            Key("against", Choice(AGAINST), "first or previous (first)", default="first"),
-            Key("burg", Boolean(), "base/new for everything, including shares", default=False),
-            Key(
-                "across_generations",
-                Boolean(),
-                "compare everything even if the machines are of different generations",
-                default=False,
-            ),
+            *compare_options.KEYS,
             Key("format", Choice(("data", "html")), "data, or one HTML file (data)", default="data"),
         ),
         {

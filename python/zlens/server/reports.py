@@ -9,6 +9,7 @@ from typing import Any
 from zlens import reports
 from zlens._native import Lines
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, load_report
+from zlens.inputs.options import parse_duration
 from zlens.reports import column_facts, header, style
 from zlens.reports.rows import Block, Part, fetch, rows_in_order, rows_sql
 from zlens.server import json_values
@@ -21,12 +22,15 @@ MOST = 50_000
 
 def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     definition = load_report(request["name"])
+    every = request["every"]
     with workspace.open_narrow(
-        request["system"], request["from"], request["to"], request["input"]
+        request["system"],
+        request["from"],
+        request["to"],
+        request["input"],
+        every_s=parse_duration(every) if every else None,
     ) as session:
-        options = reports.ReportOptions(
-            tuple(request["only"]), tuple(request["by_time"]), request["sort"], request["top"]
-        )
+        options = reports.ReportOptions.from_values(request)
         if request["format"] == "table":
             return _tables(reports.apply_options(definition, session, options), session)
         text = reports.render(definition, session, request["format"], options=options)

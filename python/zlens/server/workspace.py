@@ -84,9 +84,15 @@ class Workspace(Struct):
         end: str | float | None = None,
         input: str | None = None,
         source: str | None = None,
+        every_s: int | None = None,
     ) -> Iterator[CoreSession]:
-        """Yield a session limited to a system, a time window, an input, or a source of each system."""
+        """Yield a session limited to a system, a time window, an input, or a source of each system.
+
+        every_s   combines intervals up to this length, instead of what the session's options say
+        """
         options = self._options(system, start, end, source)
+        if every_s is not None:
+            options = replace(options, every_s=every_s)
         if input is not None and input not in self.names:
             raise QueryError(f"no input is named {input!r}", expected=f"one of {', '.join(self.names)}")
         if len(self.inputs) == 1:

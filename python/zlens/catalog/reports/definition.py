@@ -201,6 +201,8 @@ class ReportTableKeys(FactTable, frozen=True, kw_only=True):
 
 #: The label of rows of peaks.
 PEAK = ">>Peak>>"
+#: The label of rows over the window that have none, next to those of intervals.
+WINDOW = ">>Whole>"
 
 
 def with_peaks(rows: Sequence[RowKind], peak: str | None) -> tuple[RowKind, ...]:
@@ -210,6 +212,18 @@ def with_peaks(rows: Sequence[RowKind], peak: str | None) -> tuple[RowKind, ...]
         return tuple(rows)
     first = kinds.index("interval")
     return (*rows[:first], RowKind(kind="peak", label=PEAK, query=rows[first].query), *rows[first:])
+
+
+def with_intervals(table: ReportTable, *, blank: bool = False) -> ReportTable:
+    """Return a table with rows of intervals, if it can have them and has none.
+
+    blank   whether a blank line separates the rows of several subjects
+    """
+    if not table.has_intervals or any("interval" in (rows.kind, rows.of) for rows in table.rows):
+        return table
+    rows = (replace(rows, label=rows.label or WINDOW) if table.query_by_time else rows for rows in table.rows)
+    intervals = RowKind(kind="interval", query=table.query_by_time, blank=blank)
+    return replace(table, time="interval_end", rows=with_peaks([*rows, intervals], table.peak))
 
 
 class ReportTableFile(ReportTableKeys, frozen=True, kw_only=True):

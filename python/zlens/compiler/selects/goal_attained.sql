@@ -3,7 +3,7 @@ SELECT
     system, source, interval_end, class, report_class, period,
     max(total) AS total,
     sum(ended) FILTER (WHERE bound <= 100) AS within,
-    min(bound) FILTER (WHERE reached * 100 >= goal_percent * total) AS bound
+    min(index) FILTER (WHERE reached * 100 >= goal_percent * total) AS index
 FROM _response_bucket
 WHERE goal_kind IN ('percentile', 'average') AND total > 0
 GROUP BY ALL

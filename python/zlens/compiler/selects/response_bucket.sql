@@ -6,6 +6,8 @@ SELECT
     period.system, period.source, period.interval_end, period.seconds, period.flag,
     period.class, period.report_class, period.period, period.goal_kind, period.goal_percent, period.midpoint,
     b.bucket, b.bound, b.ended,
+    -- The performance index of a percentile reached in the bucket. RMF's is 5.5 in the last one, above 4.
+    coalesce(b.bound / 100, 5.5) AS index,
     sum(b.ended) OVER (
         PARTITION BY period.system, period.source, period.interval_end, period.class, period.report_class, period.period
         ORDER BY b.bucket

@@ -10,7 +10,13 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from zlens.catalog.reports.definition import ReportColumn, ReportTable, load_report, names
+from zlens.catalog.reports.definition import (
+    ReportColumn,
+    ReportTable,
+    load_report,
+    names,
+    with_intervals,
+)
 
 _WORDS = re.compile(r"\S+")
 _ENCLOSED = re.compile(r"(?<!\S)_+[^\s_]+(?: [^\s_]+){1,2}_+(?!\S)")
@@ -57,6 +63,8 @@ class TableLayout(Struct, frozen=True):
 def match_table(line: str, above: tuple[str, ...], report: str, key: str) -> TableLayout | None:
     """Return the layout of a table whose last heading line is `line`; None if the line does not match."""
     table = load_report(report).table(key)
+    if not table.time and line.lstrip().startswith(TIMES):
+        table = with_intervals(table)
     words = [
         (match[0].strip("_"), match.start(), match.end())
         for match in _WORDS.finditer(_join_underscored(line))

@@ -33,6 +33,7 @@ _HEAD_WORD = re.compile(r"(?:End Time|\S+)")
 _PROMPT = re.compile(r"(?:Ready(?:\(-?\d+\))?|R);")
 _GROUP = re.compile(r"<-|->")
 _PART = re.compile(r" \(part \d+ of \d+\)\Z")
+_SHORT = " short"
 _NO_DATA = "This input has no data for this report."
 #: Number of bytes read at a time, and maximum length of a line.
 _BLOCK = 1024 * 1024
@@ -80,17 +81,18 @@ class ListingTables:
     """The raw tables of all files, created when a report needs them."""
 
     def __init__(self) -> None:
-        self.targets: dict[str, ListingTarget] = {}
+        #: By name, and whether rows start with times: a report by time has rows of intervals, too.
+        self.targets: dict[tuple[str, bool], ListingTarget] = {}
 
     def of(self, report: ReportDefinition, table: ReportTable) -> ListingTarget:
-        name = listings.table_name(report, table)
-        target = self.targets.get(name)
+        name, timed = listings.table_name(report, table), bool(table.time)
+        target = self.targets.get((name, timed))
         if target is None:
             columns = [(listings.column_name(column), listings.kind(column)) for column in table.columns]
             # Peaks repeat rows of intervals; a line whose label has no kind is not read.
             labels = [
                 (definition.PEAK, ""),
-                *((rows.label, rows.export_name) for rows in table.rows if rows.label),
+                *((rows.label, listings.row_kind(rows)) for rows in table.rows if rows.label),
             ]
             time_column = listings.time_column(report.name, table.key)
             time_index = [column.key for column in table.columns].index(time_column) if time_column else None
@@ -100,24 +102,24 @@ class ListingTables:
                 columns,
                 labels,
                 _total_labels(table),
-                timed=bool(table.time),
+                timed=timed,
                 subject=subject,
                 moment=time_index,
             )
-            target = self.targets[name] = ListingTarget(name, rows, table, timed=bool(table.time))
+            target = self.targets[name, timed] = ListingTarget(name, rows, table, timed=timed)
         return target
 
     def unknown(self, name: str, columns: tuple[str, ...], timed: bool) -> ListingTarget | None:
         """Return a raw table of a report outside the catalog; None if it has too many tables."""
         for number in range(1, _MAX_TABLES + 1):
             table_name = name if number == 1 else f"{name}_{number}"
-            target = self.targets.get(table_name)
+            target = self.targets.get((table_name, False))
             if target is None:
                 subject = [columns.index(column) for column in listings.subject(table_name, columns)]
                 rows = ListingRows(
                     [(column, "text") for column in columns], [], [], timed=timed, subject=subject
                 )
-                target = self.targets[table_name] = ListingTarget(
+                target = self.targets[table_name, False] = ListingTarget(
                     table_name, rows, None, columns, timed=timed
                 )
             if target.heads == columns:
@@ -568,7 +570,14 @@ class ListingParser:
     def _parse_row(self, report: ListingReport, line: TextLine) -> bool:
         """Read the line as a row of the table; return whether it is one."""
         target = self._target
-        if target is None or not target.rows.row(line.text, line.number, line.offset):
+        if target is None or not (
+            target.rows.row(line.text, line.number, line.offset)
+            # The end of a row that covers less than the others, which its times tell.
+            or (
+                (target.timed and line.text.endswith(_SHORT))
+                and target.rows.row(line.text.removesuffix(_SHORT), line.number, line.offset)
+            )
+        ):
             return False
         report.targets[target.name] = target
         if target.table is not None and not target.table.time:

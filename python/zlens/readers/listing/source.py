@@ -280,11 +280,9 @@ class ListingSource(CounterlessSource):
             lengths = Counter(each.seconds for each in info.intervals if each.seconds)
             info.nominal_s = max(lengths, key=lambda length: (lengths[length], -length)) if lengths else None
         self.systems = [self._infos[key] for key in sorted(self._infos) if self._infos[key].intervals]
-        self.tables = {
-            name: [ListingTable(target)]
-            for name, target in sorted(self._raw.targets.items())
-            if len(target.rows)
-        }
+        for (name, _), target in sorted(self._raw.targets.items()):
+            if len(target.rows):
+                self.tables.setdefault(name, []).append(ListingTable(target))
         local = {info.system: info.files[0] for info in reversed(self.systems) if info.local_time}
         for system, file in sorted(local.items()):
             detail = (
