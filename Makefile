@@ -36,7 +36,8 @@ $(TOOLS): requirements.lock
 		|| { echo "zlens needs Python 3.11 or newer; this is $$($(PYTHON) --version 2>&1). Name another one: make PYTHON=python3.12" >&2; exit 2; }
 	@$(PYTHON) -m venv $(VENV) \
 		|| { echo "Python's venv module is missing (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 2; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@echo "Installing what zlens needs in $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
 # What tests and development need in addition: large, and not needed for running zlens.
@@ -47,7 +48,10 @@ $(CHECKS): tests/requirements.lock $(TOOLS)
 $(NATIVE): $(TOOLS) $(RUST) pyproject.toml
 	@command -v cargo >/dev/null \
 		|| { echo "cargo is missing: zlens needs Rust 1.95 or newer (https://rustup.rs)" >&2; exit 2; }
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --locked --quiet
+	@echo "Building the native module"
+	@# It and its pip say much; only a failure is of interest.
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --locked --quiet >$@.log 2>&1 \
+		|| { cat $@.log >&2; exit 1; }
 	@rm -f $(VENV)/.native-* && touch $@
 
 # What the web UI is built and checked with; zlens contains it built.
