@@ -52,7 +52,8 @@ def _install_and_ask(path: Path, folder: Path, question: list[str]) -> str:
     programs = folder / "empty" / "bin"
     environment = {
         **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-        "CARGO_TARGET_DIR": str(ROOT / "target" / "from-sdist"),
+        # The crates of other projects are those that the wheel was built of.
+        "CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target")),
         "PYO3_PYTHON": str(programs / "python"),
         "XDG_CACHE_HOME": str(folder / "cache"),
     }
