@@ -17,11 +17,13 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 # Stamps inside the environment: removing .venv makes everything start afresh.
 TOOLS := $(VENV)/.tools
+CHECKS := $(VENV)/.checks
 # The module is built quickly, or as it is released: `make setup PROFILE=release`.
 PROFILE ?= develop
 NATIVE := $(VENV)/.native-$(PROFILE)
 PAGE := ui/node_modules/.page
 SITE := target/docs/.tools
+RELEASE := target/release-tools/.tools
 RUST := Cargo.toml Cargo.lock $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/target/*')
 
 .PHONY: help
@@ -34,13 +36,22 @@ $(TOOLS): requirements.lock
 		|| { echo "zlens needs Python 3.11 or newer; this is $$($(PYTHON) --version 2>&1). Name another one: make PYTHON=python3.12" >&2; exit 2; }
 	@$(PYTHON) -m venv $(VENV) \
 		|| { echo "Python's venv module is missing (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 2; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@echo "Installing what zlens needs in $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+# What tests and development need in addition: large, and not needed for running zlens.
+$(CHECKS): tests/requirements.lock $(TOOLS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 $(NATIVE): $(TOOLS) $(RUST) pyproject.toml
 	@command -v cargo >/dev/null \
 		|| { echo "cargo is missing: zlens needs Rust 1.95 or newer (https://rustup.rs)" >&2; exit 2; }
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --locked --quiet
+	@echo "Building the native module"
+	@# It and its pip say much; only a failure is of interest.
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --locked --quiet >$@.log 2>&1 \
+		|| { cat $@.log >&2; exit 1; }
 	@rm -f $(VENV)/.native-* && touch $@
 
 # What the web UI is built and checked with; zlens contains it built.
@@ -51,18 +62,21 @@ $(PAGE): ui/package-lock.json
 	@touch $@
 
 .PHONY: setup
-setup: $(NATIVE) ## create the environment, the native module and .venv/bin/zlens
+setup: program $(CHECKS) ## create the environment, the native module and .venv/bin/zlens
+
+.PHONY: program
+program: $(NATIVE) # zlens alone
 	# As pip does of what it installs; without it every start compiles where Python may write no bytecode.
 	@$(BIN)/python -m compileall -q python/zlens
 
 .PHONY: run
-run: setup ## create demo files, print reports, serve the web UI; FILE=... opens your own
+run: program ## create demo files, print what is wrong there, serve the web UI; FILE=... opens your own
 ifdef FILE
 	@$(BIN)/zlens info "$(FILE)"
 	@$(BIN)/zlens serve "$(FILE)"
 else
-	@$(BIN)/zlens demo $(DEMO)
-	@echo "The page on these files, until Ctrl-C:"
+	@$(BIN)/zlens demo $(DEMO) --quiet
+	@$(BIN)/zlens findings $(DEMO) --tz +01:00 | sed -nE '/ warnings?, /p; /^WARNING/p' | sed -n 1,4p
 	@$(BIN)/zlens serve $(DEMO) --tz +01:00
 endif
 
@@ -129,7 +143,7 @@ CARGO_TEST := cargo test --profile develop --workspace --locked --quiet
 PYTEST := $(BIN)/python -m pytest --numprocesses $(shell expr $$(nproc) + $$(nproc) / 2) --dist worksteal
 
 .PHONY: programs
-programs: # programs and examples of the crates that tests of Python start
+programs: $(TOOLS) # programs and examples of the crates that tests of Python start
 	$(CARGO_TEST) --no-run
 
 .PHONY: test
@@ -152,7 +166,7 @@ SAMPLES ?= ../shared/samples
 export ZLENS_SAMPLES = $(abspath $(SAMPLES))
 
 .PHONY: samples
-samples: $(TOOLS) ## list the samples of real machines and the tests that read them
+samples: $(CHECKS) ## list the samples of real machines and the tests that read them
 	@$(BIN)/python tests/samples.py
 
 .PHONY: mutants
@@ -210,7 +224,7 @@ lint-rust: $(TOOLS)
 	cargo fmt --all --check
 	cargo clippy --profile develop --workspace --all-targets --locked --quiet -- -D warnings
 
-lint-python: $(TOOLS)
+lint-python: $(CHECKS)
 	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -265,12 +279,31 @@ fuzz: setup ## run every fuzz target for FUZZ_SECONDS (needs a nightly toolchain
 		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1; \
 	done
 
+# What builds a release and locks requirements.
+$(RELEASE): release/requirements.lock
+	@$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+# On Linux the wheel is linked against the C library of manylinux_2_28; elsewhere, TARGET is the machine's own.
+DIST := dist
+TARGET := $(if $(filter Linux,$(shell uname -s)),$(HOST))
+.PHONY: dist
+dist: $(RELEASE) ## build the source archive and the wheel for this machine in dist/
+	rm -rf $(DIST)
+	target/release-tools/bin/maturin sdist --out $(DIST)
+	PATH="$(CURDIR)/target/release-tools/bin:$$PATH" PYO3_PYTHON="$(CURDIR)/target/release-tools/bin/python" \
+		target/release-tools/bin/maturin build --release --locked --out $(DIST) $(if $(TARGET),--target $(TARGET)) \
+		$(if $(findstring linux,$(TARGET)),--zig --compatibility manylinux_2_28)
+
+.PHONY: notices
+notices: ## write NOTICES.txt and the web UI's bill of materials (after `make page` and changes of Cargo.lock)
+	@$(PYTHON) release/components.py notices
+
 .PHONY: lock
-lock: ## write requirements.lock from requirements.in, here, in docs/ and tests/spark/ (with uv)
-	$(PYTHON) -m venv target/lock
-	target/lock/bin/pip install --quiet --disable-pip-version-check 'uv>=0.9,<1'
-	for folder in . docs tests/spark; do \
-		target/lock/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+lock: $(RELEASE) ## write each requirements.lock from its requirements.in (with uv)
+	for folder in . tests docs tests/spark release; do \
+		target/release-tools/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 			--no-annotate --custom-compile-command "make lock" --quiet $$folder/requirements.in -o $$folder/requirements.lock; \
 	done
 

@@ -13,7 +13,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 PAGES = ROOT / "build" / "pages"
 
 #: What the site takes as it is, in the places it has here, so that a link leads to the same page in both.
-PATTERNS = ("*.md", "docs/*.md", "docs/published/*.md", "LICENSE", "ui/public/licenses.txt")
+PATTERNS = (
+    "*.md",
+    "docs/*.md",
+    "docs/published/*.md",
+    "LICENSE",
+    "NOTICES.txt",
+    "python/zlens/server/static/licenses.txt",
+)
 REFERENCE = "docs/reference"
 
 

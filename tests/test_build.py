@@ -74,11 +74,12 @@ def test_cargo_builds_are_locked() -> None:
 
 def required(folder: Path) -> list[str]:
     lines = (folder / "requirements.in").read_text(encoding="utf-8").splitlines()
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    return [line.strip() for line in lines if line.strip() and line[0] not in "#-"]
 
 
-@pytest.mark.parametrize("folder", [ROOT, ROOT / "docs"], ids=["program", "docs"])
-def test_python_packages_are_pinned_with_hashes(folder: Path) -> None:
+@pytest.mark.parametrize("name", [".", "tests", "docs", "tests/spark", "release"])
+def test_python_packages_are_pinned_with_hashes(name: str) -> None:
+    folder = ROOT / name
     lock = (folder / "requirements.lock").read_text(encoding="utf-8")
     pins = dict(re.findall(r"^([a-z0-9-]+)==([^ ]+)", lock, re.MULTILINE))
     entries = re.split(r"\n(?=[a-z0-9-]+==)", lock)[1:]
@@ -92,6 +93,26 @@ def test_requirements_include_dependencies() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert set(project["project"]["dependencies"]) <= set(required(ROOT))
     assert set(project["build-system"]["requires"]) <= set(required(ROOT))
+
+
+def test_running_needs_no_test_packages() -> None:
+    """`make run` installs requirements.lock; tests install the same versions, and more."""
+    program, tests = (
+        set(re.findall(r"^([a-z0-9-]+==[^ ]+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
+        for name in ("requirements.lock", "tests/requirements.lock")
+    )
+    assert program < tests
+    assert len(program) < 20
+    steps = {
+        goal: subprocess.run(
+            ["make", "--dry-run", "--always-make", goal], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+        for goal in ("run", "test")
+    }
+    assert "-r requirements.lock" in steps["run"]
+    assert "-r tests/requirements.lock" not in steps["run"]
+    assert "npm" not in steps["run"]
+    assert "-r tests/requirements.lock" in steps["test"]
 
 
 def imports(text: str) -> set[str]:

@@ -13,6 +13,7 @@ export default defineConfig({
     modulePreload: false,
     cssCodeSplit: false,
     assetsInlineLimit: 0,
+    license: { fileName: "licenses.txt" },
     rollupOptions: {
       output: {
         entryFileNames: "app.js",

@@ -1,4 +1,4 @@
-"""Measures as a data source of Apache Spark and of Sail (needs `pip install 'zlens[spark]'`).
+"""Measures as a data source of Apache Spark and of Sail (needs `pip install '.[spark]'`).
 
     from zlens.spark import ZlensDataSource
 

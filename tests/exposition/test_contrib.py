@@ -83,6 +83,7 @@ def test_systemd_accepts_unit(tmp_path: Path) -> None:
 def test_container_checks_readiness() -> None:
     """The file is only read, because a container cannot be built everywhere."""
     text = _text("container/Containerfile")
+    assert "--require-hashes -r /tmp/requirements.lock" in text
     assert f"http://127.0.0.1:{DEFAULT_PORT}{READY}" in text
     assert f"EXPOSE {DEFAULT_PORT}" in text
     assert "USER zlens" in text

@@ -427,7 +427,7 @@ def test_copies_are_bounded(url: str, files: list[str], monkeypatch: pytest.Monk
 def test_missing_obstore_is_error(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(
-        InputError, match=r"lakes on object storage need obstore; pip install 'zlens\[objects\]'"
+        InputError, match=r"lakes on object storage need obstore; in a checkout: pip install '\.\[objects\]'"
     ):
         zlens.open(url)
 

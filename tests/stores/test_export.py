@@ -183,7 +183,7 @@ def test_invalid_export_calls(parts: list[str], tmp_path: Path, monkeypatch: pyt
     with pytest.raises(LakeError, match="this is not the state file of an export"):
         stores.export(made, base, "parquet", tables=["load"])
     monkeypatch.setattr(export_targets, "import_module", lambda name: __import__("no_such_module"))
-    with pytest.raises(QueryError, match=r"pip install 'zlens\[delta\]'"):
+    with pytest.raises(QueryError, match=r"in a checkout: pip install '\.\[delta\]'"):
         stores.export(made, tmp_path / "other", "delta")
 
 

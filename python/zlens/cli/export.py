@@ -11,8 +11,8 @@ DESCRIPTION = """\
 Write the measures of a lake for other programs. Repeating the command writes only days that have changed.
 
 parquet  a file for each measure, system and day
-delta    a Delta Lake table for each measure (pip install 'zlens[delta]')
-iceberg  an Iceberg table for each measure, with a catalog next to them (pip install 'zlens[iceberg]')
+delta    a Delta Lake table for each measure (pip install '.[delta]')
+iceberg  an Iceberg table for each measure, with a catalog next to them (pip install '.[iceberg]')
 """
 EXAMPLES = """\
 Examples:

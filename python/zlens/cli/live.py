@@ -46,7 +46,6 @@ EXAMPLES = """\
 Examples:
   zlens live monwrite.data
   zlens live /data/monwrite --lake lake --keep 1d
-  zlens live /dev/monreader --lake lake --no-serve
   zlens live forwarder://0.0.0.0:4739 --certificate receiver.pem --key receiver.key --client-ca ca.pem \\
     --lake lake
   zlens live https://exporter.example.com:9291/metrics --poll 30s --poll-login login --lake lake

@@ -522,7 +522,7 @@ def _obstore() -> Any:
         import obstore.exceptions
     except ImportError:
         raise InputError(
-            "lakes on object storage need obstore", cure="pip install 'zlens[objects]'"
+            "lakes on object storage need obstore", cure="in a checkout: pip install '.[objects]'"
         ) from None
     return obstore
 

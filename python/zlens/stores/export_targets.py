@@ -208,7 +208,8 @@ def _extra(module: str, extra: str) -> Any:
     except ImportError:
         package = module.partition(".")[0]
         raise QueryError(
-            f"the package {package} is not installed", cure=f"install it: pip install 'zlens[{extra}]'"
+            f"the package {package} is not installed",
+            cure=f"install it, in a checkout: pip install '.[{extra}]'",
         ) from None
 
 
