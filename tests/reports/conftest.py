@@ -54,6 +54,6 @@ def printed_reports_are_read_back(
 def _has_wide_label(name: str, session: CoreSession) -> bool:
     """Return whether a label is wider than the column of times that --every adds, and moves its row."""
     return bool(session.options.every_s) and any(
-        table.query_by_time and any(len(rows.label) > TIME_WIDTH for rows in table.rows)
+        table.query_by_time and any(len(rows.time_label) > TIME_WIDTH for rows in table.rows)
         for table in definition.load_report(name).tables
     )

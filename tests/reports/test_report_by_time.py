@@ -169,3 +169,17 @@ def test_time_of_peak_is_at_the_end_of_its_row(sim_file: Path) -> None:
     assert folded
     assert {line[-9:] for line in folded} == {" 10:30:00"}
     assert max(map(len, folded)) <= 80
+
+
+def test_named_rows_are_of_whole_window(demo_folder: Path) -> None:
+    """The name of the row stands once, below the names of guests."""
+    with zlens.open(demo_folder / "zldemo.monwrite", options=Options(every_s=1800)) as session:
+        lines = session.report("user").splitlines()
+        page = session.report("user", "html")
+    [heading] = [line for line in lines if line.startswith("End Time Userid")]
+    for name in (">System<", "not attributed"):
+        [row] = [line for line in lines if name in line and not line.startswith("*")]
+        assert row.startswith(f">>Whole> {name} ")
+        assert row.index(name) == heading.index("Userid")
+        assert len(row) == len(next(line for line in lines if line.startswith(">>Whole> LNXBAT01")))
+    assert "<td>not attributed</td>" not in page.replace('<td class="m"></td><td>not attributed</td>', "", 1)

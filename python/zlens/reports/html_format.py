@@ -151,7 +151,10 @@ def _rows(table: ReportTable, part: Part, offset: int) -> Iterator[str]:
     return Lines.html(
         rows_in_order(part),
         [(column.align == "right", column.type in ("number", "id")) for column in table.columns],
-        [escape(section.rows.label or section.rows.kind) for section in part],
+        [
+            escape((section.rows.time_label if table.time else section.rows.label) or section.rows.kind)
+            for section in part
+        ],
         fixed,
         empty,
         timed=bool(table.time),

@@ -246,7 +246,8 @@ class PrintedSheet:
         fixed: list[str | None] = []
         empty = []
         # A long label extends over the blank cells after it; without times it covers cells of full width.
-        over = max(len(section.rows.label) - LABEL_WIDTH, 0) if self.table.time else 0
+        label = section.rows.time_label if self.table.time else section.rows.label
+        over = max(len(label) - LABEL_WIDTH, 0) if self.table.time else 0
         for i in self.chosen:
             column, width = self.table.columns[i], self.widths[i]
             text = section.rows.cells.get(column.key)
@@ -255,7 +256,7 @@ class PrintedSheet:
             fixed.append(None if text is None else pad(text, width - blanks, column.align))
             dots = "" if is_left_blank(section, column) else style.dots(column.width)
             empty.append(pad(dots, width, column.align))
-        return "" if section.rows.kind == "peak" else section.rows.label, fixed, empty
+        return "" if section.rows.kind == "peak" else label, fixed, empty
 
 
 def is_left_blank(section: RowSection, column: ReportColumn) -> bool:

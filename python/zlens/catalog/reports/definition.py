@@ -139,6 +139,7 @@ class RowKind(FactTable, frozen=True):
         Literal["mean", "total", "peak", "interval", "row", "query"], Meta(description="subject of its rows")
     ]
     label: Annotated[str, Meta(description="the text instead of the time")] = ""
+    named: Annotated[bool, Meta(description="whether its first column has the label, too")] = False
     of: Annotated[
         Literal["mean", "interval", "row"],
         Meta(description="total: the kind of row it adds up; row or query: interval, if each row is of one"),
@@ -155,6 +156,11 @@ class RowKind(FactTable, frozen=True):
     blank: Annotated[bool, Meta(description="whether a blank line separates intervals")] = False
     overall: Annotated[bool, Meta(description="query: over all members, whatever groups are shown")] = False
     order: Annotated[tuple[Name, ...], Meta(description="query: columns that sort its rows")] = ()
+
+    @property
+    def time_label(self) -> str:
+        """The text in a column of times."""
+        return WINDOW if self.named else self.label
 
     @property
     def export_name(self) -> str:
