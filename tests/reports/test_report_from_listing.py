@@ -65,14 +65,15 @@ def test_listing_report_prints_listed_rows(name: str, printed: Callable[[str], t
 def test_listing_by_time_is_read_back(
     name: str, raw: str, every_s: int, lengths: list[tuple[str, float]], sim_session: Session, tmp_path: Path
 ) -> None:
-    by_time = sim_session.narrow(replace(sim_session.options, every_s=every_s))
+    core = sim_session._core
+    by_time = core.narrow(replace(core.options, every_s=every_s))
     count, wrong = listing_roundtrip.differences(by_time, name, tmp_path)
     assert not wrong
     assert count > 300
     before = reports.render(name, by_time)
     assert (" short" in before) == (name == "prclog")
     with zlens.open(str(tmp_path / f"{name}.txt")) as session:
-        assert rows(reports.render(name, session)) == [line.removesuffix(" short") for line in rows(before)]
+        assert rows(reports.render(name, session._core)) == [line.removesuffix(" short") for line in rows(before)]
         query = f"SELECT DISTINCT row_kind, seconds FROM listing_{raw} WHERE row_kind <> 'total' ORDER BY ALL"
         assert session.sql(query).rows == lengths
 
