@@ -38,7 +38,7 @@ def test_one_source_is_shown_and_other_selectable(context: BrowserContext, demo_
         # Without multithreading, there are no threads.
         expect(page.locator('[data-testid="table-processors"] th', has_text="Thread ID")).to_have_count(0)
         page.goto(f"{address}/#/processors?system=ZLZ1&cpu=1")
-        expect(page.locator('[data-testid="chart-processor"] h3')).to_have_text("CPU 1, CP, Vh")
+        expect(page.locator('[data-testid="chart-processor"] h2')).to_contain_text("CPU 1, CP, Vh")
         # Data that only the records contain is also shown with source rmf-xml.
         page.goto(f"{address}/#/cpumf?system=ZLZ1&source=rmf-xml")
         ready(page, "cpumf")
