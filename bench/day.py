@@ -26,6 +26,8 @@ START_US = 1_767_225_600_000_000
 INTERVAL_US = 60_000_000
 TICK = 4096
 LOGON = _native.tod_from_unix_us(START_US - 3_600_000_000)
+#: Times of a core, the same in all records of its threads: these processors have none.
+CORE_TIMES = ("SYTPRP_ZLCSAMPT", "SYTPRP_ZLCBUSYT", "SYTPRP_ZLCTHRDT")
 #: A configuration record: its name and relevant fields.
 Told = tuple[str, dict[str, object]]
 
@@ -37,6 +39,8 @@ def layout_of(record: str) -> layouts.RecordLayout:
 
 class Day:
     """Records of one interval as one large number, to which the steps to the next intervals are added.
+
+    A counter that counts down starts at a value of `add` that is high enough.
 
     most: maximum advance of a count ("sampled"), a counter of four bytes and a time of eight
     """
@@ -57,7 +61,8 @@ class Day:
         self.ends.append(len(self.base))
 
     def add_processor(self, cpu: int) -> None:
-        self.add("D0R2", {"SYTPRP_PFXCPUAD": cpu, "SYTPRP_PFXCPUTY": 3, "SYTPRP_PFXPRBTM": 1 << 62})
+        facts = {"SYTPRP_PFXCPUAD": cpu, "SYTPRP_ZLCORE": cpu, "SYTPRP_PFXCPUTY": 3}
+        self.add("D0R2", facts | {"SYTPRP_PFXPRBTM": 1 << 62})
 
     def add_guest(self, guest: int) -> None:
         name = f"LNX{guest:05}"
@@ -66,19 +71,20 @@ class Day:
         self.add("D4R3", facts)
         self.add("D4R4", {"USEINT_VMDUSER": name})
 
-    def _step(self) -> bytearray:
-        step = bytearray(len(self.base))
+    def _step(self) -> int:
+        up, down = bytearray(len(self.base)), bytearray(len(self.base))
         for at, layout in self.places:
-            step[at + 8 : at + 16] = (INTERVAL_US * TICK).to_bytes(8, "big")
+            up[at + 8 : at + 16] = (INTERVAL_US * TICK).to_bytes(8, "big")
             for field in layout.fields:
                 if field.kind in ("counter", "timer", "sampled") and field.length in (4, 8):
                     most = self.most["sampled" if field.kind == "sampled" else field.length]
-                    amount = self.random.randrange(most)
+                    amount = 0 if field.name in CORE_TIMES else self.random.randrange(most)
+                    step = down if field.direction == "down" else up
                     step[at + field.offset : at + field.end] = amount.to_bytes(field.length, "big")
-        return step
+        return int.from_bytes(up, "big") - int.from_bytes(down, "big")
 
     def write(self, path: Path, configuration: Iterable[Told] = ()) -> None:
-        steps = [int.from_bytes(self._step(), "big") for _ in range(STEPS)]
+        steps = [self._step() for _ in range(STEPS)]
         writer = _native.MonwriteWriter(str(path))
         tod = _native.tod_from_unix_us(START_US - INTERVAL_US)
         config: list[Told] = [

@@ -11,6 +11,10 @@ ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "bench"))
 
 import answers  # noqa: E402
+import day  # noqa: E402
+import page_day  # noqa: E402
+
+import zlens  # noqa: E402
 
 PAGE = """# Title
 
@@ -34,6 +38,19 @@ def test_cpu_time_includes_child_processes() -> None:
     spin = "import time\nwhile time.process_time() < 0.5: pass"
     child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', '''{spin}'''])"
     assert answers.cpu(sys.executable, "-c", child) > 0.5 > idle
+
+
+def test_day_of_the_bench_has_no_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counters advance in their own direction, and times of a core do not contradict each other."""
+    monkeypatch.setattr(day, "INTERVALS", 3)
+    monkeypatch.setattr(page_day, "DEVICES", 3)
+    monkeypatch.setattr(page_day, "GUESTS", 2)
+    path = tmp_path / "day.data"
+    page_day.write(path)
+    with zlens.open(path) as session:
+        assert session.sql("SELECT kind, detail FROM problem").rows == []
+        (rows,) = session.sql("SELECT count(emulation_pct) FROM cpu").rows
+        assert rows == (3 * page_day.PROCESSORS,)
 
 
 def test_failing_command_is_reported() -> None:

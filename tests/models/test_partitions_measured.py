@@ -207,6 +207,31 @@ def test_measured_partitions_use_one_source() -> None:
     assert answer.notes[0] == "Partitions are read from a-rmf; zvm-monitor reports them, too"
 
 
+def own_processors(count: int, *offline: int) -> FakeSession:
+    """Return TWO with the processors that the system in A reports."""
+    system = {"system": "VM1", "source": "zvm-monitor", "utc_offset_s": 0, "lpar": "A"}
+    cpus: list[dict[str, Any]] = [
+        {**HEAD, "cpu_id": cpu, "cpu_type": "IFL", "online_pct": 0.0 if cpu in offline else 100.0}
+        for cpu in range(count)
+    ]
+    rows = [partition("A", 750, 8, 6.0), TWO[1]]
+    return FakeSession({"system": [system], "partition": rows, "cec": [machine()], "cpu": cpus})
+
+
+def test_offline_cores_of_own_partition_do_not_count() -> None:
+    """Of 8 defined cores, 6 are online: these limit A, not its weight; B is not affected."""
+    for given in (own_processors(6), own_processors(8, 3, 7)):
+        answer = partitions.compare(given, "VM1", END)
+        rows = by_name(answer.table("compared"))
+        assert [rows[name]["cores"] for name in "AB"] == [6, 6]
+        assert rows["A"]["could_get"] == pytest.approx(6)
+        assert rows["A"]["held_by"] == "cores"
+        assert "A: 6 of 8 logical cores of type IFL were online, and only these count" in answer.notes
+    # A core that went offline within the interval was used, but has no row.
+    rows = by_name(partitions.compare(own_processors(5), "VM1", END).table("compared"))
+    assert (rows["A"]["cores"], rows["A"]["error"]) == (6, pytest.approx(0))
+
+
 def test_setting_changes_partitions_measured_scenario() -> None:
     answer = partitions.compare(session(TWO), "VM1", END, ["partition.B.weight=750"])
     rows = by_name(answer.table("compared"))

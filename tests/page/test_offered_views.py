@@ -196,3 +196,13 @@ def times_are_typed_in_24_hour_form(page: Page, address: str) -> None:
     field.fill("8:40 PM")
     field.press("Enter")
     expect(field).to_have_value("2010-03-09 08:40:00")
+
+
+def test_listing_of_one_time_has_a_window(browser: Browser):
+    """IBM's excerpt of CPUMFLOG has one interval of unknown length, and the address has no window."""
+    listing = Path(__file__).parents[2] / "docs/published/listings/cpumflog.txt"
+    with served(str(listing)) as address, watched(browser, address) as page:
+        opened(page, address, "overview")
+        window = page.locator('[data-testid="window"]')
+        expect(window).to_contain_text("00:46:02")
+        expect(window).not_to_contain_text("outside the recording")

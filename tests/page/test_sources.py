@@ -35,6 +35,10 @@ def test_one_source_is_shown_and_other_selectable(context: BrowserContext, demo_
             choice.select_option("rmf-xml")
         assert processors(page) == 3
         assert "source=rmf-xml" in page.url
+        # Without multithreading, there are no threads.
+        expect(page.locator('[data-testid="table-processors"] th', has_text="Thread ID")).to_have_count(0)
+        page.goto(f"{address}/#/processors?system=ZLZ1&cpu=1")
+        expect(page.locator('[data-testid="chart-processor"] h2')).to_contain_text("CPU 1, CP, Vh")
         # Data that only the records contain is also shown with source rmf-xml.
         page.goto(f"{address}/#/cpumf?system=ZLZ1&source=rmf-xml")
         ready(page, "cpumf")
@@ -63,3 +67,16 @@ def test_findings_of_two_sources_are_separate(context: BrowserContext):
         page.goto(f"{address}/#/overview")
         ready(page, "overview")
         expect(page.locator('[data-testid="happened"]')).to_contain_text("2022-04-11 15:00:00 to 15:30:00")
+
+
+@needs(RMF)
+def test_consecutive_sources_are_drawn_once(context: BrowserContext):
+    """The second file begins where the first one ends: one line of each type of processor."""
+    names = ("rmf-postprocessor-cpu-8562-z15.xml", "rmf-monitor3-cpc.xml")
+    with served(*(str(RMF / name) for name in names), "--tz=-04:00") as address:
+        page = context.new_page()
+        page.goto(f"{address}/#/overview")
+        ready(page, "overview")
+        legend = page.locator('[data-testid="chart-machine"]')
+        expect(legend).to_contain_text("IFL")
+        expect(legend).not_to_contain_text("rmf")

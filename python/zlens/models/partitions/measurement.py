@@ -106,6 +106,7 @@ def measured_partitions(session: CoreSession, system: str, end: dt.datetime) -> 
         "AND partition NOT IN ('*PHYSICAL*', 'TOTAL') AND logical_cpus > 0 "
         "ORDER BY cpu_type, partition, partition_number"
     ).rows
+    online = _online_cores(session, system, where)
     names_by_note: dict[str, list[str]] = {}
     for name, kind, dedicated, weight, capped, caps, absolute_cap, logical, used, vh, vm, vl, msu in rows:
         pair = (str(name), str(kind))
@@ -113,7 +114,10 @@ def measured_partitions(session: CoreSession, system: str, end: dt.datetime) -> 
         if reason is not None:
             names_by_note.setdefault(reason, []).append(str(name))
             continue
-        cores = math.ceil(logical - 1e-6)
+        cores = defined = math.ceil(logical - 1e-6)
+        if pair in online:
+            # A core that went offline within the interval was used, too.
+            cores = min(defined, max(online[pair], math.ceil((used or 0.0) - _SAME)))
         partition: dict[str, Any] = {"name": pair[0], "type": pair[1], "cores": cores}
         partition |= {"dedicated": True} if dedicated else {"weight": round(weight), "capped": bool(capped)}
         if absolute_cap is not None and not dedicated:
@@ -123,7 +127,10 @@ def measured_partitions(session: CoreSession, system: str, end: dt.datetime) -> 
         if vh is not None and vm is not None and vl is not None and not dedicated:
             measurement.vertical[pair] = (vh, vm, vl)
             partition["polarization"] = "vertical" if vh + vm + vl else "horizontal"
-        for words in _partition_notes(partition, logical, weight, capped, caps, used, msu):
+        if cores < defined:
+            words = f"{cores} of {defined} logical cores of type {pair[1]} were online, and only these count"
+            names_by_note.setdefault(words, []).append(pair[0])
+        for words in _partition_notes(partition, min(logical, cores), weight, capped, caps, used, msu):
             names_by_note.setdefault(words, []).append(pair[0])
         measurement.scenario["partition"].append(partition)
     measurement.notes += [
@@ -139,6 +146,18 @@ def measured_partitions(session: CoreSession, system: str, end: dt.datetime) -> 
             "partition.NAME.polarization=horizontal changes that"
         )
     return measurement
+
+
+def _online_cores(session: CoreSession, system: str, where: str) -> dict[Pair, int]:
+    """Return the online cores of a system's own partition by type: data of others has the defined ones."""
+    own = session.sql(f"SELECT lpar FROM system WHERE system = {literal(system)} AND lpar IS NOT NULL").rows
+    if not own:
+        return {}
+    query = (
+        "SELECT cpu_type, count(DISTINCT coalesce(core_id, cpu_id)) FROM cpu "
+        f"WHERE {where} AND coalesce(online_pct, 100) > 0 GROUP BY cpu_type"
+    )
+    return {(str(own[0][0]), str(kind)): cores for kind, cores in session.sql(query).rows}
 
 
 def _physical(session: CoreSession, where: str, measurement: MeasuredPartitions) -> None:

@@ -78,12 +78,27 @@ export async function fetchSeries(
   return { bucket_s: answer.bucket_s, sql: answer.sql, lines: lines(answer, columns, question.by?.[0]) };
 }
 
+/** Names of sources in lines: one name for all if each ends before the next one begins. */
+function sourceNames(rows: Cell[][], source: number, t: number): Map<Cell, string> {
+  const spans = new Map<Cell, [number, number]>();
+  for (const row of rows) {
+    const [time, name] = [Number(row[t]), row[source] ?? null];
+    const [from, to] = spans.get(name) ?? [time, time];
+    spans.set(name, [Math.min(from, time), Math.max(to, time)]);
+  }
+  const order = [...spans.values()].sort((a, b) => a[0] - b[0]);
+  const consecutive = order.every(([from], at) => at === 0 || order[at - 1]![1] < from);
+  const names = [...spans.keys()].map(String);
+  return new Map([...spans.keys()].map((name) => [name, consecutive ? names.join(", ") : String(name)]));
+}
+
 export function lines(answer: AggregateAnswer, columns: string[], by?: string): Line[] {
   const at = (name: string): number => answer.columns.indexOf(name);
   const [of, source, t] = [by === undefined ? -1 : at(by), at("source"), at("t")];
+  const named = sourceNames(answer.rows, source, t);
   const groups = new Map<string, Cell[][]>();
   for (const row of answer.rows) {
-    const key = JSON.stringify([row[of] ?? null, row[source]]);
+    const key = JSON.stringify([row[of] ?? null, named.get(row[source] ?? null)]);
     const group = groups.get(key);
     if (group) group.push(row);
     else groups.set(key, [row]);
@@ -98,7 +113,7 @@ export function lines(answer: AggregateAnswer, columns: string[], by?: string): 
       };
       return {
         by: rows[0]![of] ?? null,
-        source: String(rows[0]![source]),
+        source: named.get(rows[0]![source] ?? null)!,
         column,
         t: rows.map((row) => Number(row[t])),
         min: values("min"),

@@ -44,7 +44,7 @@ export function printed(
   if (show) return values.map((value, row) => (value === null ? NO_VALUE : show(value, row)));
   if (column.type === "float" && decimals === undefined) {
     const numbers = values.map((value) => (typeof value === "number" ? value * times : null));
-    return exact ? formatColumnExact(numbers) : formatColumn(numbers);
+    return exact ? formatColumnExact(numbers) : formatColumn(numbers, column.unit);
   }
   return values.map((value, row) => {
     if (value === null) return NO_VALUE;

@@ -33,24 +33,35 @@ function significant(value: number, digits: number): string {
   return formatFixed(value, Math.max(0, (power < 0 ? SHORT : digits) - 1 - power));
 }
 
+/** Percentages have no power of ten: this replaces those below a thousandth, if any. */
+function tinyPercent(value: number, unit: string | null | undefined): string | null {
+  const size = Number(Math.abs(value).toPrecision(SHORT));
+  if (!unit?.startsWith("%") || size === 0 || size >= 0.001) return null;
+  return value < 0 ? ">-0.001" : "<0.001";
+}
+
 /**
  * Formats a column: each value by its magnitude, columns of integers without decimals. Blanks instead of
  * missing decimals align the decimal points.
  */
-export function formatColumn(values: (number | null)[]): string[] {
+export function formatColumn(values: (number | null)[], unit?: string | null): string[] {
   const whole = values.every((value) => value === null || Number.isInteger(value));
   const texts = values.map((value) =>
-    value === null ? NO_VALUE : whole ? formatFixed(value, 0) : significant(value, TABLE),
+    value === null
+      ? NO_VALUE
+      : whole
+        ? formatFixed(value, 0)
+        : (tinyPercent(value, unit) ?? significant(value, TABLE)),
   );
   const width = Math.max(0, ...texts.map((text) => fraction(text).length));
   return texts.map((text) => {
-    if (text === NO_VALUE || text.includes("e") || width === 0) return text;
+    if (text === NO_VALUE || /[e<>]/.test(text) || width === 0) return text;
     const own = fraction(text).length;
     return text + (own ? "" : POINT_BLANK) + DIGIT_BLANK.repeat(width - own);
   });
 }
 
-const fraction = (text: string): string => (text.includes("e") ? "" : (text.split(".")[1] ?? ""));
+const fraction = (text: string): string => (/[e<>]/.test(text) ? "" : (text.split(".")[1] ?? ""));
 
 /** Formats a column as `zlens sql` does: the largest value has six significant digits, the smallest two. */
 export function formatColumnExact(values: (number | null)[]): string[] {
@@ -130,4 +141,9 @@ export function withUnit(text: string, unit: string | null | undefined): string 
   const shown = shownUnit(unit);
   if (!shown || text === NO_VALUE || text === formatPrecise(null)) return text;
   return /^[/%]/.test(shown) ? text + shown : `${text}\u00a0${shown}`;
+}
+
+/** A short form with its unit. */
+export function formatQuantity(value: number | null | undefined, unit: string | null | undefined): string {
+  return withUnit((value && tinyPercent(value, unit)) || formatShort(value), unit);
 }

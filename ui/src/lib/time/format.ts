@@ -1,6 +1,6 @@
 /** Times as text. */
 
-import { formatShort, withUnit } from "../text/numbers";
+import { formatQuantity } from "../text/numbers";
 
 const two = (value: number): string => String(value).padStart(2, "0");
 
@@ -55,7 +55,7 @@ export function duration(seconds: number): string {
     [60, "min"],
   ];
   const [size, unit] = units.find(([size]) => seconds >= 2 * size) ?? [1, "s"];
-  return withUnit(formatShort(Number((seconds / size).toPrecision(3))), unit);
+  return formatQuantity(Number((seconds / size).toPrecision(3)), unit);
 }
 
 export function seconds(iso: string | null): number | null {

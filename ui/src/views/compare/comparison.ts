@@ -1,6 +1,6 @@
 /** Results of comparisons: their order, groups, and texts. */
 
-import { NO_VALUE, formatChange, formatFixed, formatShort } from "../../lib/text/numbers";
+import { NO_VALUE, formatChange, formatFixed, formatShort, formatQuantity } from "../../lib/text/numbers";
 
 export interface Difference {
   system: string;
@@ -118,7 +118,7 @@ export function noise(difference: Difference): string {
   if (difference.noise === null) return NO_VALUE;
   if (difference.form === "points") return `±${formatShort(difference.noise)}`;
   const percent = noisePercent(difference);
-  return percent === null ? NO_VALUE : `±${formatShort(percent)}%`;
+  return percent === null ? NO_VALUE : `±${formatQuantity(percent, "%")}`;
 }
 
 /** The reasons why differences could not be tested, without the varying counts. */

@@ -1,7 +1,7 @@
 /** Seconds by owner: a tree, laid out as an icicle chart. */
 
 import type { Cell } from "../../lib/api/values";
-import { formatFixed, formatPrecise, formatShort, withUnit } from "../../lib/text/numbers";
+import { formatFixed, formatPrecise, withUnit, formatQuantity } from "../../lib/text/numbers";
 import type { Region, Painter } from "../../lib/paint/painter";
 import { colorsOf, type Theme } from "../../lib/paint/palette";
 
@@ -118,7 +118,7 @@ export function drawOwners(
     if (wide > 26) {
       painter.clip(x, y, inner - 2, ROW, () => {
         painter.text(x + 5, y + ROW / 2, owner.name, { color: theme.ink, size: 12, bold: level <= 1 });
-        const words = withUnit(formatShort(owner.value), unit);
+        const words = formatQuantity(owner.value, unit);
         const left = x + 13 + painter.measure(owner.name, 12) * (level <= 1 ? 1.08 : 1);
         if (left + painter.measure(words, 11) < x + wide)
           painter.text(left, y + ROW / 2, words, { color: theme.ink, size: 11 });

@@ -1,7 +1,7 @@
 /** A machine at an interval as a tree: pools, partitions, cores, threads, and guests. */
 
 import type { Cell } from "../../lib/api/values";
-import { formatShort, plural } from "../../lib/text/numbers";
+import { formatShort, plural, formatQuantity } from "../../lib/text/numbers";
 import { columnLabel, cpuLabel } from "../../lib/text/names";
 import { reading } from "../../lib/paint/stack";
 import { strips, type Box } from "./treemap";
@@ -132,7 +132,7 @@ const number = (cell: Cell | undefined): number | null => (typeof cell === "numb
 const text = (cell: Cell | undefined): string | null => (typeof cell === "string" && cell ? cell : null);
 const sum = (rows: Row[], column: string): number =>
   rows.reduce((total, row) => total + (number(row[column]) ?? 0), 0);
-const percent = (value: number | null): string => (value === null ? "" : `${formatShort(value)}%`);
+const percent = (value: number | null): string => (value === null ? "" : formatQuantity(value, "%"));
 const words = (...all: (string | null | false)[]): string => all.filter(Boolean).join(" · ");
 
 /** The minimum size of a core, so that those without entitlement are visible. */

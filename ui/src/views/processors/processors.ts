@@ -2,7 +2,7 @@
 
 import type { Statistic } from "../../lib/api/values";
 import type { TableInfo } from "../../lib/api/types";
-import { formatPrecise, formatShort } from "../../lib/text/numbers";
+import { formatPrecise, formatQuantity } from "../../lib/text/numbers";
 import type { TimeSeries, Level, Line } from "../../lib/api/series";
 import { fetchSeries, selection, type AggregateResult } from "../../lib/api/measures";
 import { sentence } from "../../lib/text/names";
@@ -110,7 +110,7 @@ export function rowNote(processor: Processor, types: number): string {
   return [
     types > 1 ? processor.type : null,
     processor.polarity,
-    processor.entitlement === null ? null : `${formatShort(processor.entitlement)}%`,
+    processor.entitlement === null ? null : formatQuantity(processor.entitlement, "%"),
   ]
     .filter(Boolean)
     .join(" ");

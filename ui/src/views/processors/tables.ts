@@ -3,10 +3,11 @@
 import type { Shown, TableColumn } from "../../lib/api/tables";
 import type { Cell } from "../../lib/api/values";
 
+/** Processors that are threads of cores. */
+const THREAD_COLUMNS: Shown[] = [{ column: "core_id" }, { column: "thread_id" }];
+
 /** Processors: percentiles over the intervals of the window. */
-export const PROCESSOR_COLUMNS: Shown[] = [
-  { column: "core_id" },
-  { column: "thread_id" },
+const PROCESSOR_COLUMNS: Shown[] = [
   { column: "cpu_type" },
   { column: "polarity" },
   { column: "entitlement_pct", what: "last" },
@@ -19,6 +20,10 @@ export const PROCESSOR_COLUMNS: Shown[] = [
   { column: "suspend_pct", what: "max" },
   { column: "parked_pct", what: "max" },
 ];
+
+/** The columns of processors; cores and threads only if some core has several threads. */
+export const processorColumns = (threaded: boolean): Shown[] =>
+  threaded ? [...THREAD_COLUMNS, ...PROCESSOR_COLUMNS] : PROCESSOR_COLUMNS;
 
 /** Cores, with the number of intervals that have values. */
 export const CORE_COLUMNS: Shown[] = [

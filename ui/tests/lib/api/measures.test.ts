@@ -98,6 +98,15 @@ describe("series of a response", () => {
       ["A", "smf"],
     ]);
   });
+
+  it("of consecutive sources are one", () => {
+    const both = answer(300);
+    both.rows.push(["S", "smf", "A", 180, 7, 7, 7, 7]);
+    const [a, b, ...more] = lines(both, ["a"], "disk");
+    expect(more).toEqual([]);
+    expect([a!.source, b!.source]).toEqual(["vm, smf", "vm, smf"]);
+    expect(a).toMatchObject({ t: [60, 120, 180], p50: [null, 2, 7] });
+  });
 });
 
 describe("columns of a table", () => {

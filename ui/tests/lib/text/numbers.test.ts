@@ -5,6 +5,7 @@ import {
   formatColumnExact,
   formatFixed,
   formatPrecise,
+  formatQuantity,
   formatShort,
   formatTick,
   plural,
@@ -111,5 +112,20 @@ describe("single numbers", () => {
     expect(withUnit("1.1", "ratio")).toBe("1.1");
     expect(withUnit("–", "%")).toBe("–");
     expect(withUnit(formatPrecise(null), "ms")).toBe("not available");
+  });
+
+  it("have no power of ten as percentages", () => {
+    expect(formatQuantity(5.56e-4, "%")).toBe("<0.001%");
+    expect(formatQuantity(-5.56e-4, "% of 1")).toBe(">-0.001% of 1");
+    expect(formatQuantity(5.56e-4, "s")).toBe("5.56e-4\u00a0s");
+    expect([0, 0.0009999, 0.00123, 186.4].map((value) => formatQuantity(value, "%"))).toEqual([
+      "0%",
+      "0.00100%",
+      "0.00123%",
+      "186%",
+    ]);
+    expect(formatQuantity(null, "%")).toBe("–");
+    expect(formatColumn([9.44e-4, 1.5], "%").map((text) => text.trim())).toEqual(["<0.001", "1.500"]);
+    expect(formatColumn([9.44e-4, 1.5], "s").map((text) => text.trim())).toEqual(["9.44e-4", "1.500"]);
   });
 });
