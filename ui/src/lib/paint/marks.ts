@@ -65,8 +65,8 @@ export function drawMarks(
     if (label === null) continue;
     painter.rect(x + 5, top - 2, painter.measure(label, SIZE) + 2, SIZE + 1, {
       fill: theme.paper,
-      opacity: 0.8,
+      opacity: 0.9,
     });
-    painter.text(x + 6, top + 4, label, { color: theme.faint, size: SIZE });
+    painter.text(x + 6, top + 4, label, { color: theme.ink, size: SIZE });
   }
 }
