@@ -99,7 +99,12 @@ class ScenarioError(ZlensError):
 
 
 class QueryError(ZlensError):
-    """A query, name or option is invalid."""
+    """A query, name or option is invalid.
+
+    position   byte offset of the error in the UTF-8 text of the query, or None
+    """
+
+    position: int | None = None
 
 
 class CatalogError(ZlensError):

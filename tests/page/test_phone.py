@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from chromium import VIEWS, opened, watched
+from patience import until
 
 PHONE = {"width": 390, "height": 844}
 
@@ -21,6 +22,13 @@ def phone(browser: Browser, address: str) -> Iterator[Page]:
 def fits(page: Page, address: str, view: str, system: str) -> None:
     opened(page, address, view, system=system)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], (view, system)
+
+
+def test_selected_finding_is_in_sight_on_phone(phone: Page, address: str):
+    opened(phone, address, "findings", system="ZLSIM")
+    phone.get_by_test_id("finding-SMT-008").click()
+    article = phone.locator("article")
+    until(lambda: (article.bounding_box() or {"y": 9999})["y"] < PHONE["height"] / 2)
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import duckdb
 import pytest
 from msgspec.structs import replace
 
@@ -30,6 +31,38 @@ def fresh(demo_files):
 def response_data(response):
     assert response.status_code == 200, response.text
     return response.json()
+
+
+@pytest.mark.parametrize(
+    ("query", "position"),
+    [
+        ("SELECT a\nFROM load WHER x y", 24),
+        # Bytes: the accent has two.
+        ("SELECT '\u00e9', cpu_sec FROM guest", 13),
+        ("SELECT * FROM gest", 14),
+        ("SELECT 1, getenv('x') FROM guest", 10),
+        ("DROP TABLE guest", None),
+    ],
+)
+def test_error_of_a_query_has_its_position(served, query, position):
+    response = served.post("sql", query=query)
+    assert response.status_code == 400
+    assert response.json()["error"].get("position") == position
+
+
+def test_export_has_all_rows_of_a_query(served, tmp_path):
+    query = "SELECT userid, interval_end, cpu_s FROM guest WHERE cpu_s IS NOT NULL ORDER BY ALL"
+    rows = response_data(served.post("sql", query=query, rows=200_000))["rows"]
+    csv_file = served.post("export", query=query, form="csv")
+    assert csv_file.headers["content-type"] == "application/octet-stream"
+    assert csv_file.text.splitlines() == ["userid,interval_end,cpu_s", *(f"{a},{b},{c}" for a, b, c in rows)]
+    path = tmp_path / "result.parquet"
+    path.write_bytes(served.post("export", query=query, form="parquet").content)
+    with duckdb.connect() as database:
+        columns = "userid, strftime(interval_end, '%Y-%m-%dT%H:%M:%SZ'), cpu_s"
+        found = database.execute(f"SELECT {columns} FROM '{path}' ORDER BY ALL").fetchall()
+    assert [list(row) for row in found] == rows
+    assert served.post("export", query="SELECT 1 FROM gest", form="csv").status_code == 400
 
 
 def test_schema_lists_systems_tables_reports_and_models(served):

@@ -76,64 +76,92 @@ def check_statement(tree: Tree, is_table: Callable[[str], bool]) -> StatementNam
     # Not recursive, so that deep statements do no harm. Each node has the names of the WITH clauses around
     # it.
     pending: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
-    while pending:
-        node, scope = pending.pop()
-        if node.__class__ is list:
-            pending += [(value, scope) for value in node if value.__class__ in _CONTAINERS]
-            continue
-        kind, node_class = node.get("type"), node.get("class")
-        if node_class is not None:
-            _check_expression(node, allowed)
-        elif kind.__class__ is str and kind not in allowed.kinds:
-            raise _refusal(f"{kind.split('_')[0]} inside a query")
-        if node.get("cte_map"):
-            scope = _add_common_tables(node["cte_map"], scope, pending)
-        # Statements have hundreds of nodes, so the type of a value is tested only once.
-        pending += [
-            (value, scope)
-            for name, value in node.items()
-            if value.__class__ in _CONTAINERS and name not in _SEPARATE
-        ]
-        if node_class == "COLUMN_REF":
-            path = [str(name).lower() for name in node["column_names"]]
-            columns.update(path)
-            if len(path) == 1:
-                bare_names.add(path[0])
-        elif kind == "SELECT_NODE":
-            selected_kinds = _event_kinds(node)
-            if selected_kinds is not None:
-                event_selects.append(selected_kinds)
-        elif node_class == "STAR":
-            complete = False
-        elif kind == "BASE_TABLE":
-            survey.listing |= _check_table(node, scope, allowed, is_table)
-            schema, name = _name(node.get("schema_name")), _name(node.get("table_name"))
-            table = f"{schema}.{name}" if schema and schema != "main" else name
-            survey.tables.add(table)
-            event_reads += table == "event"
-            aliases.setdefault(str(node.get("alias") or name).lower(), set()).add(table)
-            complete = complete and not node.get("column_name_alias")
-        elif kind == "TABLE_FUNCTION":
-            survey.listing |= _check_table_function(node.get("function"), allowed)
-            # The node is named after its function; the arguments are ordinary expressions.
+    node: Any = {}
+    try:
+        while pending:
+            node, scope = pending.pop()
+            if node.__class__ is list:
+                pending += [(value, scope) for value in node if value.__class__ in _CONTAINERS]
+                continue
+            kind, node_class = node.get("type"), node.get("class")
+            if node_class is not None:
+                _check_expression(node, allowed)
+            elif kind.__class__ is str and kind not in allowed.kinds:
+                raise _refusal(f"{kind.split('_')[0]} inside a query")
+            if node.get("cte_map"):
+                scope = _add_common_tables(node["cte_map"], scope, pending)
+            # Statements have hundreds of nodes, so the type of a value is tested only once.
             pending += [
-                (value, scope) for value in node["function"].values() if value.__class__ in _CONTAINERS
+                (value, scope)
+                for name, value in node.items()
+                if value.__class__ in _CONTAINERS and name not in _SEPARATE
             ]
-        elif kind == "SHOW_REF":
-            survey.listing |= _check_show(node, allowed, is_table)
-            if node.get("show_type") == "SHOW":
-                survey.tables.add(_name(node.get("table_name")))
-            complete = False
-        elif kind == "JOIN":
-            columns.update(name.lower() for name in node.get("using_columns") or ())
-            complete = complete and node.get("ref_type") != "NATURAL"
-        elif kind == "PIVOT":
-            complete = False
+            if node_class == "COLUMN_REF":
+                path = [str(name).lower() for name in node["column_names"]]
+                columns.update(path)
+                if len(path) == 1:
+                    bare_names.add(path[0])
+            elif kind == "SELECT_NODE":
+                selected_kinds = _event_kinds(node)
+                if selected_kinds is not None:
+                    event_selects.append(selected_kinds)
+            elif node_class == "STAR":
+                complete = False
+            elif kind == "BASE_TABLE":
+                survey.listing |= _check_table(node, scope, allowed, is_table)
+                schema, name = _name(node.get("schema_name")), _name(node.get("table_name"))
+                table = f"{schema}.{name}" if schema and schema != "main" else name
+                survey.tables.add(table)
+                event_reads += table == "event"
+                aliases.setdefault(str(node.get("alias") or name).lower(), set()).add(table)
+                complete = complete and not node.get("column_name_alias")
+            elif kind == "TABLE_FUNCTION":
+                survey.listing |= _check_table_function(node.get("function"), allowed)
+                # The node is named after its function; the arguments are ordinary expressions.
+                pending += [
+                    (value, scope) for value in node["function"].values() if value.__class__ in _CONTAINERS
+                ]
+            elif kind == "SHOW_REF":
+                survey.listing |= _check_show(node, allowed, is_table)
+                if node.get("show_type") == "SHOW":
+                    survey.tables.add(_name(node.get("table_name")))
+                complete = False
+            elif kind == "JOIN":
+                columns.update(name.lower() for name in node.get("using_columns") or ())
+                complete = complete and node.get("ref_type") != "NATURAL"
+            elif kind == "PIVOT":
+                complete = False
+    except QueryError as refusal:
+        refusal.position = location(node)
+        raise
     survey.columns = columns if complete else None
     if event_reads == len(event_selects):
         survey.kinds = {*chain.from_iterable(event_selects)}
     survey.rows = {name: aliases[name] for name in bare_names & aliases.keys()}
     return survey
+
+
+def location(node: Tree) -> int | None:
+    """Return the byte offset of a node in its statement; None if the parser does not know it."""
+    offset = node.get("query_location")
+    return offset if isinstance(offset, int) and offset < 1 << 63 else None
+
+
+def column_location(tree: Tree, column: str) -> int | None:
+    """Return the byte offset of the first reference to a column."""
+    pending: list[Any] = [tree]
+    found: list[int] = []
+    while pending:
+        node = pending.pop()
+        if node.__class__ is list:
+            pending += node
+        elif node.__class__ is dict:
+            pending += node.values()
+            names = node.get("column_names") if node.get("class") == "COLUMN_REF" else None
+            offset = location(node)
+            if names and offset is not None and str(names[-1]).lower() == column.lower():
+                found.append(offset)
+    return min(found, default=None)
 
 
 #: Types of nodes and of lists of nodes.

@@ -56,6 +56,12 @@ _LISTED = 12
 _DEEP = re.compile(r"Max expression depth limit of (\d+) exceeded")
 
 
+def column_of(error: Exception) -> str | None:
+    """Return the column that an error of the engine says is missing."""
+    column = _COLUMN.search(str(error))
+    return column and (column["column"] or column["other"])
+
+
 def missing_table(name: str, text: str = "") -> QueryError:
     """Return the error of a table that does not exist, with similar names."""
     near = difflib.get_close_matches(name.lower(), measures.measure_names(), 3)

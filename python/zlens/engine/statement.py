@@ -11,7 +11,8 @@ from msgspec import Struct
 from zlens.compiler.compile_cache import CompileCache
 from zlens.engine.admission import StatementNames, Tree, check_statement
 from zlens.engine.cancellation import interruptible
-from zlens.engine.connection import Connection, statement_kinds, words
+from zlens.engine.connection import Connection, Error, statement_kinds, words
+from zlens.engine.error_translation import query_error
 from zlens.errors import QueryError
 
 #: Maximum length of a statement; longer ones are not handwritten and take long to parse.
@@ -51,15 +52,22 @@ def parse(
     except UnicodeEncodeError:
         raise QueryError("the query is not UTF-8 text", cure="write names as results show them") from None
     tree = _serialize(connection, query, tree_cache)
-    if tree is not None:
+    if not tree.get("error"):
         if len(tree["statements"]) != 1:
             raise _not_single()
         return Statement(query, query, tree, check_statement(tree, is_table))
-    if statement_kinds(connection, query) != ["EXPLAIN"]:
+    try:
+        kinds = statement_kinds(connection, query)
+    except Error as error:
+        failure = query_error(error)
+        # Absent if the text is not a SELECT.
+        failure.position = int(tree["position"]) if "position" in tree else None
+        raise failure from None
+    if kinds != ["EXPLAIN"]:
         raise _not_single()
     for question in _explain_targets(query):
         tree = _serialize(connection, question, tree_cache)
-        if tree is not None:
+        if not tree.get("error"):
             return Statement(query, question, tree, check_statement(tree, is_table))
     raise _not_single()
 
@@ -79,8 +87,8 @@ def _explain_targets(query: str) -> Iterator[str]:
             yield query[tokens[closing + 1][0] :]
 
 
-def _serialize(connection: Connection, question: str, tree_cache: CompileCache) -> Tree | None:
-    """Return the tree of a SELECT; None if the parser cannot serialize it."""
+def _serialize(connection: Connection, question: str, tree_cache: CompileCache) -> Tree:
+    """Return the tree of a SELECT; with the key `error` if the parser cannot serialize the text."""
     tree: dict[str, Any] | None = tree_cache.read("tree", question)
     if tree is None:
         serialize = "SELECT json_serialize_sql(?)"
@@ -91,7 +99,7 @@ def _serialize(connection: Connection, question: str, tree_cache: CompileCache) 
             raise QueryError("the query is nested too deeply", cure="split it into parts") from None
         if len(question) <= _KEPT:
             tree_cache.write(tree, "tree", question)
-    return None if not isinstance(tree, dict) or tree.get("error") else tree
+    return tree if isinstance(tree, dict) else {"error": True}
 
 
 def _not_single() -> QueryError:

@@ -11,9 +11,9 @@ from zlens.compiler.compile_cache import CompileCache, digest
 from zlens.compiler.query_plan import TableReads
 from zlens.compiler.schema import Schema
 from zlens.compiler.sql_tree import tables
-from zlens.engine.admission import StatementNames
+from zlens.engine.admission import StatementNames, column_location
 from zlens.engine.connection import RELEASE, Connection, Error
-from zlens.engine.error_translation import query_error
+from zlens.engine.error_translation import column_of, query_error
 from zlens.engine.planner import Planner
 from zlens.engine.statement import Statement, parse
 from zlens.errors import QueryError
@@ -152,7 +152,11 @@ class StatementReader:
     def error(self, error: Exception, statement: Statement) -> QueryError:
         """Return the error of a statement; of an unknown column, with those of the tables that it names."""
         columns = {name: self.schema.column_names(name) or () for name in self.named_tables(statement)}
-        return query_error(error, columns, statement.survey.aliases)
+        failure = query_error(error, columns, statement.survey.aliases)
+        column = column_of(error)
+        if column is not None and statement.text == statement.question:
+            failure.position = column_location(statement.tree, column)
+        return failure
 
     def close(self) -> None:
         self.planner.close()

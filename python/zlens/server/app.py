@@ -120,6 +120,8 @@ def _methods(
         except BusyError as error:
             return failed(error)
         response.headers[PROBLEMS] = str(answer.problems)
+        if endpoint.media and answer.status == 200:
+            response.headers["content-type"] = endpoint.media
         return response
 
     return _Any(handle)
@@ -214,7 +216,7 @@ def answer_apart(workspace: Workspace, request: dict[str, Any]) -> WorkerRespons
     endpoint, parameters = endpoints.find("POST", request["name"]), request["parameters"]
     try:
         with workspace.for_run(parameters["run"]) as selected:
-            body = json_values.body(endpoint.answer(selected, parameters))
+            body = _body_of(endpoint.answer(selected, parameters))
             return WorkerResponse(200, len(selected.session.problems), body)
     except Exception as error:
         return _ready(error, len(workspace.session.problems))
@@ -242,6 +244,10 @@ def live_answers() -> Work:
     return answer
 
 
+def _body_of(answer: Any) -> bytes:
+    return answer if isinstance(answer, bytes) else json_values.body(answer)
+
+
 def _ready(error: Exception, problems: int) -> WorkerResponse:
     response = _failure(error)
     return WorkerResponse(response.status_code, problems, bytes(response.body))
@@ -263,7 +269,7 @@ async def _answer(
 ) -> WorkerResponse:
     def respond(answer: Any, workspace: Workspace = served.current) -> WorkerResponse:
         # A file may change while it is served; the web UI then requests the problems again.
-        return WorkerResponse(200, len(workspace.session.problems), json_values.body(answer))
+        return WorkerResponse(200, len(workspace.session.problems), _body_of(answer))
 
     if endpoint.name == "openapi.json":
         return respond(openapi.document())
@@ -457,7 +463,7 @@ def failed(error: ZlensError) -> Response:
         location = f" at byte {error.offset:,}" if error.offset is not None else ""
         message = f"{os.path.basename(error.file)}{location}: {message}"
     expected, cure = (text and Wording.for_web_ui(text) for text in (error.expected, error.cure))
-    return _error(status, kind, message, expected, cure)
+    return _error(status, kind, message, expected, cure, getattr(error, "position", None))
 
 
 def unexpected(error: Exception) -> Response:
@@ -473,8 +479,11 @@ def unexpected(error: Exception) -> Response:
     )
 
 
-def _error(status: int, kind: str, message: str, expected: str | None, cure: str | None) -> Response:
-    return _json({"error": {"message": message, "expected": expected, "cure": cure, "kind": kind}}, status)
+def _error(
+    status: int, kind: str, message: str, expected: str | None, cure: str | None, position: int | None = None
+) -> Response:
+    error = {"message": message, "expected": expected, "cure": cure, "kind": kind}
+    return _json({"error": error if position is None else {**error, "position": position}}, status)
 
 
 class Guarded:

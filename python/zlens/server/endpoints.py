@@ -75,6 +75,7 @@ class Endpoint(Struct, frozen=True):
     gives    descriptions of the keys of the response
     lists    description of the response if it is a list
     lines    description of the response if it is lines of JSON, each an object with these keys
+    media    type of a response that is a file
     apart    whether a worker process runs it, because input of the user may need any time and memory
     """
 
@@ -86,6 +87,7 @@ class Endpoint(Struct, frozen=True):
     gives: dict[str, str]
     lists: str = ""
     lines: str = ""
+    media: str = ""
     apart: bool = False
 
     @property
@@ -189,6 +191,19 @@ ENDPOINTS = (
             "more": "whether there are more rows",
             "seconds": "run time of the query",
         },
+        apart=True,
+    ),
+    Endpoint(
+        "POST",
+        "export",
+        "All rows of a SQL query as a file",
+        "sql:export",
+        (
+            Key("query", Text(200_000), "one SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN)"),
+            Key("form", Choice(("csv", "parquet")), "format of the file"),
+        ),
+        {},
+        media="application/octet-stream",
         apart=True,
     ),
     Endpoint(

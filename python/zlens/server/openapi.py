@@ -21,6 +21,7 @@ _ERROR = {
                 "expected": {"type": ["string", "null"], "description": "expected values"},
                 "cure": {"type": ["string", "null"], "description": "fix, as an imperative"},
                 "kind": {"type": "string", "description": "QueryError, Cancelled, Token, ..."},
+                "position": {"type": "integer", "description": "byte offset of the error in the query"},
             },
         }
     },
@@ -68,7 +69,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "responses": {
             "200": {
                 "description": endpoint.lists or endpoint.lines or "the answer",
-                "content": {LINES if endpoint.lines else "application/json": {"schema": _schema(endpoint)}},
+                "content": _content(endpoint),
             },
             **{status: _refused(text) for status, text in _REFUSED.items()},
         },
@@ -79,6 +80,12 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         schema = endpoint.record.schema()
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return operation
+
+
+def _content(endpoint: Endpoint) -> dict[str, Any]:
+    if endpoint.media:
+        return {endpoint.media: {"schema": {"type": "string", "format": "binary"}}}
+    return {LINES if endpoint.lines else "application/json": {"schema": _schema(endpoint)}}
 
 
 def _schema(endpoint: Endpoint) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 from zlens.catalog import measures
@@ -25,6 +27,16 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         "more": more,
         "seconds": round(time.perf_counter() - start, 4),
     }
+
+
+def export(workspace: Workspace, request: dict[str, Any]) -> bytes:
+    """Return all rows of a query as a file in CSV or Parquet."""
+    if request["form"] == "csv":
+        return "".join(workspace.session.sql(request["query"]).text("csv")).encode()
+    with tempfile.TemporaryDirectory(prefix="zlens-") as folder:
+        path = Path(folder, "result.parquet")
+        workspace.session.queries.write_parquet(request["query"], str(path))
+        return path.read_bytes()
 
 
 def _kept(workspace: Workspace, query: str, keep: dict[str, list[str]]) -> str:

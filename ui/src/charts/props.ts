@@ -33,6 +33,8 @@ export interface LegendEntry {
   color: string;
   text?: string;
   figures?: string;
+  /** The dashes of its line; none for a solid line or an area. */
+  dash?: number[];
   /** Whether the entry is not drawn. */
   hidden?: boolean;
   /** Hides or shows the entry. */

@@ -119,7 +119,13 @@ class Annotations {
     const [from, to] = session.window;
     return this.rare
       .filter((event) => event.t >= from && event.t <= to)
-      .map((event) => ({ t: event.t, label: describe(event), color, open: () => showEvent(event) }));
+      .map((event) => ({
+        t: event.t,
+        label: describe(event),
+        short: event.kind,
+        color,
+        open: () => showEvent(event),
+      }));
   }
 }
 

@@ -34,6 +34,8 @@ export class ApiError extends Error {
     readonly cure: string | null = null,
     readonly kind = "Error",
     readonly status = 0,
+    /** The byte offset of the error in the UTF-8 text of the query. */
+    readonly position: number | null = null,
   ) {
     super(message);
   }
@@ -120,6 +122,7 @@ function errorOf(answer: unknown, status: number): ApiError {
     error?.cure ?? null,
     error?.kind,
     status,
+    error?.position ?? null,
   );
 }
 
@@ -173,6 +176,9 @@ export const api = {
    */
   sql: (query: string, how: { rows?: number; keep?: Record<string, string[]> } = {}, signal?: AbortSignal) =>
     call<SqlAnswer>("/sql", { query, ...how }, signal),
+  /** All rows of a query as a file. */
+  exported: (query: string, form: "csv" | "parquet", signal?: AbortSignal) =>
+    call<Blob>("/export", { query, form }, signal, (response) => response.blob()),
   /** Columns of a measure by subject and time, aggregated as the catalog defines. */
   aggregate: (question: AggregateQuestion, signal?: AbortSignal) =>
     call<AggregateAnswer>("/aggregate", question, signal),

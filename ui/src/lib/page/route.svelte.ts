@@ -19,6 +19,11 @@ export function written(view: string, values: Map<string, string>): string {
   return `#/${encodeURIComponent(view)}${words ? `?${words}` : ""}`;
 }
 
+/** Time without scrolling after which the position is stored. */
+const SCROLL_PAUSE_MS = 120;
+/** Time in which a view must reach the height of a stored position. */
+const RESTORE_MS = 8000;
+
 /** Start and end of a window; null for those of the recording. */
 type Edges = readonly [number | null, number | null];
 
@@ -48,7 +53,49 @@ class Route {
     read();
     addEventListener("hashchange", read);
     addEventListener("popstate", read);
+    this.#keepScroll();
   }
+
+  /**
+   * Keeps the scroll position of each entry of the browser's history, and restores it on Back and Forward.
+   * Browsers would restore it before the view has its height.
+   */
+  #keepScroll(): void {
+    history.scrollRestoration = "manual";
+    let pause = 0;
+    addEventListener("scroll", () => {
+      clearTimeout(pause);
+      pause = window.setTimeout(() => history.replaceState({ scroll: scrollY }, ""), SCROLL_PAUSE_MS);
+    });
+    this.#flush = () => {
+      clearTimeout(pause);
+      history.replaceState({ scroll: scrollY }, "");
+    };
+    const restore = (): void => {
+      clearTimeout(pause);
+      this.#stopRestoring();
+      const { scroll = 0 } = (history.state ?? {}) as { scroll?: number };
+      const ended = new AbortController();
+      const stop = (): void => ended.abort();
+      const step = (): void => {
+        scrollTo({ top: scroll, behavior: "instant" });
+        const ready = document.querySelector('[data-ready="true"]') !== null;
+        if (scroll === 0 || (ready && Math.abs(scrollY - scroll) < 2)) stop();
+      };
+      const timer = setInterval(step, 50);
+      ended.signal.addEventListener("abort", () => clearInterval(timer));
+      // The user scrolls elsewhere, or the view no longer gets this high.
+      for (const name of ["wheel", "touchmove", "keydown", "pointerdown"])
+        addEventListener(name, stop, { signal: ended.signal });
+      setTimeout(stop, RESTORE_MS);
+      this.#stopRestoring = stop;
+    };
+    addEventListener("popstate", restore);
+    if (history.state) restore();
+  }
+
+  #flush: () => void = () => undefined;
+  #stopRestoring: () => void = () => undefined;
 
   get view(): string {
     return this.#view;
@@ -132,12 +179,17 @@ class Route {
   }
 
   #go(view: string, values: Map<string, string>, push: boolean): void {
+    const other = view !== this.#view;
     this.#view = view;
     this.#values = values;
     const address = written(view, values);
     if (address === location.hash) return;
-    if (push) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
+    if (push) {
+      this.#flush();
+      this.#stopRestoring();
+      history.pushState(null, "", address);
+    } else history.replaceState(history.state, "", address);
+    if (push && other) scrollTo({ top: 0, behavior: "instant" });
     this.#reopen();
   }
 

@@ -86,16 +86,33 @@ export function timeAxes(
   const y = (value: number): number =>
     TOP + ((scale.high - value) / (scale.high - scale.low)) * (bottom - TOP);
   horizontalGrid(painter, theme, scale.ticks, y, [LEFT, width - RIGHT]);
-  for (const tick of timeTicks(from, to, offset, width / 110)) {
-    // The last label would be cut off.
-    const edge = x(tick) > width - 18;
-    painter.text(edge ? width - 2 : x(tick), bottom + 12, tickLabel(tick, from, to, offset), {
-      color: theme.faint,
-      align: edge ? "right" : "center",
-      size: 11,
-    });
-  }
+  timeLabels(painter, theme, timeTicks(from, to, offset, width / 110), { window, offset, x }, [
+    [0, width - 2],
+    bottom + 12,
+  ]);
   return { x, y, top: TOP, bottom };
+}
+
+/**
+ * Draws labels of times between two edges. A label that would repeat or touch the previous one is left out.
+ */
+export function timeLabels(
+  painter: Painter,
+  theme: Theme,
+  ticks: number[],
+  { window, offset, x }: { window: [number, number]; offset: number; x: (t: number) => number },
+  [[left, right], y]: [[number, number], number],
+): void {
+  let end = -Infinity;
+  let last = "";
+  for (const tick of ticks) {
+    const label = tickLabel(tick, ...window, offset);
+    const half = painter.measure(label, 11) / 2;
+    const middle = Math.min(right - half, Math.max(left + half, x(tick)));
+    if (label === last || middle - half < end + 6) continue;
+    painter.text(middle, y, label, { color: theme.faint, align: "center", size: 11 });
+    [end, last] = [middle + half, label];
+  }
 }
 
 /** Draws the time labels of a strip, at least `margin` pixels from its ends. */
@@ -107,10 +124,9 @@ export function stripAxis(
   { window, offset, margin }: { window: [number, number]; offset: number; margin: number },
 ): { x: (t: number) => number; bottom: number } {
   const x = timeScale(window, 0, width);
-  for (const tick of timeTicks(...window, offset, width / 120)) {
-    const middle = Math.min(width - margin, Math.max(margin, x(tick)));
-    const label = tickLabel(tick, ...window, offset);
-    painter.text(middle, height - 6, label, { color: theme.faint, align: "center", size: 11 });
-  }
+  timeLabels(painter, theme, timeTicks(...window, offset, width / 120), { window, offset, x }, [
+    [margin, width - margin],
+    height - 6,
+  ]);
   return { x, bottom: height - 14 };
 }

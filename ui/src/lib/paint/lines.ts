@@ -1,11 +1,13 @@
 /** Lines of a time chart: built from results, aligned to common times, and drawn for pictures. */
 
-import { segment, type Draw } from "./painter";
+import type { Draw, Painter } from "./painter";
 import { timeAxes, LEFT, RIGHT, axis } from "./axes";
 import type { Mark } from "../time/mark";
 import type { Level, Values, Line, TimeSeries } from "../api/series";
 import { dateTime } from "../time/format";
-import { category, colorsOf, tone } from "./palette";
+import { drawMarks } from "./marks";
+import { formatShort, withUnit } from "../text/numbers";
+import { category, colorsOf, type Theme } from "./palette";
 
 /** A line, and the band between its minimum and maximum per bucket. */
 export interface Trace {
@@ -19,6 +21,9 @@ export interface Trace {
   /** Opens the subject of the line. */
   open?: () => void;
 }
+
+/** Dashes of the first, second, and further lines of one color. */
+const DASHES = [undefined, [5, 3], [2, 2], [9, 3, 2, 3]];
 
 /** One trace per line; with a band if buckets hold several intervals. */
 export function traces(
@@ -56,7 +61,7 @@ export function traces(
     low: band && course!.bucket_s > 0 ? scaled(line.min) : null,
     high: band && course!.bucket_s > 0 ? scaled(line.max) : null,
     // Dashes distinguish lines of one color.
-    dash: colors.indexOf(colors[at]!) < at ? [5, 3] : undefined,
+    dash: DASHES[colors.slice(0, at).filter((color) => color === colors[at]).length % DASHES.length],
     ...(open ? { open: open(line) } : {}),
   }));
 }
@@ -128,7 +133,12 @@ export function drawLines(
   drawn: Trace[],
   window: [number, number],
   offset: number,
-  { marks = [], from0 = true, most = null }: { marks?: Mark[]; from0?: boolean; most?: number | null } = {},
+  {
+    marks = [],
+    from0 = true,
+    most = null,
+    unit = null,
+  }: { marks?: Mark[]; from0?: boolean; most?: number | null; unit?: string | null } = {},
 ): Draw {
   return (painter, width, height, theme) => {
     const [low, high] = extent(drawn);
@@ -139,12 +149,7 @@ export function drawLines(
     );
     const { x, y, top, bottom } = timeAxes(painter, width, height, theme, { window, offset, scale });
     painter.clip(LEFT, 0, width - LEFT - RIGHT, height, () => {
-      for (const mark of marks) {
-        segment(painter, [x(mark.t), top], [x(mark.t), bottom], {
-          stroke: tone(theme, mark.color),
-          dash: [3, 3],
-        });
-      }
+      drawMarks(painter, marks, x, [LEFT, width - RIGHT], [top, bottom], theme);
       for (const trace of drawn) {
         const gaps = new Set(breaks(trace.t));
         const points = trace.t.map((t, at) => [t, at] as const);
@@ -178,8 +183,35 @@ export function drawLines(
         }
         flush();
       }
+      drawValues(painter, drawn, x, y, [LEFT, width - RIGHT], theme, unit);
     });
   };
+}
+
+/** Draws the values next to the points of a chart with one time only. */
+export function drawValues(
+  painter: Painter,
+  drawn: Trace[],
+  x: (t: number) => number,
+  y: (value: number) => number,
+  [left, right]: [number, number],
+  theme: Theme,
+  unit: string | null,
+): void {
+  const [time, ...others] = new Set(drawn.flatMap((trace) => trace.t));
+  if (time === undefined || others.length || x(time) < left || x(time) > right) return;
+  const after = x(time) < (left + right) / 2;
+  let last = -Infinity;
+  const values = drawn.flatMap(({ value }) => value.slice(0, 1)).filter((value) => value !== null);
+  for (const value of [...new Set(values)].sort((a, b) => b - a)) {
+    // Labels of close values are below each other.
+    last = Math.max(y(value), last + 12);
+    painter.text(x(time) + (after ? 8 : -8), last, withUnit(formatShort(value), unit), {
+      color: theme.ink,
+      align: after ? "left" : "right",
+      size: 11,
+    });
+  }
 }
 
 /** The traces as rows for a spreadsheet. */

@@ -68,8 +68,9 @@ export function category(index: number): string {
 const given = new Map<string, number>();
 
 /**
- * The colors of subjects drawn in one chart. A subject has the same color in every chart and window; the
- * color follows from its name, so that consecutive numbered names differ.
+ * The colors of subjects drawn in one chart. A subject has the same color in every chart and window: the
+ * color least used by subjects of its kind, so that up to eight never share one; among those it follows from
+ * the name, so that consecutive numbered names differ.
  */
 export function colorsOf(kind: string, names: readonly string[]): Map<string, string> {
   const key = (name: string): string => `${kind}/${name}`;
@@ -78,7 +79,12 @@ export function colorsOf(kind: string, names: readonly string[]): Map<string, st
     if (given.has(key(name))) continue;
     const wanted = [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
     const all = CATEGORIES.map((_, at) => (wanted + at) % CATEGORIES.length);
-    const index = all.find((at) => !taken.has(at)) ?? all[0]!;
+    const uses = all.map(() => 0);
+    for (const [other, color] of given) if (other.startsWith(key(""))) uses[color]! += 1;
+    const free = all.filter((at) => !taken.has(at));
+    const from = free.length ? free : all;
+    const least = Math.min(...from.map((at) => uses[at]!));
+    const index = from.find((at) => uses[at] === least)!;
     given.set(key(name), index);
     taken.add(index);
   }

@@ -4,7 +4,9 @@ import { segment, type Region, type Painter } from "./painter";
 import { timeAxes, LEFT, RIGHT, axis } from "./axes";
 import { timeRange } from "../time/format";
 import { formatPrecise, formatTick, withUnit } from "../text/numbers";
-import { tone, type Theme } from "./palette";
+import { drawMarks } from "./marks";
+import type { Mark } from "../time/mark";
+import type { Theme } from "./palette";
 
 export interface Layer {
   name: string;
@@ -55,7 +57,7 @@ interface TimeFrame {
   window: [number, number];
   offset: number;
   most?: number | null;
-  marks?: { t: number; color: string }[];
+  marks?: Mark[];
 }
 
 export function drawStackedSeries(
@@ -94,12 +96,7 @@ export function drawStackedSeries(
         ],
       });
     });
-    for (const mark of marks) {
-      segment(painter, [x(mark.t), top], [x(mark.t), bottom], {
-        stroke: tone(theme, mark.color),
-        dash: [3, 3],
-      });
-    }
+    drawMarks(painter, marks, x, [LEFT, width - RIGHT], [top, bottom], theme);
   });
   return regions;
 }
@@ -113,7 +110,8 @@ export interface Bar {
   open?: () => void;
 }
 
-export const BAR = 20;
+/** The height of a bar, smaller if there are many. */
+export const barHeight = (count: number): number => (count > 20 ? 14 : 20);
 
 /** Draws horizontal bars, one per subject. */
 export function drawBars(
@@ -132,6 +130,7 @@ export function drawBars(
     Math.max(2, Math.min(6, width / 90)),
   );
   const x = (value: number): number => label + (value / scale.high) * (width - label - RIGHT);
+  const BAR = barHeight(bars.length);
   const foot = bars.length * BAR;
   for (const tick of scale.ticks) {
     segment(painter, [x(tick), 0], [x(tick), foot], { stroke: theme.grid });
@@ -142,6 +141,7 @@ export function drawBars(
       size: 11,
     });
   }
+  const GAP = BAR < 20 ? 1 : 3;
   return bars.map((bar, row) => {
     const top = row * BAR;
     if (bar.chosen) painter.rect(0, top, width, BAR, { fill: theme.accent, opacity: 0.15 });
@@ -153,10 +153,12 @@ export function drawBars(
     });
     const pile = piled(bar.values);
     if (pile.every((ends) => ends === null))
-      painter.hatch(label, top + 3, width - label - RIGHT, BAR - 6, theme.faint);
+      painter.hatch(label, top + GAP, width - label - RIGHT, BAR - 2 * GAP, theme.faint);
     pile.forEach((ends, n) => {
       if (ends)
-        painter.rect(x(ends[0]), top + 3, x(ends[1]) - x(ends[0]), BAR - 6, { fill: layers[n]!.color });
+        painter.rect(x(ends[0]), top + GAP, x(ends[1]) - x(ends[0]), BAR - 2 * GAP, {
+          fill: layers[n]!.color,
+        });
     });
     return {
       x: 0,

@@ -31,12 +31,16 @@ export function timeRange(from: number, to: number, offset: number): string {
   return `${start} to ${start.slice(0, 10) === end.slice(0, 10) ? end.slice(11) : end}`;
 }
 
-/** The label of a time tick: the time of day, with the date at midnight or over long windows. */
+/**
+ * The label of a time tick: the time of day, with the date over long windows, or the date alone at midnight;
+ * dates have years if the window is in several.
+ */
 export function tickLabel(t: number, from: number, to: number, offset: number): string {
-  const day = dateTime(t, offset).slice(5, 10);
+  const date = (moment: number): string => dateTime(moment, offset).slice(0, 10);
+  const day = date(t).slice(date(from).slice(0, 4) === date(to).slice(0, 4) ? 5 : 0);
   const time = clock(t, offset);
-  if (to - from > 86400 * 1.5) return `${day} ${time.slice(0, 5)}`;
   if (time === "00:00:00") return day;
+  if (to - from > 86400 * 1.5) return `${day} ${time.slice(0, 5)}`;
   return to - from < 600 ? time : time.slice(0, 5);
 }
 

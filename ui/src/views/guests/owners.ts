@@ -115,14 +115,13 @@ export function drawOwners(
     const y = row * ROW;
     painter.rect(x, y, inner, ROW - 1, { fill: theme.paper });
     painter.rect(x, y, inner, ROW - 1, { fill: base, opacity: [0.35, 0.75, 0.5, 0.3][Math.min(level, 3)] });
-    if (wide > 26) {
-      painter.clip(x, y, inner - 2, ROW, () => {
-        painter.text(x + 5, y + ROW / 2, owner.name, { color: theme.ink, size: 12, bold: level <= 1 });
-        const words = formatQuantity(owner.value, unit);
-        const left = x + 13 + painter.measure(owner.name, 12) * (level <= 1 ? 1.08 : 1);
-        if (left + painter.measure(words, 11) < x + wide)
-          painter.text(left, y + ROW / 2, words, { color: theme.ink, size: 11 });
-      });
+    // A name fits or is left out: parts of names may look like other names.
+    const named = x + 5 + painter.measure(owner.name, 12) * (level <= 1 ? 1.08 : 1);
+    if (named < x + inner - 2) {
+      painter.text(x + 5, y + ROW / 2, owner.name, { color: theme.ink, size: 12, bold: level <= 1 });
+      const words = formatQuantity(owner.value, unit);
+      if (named + 8 + painter.measure(words, 11) < x + wide)
+        painter.text(named + 8, y + ROW / 2, words, { color: theme.ink, size: 11 });
     }
     regions.push({ x, y, width: inner, height: ROW - 1, lines: lines(owner), open: () => open(owner) });
     let at = x;

@@ -7,6 +7,10 @@ import type { Trace } from "../../lib/paint/lines";
 import { category, colorsOf } from "../../lib/paint/palette";
 import { shownUnit } from "../../lib/text/numbers";
 
+/** The key columns of the tables that a query names. */
+export const keysOf = (query: string, schema: Pick<Schema, "tables">): Set<string> =>
+  new Set(named(query, schema).flatMap((table) => table.key));
+
 export interface HistoryEntry {
   q: string;
   /** When it ran, in milliseconds since 1970. */
@@ -86,11 +90,40 @@ export function columnsOf(
   });
 }
 
+/** The line with a byte offset of a query, its number and the column, both from 1. */
+export function located(query: string, position: number): { line: number; column: number; text: string } {
+  const before = new TextDecoder().decode(new TextEncoder().encode(query).slice(0, position));
+  const start = before.lastIndexOf("\n") + 1;
+  return {
+    line: before.split("\n").length,
+    column: [...before.slice(start)].length + 1,
+    text: query.slice(start).split("\n")[0]!,
+  };
+}
+
+/**
+ * The UTC offset of the times of a result's rows: that of the row's system, or of the one system that the
+ * query names, or of all systems. Null if rows may be of systems in several zones.
+ */
+export function offsetsOf(
+  answer: Pick<SqlAnswer, "columns">,
+  query: string,
+  systems: readonly string[],
+  offsetOf: (system: string) => number,
+): ((row: Cell[]) => number) | null {
+  const at = answer.columns.indexOf("system");
+  const literals = new Set([...query.matchAll(/'((?:[^']|'')*)'/g)].map((match) => match[1]!));
+  const own = systems.filter((system) => literals.has(system));
+  const zones = [...new Set((own.length ? own : systems).map(offsetOf))];
+  if (at < 0) return zones.length > 1 ? null : () => zones[0] ?? 0;
+  return (row) => (typeof row[at] === "string" ? offsetOf(row[at]) : 0);
+}
+
 const LINES = 12;
 
 /**
- * The chart of a result: numeric columns over the first time column, one line per combination of text
- * columns.
+ * The chart of a result: numeric columns over the first time column, one line per combination of keys: text
+ * columns, and numbers that are keys of a table.
  */
 export interface AnswerChart {
   columns: string[];
@@ -109,19 +142,30 @@ export interface ZonedTrace extends Trace {
 export function drawn(
   answer: Pick<SqlAnswer, "columns" | "types" | "rows">,
   offsetOf: (row: Cell[]) => number = () => 0,
+  keys: ReadonlySet<string> = new Set(),
 ): AnswerChart | null {
   const time = answer.types.indexOf("time");
   if (time < 0 || answer.rows.length < 2) return null;
+  const isKey = (at: number): boolean =>
+    ["text", "bool"].includes(answer.types[at]!) ||
+    (answer.types[at] === "int" && keys.has(answer.columns[at]!));
   const numbers = answer.columns.filter(
-    (_, at) => answer.types[at] === "float" || answer.types[at] === "int",
+    (_, at) => (answer.types[at] === "float" || answer.types[at] === "int") && !isKey(at),
   );
   if (!numbers.length) return null;
   const moments = answer.rows.map((row) => Date.parse(String(row[time])) / 1000);
   const known = moments.filter(Number.isFinite);
   if (new Set(known).size < 2) return null;
-  // If times repeat, the text columns distinguish the lines.
-  const names = answer.columns.flatMap((_, at) => (["text", "bool"].includes(answer.types[at]!) ? [at] : []));
-  const lineOf = (row: Cell[]): string => names.flatMap((name) => row[name] ?? []).join(" ");
+  const split = answer.columns.flatMap((_, at) => (isKey(at) ? [at] : []));
+  // What all rows have in common distinguishes no lines.
+  const several = split.filter((at) => answer.rows.some((row) => row[at] !== answer.rows[0]![at]));
+  const names = several.length ? several : split.filter((at) => answer.types[at] === "text");
+  const word = (row: Cell[], at: number): string[] => {
+    const value = row[at] ?? null;
+    if (value === null) return [];
+    return [answer.types[at] === "text" ? String(value) : `${answer.columns[at]} ${value}`];
+  };
+  const lineOf = (row: Cell[]): string => names.flatMap((at) => word(row, at)).join(" ");
   const offsets = new Map<string, number>();
   for (const row of answer.rows) offsets.set(lineOf(row), offsetOf(row));
   const zones = [...new Set(offsets.values())];

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { axis } from "../../../src/lib/paint/axes";
+import { axis, timeLabels } from "../../../src/lib/paint/axes";
+import { svgPainter } from "../../../src/lib/paint/painter";
+import { theme } from "../../theme";
 
 describe("axes", () => {
   it("end at round numbers and contain all values", () => {
@@ -16,5 +18,20 @@ describe("axes", () => {
       expect(found.ticks.length).toBeGreaterThan(1);
       expect(found.ticks.length).toBeLessThan(13);
     }
+  });
+});
+
+describe("labels of times", () => {
+  const labels = (ticks: number[], window: [number, number], width: number): string[] => {
+    const painter = svgPainter(width, 40, "x");
+    const x = (t: number): number => ((t - window[0]) / (window[1] - window[0])) * width;
+    timeLabels(painter, theme, ticks, { window, offset: 0, x }, [[0, width], 20]);
+    return [...painter.svg().matchAll(/>([^<]+)<\/text>/g)].map((match) => match[1]!);
+  };
+
+  it("neither touch nor repeat", () => {
+    // Half minutes of an hour would have the same labels.
+    expect(labels([0, 30, 60, 90], [0, 3600], 40_000)).toEqual(["01-01", "00:00", "00:01"]);
+    expect(labels([60, 120, 180], [0, 3600], 400)).toEqual(["00:01"]);
   });
 });

@@ -99,6 +99,28 @@ describe("lines", () => {
     }
   });
 
+  it("of one color differ in dashes", () => {
+    const three = answer(0);
+    three.lines = ["a", "b", "c"].map((by) => ({ ...three.lines[0]!, by }));
+    const dashes = traces(three, (line) => String(line.by), { color: () => "#0072b2" }).map(
+      (one) => one.dash,
+    );
+    expect(dashes[0]).toBeUndefined();
+    expect(new Set(dashes.map(String)).size).toBe(3);
+  });
+
+  it("of one interval have their values", () => {
+    const alone = { name: "a", color: "#0072b2", low: null, high: null };
+    const drawn = (t: number[]): string => {
+      const painter = svgPainter(400, 200, "busy");
+      const trace = { ...alone, t, value: t.map(() => 41.5) };
+      drawLines([trace], [0, 700], 0, { unit: "%" })(painter, 400, 200, theme);
+      return painter.svg();
+    };
+    expect(drawn([60])).toContain(">41.5%</text>");
+    expect(drawn([60, 120])).not.toContain("41.5%");
+  });
+
   it("are exported with every value", () => {
     const table = linesTable(
       traces(answer(60), () => "busy"),

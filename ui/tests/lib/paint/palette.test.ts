@@ -75,6 +75,12 @@ describe("colors of lines", () => {
     expect(new Set(later.values()).size).toBe(4);
   });
 
+  it("do not repeat among eight subjects, whichever charts showed them first", () => {
+    for (const name of ["A1", "I1", "Q1", "Y1"]) colorsOf("pair", [name]);
+    const all = ["A1", "I1", "Q1", "Y1", "B1", "J1", "R1", "Z1"];
+    expect(new Set(colorsOf("pair", all).values()).size).toBe(8);
+  });
+
   it("are shaded in drawings", () => {
     theme.dark = true;
     const painter = svgPainter(10, 10, "line");

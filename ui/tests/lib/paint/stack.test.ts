@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { svgPainter } from "../../../src/lib/paint/painter";
-import { drawBars, drawStackedSeries, height, highest, piled } from "../../../src/lib/paint/stack";
+import { barHeight, drawBars, drawStackedSeries, height, highest, piled } from "../../../src/lib/paint/stack";
 import { theme } from "../../theme";
 
 describe("stacks", () => {
@@ -58,6 +58,20 @@ describe("a series", () => {
 });
 
 describe("bars", () => {
+  it("are thinner if they are more than 20", () => {
+    expect(barHeight(20)).toBe(20);
+    const bars = Array.from({ length: 64 }, (_, at) => ({ label: `CPU ${at}`, values: [1] }));
+    const regions = drawBars(
+      svgPainter(300, 916, "x"),
+      300,
+      theme,
+      bars,
+      [{ name: "a", color: "#111" }],
+      "%",
+    );
+    expect(regions.at(-1)!.y + regions.at(-1)!.height).toBe(64 * 14);
+  });
+
   it("have a region that opens their subject", () => {
     let opened = "";
     const bars = ["a", "b"].map((label) => ({ label, values: [1, 2], open: () => (opened = label) }));

@@ -14,6 +14,11 @@ describe("the labels of a time axis", () => {
     expect(tickLabel(midnight - 7200, NOON, NOON + 86400, 7200)).toBe("05-15");
     expect(tickLabel(midnight, NOON, NOON + 86400, 7200)).toBe("02:00");
   });
+  it("have years if the range is in several", () => {
+    const year = 366 * 86400;
+    expect(tickLabel(Date.parse("2025-01-01T00:00:00Z") / 1000, NOON, NOON + year, 0)).toBe("2025-01-01");
+    expect(tickLabel(NOON + 43200, NOON, NOON + 40 * 86400, 0)).toBe("05-15");
+  });
   it("name every day of longer ranges", () => {
     expect(tickLabel(NOON, NOON, NOON + 3 * 86400, 0)).toBe("05-14 12:00");
   });

@@ -6,7 +6,10 @@ import {
   drawn,
   drawnFirst,
   inserted,
+  keysOf,
+  located,
   named,
+  offsetsOf,
   quoted,
   readHistory,
   remembered,
@@ -129,6 +132,37 @@ describe("lines of a result", () => {
     expect(drawn({ columns, types: [...types], rows: rows.slice(0, 2) }, offsetOf)!.offset).toBe(7200);
   });
 
+  it("are split by numbers that are keys, and named by what differs", () => {
+    const cpu = { ...table("cpu", "measure"), key: ["system", "interval_end", "cpu_id"] };
+    const keys = keysOf("SELECT * FROM cpu", { tables: [cpu] });
+    const rows = [0, 1].flatMap((id) => [
+      ["2026-01-01T00:00:00Z", "A", id, 10 + id],
+      ["2026-01-01T00:01:00Z", "A", id, 20 + id],
+    ]);
+    const answer = {
+      columns: ["interval_end", "system", "cpu_id", "busy_pct"],
+      types: ["time", "text", "int", "float"] as ("time" | "text" | "int" | "float")[],
+      rows,
+    };
+    const found = drawn(answer, undefined, keys)!;
+    expect(found.columns).toEqual(["busy_pct"]);
+    expect(found.lines("busy_pct").map(({ name, value }) => [name, value])).toEqual([
+      ["cpu_id 1", [11, 21]],
+      ["cpu_id 0", [10, 20]],
+    ]);
+  });
+
+  it("have times in the zone of the system that the query names", () => {
+    const zones: Record<string, number> = { EAST: 7200, WEST: -18000 };
+    const offset = (query: string, columns = ["time"], names = ["EAST", "WEST"]): number | null =>
+      offsetsOf({ columns }, query, names, (name) => zones[name]!)?.(["WEST"]) ?? null;
+    expect(offset("SELECT time FROM load WHERE system = 'WEST'")).toBe(-18000);
+    expect(offset("SELECT time FROM load WHERE system = 'EAST'")).toBe(7200);
+    expect(offset("SELECT time FROM load")).toBeNull();
+    expect(offset("SELECT time FROM load", ["time"], ["EAST"])).toBe(7200);
+    expect(offset("SELECT system FROM load WHERE system = 'EAST'", ["system"])).toBe(-18000);
+  });
+
   it("need times, numbers and two intervals", () => {
     expect(drawn({ columns: ["a"], types: ["float"], rows: [[1], [2]] })).toBeNull();
     expect(
@@ -152,6 +186,18 @@ describe("the initial chart", () => {
     expect(drawnFirst(["seconds", "x", "busy_pct"], columns)).toBe("busy_pct");
     expect(drawnFirst(["seconds", "x"], columns)).toBe("x");
     expect(drawnFirst(["seconds"], columns)).toBe("seconds");
+  });
+});
+
+describe("the place of an error", () => {
+  it("is a line and a column in characters, not bytes", () => {
+    expect(located("SELECT a\nFROM load WHER x", 23)).toEqual({
+      line: 2,
+      column: 15,
+      text: "FROM load WHER x",
+    });
+    expect(located("SELECT 'é', a FROM lo WHERE (", 29)).toMatchObject({ line: 1, column: 29 });
+    expect(located("SELECT", 6)).toMatchObject({ line: 1, column: 7 });
   });
 });
 
