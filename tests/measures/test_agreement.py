@@ -24,7 +24,7 @@ LOAD = """
         SELECT system, source, interval_end, sum(busy_pct * seconds) / 100 AS busy_s
         FROM cpu WHERE flag IS NULL GROUP BY ALL HAVING count(busy_pct) = count(*)
     )
-    SELECT busy_s, busy_pct * online * seconds / 100
+    SELECT processors.busy_s, busy_pct * online * seconds / 100, load.busy_s
     FROM load JOIN processors USING (system, source, interval_end) WHERE flag IS NULL
 """
 MACHINE = """
@@ -71,8 +71,9 @@ def path(request: pytest.FixtureRequest, demo_folder: Path) -> Path:
 def test_system_busy_equals_processors(path: Path) -> None:
     found = rows(path, LOAD)
     assert found
-    for processors, load in found:
+    for processors, load, busy_s in found:
         assert load == pytest.approx(processors)
+        assert busy_s == pytest.approx(processors)
 
 
 def test_machine_time_is_partitions_plus_management(path: Path) -> None:

@@ -73,7 +73,8 @@ def test_listing_by_time_is_read_back(
     before = reports.render(name, by_time)
     assert (" short" in before) == (name == "prclog")
     with zlens.open(str(tmp_path / f"{name}.txt")) as session:
-        assert rows(reports.render(name, session._core)) == [line.removesuffix(" short") for line in rows(before)]
+        after = reports.render(name, session._core)
+        assert rows(after) == [line.removesuffix(" short") for line in rows(before)]
         query = f"SELECT DISTINCT row_kind, seconds FROM listing_{raw} WHERE row_kind <> 'total' ORDER BY ALL"
         assert session.sql(query).rows == lengths
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 import zlens
-from zlens import demo, models
+from zlens import demo, models, reports
 from zlens.catalog import measures
 from zlens.errors import QueryError
 from zlens.explain import names as explain
@@ -222,7 +222,7 @@ def test_report_of_longer_intervals(served):
     """`every` over HTTP is --every: rows of 15 minutes in place of those of a minute."""
     text = response_data(served.get("report", name="prclog", format="csv", every="15m"))["text"]
     longer = served.session.narrow(replace(served.session.options, every_s=900))
-    assert text == longer.report("prclog", "csv")
+    assert text == reports.render("prclog", longer, "csv")
     assert 0 < text.count("\ninterval,") < 60
     assert served.get("report", name="prclog", every="soon").status_code == 400
 

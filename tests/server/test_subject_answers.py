@@ -114,9 +114,13 @@ def test_owners_sum_use_of_subjects(one: Subject, places: dict[str, Workspace]) 
         )
 
 
-def test_share_is_of_all_subjects(places: dict[str, Workspace]) -> None:
-    found = rows(places["guest"], table="guest", by=["userid"], columns={"cpu_s": ["share"]})
-    assert sum(row["cpu_s_share"] or 0 for row in found) == pytest.approx(100)
+def test_share_is_of_busy_time(places: dict[str, Workspace]) -> None:
+    found = rows(places["guest"], table="guest", by=["userid"], columns={"cpu_s": ["total", "share"]})
+    [(whole,)] = places["guest"].session.sql("SELECT sum(busy_s) FROM load").rows
+    assert whole > 0
+    for row in found:
+        used = row["cpu_s_total"]
+        assert row["cpu_s_share"] == (None if used is None else pytest.approx(100 * used / whole))
 
 
 def test_subject_schema_equals_catalog(places: dict[str, Workspace]) -> None:
