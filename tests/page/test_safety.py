@@ -251,7 +251,7 @@ def test_removed_folder_is_shown_as_error(context: BrowserContext, tmp_path: Pat
     page.get_by_role("link", name="SQL").click()
     page.locator("#query").fill("SELECT 8 AS eight")
     page.locator("#query").press("Control+Enter")
-    expect(page.locator("main").get_by_role("alert")).to_contain_text("is zlens serve still running?")
+    expect(page.get_by_test_id("lost")).to_contain_text("Is zlens serve still running?")
     assert not wrong
 
 
