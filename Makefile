@@ -66,7 +66,7 @@ setup: program $(CHECKS) ## create the environment, the native module and .venv/
 
 .PHONY: program
 program: $(NATIVE) # zlens alone
-	# As pip does of what it installs; without it every start compiles where Python may write no bytecode.
+	@# As pip does of what it installs; without it every start compiles where Python may write no bytecode.
 	@$(BIN)/python -m compileall -q python/zlens
 
 .PHONY: run
