@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Route, expect
 
 from chromium import ready, served
 
@@ -36,3 +36,23 @@ def test_page_survives_restart_of_server(context: BrowserContext, demo_folder: P
         expect(page.locator(GUESTS)).to_have_count(8)
         page.get_by_role("link", name="Overview").click()
         ready(page, "overview")
+
+
+def test_answer_of_proxy_is_error_not_loss(context: BrowserContext, demo_folder: Path):
+    """A proxy that gives up on a slow request answers in HTML: the request is not repeated without end."""
+    asked: list[str] = []
+
+    def give_up(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(status=504, content_type="text/html", body="<h1>Gateway Timeout</h1>")
+
+    with served(str(demo_folder / "zldemo.monwrite")) as address:
+        page = context.new_page()
+        page.route("**/api/v1/sql", give_up)
+        page.goto(f"{address}/#/sql?q=SELECT%201")
+        ready(page, "sql")
+        expect(page.get_by_test_id("trouble")).to_contain_text("the response was cut, or is not zlens'")
+        # Longer than the time after which a lost server is asked again.
+        page.wait_for_timeout(2500)
+        expect(page.get_by_test_id("lost")).to_be_hidden()
+        assert len(asked) == 1

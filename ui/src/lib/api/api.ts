@@ -104,6 +104,9 @@ async function call<T>(
         throw errorOf(await response.json(), response.status);
       } catch (error) {
         if (error instanceof ApiError || signal?.aborted) throw error;
+        // Sent again, the request of a server that is there would fail for the same reason.
+        if (connection.lost === null && (await connection.responds()))
+          throw new ApiError("the response was cut, or is not zlens'", null, "Try again.", "Network");
         await connection.restored();
         if (signal?.aborted) throw error;
       }
