@@ -66,7 +66,7 @@ PAGES = {
     "docs/findings.md": 1,
     "docs/getting-data.md": 4,
     "docs/lake.md": 2,
-    "docs/models.md": 4,
+    "docs/models.md": 5,
     "docs/reports.md": 6,
     "docs/rig.md": 3,
     "docs/simulator.md": 2,

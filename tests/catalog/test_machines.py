@@ -101,7 +101,7 @@ def test_curve_is_found_by_type_and_capability() -> None:
         found = capacity_curves.curve_of_type(type, capability)
         return None if found is None else found.name
 
-    assert name("2964", 492) == "z13-n96"
+    assert name("2964", 492) == "z13-nc9"
     assert name("2964", 3296) == "z13-n63-400"
     assert name("2964", 500) is None
     assert name("2964", None) is None
@@ -110,4 +110,4 @@ def test_curve_is_found_by_type_and_capability() -> None:
 
 
 def test_complete_curves_are_those_of_full_speed() -> None:
-    assert sorted(len(curve) for curve in capacity_curves.complete_curves()) == [54, 96]
+    assert sorted(len(curve) for curve in capacity_curves.complete_curves()) == [69, 129]

@@ -117,6 +117,15 @@ def test_solve_lists_models_and_keys(capsys: pytest.CaptureFixture[str]) -> None
     assert "virtual_cpus:" in run(capsys, "shares", "--keys")[1]
 
 
+def test_settings_alone_are_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(
+        capsys, "capacity", "--set", "from_machine=z16", "--set", "to_machine=9175", "--format", "csv"
+    )
+    assert status == 0
+    assert "1.098" in out
+    assert run(capsys, "aliases", "--set", "devices=3")[0] == 2
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

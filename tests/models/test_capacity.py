@@ -34,7 +34,7 @@ from zlens.models.capacity import model as capacity
 from zlens.rendering import answer_html, answer_text
 from zlens.rendering.answer import Answer, by_name
 
-SAMPLES = sample("sysinfo")
+SAMPLES, SAMPLE_TEXTS = sample("sysinfo"), sample("sysinfo-texts")
 SYSINFO = """\
 Manufacturer:         IBM
 Type:                 2964
@@ -179,9 +179,9 @@ def test_more_partitions_than_processors_are_ignored() -> None:
 
 
 def test_capacity_sweep_has_row_per_number() -> None:
-    scenario = {"machine": "z13-n96", "processors": 1, "partitions": [1, 2]}
+    scenario = {"machine": "z13-nc9", "processors": 1, "partitions": [1, 2]}
     answer = sweeps.solve("capacity", scenario, "processors=1:96")
-    curve = dict(capacity_curves.capacity_curves()["z13-n96"].curve)
+    curve = dict(capacity_curves.capacity_curves()["z13-nc9"].curve)
     found = answer.table("sweep").column("capability")
     assert found == pytest.approx([n * curve[n] for n in range(1, 97)])
     split = answer.table("sweep").column("capability_2 partitions")
@@ -256,8 +256,8 @@ def monitored(path: Path, machine_type: str, told: dict[str, Any], kinds: dict[s
     ("told", "kind", "machine"),
     [
         ({"SYTSYG_CPUCAPAB": 3296, "SYTSYG_SCPCAPAB": 492}, 0, "z13-n63-400"),
-        ({"SYTSYG_CPUCAPAB": 3296, "SYTSYG_SCPCAPAB": 492}, 3, "z13-n96"),
-        ({"SYTSYG_CPUCAPAB": 492}, 3, "z13-n96"),
+        ({"SYTSYG_CPUCAPAB": 3296, "SYTSYG_SCPCAPAB": 492}, 3, "z13-nc9"),
+        ({"SYTSYG_CPUCAPAB": 492}, 3, "z13-nc9"),
     ],
 )
 def test_curve_of_monitor_data(tmp_path: Path, told: dict[str, Any], kind: int, machine: str) -> None:
@@ -276,18 +276,85 @@ def test_unknown_capability_is_rejected(tmp_path: Path) -> None:
 
 
 @needs(SAMPLES)
+@needs(SAMPLE_TEXTS)
 @pytest.mark.parametrize(
-    ("dump", "machine"),
-    [("s390-lpar", "z196-m49"), ("s390-lpar-drawer", "z13-n96"), ("s390-nested-virt", "z13-n63-400")],
+    ("path", "machine", "last"),
+    [
+        (SAMPLES / "s390-lpar" / "proc" / "sysinfo", "z196-m66", 54),
+        (SAMPLES / "s390-lpar-drawer" / "proc" / "sysinfo", "z13-nc9", 96),
+        (SAMPLES / "s390-nested-virt" / "proc" / "sysinfo", "z13-n63-400", 63),
+        (SAMPLE_TEXTS / "z196-2817-703-M66-zvm-libvirt.txt", "z196-m66", 69),
+        (SAMPLE_TEXTS / "z13-2964-704-NC9-lpar-libvirt.txt", "z13-nc9", 129),
+        (SAMPLE_TEXTS / "z15-8561-400-LT1-zvm-ansible.txt", "z15-lt1-400", 190),
+    ],
 )
-def test_catalog_curve_equals_sysinfo(dump: str, machine: str) -> None:
-    path = SAMPLES / dump / "proc" / "sysinfo"
-    if not path.exists():
-        pytest.skip("no samples here")
-    curve = capacity_curves.capacity_curves()[machine].curve
-    sizes = [n for n, _ in curve]
-    found = solve(data=str(path), sizes=sizes).table("sizes")
+def test_catalog_curve_equals_sysinfo(path: Path, machine: str, last: int) -> None:
+    curve = capacity_curves.capacity_curves()[machine].curve[:last]
+    found = solve(data=str(path), sizes=[n for n, _ in curve]).table("sizes")
     assert found.column("factor") == [value for _, value in curve]
+    assert set(found.column("how")) == {"stated"}
+
+
+@needs(SAMPLES)
+def test_cpuinfo_selects_curve_by_bogomips(tmp_path: Path) -> None:
+    path = tmp_path / "cpuinfo"
+    path.write_bytes((SAMPLES / "s390-lpar-drawer" / "proc" / "cpuinfo").read_bytes())
+    answer = solve(data=str(path), sizes=[129])
+    curve = capacity_curves.capacity_curves()["z13-nc9"].curve
+    assert answer.table("sizes").column("factor") == [curve[-1][1]]
+    assert any("runs on a 2964 of capability 492" in note for note in answer.notes)
+
+
+# Replacing a machine ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "speed"),
+    [
+        # PCI of the 701 models, z16 Technical Overview (IBM 2022): within 0.4%.
+        ("z196", "zEC12", 1514 / 1202),
+        ("2827", "z13", 1695 / 1514),
+        (3906, 3931, 1.203),
+        ("z15", "z16", 2253 / 2055),
+        ("z16", "z17", 380 / 346),
+    ],
+)
+def test_speed_of_one_processor_on_another_machine(old: str | int, new: str | int, speed: float) -> None:
+    answer = solve(from_machine=old, to_machine=new)
+    assert answer.figure("speed") == pytest.approx(speed, rel=0.005)
+    assert answer.table("machines").column("speed")[0] == 1.0
+    assert all(answer.table("machines").column("status"))
+
+
+def test_processors_of_replaced_machine_need_curves() -> None:
+    answer = solve(from_machine="z196", to_machine="z13", processors=20)
+    old = dict(capacity_curves.capacity_curves()["z196-m66"].curve)
+    new = dict(capacity_curves.capacity_curves()["z13-nc9"].curve)
+    needed = answer.figure("needed")
+    assert needed is not None
+
+    def enough(count: int) -> bool:
+        return count * new[count] * 696 / 492 >= 20 * old[20]
+
+    assert enough(int(needed))
+    assert not enough(int(needed) - 1)
+    same = solve(from_machine="z13", to_machine="z13", processors=64)
+    assert (same.figure("speed"), same.figure("needed")) == (1.0, 64)
+    with pytest.raises(ScenarioError, match=r"several processors of 3931 .* is not public"):
+        solve(from_machine="z16", to_machine="z17", processors=2)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "said"),
+    [
+        ({"from_machine": "z16"}, "from_machine is given without to_machine"),
+        ({"from_machine": "z99", "to_machine": "z17"}, r'from_machine is "z99"; expected one of 2097'),
+        ({"from_machine": 3932, "to_machine": "z17"}, r"a processor of 3932 \(z16 A02\) is not public"),
+    ],
+)
+def test_unknown_machine_is_refused(scenario: dict[str, Any], said: str) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        solve(**scenario)
 
 
 @pytest.mark.parametrize(
@@ -334,9 +401,9 @@ def test_scenario_file_paths_are_relative(tmp_path: Path, capsys: pytest.Capture
 def test_solve_capacity_prints_text_and_html(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "capacity.toml"
     path.write_text(capacity.EXAMPLE, encoding="utf-8")
-    assert main(["solve", "capacity", str(path), "--set", "machine=z13-n96"]) == 0
+    assert main(["solve", "capacity", str(path), "--set", "machine=z13-nc9"]) == 0
     text = capsys.readouterr().out
-    assert "Partitions of z13 model N96" in text
+    assert "Partitions of z13 model NC9" in text
     assert main(["solve", "capacity", str(path), "--format", "html"]) == 0
     assert "Effective capability" in capsys.readouterr().out
 

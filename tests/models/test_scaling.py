@@ -93,7 +93,7 @@ def test_eighty_table_3(partitions: int, each: int, capability: float) -> None:
 
 def test_twelve_z196_processors_as_cluster() -> None:
     """IBM's experiment with one, two and four members estimates the gain of smaller n-ways."""
-    curve = capacity_curves.capacity_curves()["z196-m49"].curve
+    curve = capacity_curves.capacity_curves()["z196-m66"].curve
     found = [scaling.deployment(curve, 12, members).capability or 0.0 for members in (1, 2, 4)]
     assert found == pytest.approx([9.353, 10.419, 11.038], abs=0.002)
     assert [one / found[0] for one in found] == pytest.approx([1.0, 1.114, 1.18], abs=0.002)
@@ -108,7 +108,7 @@ def test_eighty_tables_4_to_7_capability_ratios() -> None:
 
 @pytest.mark.parametrize(
     ("machine", "of_two"),
-    [("z196-m49", 0.9445), ("z13-n96", 0.938), ("z13-n63-400", 0.9546), ("z15-lt1-400", 0.9575)],
+    [("z196-m66", 0.9445), ("z13-nc9", 0.938), ("z13-n63-400", 0.9546), ("z15-lt1-400", 0.9575)],
 )
 def test_adjustments_of_stsi_are_65536ths(machine: str, of_two: float) -> None:
     assert dict(capacity_curves.capacity_curves()[machine].curve)[2] == pytest.approx(of_two, abs=0.0001)
@@ -117,8 +117,8 @@ def test_adjustments_of_stsi_are_65536ths(machine: str, of_two: float) -> None:
 @pytest.mark.parametrize(
     ("machine", "last", "of_last"),
     [
-        ("z196-m49", 54, 0.588),
-        ("z13-n96", 96, 0.519),
+        ("z196-m66", 69, 0.564),
+        ("z13-nc9", 129, 0.487),
         ("z13-n63-400", 63, 0.719),
         ("z15-lt1-400", 190, 0.702),
     ],
@@ -129,7 +129,7 @@ def test_capacity_curves_are_complete(machine: str, last: int, of_last: float) -
     assert curve[-1][1] == pytest.approx(of_last, abs=0.0006)
 
 
-@pytest.mark.parametrize(("machine", "other"), [("z196-m49", "z13-n96"), ("z13-n96", "z196-m49")])
+@pytest.mark.parametrize(("machine", "other"), [("z196-m66", "z13-nc9"), ("z13-nc9", "z196-m66")])
 def test_interpolation_error_bound_holds(machine: str, other: str) -> None:
     """Errors of a curve at the points printed for the z14 are within the estimate by another curve."""
     whole = capacity_curves.capacity_curves()[machine].curve
@@ -189,7 +189,7 @@ def test_errors_of_partitions_add_up() -> None:
 
 def test_processors_are_spread_evenly() -> None:
     rng = draws(6)
-    curve = capacity_curves.capacity_curves()["z13-n96"].curve
+    curve = capacity_curves.capacity_curves()["z13-nc9"].curve
     for _ in range(1000):
         total = rng.randint(1, 96)
         partitions = rng.randint(1, total)

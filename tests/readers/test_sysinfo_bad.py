@@ -198,6 +198,7 @@ def test_any_bytes_are_read_as_sysinfo(data: bytes) -> None:
             assert note.kind in KINDS
             assert 0 <= note.offset < len(text)
         sysinfo_text.parse_cpuinfo(text)
+        sysinfo_text.parse_lscpu(b"BogoMIPS: 1\n" + text)
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from samples import needs, sample
 from sysinfo_builder import rows
 from zlens.inputs.options import Options
 from zlens.readers.linux.sysinfo import SysinfoSource, open_files
+from zlens.session.session import CoreSession
 
 SAMPLES = sample("sysinfo")
 NAMES = ("s390-kvm", "s390-lpar", "s390-lpar-drawer", "s390-nested-virt", "s390-zvm")
@@ -156,3 +158,44 @@ def test_capped_and_two_levels_below_it() -> None:
     assert (row["limited"], row["shared"], row["dedicated"], row["vm_levels"]) == (True, True, False, 2)
     levels = [(r["level"], r["control_program"]) for r in rows(source("s390-nested-virt"), "linux_vm")]
     assert levels == [(0, "KVM/Linux"), (1, "z/VM 6.4.0")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lscpu_alone_states_what_sysinfo_states(name: str) -> None:
+    alone = open_files([str(SAMPLES / f"expected-lscpu-{name}.txt")], Options())
+    assert alone.problems() == []
+    (row,) = rows(alone, "linux_sysinfo")
+    whole = machine(name)
+    for column in ("machine_type", "bogomips", "features", "dispatching", "online_cpus", "threads"):
+        assert row[column] == whole[column], column
+    assert alone.systems[0].machine_type == whole["machine_type"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cpuinfo_alone_states_machine(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "cpuinfo"
+    path.write_bytes((SAMPLES / name / "proc" / "cpuinfo").read_bytes())
+    alone = open_files([str(path)], Options())
+    (row,) = rows(alone, "linux_sysinfo")
+    whole = machine(name)
+    for column in ("machine_type", "bogomips", "features", "online_cpus"):
+        assert row[column] == whole[column], column
+    assert rows(alone, "linux_cache") == [
+        {**cache, "file": str(path), "system": row["system"], "tod": row["tod"], "interval_end": row["tod"]}
+        for cache in rows(source(name), "linux_cache")
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("text", ["lscpu", "cpuinfo"])
+def test_bogomips_names_capability(name: str, text: str, tmp_path: Path) -> None:
+    """As /proc/sysinfo of the same machine states it."""
+    path = (
+        SAMPLES / name / "proc" / "cpuinfo" if text == "cpuinfo" else SAMPLES / f"expected-lscpu-{name}.txt"
+    )
+    copy = tmp_path / "text"
+    copy.write_bytes(path.read_bytes())
+    with CoreSession([str(copy)]) as session:
+        (row,) = session.sql("SELECT capability FROM role.linux_system").rows
+    stated = machine(name)["capability"]
+    assert row[0] == pytest.approx(stated, abs=0 if stated <= 3162 else 1)

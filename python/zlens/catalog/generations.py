@@ -26,6 +26,16 @@ class MachineTypeKeys(FactTable, frozen=True):
     ghz: Annotated[float | None, Meta(description="nominal speed; calculations use the record's")] = None
     ghz_status: Annotated[str, Meta(description="how well its speed is known")] = ""
     ghz_source: Annotated[str, Meta(description="where its speed is from")] = ""
+    capability: Annotated[
+        int | None, Meta(description="capability of a processor at full speed (STSI 1.2.2); lower is faster")
+    ] = None
+    capability_status: Annotated[str, Meta(description="how well its capability is known")] = ""
+    capability_source: Annotated[str, Meta(description="where its capability is from")] = ""
+    partitions: Annotated[int | None, Meta(description="maximum number of logical partitions")] = None
+    logical_processors: Annotated[
+        int | None, Meta(description="maximum number of logical processors of all partitions")
+    ] = None
+    limits_source: Annotated[str, Meta(description="where its limits are from")] = ""
 
 
 class MachineType(MachineTypeKeys, frozen=True, kw_only=True):

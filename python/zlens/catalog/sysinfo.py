@@ -1,4 +1,4 @@
-"""Lines of /proc/sysinfo (`linux/sysinfo.toml`)."""
+"""Lines of /proc/sysinfo and lscpu (`linux/sysinfo.toml`)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class SysinfoFacts(FactTable, frozen=True):
     status: Annotated[Status, Meta(description="how sure they are")]
     machine: Annotated[_Lines, Meta(description="the lines of the machine and the partition")]
     vm: Annotated[_Lines, Meta(description="the lines of every virtual machine")]
+    lscpu: Annotated[_Lines, Meta(description="the lines of lscpu that name columns of the machine")]
 
 
 @cache

@@ -61,6 +61,12 @@ def _type(machine: MachineType) -> Iterator[str]:
         yield "is not a machine type"
     if machine.ghz and machine.ghz_status not in measures.STATUSES:
         yield f"ghz_status is {machine.ghz_status!r}"
+    if machine.capability and machine.capability_status not in measures.STATUSES:
+        yield f"capability_status is {machine.capability_status!r}"
+    if machine.capability and not machine.capability_source:
+        yield "its capability has no source"
+    if (machine.partitions or machine.logical_processors) and not machine.limits_source:
+        yield "its limits have no source"
 
 
 def _metric(generation: Generation, metric: CpumfMetric) -> Iterator[str]:

@@ -109,18 +109,24 @@ def run(arguments: argparse.Namespace, kind: str, answer: Callable[[], Answer]) 
 def values(
     command: str, file: str | None, settings: Iterable[str], content: str = "scenario"
 ) -> ScenarioValues:
-    """Return the values of a file with the changes of --set; `command` prints an example of its content."""
+    """Return the values of a file with the changes of --set, or only these without a file.
+
+    `command` prints an example of the file's content.
+    """
     from zlens.models import scenario
 
     example = f"zlens {command} --example prints"
-    if file is None:
+    changes = list(settings)
+    scenario_values = scenario.ScenarioValues({}, "")
+    if file is not None:
+        try:
+            scenario_values = scenario.read("/dev/stdin" if file == "-" else file)
+        except ScenarioError as error:
+            error.cure = f"follow the example that {example}"
+            raise
+    elif not changes:
         raise QueryError(f"no {content}", cure=f"{example} one to start from")
-    try:
-        scenario_values = scenario.read("/dev/stdin" if file == "-" else file)
-    except ScenarioError as error:
-        error.cure = f"follow the example that {example}"
-        raise
-    for setting in settings:
+    for setting in changes:
         scenario_values = scenario.apply_setting(scenario_values, setting)
     return scenario_values
 

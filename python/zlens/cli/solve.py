@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Solve a model of the machine exactly. A scenario is a small TOML file; start from the one --example prints.
---set changes a value for this run; --sweep solves for a range of values and prints a row for each. --from
-builds the scenario from a measured interval and prints expected and observed values.
+--set changes a value for this run; without a file, its values are the scenario. --sweep solves for a range of
+values and prints a row for each. --from builds the scenario from a measured interval and prints expected and
+observed values.
 """
 EXAMPLES = """\
 Examples:
@@ -23,6 +24,7 @@ Examples:
   zlens solve shares shares.toml
   zlens solve shares shares.toml --set user.LINUX1.relative=400 --format json
   zlens solve shares --from monwrite.data --at '2026-03-02 09:15'
+  zlens solve capacity --set from_machine=z16 --set to_machine=z17
   zlens solve partitions --from rmf-cpu.xml --set partition.PROD.weight=500
   zlens solve shares shares.toml --sweep user.LINUX1.relative=100:1000:100 --format html -o sweep.html
 """

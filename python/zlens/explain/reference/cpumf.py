@@ -30,6 +30,12 @@ _WEIGHTS = """\
 `--weights FILE` reads the user's own numbers, one line of TOML per generation; values computed from them are
 marked `user` in `rni_status`, `finite_cpi_status` and `workload_hint_status`:"""
 
+_MACHINES = """\
+The nominal speed is only for plausibility: calculations use the speed in the record. The capability is that
+of a processor at full speed, as STSI 1.2.2 states it; a lower one is faster, and the ratio of two is that
+of the speeds of single processors. Partitions and logical processors are the most that a machine can have; an
+empty cell is unknown."""
+
 
 def cpumf_page() -> str:
     """Return the page as Markdown."""
@@ -37,7 +43,17 @@ def cpumf_page() -> str:
     lines += [f"- `{name}`: {entry.text}" for name, entry in cpumf.formula_names().items()]
     lines += ["", "## Machines", ""]
     lines += format_table(
-        ("type", "machine", "generation", "nominal GHz", "its status"),
+        (
+            "type",
+            "machine",
+            "generation",
+            "nominal GHz",
+            "its status",
+            "capability",
+            "its status",
+            "partitions",
+            "logical processors",
+        ),
         (
             (
                 machine.type,
@@ -45,11 +61,15 @@ def cpumf_page() -> str:
                 machine.generation,
                 f"{machine.ghz:g}" if machine.ghz else "",
                 machine.ghz_status if machine.ghz else "",
+                str(machine.capability or ""),
+                machine.capability_status,
+                str(machine.partitions or ""),
+                str(machine.logical_processors or ""),
             )
             for machine in generations.types().values()
         ),
     )
-    lines += ["", "The nominal speed is only for plausibility: calculations use the speed in the record."]
+    lines += ["", _MACHINES]
     lines += ["", "## Counter versions and sets", ""]
     sets = [f"{row_facts.letter}: {row_facts.name}" for row_facts in cpumf.sets().values()]
     lines += format_table(

@@ -1,7 +1,7 @@
 """Sources of the curve of capacity adjustment factors: catalog machine, scenario or file.
 
-Linux reports the factors themselves (/proc/sysinfo, from STSI). z/VM monitor data contain machine type
-and capability, which select a curve of the catalog.
+Linux reports the factors themselves (/proc/sysinfo, from STSI). z/VM monitor data, /proc/cpuinfo and lscpu
+contain machine type and capability, which select a curve of the catalog.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def curve_of_session(session: CoreSession, system: str | None = None) -> NamedCu
             expected=", ".join(systems[:20]),
             cure="name one: system = ...",
         )
-    return _of_linux(session, system) or _of_monitor(session, system)
+    return _of_linux(session, system) or _of_catalog(session, system)
 
 
 def _rows(session: CoreSession, role: str, columns: str, system: str) -> Sequence[tuple[Any, ...]]:
@@ -160,13 +160,18 @@ def _of_linux(session: CoreSession, system: str) -> NamedCurve | None:
     )
 
 
-def _of_monitor(session: CoreSession, system: str) -> NamedCurve:
+def _of_catalog(session: CoreSession, system: str) -> NamedCurve:
     """Return the catalog's curve by machine type and capability."""
     query = "SELECT any_value(machine_type), any_value(model) FROM system"
     types = session.sql(f"{query} WHERE system = {literal(system)}").rows
     machine_type, model = types[0] if types else (None, None)
     last = 'arg_max("primary", interval_end), arg_max(secondary, interval_end)'
     rows = _rows(session, "capability", last, system)
+    if not rows:
+        # A /proc/cpuinfo or lscpu names the capability, but not the curve.
+        rows = _rows(
+            session, "linux_system", "arg_max(capability, tod), arg_max(secondary_capability, tod)", system
+        )
     primary, secondary = rows[0] if rows else (None, None)
     types = session.sql(f"SELECT DISTINCT cpu_type FROM cpu WHERE system = {literal(system)}").rows
     cpu_types = {row[0] for row in types}

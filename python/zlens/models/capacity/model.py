@@ -12,8 +12,8 @@ from typing import Any
 
 from zlens.catalog import capacity_curves
 from zlens.catalog.capacity_curves import Point
+from zlens.models.capacity import replacement, scaling
 from zlens.models.capacity import runs as capacity_runs
-from zlens.models.capacity import scaling
 from zlens.models.capacity.curve_sources import NamedCurve, named_curve
 from zlens.models.scenario import Scenario
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
@@ -76,6 +76,7 @@ SPEC = Spec(
             "numbers of partitions to spread them over, as evenly as possible",
             default=[1, 2, 4, 8],
         ),
+        *replacement.KEYS,
         Key("run", ListOf(_RUN), "a measured run of a workload", default=[]),
         Key(
             "rolloff_gain",
@@ -172,15 +173,18 @@ def solve(scenario: Scenario) -> Answer:
     """Add the tables of sizes, deployments and runs that the scenario requests."""
     source = named_curve(scenario)
     answer = Answer("capacity", scenario.title or "Capability", [])
-    if source is None and not scenario["run"]:
+    replaced = replacement.requested(scenario)
+    if source is None and not scenario["run"] and not replaced:
         raise scenario.problem.general_error(
             "the scenario has neither curve nor run",
             "write machine = ..., factors, adjustments or data",
             f"a machine of the catalog: {', '.join(capacity_curves.capacity_curves())}",
         )
+    if replaced:
+        replacement.add(scenario, answer)
     if source is not None:
         _curve(scenario, source, answer)
-    else:
+    elif not replaced:
         _without_curve(scenario)
     if scenario["run"]:
         capacity_runs.add(scenario, None if source is None else source.curve, answer)

@@ -1,9 +1,10 @@
 """Machine information from Linux on Z: /proc/sysinfo and the CPUs in sysfs.
 
 An input is a folder with `proc/sysinfo` (and `proc/cpuinfo`, `sys/devices/system/cpu`), a tar of such
-folders, a single /proc/sysinfo, or the live machine, whose folder is `/`. It is a snapshot with the date of
-the file, not an interval. CPU containers are identified by the siblings that the kernel lists, as in lscpu,
-because the meaning of IDs depends on the kernel, and older kernels have none.
+folders, the live machine, whose folder is `/`, or one text: /proc/sysinfo, or /proc/cpuinfo or the output of
+lscpu, which state less. It is a snapshot with the date of the file, not an interval. CPU containers are
+identified by the siblings that the kernel lists, as in lscpu, because the meaning of IDs depends on the
+kernel, and older kernels have none.
 """
 
 from __future__ import annotations
@@ -26,13 +27,16 @@ from zlens.readers import tar_archive
 from zlens.readers.files import read_error
 from zlens.readers.linux import sysinfo_text as texts
 from zlens.readers.linux import sysinfo_tree
-from zlens.readers.linux.sysinfo_tree import CPUS, SYSINFO, Tree
+from zlens.readers.linux.sysinfo_tree import CPUINFO, CPUS, LSCPU, SYSINFO, Tree
 from zlens.readers.recognition import FOLDER_SOURCE
 from zlens.readers.row_tables import Row, RowTable
 
 NAME = FOLDER_SOURCE
 
-_EXPECTED = "a folder with proc/sysinfo and sys/devices/system/cpu of a Linux on Z, or a tar of one"
+_EXPECTED = (
+    "a folder with proc/sysinfo and sys/devices/system/cpu of a Linux on Z, a tar of one, "
+    "or a /proc/cpuinfo or the output of lscpu"
+)
 _COPY = (
     "copy the texts before packing them, because tar cannot determine their length: mkdir -p S/proc; "
     "cp /proc/sysinfo /proc/cpuinfo S/proc; cp -r --parents /sys/devices/system/cpu S"
@@ -49,8 +53,17 @@ _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 def detect(first_bytes: bytes, size: int) -> bool:
-    """Return whether a file is a /proc/sysinfo or a tar."""
-    return texts.is_sysinfo(first_bytes) or tar_archive.is_tar(first_bytes)
+    """Return whether a file is a text of a system or a tar."""
+    return _text_name(first_bytes) is not None or tar_archive.is_tar(first_bytes)
+
+
+def _text_name(first_bytes: bytes) -> str | None:
+    """Return the name of a text by its first bytes."""
+    if texts.is_sysinfo(first_bytes):
+        return SYSINFO
+    if texts.is_cpuinfo(first_bytes):
+        return CPUINFO
+    return LSCPU if texts.is_lscpu(first_bytes) else None
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> SysinfoSource:
@@ -77,6 +90,8 @@ class SysinfoSnapshot(Struct):
     tree: Tree
     sysinfo: texts.Sysinfo
     cpuinfo: texts.Cpuinfo
+    #: Columns of the machine stated by lscpu or a /proc/cpuinfo without /proc/sysinfo.
+    stated: Row = field(default_factory=dict)
     system: str = ""
     cpus: list[Row] = field(default_factory=list)
 
@@ -129,7 +144,7 @@ class SysinfoSource(CounterlessSource):
                 if tar_archive.is_tar(first_bytes):
                     trees, damage = sysinfo_tree.read_tar(path)
                 else:
-                    trees = [sysinfo_tree.read_file(path)]
+                    trees = [sysinfo_tree.read_file(path, _text_name(first_bytes) or SYSINFO)]
         except OSError as error:
             raise read_error(path, error) from None
         is_added = [self._add_snapshot(tree) for tree in trees]
@@ -148,16 +163,21 @@ class SysinfoSource(CounterlessSource):
             )
 
     def _add_snapshot(self, tree: Tree) -> bool:
-        data = tree.files.get(SYSINFO, b"")
-        sysinfo = texts.parse(data)
-        if not sysinfo.machine and not sysinfo.vms:
+        sysinfo = texts.parse(tree.files.get(SYSINFO, b""))
+        cpuinfo = texts.parse_cpuinfo(tree.files.get(CPUINFO, b""))
+        stated = texts.parse_lscpu(tree.files.get(LSCPU, b""))
+        if tree.only == CPUINFO:
+            # Not what is left of a system.
+            stated = _stated_by(cpuinfo)
+        if not sysinfo.machine and not sysinfo.vms and not stated:
             path = tree.places.get(SYSINFO, tree.path)
             if tree.files:
                 detail = f"{tree.path}: {SYSINFO} is missing or empty; {_COPY}"
                 self._problems.append(Problem(None, NAME, path, 0, SYSINFO, "truncated", detail, 0))
             return False
-        cpuinfo = texts.parse_cpuinfo(tree.files.get("proc/cpuinfo", b""))
-        self.moments.append(SysinfoSnapshot(tree, sysinfo, cpuinfo))
+        if stated.get("machine_type"):
+            sysinfo.machine["machine_type"] = stated["machine_type"]
+        self.moments.append(SysinfoSnapshot(tree, sysinfo, cpuinfo, stated))
         return True
 
     def refuse(self, error: InputError) -> None:
@@ -261,7 +281,8 @@ class SysinfoSource(CounterlessSource):
                 "system": snapshot.system,
                 "times": "the time is the date of the file",
                 "runs_on": " in ".join(_levels(snapshot)) or None,
-                "cpus_online": sum(bool(cpu["online"]) for cpu in snapshot.cpus) or None,
+                "cpus_online": sum(bool(cpu["online"]) for cpu in snapshot.cpus)
+                or snapshot.stated.get("online_cpus"),
             }
             for snapshot in self.moments
         ]
@@ -269,7 +290,8 @@ class SysinfoSource(CounterlessSource):
 
 _TITLES = {
     SYSINFO: "machine, partition and hypervisors",
-    "proc/cpuinfo": "processors and caches",
+    CPUINFO: "processors and caches",
+    LSCPU: "machine and CPUs, as lscpu prints them",
     CPUS: "CPUs and their topology",
 }
 
@@ -299,7 +321,7 @@ def _describe(info: SystemInfo, snapshot: SysinfoSnapshot) -> None:
 
 
 def _header(snapshot: SysinfoSnapshot, table: str) -> Row:
-    text = {"linux_cpu": CPUS, "linux_cache": "proc/cpuinfo"}.get(table, SYSINFO)
+    text = {"linux_cpu": CPUS, "linux_cache": CPUINFO}.get(table, SYSINFO)
     return {
         "system": snapshot.system,
         "source": NAME,
@@ -341,7 +363,16 @@ def _machine(snapshot: SysinfoSnapshot) -> Row:
         "standby_cpus": len(configured) - sum(configured) if configured else None,
         "bogomips": snapshot.cpuinfo.bogomips,
         "features": snapshot.cpuinfo.features,
+        **snapshot.stated,
     }
+
+
+def _stated_by(cpuinfo: texts.Cpuinfo) -> Row:
+    """Return what a /proc/cpuinfo states of the machine and its online CPUs; nothing if it has no CPU."""
+    processors = [cpu for cpu in cpuinfo.processors.values() if "machine" in cpu]
+    if not processors:
+        return {}
+    return {"machine_type": processors[0]["machine"], "online_cpus": len(processors)}
 
 
 def _containers(topology: str | None, online: list[Row]) -> Row:

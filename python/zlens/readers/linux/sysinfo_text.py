@@ -1,4 +1,4 @@
-"""Parsers for the machine information of Linux on Z: /proc/sysinfo, /proc/cpuinfo, CPU lists and masks."""
+"""Parsers for the machine information of Linux on Z: sysinfo, cpuinfo and lscpu, CPU lists and masks."""
 
 from __future__ import annotations
 
@@ -55,6 +55,19 @@ def is_sysinfo(first_bytes: bytes) -> bool:
     """Return whether a file with these first bytes is a /proc/sysinfo."""
     text = first_bytes[:4096].lstrip(b"\x00 \t\r\n")
     return text.startswith(b"Manufacturer:") and b"\nType:" in text and b"\nSequence Code:" in text
+
+
+def is_cpuinfo(first_bytes: bytes) -> bool:
+    """Return whether a file with these first bytes is a /proc/cpuinfo of Linux on Z."""
+    return re.match(rb"\s*vendor_id\s*: IBM/S390\s", first_bytes) is not None
+
+
+def is_lscpu(first_bytes: bytes) -> bool:
+    """Return whether a file with these first bytes is the output of lscpu on Linux on Z."""
+    return (
+        first_bytes.lstrip().startswith((b"Architecture:", b"CPU op-mode(s):"))
+        and re.search(rb"(?m)^Vendor ID: +IBM/S390\s", first_bytes) is not None
+    )
 
 
 def is_read_values(first_bytes: bytes) -> bool:
@@ -216,6 +229,21 @@ def parse_cpuinfo(data: bytes) -> Cpuinfo:
             column = "mhz_dynamic" if label.endswith("dynamic") else "mhz_static"
             cpuinfo.processors.setdefault(cpu, {})[column] = number(value)
     return cpuinfo
+
+
+def parse_lscpu(data: bytes) -> dict[str, Any]:
+    """Return the columns of the machine that lscpu states; values that are no numbers are NULL."""
+    layout = facts()
+    row: dict[str, Any] = {}
+    for _, _, text in lines(data):
+        label, _, value = text.partition(":")
+        columns = layout.lscpu.get(label.strip())
+        if columns is not None and columns[0].name not in row:
+            # A value that cannot be read has no consequence but a NULL, as in /proc/cpuinfo.
+            list(_add_values(row, columns, value.strip()))
+    if online := cpu_list(row.get("online_list") or ""):
+        row["online_cpus"] = len(online)
+    return row
 
 
 def _short(text: str) -> str:

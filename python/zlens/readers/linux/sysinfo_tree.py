@@ -15,13 +15,15 @@ from zlens.readers.tar_archive import DamageError
 
 #: Limit for CPU numbers; Linux on Z has at most 512 CPUs, counting threads.
 MAX_CPU = 8192
-SYSINFO = "proc/sysinfo"
+SYSINFO, CPUINFO = "proc/sysinfo", "proc/cpuinfo"
+#: Output of lscpu, which is a file of its own.
+LSCPU = "lscpu"
 CPUS = "sys/devices/system/cpu"
 
 #: Files of the system and of each CPU. All others are ignored.
 _SINGLE = (
     SYSINFO,
-    "proc/cpuinfo",
+    CPUINFO,
     "proc/sys/kernel/hostname",
     "proc/sys/kernel/osrelease",
     *(f"{CPUS}/{name}" for name in ("dispatching", "online", "offline", "present", "possible")),
@@ -60,6 +62,8 @@ class Tree(Struct):
     #: The file that contains each text: the text file itself, or the archive.
     places: dict[str, str] = field(default_factory=dict)
     time_us: int | None = None
+    #: The only text, if the input is one.
+    only: str | None = None
     #: kind, file, offset, sentence, bytes
     notes: list[tuple[str, str, int | None, str, int | None]] = field(default_factory=list)
 
@@ -107,13 +111,13 @@ def read_folder(folder: str) -> Tree:
     return tree
 
 
-def read_file(path: str) -> Tree:
-    """Read a single /proc/sysinfo, or the entire system if the path ends in proc/sysinfo."""
+def read_file(path: str, name: str) -> Tree:
+    """Read a single text, or the entire system if the path ends in proc/sysinfo."""
     parts = os.path.abspath(path).split(os.sep)
     if parts[-2:] == SYSINFO.split("/"):
         return read_folder(os.sep.join(parts[:-2]) or os.sep)
-    tree = Tree(path)
-    _read(tree, SYSINFO, path)
+    tree = Tree(path, only=name)
+    _read(tree, name, path)
     return tree
 
 

@@ -1,0 +1,126 @@
+"""What processors of one machine are on another one, by the capability that the machines state.
+
+Capability (STSI 1.2.2) is the time for a fixed amount of work: the ratio of two is the ratio of the speeds of
+single processors at full speed. Several processors need the curves of both machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from zlens.catalog import capacity_curves, generations
+from zlens.catalog.capacity_curves import Point
+from zlens.catalog.generations import MachineType
+from zlens.models.capacity import scaling
+from zlens.models.scenario import Scenario
+from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.schema.validators import Integer, Key, OneOf, SingleLine
+
+OLD, NEW = "from_machine", "to_machine"
+_NAME = OneOf(SingleLine(), Integer(1000, 9999))
+KEYS = (
+    Key(OLD, _NAME, "machine to replace: its type or generation, such as 3931 or z16", default=None),
+    Key(NEW, _NAME, "machine that replaces it; for one processor, or for `processors`", default=None),
+)
+
+_MACHINES = (
+    AnswerColumn("type", "Type"),
+    AnswerColumn("machine", "Machine"),
+    AnswerColumn(
+        "capability", "Capability", "", "of a processor at full speed (STSI 1.2.2); lower is faster", 0
+    ),
+    AnswerColumn("speed", "Speed", "", "of a processor, relative to the machine to replace", 3),
+    AnswerColumn("status", "Status", text="certainty of the capability, as in the catalog"),
+    AnswerColumn("source", "Source"),
+)
+
+
+def requested(scenario: Scenario) -> bool:
+    """Return whether the scenario names two machines; ScenarioError if it names only one."""
+    given = [key for key in (OLD, NEW) if scenario[key] is not None]
+    if len(given) == 1:
+        (missing,) = {OLD, NEW} - {*given}
+        raise scenario.problem.general_error(
+            f"{given[0]} is given without {missing}", f"write {missing} = ..., too", ", ".join(_known())
+        )
+    return bool(given)
+
+
+def add(scenario: Scenario, answer: Answer) -> None:
+    """Add the machines, their speeds, and how many processors are equivalent."""
+    old, new = _machine(scenario, OLD), _machine(scenario, NEW)
+    speed = _capability(old) / _capability(new)
+    rows = [
+        (one.type, one.name, _capability(one), ratio, one.capability_status, one.capability_source)
+        for one, ratio in ((old, 1.0), (new, speed))
+    ]
+    answer.tables.append(AnswerTable("machines", f"{old.name} to {new.name}", _MACHINES, rows))
+    answer.figures.append(
+        AnswerFigure("speed", speed, "", f"Processors of {old.name} that one of {new.name} replaces", 3)
+    )
+    answer.notes.append(
+        "Capability is that of a single processor at full speed (full-capacity CP, IFL, zIIP, ICF) with "
+        "IBM's reference workloads; other workloads change differently between machines"
+    )
+    count = scenario["processors"] or 1
+    if count > 1:
+        needed = _needed(_curve(scenario, old), _curve(scenario, new), count, speed)
+        answer.figures.append(
+            AnswerFigure(
+                "needed", needed, "processors", f"Processors of {new.name} for {count:,} of {old.name}", 0
+            )
+        )
+        if needed is None:
+            answer.notes.append(f"No number of processors on the curve of {new.name} is enough")
+
+
+def _known() -> list[str]:
+    """Return machine types with a known capability, with their names."""
+    return [f"{one.type} ({one.name})" for one in generations.types().values() if one.capability is not None]
+
+
+def _machine(scenario: Scenario, key: str) -> MachineType:
+    name = str(scenario[key])
+    types = generations.types()
+    # The first type of a generation is its largest machine.
+    found = types.get(name) or next((one for one in types.values() if one.generation == name), None)
+    if found is None:
+        raise scenario.problem.value(key, name, f"one of {', '.join(_known())}")
+    if found.capability is None:
+        raise scenario.problem.general_error(
+            f"the capability of a processor of {found.type} ({found.name}) is not public",
+            f"name another machine in {key}",
+            ", ".join(_known()),
+        )
+    return found
+
+
+def _capability(machine: MachineType) -> int:
+    assert machine.capability is not None
+    return machine.capability
+
+
+def _curve(scenario: Scenario, machine: MachineType) -> Sequence[Point]:
+    found = capacity_curves.curve_of_type(machine.type, machine.capability)
+    if found is None:
+        with_curve = {
+            curve.type for curve in capacity_curves.capacity_curves().values() if not curve.secondary
+        }
+        raise scenario.problem.general_error(
+            f"the capability of several processors of {machine.type} ({machine.name}) is not public",
+            "leave out processors: the answer is for one of each",
+            f"machines with a curve: {', '.join(sorted(with_curve))}",
+        )
+    return found.curve
+
+
+def _needed(old: Sequence[Point], new: Sequence[Point], count: int, speed: float) -> int | None:
+    """Return the fewest processors of the new curve with the capability of `count` on the old one."""
+    wanted = scaling.capability(old, count)
+    if wanted is None:
+        return None
+    for number in range(1, new[-1][0] + 1):
+        capability = scaling.capability(new, number)
+        if capability is not None and capability * speed >= wanted:
+            return number
+    return None
