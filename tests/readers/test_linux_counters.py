@@ -377,11 +377,14 @@ def test_linux_formats_are_distinguished() -> None:
         PERF_TEXT: "perf-text", PERF_EACH: "perf-text", PERF_CSV: "perf-csv", perf_json(): "perf-json",
         LSHWC: "lshwc-csv", json.dumps(lshwc_json()): "lshwc-json", LSCPUMF: "facility", SERVICE: "facility",
         "lshwc: No support for CPU Measurement Counter set facility\n": "facility",
+        "Date,Time,CPU,KM_DEA(1),KM_TDEA_128(2)\n2025-01-01,00:00:00,Total,1,2\n": "lspai-csv",
+        "Date,Time,CPU,C0,C1\n2025-01-01,00:00:00,Total,1,2\n": "lspai-csv",
+        "Date,Time,CPU,C64,C65\n2025-01-01,00:00:00,Total,1,2\n": "lshwc-csv",
     }  # fmt: skip
     assert {text: form_of(text.encode()) for text in forms} == forms
     others = (
         "time,transactions\n2025-01-01 00:00:00,5\n",
-        "Date,Time,CPU,KM_DEA(1),KM_TDEA_128(2)\n2025-01-01,00:00:00,Total,1,2\n",
+        "Date,Time,CPU,KM_DEA(2),KM_TDEA_128(1)\n2025-01-01,00:00:00,Total,1,2\n",
         '{"a": 1}\n',
         "<xml/>",
         "",

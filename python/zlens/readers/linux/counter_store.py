@@ -1,8 +1,9 @@
-"""The two raw tables of Linux counters.
+"""The raw tables of Linux counters.
 
 `linux_counter` has a row per event as printed. `linux_cpumf` has a row per interval and CPU (or for all CPUs
-if the tool did not list them) with a column per counter number. The number of a counter name depends on the
-machine, which may be known only after all inputs are open, so numbers are looked up when rows are read.
+if the tool did not list them) with a column per counter number, and `linux_pai` one for each PAI counter. The
+number of a CPU MF counter's name depends on the machine, which may be known only after all inputs are open,
+so numbers are looked up when rows are read.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
+from zlens.catalog import pai
 from zlens.catalog.raw_tables import load_tables
 from zlens.inputs.source import SystemInfo
 from zlens.readers.column_store import StoredTable, Texts
@@ -21,6 +24,10 @@ from zlens.readers.linux import perf
 from zlens.readers.row_tables import RecomputedTable
 
 NAME = "linux-counters"
+
+_Key = TypeVar("_Key")
+#: Counter, CPU, part and value; without a counter, a row is of another event.
+_CounterRow = tuple[_Key | None, int | None, str | None, int | None]
 
 #: Percentage that perf prints for an event counted all the time, less the rounding error.
 _ALL = 99.9
@@ -78,6 +85,7 @@ class CounterStore:
         self.tables = (
             self.counters,
             RecomputedTable("linux_cpumf", columns("linux_cpumf"), self.cpumf_rows),
+            RecomputedTable("linux_pai", columns("linux_pai"), self.pai_rows),
         )
 
     def _common(self, get: Callable[[CounterSample], Any], index: int) -> Any:
@@ -103,7 +111,8 @@ class CounterStore:
         numbers = {int(name[1:]) for name in columns if name[0] == "c" and name[1:].isdecimal()}
         for sample in self.moments:
             scaled = self._scaled(sample) if "scaled" in columns else set()
-            for cpu, counters in self._samples(sample, numbers):
+            rows: Iterator[_CounterRow[int]] = self.values(sample, "number", "cpu", "part", "value")
+            for cpu, counters in _by_cpu(rows):
                 values: dict[str, Any] = {
                     "cpu_id": cpu,
                     "processors": None if cpu is None else 1,
@@ -113,7 +122,7 @@ class CounterStore:
                     "version2": sample.run.csvn,
                     "cpsp": sample.run.cpsp,
                     "scaled": cpu in scaled,
-                    **{f"c{number}": value for number, value in counters.items()},
+                    **{f"c{number}": counters.get(number) for number in numbers},
                 }
                 yield tuple(
                     _COMMON[name](sample) if name in _COMMON else values.get(name) for name in columns
@@ -127,52 +136,68 @@ class CounterStore:
             if number is not None and value is not None and running is not None and running < _ALL
         }
 
-    def _samples(
-        self, sample: CounterSample, numbers: set[int]
-    ) -> Iterator[tuple[int | None, dict[int, int | None]]]:
-        """Yield counters per CPU, else for all CPUs, else summed over parts of the machine.
+    # -- rows of linux_pai ---------------------------------------------------------------------------
 
-        A CPU without any value, as in the first reading of a run or inside a guest, is not a sample. Parts of
-        one kind have no CPU in common, but a socket contains its cores; a thread is not a part of the
-        machine.
-        """
-        cpus: dict[int | None, dict[int, int | None]] = {}
-        parts: dict[str, dict[str, dict[int, int | None]]] = {}
-        for number, cpu, part, value in self.values(sample, "number", "cpu", "part", "value"):
-            if number is None:
-                continue
-            if part is None:
-                counters = cpus.setdefault(cpu, {})
-            else:
-                kind = perf.level(part)
-                if kind is None or cpu is not None:
-                    continue
-                counters = parts.setdefault(kind, {}).setdefault(part, {})
-            # A counter listed under two names counts once.
-            if counters.get(number) is None:
-                counters[number] = value
-        counters_by_cpu = {
-            cpu: {number: counters.get(number) for number in numbers}
-            for cpu, counters in cpus.items()
-            if any(value is not None for value in counters.values())
-        }
-        cpu_numbers = sorted(cpu for cpu in counters_by_cpu if cpu is not None)
-        if cpu_numbers:
-            yield from ((cpu, counters_by_cpu[cpu]) for cpu in cpu_numbers)
-        elif counters_by_cpu:
-            yield None, counters_by_cpu[None]
+    def pai_rows(self, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+        """Yield rows of `linux_pai`."""
+        for sample in self.moments:
+            rows: Iterator[_CounterRow[pai.PaiEvent]] = (
+                (pai.parse_perf_event(counter), cpu, part, value)
+                for counter, cpu, part, value in self.values(sample, "counter", "cpu", "part", "value")
+            )
+            for cpu, counters in _by_cpu(rows):
+                for event, value in counters.items():
+                    values = {**asdict(event), "cpu_id": cpu, "value": value}
+                    yield tuple(
+                        _COMMON[name](sample) if name in _COMMON else values.get(name) for name in columns
+                    )
+
+
+def _by_cpu(
+    rows: Iterable[_CounterRow[_Key]],
+) -> Iterator[tuple[int | None, dict[_Key, int | None]]]:
+    """Yield the counters of a reading per CPU, else for all CPUs, else summed over parts of the machine.
+
+    A CPU without any value, as in the first reading of a run or inside a guest, is omitted. Parts of one kind
+    have no CPU in common, but a socket contains its cores; a thread is not a part of the machine.
+    """
+    cpus: dict[int | None, dict[_Key, int | None]] = {}
+    parts: dict[str, dict[str, dict[_Key, int | None]]] = {}
+    for counter, cpu, part, value in rows:
+        if counter is None:
+            continue
+        if part is None:
+            counters = cpus.setdefault(cpu, {})
         else:
-            for parts_of_kind in parts.values():
-                if any(
-                    value is not None for counters in parts_of_kind.values() for value in counters.values()
-                ):
-                    yield None, {number: _sum(parts_of_kind.values(), number) for number in numbers}
-                    break
+            kind = perf.level(part)
+            if kind is None or cpu is not None:
+                continue
+            counters = parts.setdefault(kind, {}).setdefault(part, {})
+        # A counter listed under two names counts once.
+        if counters.get(counter) is None:
+            counters[counter] = value
+    counters_by_cpu = {
+        cpu: counters
+        for cpu, counters in cpus.items()
+        if any(value is not None for value in counters.values())
+    }
+    cpu_numbers = sorted(cpu for cpu in counters_by_cpu if cpu is not None)
+    if cpu_numbers:
+        yield from ((cpu, counters_by_cpu[cpu]) for cpu in cpu_numbers)
+    elif counters_by_cpu:
+        yield None, counters_by_cpu[None]
+    else:
+        for parts_of_kind in parts.values():
+            values = [counters.values() for counters in parts_of_kind.values()]
+            if any(value is not None for part_values in values for value in part_values):
+                found = dict.fromkeys(counter for counters in parts_of_kind.values() for counter in counters)
+                yield None, {counter: _sum(parts_of_kind.values(), counter) for counter in found}
+                break
 
 
-def _sum(parts: Iterable[dict[int, int | None]], number: int) -> int | None:
+def _sum(parts: Iterable[dict[_Key, int | None]], counter: _Key) -> int | None:
     """Return the sum of a counter over parts; None if a part has no value."""
-    values = [counters.get(number) for counters in parts]
+    values = [counters.get(counter) for counters in parts]
     present_values = [value for value in values if value is not None]
     total = sum(present_values)
     return total if len(present_values) == len(values) and total < 2**63 else None

@@ -1,4 +1,4 @@
-"""CPU MF counters on Linux: output of perf stat, lshwc and lscpumf, and /proc/service_levels.
+"""CPU MF and PAI counters on Linux: output of perf stat, lshwc, lspai, lscpumf, and /proc/service_levels.
 
 A file identifies its machine only by its counter names; lshwc JSON adds the counter versions and the host.
 Other files of the same system provide the rest: lscpumf output or /proc/service_levels for counter versions
@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import field
 from msgspec.structs import astuple
 
-from zlens.catalog import cpumf, generations, linux_events
+from zlens.catalog import cpumf, generations, linux_events, pai
 from zlens.catalog.interval_flags import GAP, SHORT
 from zlens.catalog.linux_events import LinuxEvent, PossibleGenerations
 from zlens.errors import InputError
@@ -26,7 +26,7 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import NO_END, NotedFile, read_error, total_size
-from zlens.readers.linux import lshwc, perf
+from zlens.readers.linux import lshwc, lspai, perf
 from zlens.readers.linux.clock import LAST_US, ReadingClock
 from zlens.readers.linux.counter_store import NAME, CounterSample, CounterStore, ToolRun
 from zlens.readers.linux.lshwc import Facility
@@ -57,7 +57,10 @@ MAX_CGROUPS = 1_000
 _SECOND = 1_000_000
 #: Facts that a control group inherits from its system.
 _OF_MACHINE = ("machine_type", "model", "serial", "lpar")
-_EXPECTED = "the output of perf stat (text, -x or -j), lshwc (CSV, JSON or pairs) or lscpumf on a Linux on Z"
+_EXPECTED = (
+    "the output of perf stat (text, -x or -j), lshwc (CSV, JSON or pairs), lspai (CSV or JSON) or lscpumf "
+    "on a Linux on Z"
+)
 _INT_MAX = 2**63 - 1
 _LOSING = frozenset({"truncated", "resync", "length"})
 
@@ -68,6 +71,8 @@ _TITLES = {
     "lshwc-csv": "lshwc, CSV",
     "lshwc-json": "lshwc, JSON",
     "lshwc-pairs": "lshwc, pairs",
+    "lspai-csv": "lspai, CSV",
+    "lspai-json": "lspai, JSON",
     "facility": "lscpumf or /proc/service_levels",
 }
 
@@ -88,6 +93,10 @@ def form_of(first_bytes: bytes) -> str | None:
         return None
     if lshwc.is_json(text):
         return "lshwc-json"
+    if lspai.is_json(text):
+        return "lspai-json"
+    if lspai.is_csv(text):
+        return "lspai-csv"
     if lshwc.is_pairs(text):
         return "lshwc-pairs"
     if perf.is_metric_only(text):
@@ -190,15 +199,18 @@ class LinuxCounterSource:
             if not file.form:
                 file.note("changed", "this is no longer the output of a counter tool; not read", 0)
                 return
-            if file.form in ("lshwc-json", "lshwc-pairs"):
+            if file.form in ("lshwc-json", "lshwc-pairs", "lspai-json"):
                 if file.size > MAX_JSON:
                     title = _TITLES[file.form]
                     detail = f"only the first {MAX_JSON:,} bytes of {title} are read; write CSV instead"
                     file.note("length", detail, MAX_JSON)
                 text = raw.read(MAX_JSON).decode("utf-8", "replace")
                 step(len(text))
-                read = lshwc.json_readings if file.form == "lshwc-json" else lshwc.pairs
-                file.facility, readings = read(text, file.note)
+                if file.form == "lspai-json":
+                    readings = lspai.json_readings(text, file.note)
+                else:
+                    read = lshwc.json_readings if file.form == "lshwc-json" else lshwc.pairs
+                    file.facility, readings = read(text, file.note)
             else:
                 lines = _lines(raw, file, step)
                 if file.form == "facility":
@@ -209,6 +221,8 @@ class LinuxCounterSource:
                     readings = lshwc.csv_readings(
                         lines, file.note, hexadecimal=lshwc.is_hexadecimal(text_of_first_bytes)
                     )
+                elif file.form == "lspai-csv":
+                    readings = lspai.csv_readings(lines, file.note)
                 elif file.form == "perf-text":
                     readings = perf.text_readings(lines, file.note)
                 elif file.form == "perf-json":
@@ -421,7 +435,8 @@ class LinuxCounterSource:
             detail = "counts of several kinds of parts of the machine; metrics are of those printed first"
             file.note("section", detail, None)
         if not counter_events:
-            file.note("section", "none of these events is a CPU MF counter", None)
+            if not any(map(pai.parse_perf_event, file.events)):
+                file.note("section", "none of these events is a CPU MF or PAI counter", None)
             return
         counters = {name for name, event in file.events.items() if event.counter}
         states: Tally[str | None] = Tally()
@@ -632,7 +647,7 @@ def _in_same_folder(first: str, second: str) -> bool:
 
 
 #: Formats in which each line is a row of counter values.
-_ROWS = frozenset({"lshwc-csv", "perf-csv"})
+_ROWS = frozenset({"lshwc-csv", "lspai-csv", "perf-csv"})
 
 
 def _lines(raw: Any, file: _CounterFile, step: Callable[[int], None]) -> Iterator[tuple[int, str]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -36,6 +36,8 @@ NOTHING = (
 )
 
 
+#: Returns the events of headings, None if they are of another tool.
+Events = Callable[[Sequence[str]], list[str] | None]
 #: A measurement: its offset in the text, the index of its run, and its content.
 Measured = tuple[int, int, Any]
 
@@ -70,14 +72,20 @@ def authorized(bits: int) -> list[str]:
 
 
 def is_csv(text: str) -> bool:
-    for line in text.splitlines()[:20]:
-        if line.strip():
-            match = _HEADER.match(line.strip())
-            if match is None:
-                continue
-            labels = match[1].replace('"', "").split(",")
-            return any(linux_events.is_label(label) for label in labels[:_COLUMNS])
-    return False
+    """Return whether a text starts with the header of lshwc's CSV."""
+    return any(labels(line, _lshwc_labels) for line in text.splitlines()[:20])
+
+
+def labels(line: str, events: Events) -> list[str] | None:
+    """Return the events of the header of a CSV; None if the line is none, or of another tool."""
+    header = _HEADER.match(line.strip())
+    if header is None:
+        return None
+    return events([label.strip().strip('"') for label in header[1].split(",")[:_COLUMNS]])
+
+
+def _lshwc_labels(labels: Sequence[str]) -> list[str] | None:
+    return list(labels) if any(map(linux_events.is_label, labels)) else None
 
 
 def is_json(text: str) -> bool:
@@ -100,9 +108,11 @@ def _mostly_hexadecimal(numbers: Iterable[str]) -> bool:
     return sum(not number.isdecimal() for number in long) > 0.3 * len(long)
 
 
-def csv_readings(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iterator[PerfReading]:
-    """Yield the readings of lshwc CSV output."""
-    labels: list[str] = []
+def csv_readings(
+    lines: Lines, note: Note, *, hexadecimal: bool = False, events: Events = list
+) -> Iterator[PerfReading]:
+    """Yield the readings of CSV output. `events` returns what the counts of the columns are called."""
+    names: list[str] = []
     run = -1
     reading: PerfReading | None = None
     for offset, line in lines:
@@ -114,20 +124,20 @@ def csv_readings(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iter
             if reading is not None:
                 yield reading
                 reading = None
-            labels = [label.strip().strip('"') for label in header[1].split(",")[:_COLUMNS]]
+            names = labels(bare, events) or []
             run += 1
             continue
         cells = [cell.strip().strip('"') for cell in bare.split(",")]
         time = _parse_time(cells[:2])
-        if not labels or time is None or len(cells) < 4:
+        if not names or time is None or len(cells) < 4:
             if not any(message in bare for message in NOTHING):
                 note("header", f"{bare[:60]!r} is not a line of lshwc; not read", offset)
             continue
         cpu_name, values = cells[2].strip(), cells[3:]
-        if len(values) != len(labels):
+        if len(values) != len(names):
             # The reading is incomplete; its values are used.
-            kind = "truncated" if len(values) < len(labels) else "length"
-            note(kind, f"{len(values)} values under {len(labels)} names; the excess is not read", offset)
+            kind = "truncated" if len(values) < len(names) else "length"
+            note(kind, f"{len(values)} values under {len(names)} names; the excess is not read", offset)
             if kind == "truncated":
                 values = values[:-1]
         if reading is not None and reading.local != time:
@@ -140,7 +150,7 @@ def csv_readings(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iter
             note("header", f"{cpu_name[:20]!r} is not a CPU; not read", offset)
             continue
         invalid = None
-        for label, cell in zip(labels, values, strict=False):
+        for label, cell in zip(names, values, strict=False):
             value = _value(cell, hexadecimal)
             invalid = invalid if value is not None else cell
             if len(reading.counts) < MAX_COUNTS:
