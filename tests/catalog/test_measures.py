@@ -330,7 +330,5 @@ def test_measure_is_in_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_unknown_table_is_error() -> None:
-    with pytest.raises(
-        CatalogError, match=r"there is no measure '\.\./roles/processor'; expected alias_pool, "
-    ):
+    with pytest.raises(CatalogError, match=r"there is no measure '\.\./roles/processor'; expected adapter, "):
         measures.load_measure("../roles/processor")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import zlens
 from iterations import draws, iterations
 from samples import needs, sample
+from zlens.catalog.openmetrics import load_exporter
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
@@ -25,6 +27,7 @@ from zlens.readers.openmetrics import text as lines
 
 SAMPLE = sample("hmc/prometheus.out.b8d710f")
 STOPPED = sample("public/hmc-z16-stopped.prom")
+DEFINITIONS = sample("hmc/metrics.yaml")
 
 MADE = r"""# HELP zhmc_partition_processor_usage_ratio Usage ratio across all processors of the partition
 # TYPE zhmc_partition_processor_usage_ratio gauge
@@ -349,3 +352,89 @@ def test_truncated_last_number_of_scrape_is_problem(tmp_path: Path) -> None:
     assert (problem.kind, problem.offset) == ("truncated", len(MADE))
     assert "the last line has no line end" in problem.detail
     assert [info.system for info in made.systems] == ["BOX"]
+
+
+# Power, climate, adapters -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["watt", "watts"])
+def test_power_under_names_of_all_releases(tmp_path: Path, ending: str) -> None:
+    """The exporter ends names in _watts up to release 1.3.0, in _watt from 1.4.0 on."""
+    text = (
+        f'zhmc_cpc_power_{ending}{{cpc="A"}} 6081.0\n'
+        'zhmc_cpc_heat_load_total_btu_per_hour{cpc="A"} 20927\n'
+        f'zhmc_cpc_power_cord1_phase_a_{ending}{{cpc="A",cord="1",cordid="1",phase="A"}} 1505\n'
+        f'zhmc_cpc_power_cord2_phase_c_{ending}{{cpc="A",cord="2",cordid="2",phase="C"}} 0\n'
+        'zhmc_partition_power_watt{cpc="A",partition="P1"} 812.5\n'
+    )
+    path = tmp_path / "scrape"
+    path.write_text(text)
+    with zlens.open(path) as session:
+        assert session.sql("SELECT power_w, heat_w, partition_power_w FROM environment").rows == [
+            (6081.0, pytest.approx(6133.1, abs=0.1), None)
+        ]
+        assert session.sql("SELECT partition, power_w FROM partition_use").rows == [("P1", 812.5)]
+        assert session.sql("SELECT cord, phase, power_w FROM hmc_cord ORDER BY cord").rows == [
+            (1, "A", 1505.0),
+            (2, "C", None),
+        ]
+
+
+def test_nic_names_partition_and_port(tmp_path: Path) -> None:
+    path = tmp_path / "scrape"
+    path.write_text(
+        'zhmc_nic_data_rate_sent_bytes_per_second{cpc="A",partition="P1",nic="N",adapter="OSD1",port="1"} 5\n'
+        'zhmc_port_bandwidth_usage_ratio{cpc="A",adapter="OSD1",port="1"} 0.25\n'
+        'zhmc_channel_usage_ratio{cpc="A",channel_css_chpid="0.5C",partition="P2",shared="false"} 0.5\n'
+        'zhmc_channel_usage_ratio{cpc="A",channel_css_chpid="0.5D",partition="",shared="true"} 0.75\n'
+    )
+    with zlens.open(path) as session:
+        columns = "kind, adapter, port, partition, nic, usage_pct, sent_rate"
+        assert session.sql(f"SELECT {columns} FROM adapter ORDER BY kind, adapter").rows == [
+            ("NIC", "OSD1", "1", "P1", "N", None, 5.0),
+            ("channel", "0.5C", None, "P2", None, 50.0, None),
+            ("channel", "0.5D", None, None, None, 75.0, None),
+            ("port", "OSD1", "1", None, None, 25.0, None),
+        ]
+
+
+@needs(DEFINITIONS)
+def test_metrics_have_names_of_exporter() -> None:
+    """Names of the exporter: the prefix of the group, and its name in the group."""
+    groups, metrics = DEFINITIONS.read_text().split("\nmetrics:\n")
+    prefixes = dict(re.findall(r"(?m)^  ([\w-]+):\n(?:    .*\n)*?    prefix: (\w+)", groups))
+    names: set[str] = set()
+    group = ""
+    for line in metrics.splitlines():
+        if heading := re.fullmatch(r"  ([\w-]+):\s*(?:#.*)?", line):
+            group = prefixes.get(heading[1], "")
+        elif name := re.match(r"[\s-]+exporter_name: (\w+)", line):
+            names.add(f"zhmc_{group}_{name[1]}")
+    exporter = load_exporter("hmc")
+    for metric in exporter.listed:
+        of_types = [metric.name.replace("{type}", word) for word in exporter.types]
+        assert names.intersection(of_types), metric.name
+
+
+@pytest.mark.parametrize("seed", range(iterations(50, 5)))
+def test_random_adapter_values_are_read(tmp_path: Path, seed: int) -> None:
+    random = draws(seed)
+    kinds = {
+        "adapter": "adapter",
+        "crypto_adapter": "crypto",
+        "roce_adapter": "RoCE",
+        "flash_memory_adapter": "flash memory",
+    }
+    lines, expected = [], {}
+    for prefix, kind in kinds.items():
+        for number in random.sample(range(1000), random.randint(0, 5)):
+            value = random.randrange(0, 1001)
+            label = "adapter" if prefix == "adapter" else "adapter_pchid"
+            lines.append(f'zhmc_{prefix}_usage_ratio{{cpc="A",{label}="X{number}"}} {value / 1000}')
+            expected[kind, f"X{number}"] = value / 10
+    random.shuffle(lines)
+    path = tmp_path / "scrape"
+    path.write_text("\n".join(['zhmc_cpc_power_watt{cpc="A"} 1', *lines]) + "\n")
+    with zlens.open(path) as session:
+        found = session.sql("SELECT kind, adapter, usage_pct FROM adapter").rows
+    assert {(kind, name): value for kind, name, value in found} == pytest.approx(expected)

@@ -92,6 +92,8 @@ UNITS = frozenset(
         "s",
         "slots",
         "threads",
+        "W",
+        "°C",
     }
 )
 

@@ -47,6 +47,7 @@ class ExporterMetric(FactTable, frozen=True):
     name: Annotated[str, Meta(description="its name; {type} is one of the types")]
     part: Annotated[str, Meta(description="its part")]
     column: RawColumn
+    earlier: Annotated[str, Meta(description="its name in earlier releases")] = ""
     scale: Annotated[float, Meta(description="the factor of its values")] = 1.0
     none: Annotated[float | None, Meta(description="the value that means there is none")] = None
     codes: Annotated[str | None, Meta(description="the table of codes with words for its values")] = None
@@ -77,9 +78,10 @@ class Exporter(SourcedTable, frozen=True, dict=True):
     def metrics(self) -> dict[str, tuple[ExporterMetric, str | None]]:
         """The metrics by name, each with its processor type (None: in a label, or all types)."""
         return {
-            metric.name.replace("{type}", word): (metric, cpu_type)
+            name.replace("{type}", word): (metric, cpu_type)
             for metric in self.listed
-            for word, cpu_type in (self.types.items() if "{type}" in metric.name else (("", None),))
+            for name in filter(None, (metric.name, metric.earlier))
+            for word, cpu_type in (self.types.items() if "{type}" in name else (("", None),))
         }
 
     def columns(self, part: str) -> tuple[RawColumn, ...]:
