@@ -35,14 +35,16 @@ from readers import (  # noqa: E402
     test_linux_counters,
     test_listing_formats,
     test_listing_published,
+    test_lspai,
     test_rmf_printed,
     test_zos_notices,
+    test_zpwr,
 )
 from zlens.errors import InputError  # noqa: E402
 from zlens.inputs.options import Options  # noqa: E402
 from zlens.inputs.problems import KINDS  # noqa: E402
 from zlens.readers.linux import counters as linux_counters  # noqa: E402
-from zlens.readers.linux import sysinfo  # noqa: E402
+from zlens.readers.linux import sysinfo, zpwr  # noqa: E402
 from zlens.readers.listing import source as listing  # noqa: E402
 from zlens.readers.openmetrics import dds, hmc  # noqa: E402
 from zlens.readers.rmf import listing as rmf_printed  # noqa: E402
@@ -108,6 +110,7 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
     counters = [
         *(linux.PERF_TEXT, linux.PERF_EACH, linux.PERF_CSV, linux.perf_json(), linux.LSHWC, linux.LSCPUMF),
         *(linux.SERVICE, json.dumps(linux.lshwc_json()), json.dumps(linux.lshwc_json(), indent=1)),
+        *(test_lspai.csv(), test_lspai.csv(short=True), test_lspai.as_json()),
     ]
     machine = sysinfo_builder.texts()
     z_os = [
@@ -137,6 +140,10 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
     ]
     return {
         "linux_counters": (of_reader(linux_counters), [text.encode() for text in counters]),
+        "linux_power": (
+            of_reader(zpwr),
+            [text.encode() for text in (test_zpwr.as_json(), test_zpwr.as_csv())],
+        ),
         "sysinfo": (
             of_reader(sysinfo),
             [

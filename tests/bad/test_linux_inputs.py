@@ -14,6 +14,7 @@ import pytest
 import sysinfo_builder
 import zlens
 from iterations import iterations, quick_subset
+from readers import test_lspai, test_zpwr
 from readers.test_dds import MADE as DDS
 from readers.test_hmc import MADE
 from readers.test_linux_counters import LSHWC, PERF_CSV, PERF_EACH, SERVICE, lshwc_json, perf_json
@@ -22,9 +23,26 @@ from zlens import cli
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.readers.linux import counters as linux_counters
-from zlens.readers.linux import sysinfo
+from zlens.readers.linux import sysinfo, zpwr
 from zlens.readers.openmetrics import dds, hmc
 
+LSCPU = """\
+Architecture:        s390x
+Vendor ID:           IBM/S390
+Machine type:        3931
+Thread(s) per core:  2
+On-line CPU(s) list: 0-7
+BogoMIPS:            26315.00
+Hypervisor:          PR/SM
+"""
+CPUINFO = """\
+vendor_id       : IBM/S390
+# processors    : 2
+bogomips per cpu: 26315.00
+cache0          : level=1 type=Data scope=Private size=128K line_size=256 associativity=8
+processor 0: version = 00,  identification = 0133E8,  machine = 3931
+processor 1: version = 00,  identification = 0133E8,  machine = 3931
+"""
 TEXTS = {
     "perf": PERF_EACH,
     "perf-x": PERF_CSV,
@@ -32,6 +50,12 @@ TEXTS = {
     "lshwc": LSHWC,
     "lshwc-json": json.dumps(lshwc_json(), indent=1),
     "lshwc-pairs": PAIRS,
+    "lspai": test_lspai.csv(),
+    "lspai-json": test_lspai.as_json(),
+    "zpwr-json": test_zpwr.as_json(),
+    "zpwr-csv": test_zpwr.as_csv(),
+    "lscpu": LSCPU,
+    "cpuinfo": CPUINFO,
     "service_levels": SERVICE,
     "hmc": MADE,
     "dds": DDS,
@@ -153,7 +177,10 @@ def test_among_thousands_of_files(said: Said, tmp_path: Path) -> None:
     assert json.loads(said.run("sql", tmp_path, "-q", query, "--format", "json")[1]) == [{"n": notes}]
 
 
-OPENERS = {"hmc": hmc, "dds": dds, "sysinfo": sysinfo, "tar": sysinfo, "tgz": sysinfo}
+OPENERS = {
+    **{"hmc": hmc, "dds": dds, "zpwr-json": zpwr, "zpwr-csv": zpwr},
+    **dict.fromkeys(("sysinfo", "cpuinfo", "lscpu", "tar", "tgz"), sysinfo),
+}
 
 
 def test_file_removed_or_truncated_after_detection(
@@ -177,7 +204,7 @@ def test_file_removed_or_truncated_after_detection(
         said.refused(path)
 
 
-@pytest.mark.parametrize("form", [*(name for name in FORMS if name not in ("sysinfo", "tar", "tgz"))])
+@pytest.mark.parametrize("form", [*(name for name in FORMS if OPENERS.get(name) is not sysinfo)])
 def test_growing_file_is_read(said: Said, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bytes of the first look are read, and the growth is reported."""
     path = written(tmp_path / form, FORMS[form])
@@ -225,6 +252,6 @@ def test_four_gigabytes_of_trailing_zeros(said: Said, tmp_path: Path, form: str)
     status, _, error = said.run("info", path)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # lshwc's JSON and pairs are read in chunks of 64 MiB.
-    assert most < (300 << 20 if form in ("lshwc-json", "lshwc-pairs") else 32 << 20)
+    # Of these, up to 64 MiB are read at once.
+    assert most < (300 << 20 if form.startswith(("lshwc-", "lspai-", "zpwr-")) else 32 << 20)
     assert status == (2 if form == "nothing" else 0), error

@@ -12,7 +12,15 @@ import pytest
 
 import sysinfo_builder
 import zos_samples
-from readers import test_cp_console, test_dds, test_hmc, test_linux_counters, test_zos_notices
+from readers import (
+    test_cp_console,
+    test_dds,
+    test_hmc,
+    test_linux_counters,
+    test_lspai,
+    test_zos_notices,
+    test_zpwr,
+)
 from zlens.catalog import raw_tables, roles
 from zlens.catalog.raw_columns import FIXED, RawColumn
 from zlens.errors import CatalogError
@@ -32,9 +40,10 @@ CASES: dict[str, tuple[str, tuple[str | bytes, ...], str]] = {
     "linux/sysinfo_tables": ("linux.sysinfo", (sysinfo_builder.tar(sysinfo_builder.texts()),), ""),
     "linux/counter_tables": (
         "linux.counters",
-        (test_linux_counters.PERF_EACH, test_linux_counters.LSHWC),
+        (test_linux_counters.PERF_EACH, test_linux_counters.LSHWC, test_lspai.csv()),
         "",
     ),
+    "linux/power_tables": ("linux.zpwr", (test_zpwr.as_json(),), ""),
     "zos/text_tables": ("zos.text", (*ZOS, test_zos_notices.LOG), ""),
     "zvm/console_tables": ("zvm.console", (test_cp_console.REDUCED, test_cp_console.LOAD), ""),
     "openmetrics/scrape_tables hmc": ("openmetrics.hmc", (test_hmc.MADE,), "hmc_"),

@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 #: Readers by the names of the inputs in fuzz/texts.py.
 TEXTS = {
     "linux_counters": "linux.counters",
+    "linux_power": "linux.zpwr",
     "sysinfo": "linux.sysinfo",
     "hmc": "openmetrics.hmc",
     "dds": "openmetrics.dds",

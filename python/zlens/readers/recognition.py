@@ -29,6 +29,7 @@ READERS = (
     "listing.source",
     "zos.text",
     "zvm.console",
+    "linux.zpwr",
     "linux.counters",
 )
 
