@@ -86,6 +86,7 @@ def schemas() -> dict[str, str]:
     from zlens.models.paging.page_space import Storbuf
     from zlens.models.partitions.zvm_limits import LimitFile
     from zlens.models.published_numbers import PublishedNumber
+    from zlens.models.scenario_keys import KeyFile
     from zlens.models.smt.tables import ThreadFile
     from zlens.readers.throughput.table import HeadingFacts
     from zlens.record_pages.field_kinds import RuleFile
@@ -106,6 +107,7 @@ def schemas() -> dict[str, str]:
         "glossary": Glossary,
         "groups": dict[str, Grouping],
         "intervals": IntervalLimits,
+        "keys": KeyFile,
         "leading_columns": LeadingFile,
         "linux/sysinfo": SysinfoFacts,
         "listings": ListingsFile,

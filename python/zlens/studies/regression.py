@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.models.capacity import scaling
-from zlens.models.scenario import Scenario
+from zlens.models.scenario import Scenario, example
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.rendering.charts import MOST_BARS, Chart, ChartSeries
 from zlens.schema.validators import Key, ListOf, Number, SingleLine, Spec
@@ -64,63 +64,7 @@ SPEC = Spec(
     )
 )
 
-EXAMPLE = """\
-# Workloads before and after a change. The first two are measured values of IBM, "z/VM 6.4 Performance" (APAR
-# VM65988, the shared/exclusive spin lock manager); the others are examples.
-model = "regression"
-title = "A new release compared with the previous one"
-
-[[pair]]
-name = "DayTrader, high scheduler lock"
-group = "lock"
-etrr = 6.29                  # given ratios, comparison / base
-itrr = 5.00
-
-[[pair]]
-name = "VIRSTOR, moderate scheduler lock"
-group = "lock"
-etrr = 1.03
-itrr = 1.44
-
-[[pair]]
-name = "Apache, 3 cores"
-group = "web"
-base = { etr = 10250.0, busy = 90.4 }
-comparison = { etr = 10310.0, busy = 90.1 }
-
-[[pair]]
-name = "Apache, 16 cores"
-group = "web"
-base = { etr = 41300.0, busy = 91.0 }
-comparison = { etr = 41050.0, busy = 90.8 }
-
-[[pair]]
-name = "Apache, 32 cores, storage-constrained"
-group = "web"
-base = { etr = 2610.0, busy = 30.2 }
-comparison = { etr = 2405.0, busy = 29.9 }
-
-[[pair]]
-name = "DayTrader, 8 cores"
-group = "java"
-base = { etr = 1830.0, busy = 88.2 }
-comparison = { etr = 1841.0, busy = 87.9 }
-
-# Runs may also be measured:
-# [[pair]]
-# name = "ours"
-# base = { file = "before.monwrite", throughput = "before.csv" }
-# comparison = { file = "after.monwrite", throughput = "after.csv" }
-
-# Patterns are many pairs: those files whose names have the same text in place of each *. After
-# `zlens simulate machine.toml -o before.data --runs 120`, the same with the change into after.data:
-# [[pair]]
-# name = "machine"
-# base = { file = "before-*.data" }
-# comparison = { file = "after-*.data" }
-
-# After `zlens rig run SCENARIO... -o before` and, of the changed system, -o after: "before/*/*.data".
-"""
+EXAMPLE = example("regression")
 
 
 class RunPair(Struct, frozen=True):
