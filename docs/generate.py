@@ -90,12 +90,14 @@ def schemas() -> dict[str, str]:
     from zlens.models.smt.tables import ThreadFile
     from zlens.readers.throughput.table import HeadingFacts
     from zlens.record_pages.field_kinds import RuleFile
+    from zlens.rendering.answer_columns import AnswerColumnFacts
     from zlens.schema.structs import json_schema
     from zlens.schema.wording import InterfaceTexts
     from zlens.simulation.counters import CacheSizes
 
     tables = {
         "admission": AllowList,
+        "answers": dict[str, dict[str, AnswerColumnFacts]],
         "caveats": Caveat,
         "codes": dict[str, CodeTable],
         "comparability": ComparabilityFile,

@@ -16,6 +16,7 @@ from msgspec import Struct
 from zlens.models.capacity import scaling
 from zlens.models.scenario import Scenario, example
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import MOST_BARS, Chart, ChartSeries
 from zlens.schema.validators import Key, ListOf, Number, SingleLine, Spec
 from zlens.studies.measurement import MeasuredRun, resolve_path
@@ -258,17 +259,7 @@ def _known_ratios(pairs: Sequence[RunPair]) -> Iterator[tuple[str, str, list[flo
     yield "itrr", "ITR", [pair.itrr for pair in pairs if pair.itrr is not None]
 
 
-_SPREAD = (
-    AnswerColumn("pairs", "Pairs", decimals=0),
-    AnswerColumn("mean", "Mean", decimals=3),
-    AnswerColumn("deviation", "Deviation", text="sample standard deviation", decimals=3),
-    AnswerColumn(
-        "geometric", "Geometric mean", text="the same distance from 1 whichever side is the base", decimals=3
-    ),
-    AnswerColumn("median", "Median", decimals=3),
-    AnswerColumn("least", "Least", decimals=3),
-    AnswerColumn("most", "Most", decimals=3),
-)
+_SPREAD = answer_columns("studies", "spread")
 
 
 def _row(statistics: RatioSpread) -> tuple[Value, ...]:
@@ -322,15 +313,7 @@ def _groups(pairs: Sequence[RunPair], verdicts: Sequence[str]) -> AnswerTable | 
 
 
 def _table(pairs: Sequence[RunPair], verdicts: Sequence[str], outliers: Sequence[bool]) -> AnswerTable:
-    columns = (
-        AnswerColumn("pair", "Pair"),
-        AnswerColumn("group", "Group"),
-        AnswerColumn("etrr", "ETR ratio", decimals=3),
-        AnswerColumn("itrr", "ITR ratio", decimals=3),
-        AnswerColumn("cpu_ratio", "CPU/tx ratio", text="CPU time per transaction", decimals=3),
-        AnswerColumn("verdict", "Criterion"),
-        AnswerColumn("outlier", "Outlier"),
-    )
+    columns = answer_columns("studies", "pairs")
     has_scores = len(pairs) >= _FEWEST
     rows = [
         (

@@ -18,6 +18,7 @@ from zlens.models.allocation import water_fill
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "HyperPAV aliases: shares of a pool, and response of volumes with a base and aliases"
@@ -31,53 +32,12 @@ _MOST_USES = 100
 #: Probability of waiting below which one more alias makes no difference.
 _RARELY = 0.005
 
-_USES = (
-    AnswerColumn("name", "Use"),
-    AnswerColumn("share", "Share", text="SET CU"),
-    AnswerColumn("entitled", "Entitled", "aliases", "share of the pool", 2),
-    AnswerColumn("wants", "Wants", "aliases", "dots: all it can get", 2),
-    AnswerColumn("gets", "Gets", "aliases", "in use on average", 2),
-    AnswerColumn("excess", "Excess", "aliases", "beyond its entitlement", 2),
-    AnswerColumn("could_get", "Could get", "aliases", "if its demand were unlimited", 2),
-    AnswerColumn("bound_by", "Limited by"),
-    AnswerColumn("observed", "Observed", "aliases", "in use, as measured", 2),
-    AnswerColumn("error", "Error", "aliases", "gets less observed", 2),
-)
-_DEVICES = (
-    AnswerColumn("name", "Volume"),
-    AnswerColumn("use", "Use"),
-    AnswerColumn("rate", "Rate", "1/s"),
-    AnswerColumn("serv", "Serv", "ms", decimals=3),
-    AnswerColumn("busy", "Busy", "% of 1", "of one exposure"),
-    AnswerColumn("aliases", "Aliases", "", "integer number of aliases its use is entitled to"),
-    AnswerColumn("alone", "Resp alone", "ms", "if no other volume used any of them", 3),
-    AnswerColumn("part", "Its part", "", "aliases, if they are split by need"),
-    AnswerColumn("response", "Resp split", "ms", "with its part of them", 3),
-    AnswerColumn("queued", "Queued", "", "requests that wait, with its part", 2),
-    AnswerColumn("burst", "Burst", "x", "factor on the wait of random arrivals", 2),
-    AnswerColumn("measured", "Measured", "ms", "response time as measured", 3),
-    AnswerColumn("measured_queued", "Queued then", "", "by Little's law", 2),
-)
-_STEPS = (
-    AnswerColumn("name", "Volume"),
-    AnswerColumn("aliases", "Aliases"),
-    AnswerColumn("utilization", "Busy", "%", "of each exposure, base and aliases"),
-    AnswerColumn("waits", "Waits", "%", "requests that find all busy"),
-    AnswerColumn("wait", "Wait", "ms", "on average over all requests", 3),
-    AnswerColumn("response", "Resp", "ms", "", 3),
-    AnswerColumn("queued", "Queued", "", "requests that wait", 2),
-)
+_USES = answer_columns("aliases", "uses")
+_DEVICES = answer_columns("aliases", "devices")
+_STEPS = answer_columns("aliases", "by_aliases")
 
 
-_PUBLISHED = (
-    AnswerColumn("name", "Kind"),
-    AnswerColumn("rate", "Rate", "1/s"),
-    AnswerColumn("serv", "Serv", "ms", decimals=3),
-    AnswerColumn("resp", "Resp", "ms", decimals=2),
-    AnswerColumn("busy", "Busy", "%", "of its only exposure"),
-    AnswerColumn("burst", "Burst", "x", "measured wait over the wait of M/M/1", 2),
-    AnswerColumn("source", "Source"),
-)
+_PUBLISHED = answer_columns("aliases", "bursts")
 
 
 def allocate(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:

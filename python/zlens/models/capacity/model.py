@@ -17,7 +17,8 @@ from zlens.models.capacity import scaling
 from zlens.models.capacity.curve_sources import NamedCurve, named_curve
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = (
@@ -26,23 +27,8 @@ SUMMARY = (
 SPEC = key_table("capacity.scenario")
 EXAMPLE = example("capacity")
 
-_SIZES = (
-    AnswerColumn("processors", "Processors"),
-    AnswerColumn("factor", "Factor", "", "of each processor (CAF)", 4),
-    AnswerColumn("how", "How", text="stated, interpolated between stated ones, or beyond them"),
-    AnswerColumn("error", "Error", "%", "estimated error of an interpolated factor", 2),
-    AnswerColumn("capability", "Capability", "processors", "effective capability, n x c(n)", 2),
-    AnswerColumn("ratio", "Ratio", "", "to the first size", 2),
-)
-_DEPLOYMENTS = (
-    AnswerColumn("name", "Deployed"),
-    AnswerColumn("sizes", "Sizes", text="partitions x processors of each"),
-    AnswerColumn("largest", "Largest", "processors", "processors of the largest partition"),
-    AnswerColumn("capability", "Capability", "processors", "of all partitions in total", 2),
-    AnswerColumn("gain", "Gain", "%", "over the first deployment", 1),
-    AnswerColumn("how", "How", text="source of the factors: stated, between, beyond"),
-    AnswerColumn("error", "Error", "%", "estimated error", 2),
-)
+_SIZES = answer_columns("capacity", "sizes")
+_DEPLOYMENTS = answer_columns("capacity", "deployments")
 
 
 def solve(scenario: Scenario) -> Answer:

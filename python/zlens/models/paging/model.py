@@ -8,33 +8,17 @@ from zlens.models.paging import page_space
 from zlens.models.paging.page_space import GB, PAGE
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "paging: space that guests can need, how full it gets, and pages per I/O on the paging volumes"
 SPEC = key_table("paging.scenario")
 EXAMPLE = example("paging")
 
-_SPACE = (
-    AnswerColumn("name", "What"),
-    AnswerColumn("count", "Count"),
-    AnswerColumn("gb", "Size", "GB", "", 2),
-    AnswerColumn("share", "Of the need", "%"),
-)
-_STORBUF_COLUMNS = (
-    AnswerColumn("name", "Enters as"),
-    AnswerColumn("percent", "STORBUF", "%", "of storage, limit for working sets", 0),
-    AnswerColumn("gb", "Size", "GB", "working sets of users in the dispatch list"),
-)
-_LOADS = (
-    AnswerColumn("pages", "Pages/I/O", "", "", 1),
-    AnswerColumn("rate", "I/O", "1/s", "of all volumes", 0),
-    AnswerColumn("each", "Each volume", "1/s", "I/O"),
-    AnswerColumn("busy_least", "Busy from", "%", "at least"),
-    AnswerColumn("busy_most", "to", "%", "at most"),
-    AnswerColumn("volumes_least", "Volumes from", "", "needed to stay at or below the target"),
-    AnswerColumn("volumes_most", "to "),
-)
+_SPACE = answer_columns("paging", "space")
+_STORBUF_COLUMNS = answer_columns("paging", "storbuf")
+_LOADS = answer_columns("paging", "loads")
 
 
 def solve(scenario: Scenario) -> Answer:

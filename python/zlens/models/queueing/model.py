@@ -8,27 +8,16 @@ from typing import Any
 from zlens.models.queueing import queues
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "queues: throughput, response and utilization, exact for open, closed and mixed systems"
 SPEC = key_table("queueing.scenario")
 EXAMPLE = example("queueing")
 
-_CLASSES = (
-    AnswerColumn("name", "Class"),
-    AnswerColumn("throughput", "Throughput", "1/s", "transactions", 4),
-    AnswerColumn("response", "Response", "s", "time in the system", 4),
-    AnswerColumn("in_system", "In system", "", "transactions in the system on average", 2),
-)
-_STATIONS = (
-    AnswerColumn("name", "Station"),
-    AnswerColumn("utilization", "Busy", "%", "of its servers; with speeds, of its highest speed", 2),
-    AnswerColumn("queue", "At station", "", "transactions waiting or in service, on average", 3),
-    AnswerColumn(
-        "residence", "Residence", "s", "time of one transaction at the station, waiting included", 5
-    ),
-)
+_CLASSES = answer_columns("queueing", "classes")
+_STATIONS = answer_columns("queueing", "stations")
 
 
 def solve(scenario: Scenario) -> Answer:

@@ -8,7 +8,8 @@ from typing import Any
 
 from zlens.models.relocation import isfc
 from zlens.models.scenario import Scenario
-from zlens.rendering.answer import AnswerColumn, AnswerFigure, AnswerTable
+from zlens.rendering.answer import AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 
 #: A MiB in MB of 10^6 bytes.
 MB_IN_MIB = 1.048576
@@ -16,20 +17,8 @@ MB_IN_MIB = 1.048576
 _FIRST_NUMBER = 0xC000
 
 
-_CHPIDS = (
-    AnswerColumn("name", "Chpid"),
-    AnswerColumn("speed", "Speed", "Gb/s", "", 0),
-    AnswerColumn("ctcs", "CTCs"),
-    AnswerColumn("written", "Written", text="CTC devices that the sender writes on"),
-    AnswerColumn("rate", "Carries", "MB/s", "10^6 bytes"),
-    AnswerColumn("starts", "Starts", "1/s", "SSCH of its CTC devices, from the measured MB per start"),
-)
-_DEVICES = (
-    AnswerColumn("device", "Device"),
-    AnswerColumn("chpid", "Chpid"),
-    AnswerColumn("own", "Sender", text="its position in the order in which the sender uses devices"),
-    AnswerColumn("other", "Receiver", text="the same for the receiver"),
-)
+_CHPIDS = answer_columns("relocation", "chpids")
+_DEVICES = answer_columns("relocation", "devices")
 
 
 def link(scenario: Scenario) -> tuple[float, list[AnswerFigure], list[AnswerTable], list[str]]:

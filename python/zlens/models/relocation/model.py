@@ -19,7 +19,8 @@ from zlens.models.relocation import dirtying, precopy
 from zlens.models.relocation import link as relocation_link
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import COLORS, Chart, ChartSeries
 
 SUMMARY = "live guest relocation: passes, quiesce and total time, cancellation, the ISFC link"
@@ -29,36 +30,9 @@ PAGES_IN_MIB = 256
 SPEC = key_table("relocation.scenario")
 EXAMPLE = example("relocation")
 
-_GUESTS = (
-    AnswerColumn("name", "Guest"),
-    AnswerColumn("begins", "Begins", "s", "after the first relocation", 2),
-    AnswerColumn("relocation", "Relocation", "s", "from begin to end", 2),
-    AnswerColumn("quiesce", "Quiesce", "s", "time the guest was stopped", 3),
-    AnswerColumn("needed", "Needed", "s", "quiesce that it needs; more than it had if canceled", 3),
-    AnswerColumn("passes", "Passes", "", "over its storage; passes started if canceled"),
-    AnswerColumn("moved", "Moved", "MiB", "sent in all passes"),
-    AnswerColumn("quiesce_pages", "In quiesce", "pages", "sent during the quiesce", 0),
-    AnswerColumn("stopped_by", "Stopped by", text="why the quiesce started"),
-    AnswerColumn("end_code", "Code", text="end code of the monitor record, D4R12"),
-    AnswerColumn("end", "End"),
-)
-_PASSES = (
-    AnswerColumn("name", "Guest"),
-    AnswerColumn("pass", "Pass", text="none if the quiesce does not count as a pass"),
-    AnswerColumn("guest", "Guest is", text="running or quiesced"),
-    AnswerColumn("begins", "Begins", "s", "after the start of the first relocation", 3),
-    AnswerColumn("seconds", "Takes", "s", "", 3),
-    AnswerColumn("moved", "Moved", "MiB"),
-    AnswerColumn("pages", "Moved", "pages", "", 0),
-    AnswerColumn("whole", "Whole", text="no: canceled"),
-)
-_OPTIONS = (
-    AnswerColumn("way", "Way"),
-    AnswerColumn("quiesce", "Longest quiesce", "s", "", 3),
-    AnswerColumn("relocation", "Mean relocation", "s", "of one guest", 2),
-    AnswerColumn("total", "All", "s", "until the last guest has arrived", 2),
-    AnswerColumn("moved", "Moved", "MiB"),
-)
+_GUESTS = answer_columns("relocation", "relocations")
+_PASSES = answer_columns("relocation", "passes")
+_OPTIONS = answer_columns("relocation", "options")
 
 
 def solve(scenario: Scenario) -> Answer:

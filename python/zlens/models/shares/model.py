@@ -17,7 +17,8 @@ from zlens.catalog import processor_types
 from zlens.models.allocation import CapGroup, group_fill
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what limits each user"
@@ -30,20 +31,7 @@ EXAMPLE = example("shares")
 #: Less than this much of a processor is negligible.
 _NEGLIGIBLE = 1e-9
 
-_COLUMNS = (
-    AnswerColumn("name", "User"),
-    AnswerColumn("type", "Type"),
-    AnswerColumn("virtual_cpus", "VCPUs", text="virtual CPUs"),
-    AnswerColumn("share", "Share", text="SET SHARE"),
-    AnswerColumn("normalized", "Normalized", "%", "share of everything scheduled for the type", 2),
-    AnswerColumn("entitlement", "Entitled", "% of 1", "share of the capacity, in percent of one processor"),
-    AnswerColumn("demand", "Demand", "% of 1", "demand"),
-    AnswerColumn("limit", "Limit", "% of 1", "its maximum share, if any"),
-    AnswerColumn("allocation", "Gets", "% of 1", "use"),
-    AnswerColumn("excess", "Excess", "% of 1", "beyond its entitlement"),
-    AnswerColumn("unmet", "Unmet", "% of 1", "demand it cannot use"),
-    AnswerColumn("bound_by", "Limited by", text="limiting resource"),
-)
+_COLUMNS = answer_columns("shares", "users")
 
 
 class ShareUser(Struct, frozen=True):

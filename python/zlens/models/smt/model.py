@@ -14,7 +14,8 @@ from zlens.models.scenario_keys import key_table
 from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt import throughput as smt_throughput
 from zlens.models.smt.metrics import CoreMetrics, CpuTimes, StateTimes
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.wording import phrase
 
@@ -30,50 +31,10 @@ _SURPRISING = 0.1
 SPEC = key_table("smt.scenario")
 EXAMPLE = example("smt")
 
-_CORES = (
-    AnswerColumn("name", "Core"),
-    AnswerColumn("type", "Type"),
-    AnswerColumn("core_busy_pct", "Core busy", "%", "of elapsed time", 2),
-    AnswerColumn("thread_density", "Density", "", "threads active while the core was busy", 2),
-    AnswerColumn(
-        "productivity_pct", "Prod", "%", "work relative to two threads always active while it was busy"
-    ),
-    AnswerColumn("capacity_factor_pct", "CF", "%", "work rate relative to one thread"),
-    AnswerColumn("max_capacity_factor_pct", "Max CF", "%", "the same with two threads always active"),
-    AnswerColumn("mt_utilization_pct", "MT util", "%", "core busy x productivity", 2),
-    AnswerColumn("share_pct", "Share", "%", "its entitlement"),
-    AnswerColumn("available_pct", "Left", "%", "share - MT util", 2),
-)
-_OF_TYPES = (
-    AnswerColumn("type", "Type"),
-    AnswerColumn("cores", "Cores"),
-    AnswerColumn("core_busy_pct", "Core busy", "%", "mean of its cores", 2),
-    AnswerColumn("thread_density", "Density", "", "weighted by core-busy time", 3),
-    AnswerColumn("productivity_pct", "Prod", "%", "used / core busy"),
-    AnswerColumn("capacity_factor_pct", "CF", "%", "weighted by core-busy time"),
-    AnswerColumn("max_capacity_factor_pct", "Max CF", "%"),
-    AnswerColumn("used_pct", "Used", "% of 1", "sum of MT util of its cores", 2),
-    AnswerColumn("share_pct", "Share", "% of 1", "sum of shares of its cores"),
-    AnswerColumn("available_pct", "Left", "% of 1", "share - used", 2),
-)
-_TIMES = (
-    AnswerColumn("name", "Time of"),
-    AnswerColumn("raw", "Raw", "s", "on a thread", 3),
-    AnswerColumn("mt1", "MT-1 equiv", "s", "as if alone on a core", 3),
-    AnswerColumn("prorated", "Prorated", "s", "half of it while another thread is active", 3),
-    AnswerColumn("scale", "Prorated/raw", "", "the factor of Linux's scaled CPU time", 3),
-    AnswerColumn(
-        "appl_pct", "APPL", "%", "MT-1 equivalent over the interval at the largest capacity factor", 2
-    ),
-)
-_PARTITIONS = (
-    AnswerColumn("name", "Partition"),
-    AnswerColumn("core_pct", "Core", "% of 1", "core dispatch time", 2),
-    AnswerColumn("thread_pct", "Thread", "% of 1", "thread time", 2),
-    AnswerColumn("thread_density", "Density", "", "threads active while a core was dispatched", 3),
-    AnswerColumn("used_pct", "Used", "% of 1", "of the capacity of cores, counting both threads", 2),
-    AnswerColumn("available_pct", "Left", "% of 1", "cores - used", 2),
-)
+_CORES = answer_columns("smt", "cores")
+_OF_TYPES = answer_columns("smt", "types")
+_TIMES = answer_columns("smt", "times")
+_PARTITIONS = answer_columns("smt", "partitions")
 
 
 def solve(scenario: Scenario) -> Answer:

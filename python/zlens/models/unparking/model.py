@@ -12,6 +12,7 @@ from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
 from zlens.models.unparking import policies
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "unparking: cores that z/VM runs in (LARGE, MEDIUM, SMALL), and the rules of Linux and z/OS"
@@ -39,38 +40,10 @@ _OF = {
 #: Weight of the previous value in the kernel's average of steal time (HD_STEAL_AVG_WEIGHT).
 _STEAL_WEIGHT = int(number("linux_steal_weight"))
 
-_MODELS = (
-    AnswerColumn("name", "Model"),
-    AnswerColumn("unparked", "Unparked", "cores", "cores that run, mean over the decisions"),
-    AnswerColumn("highs", "Vh", "cores"),
-    AnswerColumn("mediums", "Vm", "cores"),
-    AnswerColumn("lows", "Vl", "cores"),
-    AnswerColumn("parked", "Parked", "cores"),
-    AnswerColumn("busy", "Busy", "%", "use over the unparked cores"),
-    AnswerColumn("in_effect", "In effect"),
-)
-_DECISIONS = (
-    AnswerColumn("name", "Interval"),
-    AnswerColumn("used", "Used", "% of 1"),
-    AnswerColumn("projection", "Projected", "% of 1", "for the next interval"),
-)
-_TICKS = (
-    AnswerColumn("name", "Tick"),
-    AnswerColumn("time", "Time", "s", decimals=2),
-    AnswerColumn("steal", "Steal", "%"),
-    AnswerColumn("average", "Average", "%", "as the kernel stores it, an integer"),
-    AnswerColumn("cores", "High capacity", "cores"),
-)
-_INTERVALS = (
-    AnswerColumn("name", "Interval"),
-    AnswerColumn("busy", "MVS busy", "%"),
-    AnswerColumn("used", "Used", "% of 1"),
-    AnswerColumn("above", "Above guaranteed", "% of 1"),
-    AnswerColumn("free", "Free", "% of 1", "of the machine"),
-    AnswerColumn("lows", "Vl unparked", "cores", "from then on"),
-    AnswerColumn("unparked", "Unparked", "cores"),
-    AnswerColumn("why", "Because"),
-)
+_MODELS = answer_columns("unparking", "models")
+_DECISIONS = answer_columns("unparking", "decisions")
+_TICKS = answer_columns("unparking", "ticks")
+_INTERVALS = answer_columns("unparking", "intervals")
 
 
 def solve(scenario: Scenario) -> Answer:
