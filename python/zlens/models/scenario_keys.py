@@ -1,4 +1,4 @@
-"""Keys of scenarios: facts/keys has a file for each model, with a table of keys for each table of a scenario.
+"""Keys of scenarios and files of the rig: facts/keys has a file for each model, with their tables.
 
 Tables are named by file and table: `shares.user`. The table `scenario` has the keys of the scenario itself.
 """
@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, cast
 import msgspec
 from msgspec import Meta
 
-from zlens.catalog import processor_types, writer_plans
+from zlens.catalog import aggregation, processor_types, writer_plans
 from zlens.models.partitions import prsm, zvm_limits
 from zlens.models.scenario_errors import SimulationSpec
 from zlens.schema import structs
@@ -31,10 +31,13 @@ from zlens.schema.validators import (
     Number,
     NumberOr,
     OneOf,
+    Prose,
+    Scalar,
     SingleLine,
     Spec,
     Text,
     Timestamp,
+    Unchecked,
     Validator,
 )
 
@@ -47,6 +50,15 @@ _WORDS: Mapping[str, Callable[[], tuple[str, ...]]] = {
     "levels of multithreading": lambda: zvm_limits.SMT,
     "rules of integer entitlement": lambda: prsm.INTEGER_RULES,
     "releases of records": lambda: writer_plans.RELEASES,
+    "statistics": lambda: tuple(aggregation.STATISTICS),
+}
+#: Kinds without limits.
+_PLAIN: Mapping[str, Callable[[], Validator]] = {
+    "any": Unchecked,
+    "boolean": Boolean,
+    "prose": Prose,
+    "scalar": Scalar,
+    "time": Timestamp,
 }
 _Limit = int | float | None
 
@@ -56,8 +68,8 @@ class KeyKind(FactTable, frozen=True, kw_only=True):
 
     type: Annotated[
         Literal[
-            "boolean", "choice", "either", "entry", "integer", "line", "list", "map", "number", "table",
-            "text", "time", "tuple",
+            "any", "boolean", "choice", "either", "entry", "integer", "line", "list", "map", "number",
+            "prose", "scalar", "table", "text", "time", "tuple",
         ],
         Meta(description="the type of its value"),
     ] = "line"  # fmt: skip
@@ -159,7 +171,4 @@ def _kind(file: str, facts: str | KeyKind) -> Validator:
             return OneOf(*(_kind(file, part) for part in parts))
         case "table":
             return _kind(file, parts[0])
-        case "time":
-            return Timestamp()
-        case "boolean":
-            return Boolean()
+    return _PLAIN[facts.type]()
