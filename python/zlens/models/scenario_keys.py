@@ -10,7 +10,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, field
 
 from zlens.catalog import aggregation, processor_types, writer_plans
 from zlens.models.partitions import prsm, zvm_limits
@@ -101,8 +101,10 @@ class KeyFacts(KeyKind, frozen=True, kw_only=True):
 class KeyTable(FactTable, frozen=True):
     """A table of a scenario."""
 
-    keys: Annotated[dict[str, KeyFacts], Meta(description="its keys, in order")]
-    base: Annotated[str, Meta(description="table whose other keys it has, before its own")] = ""
+    keys: Annotated[dict[str, KeyFacts], Meta(description="its keys, in order")] = field(default_factory=dict)
+    base: Annotated[
+        str | tuple[str, ...], Meta(description="tables whose other keys it has, before its own")
+    ] = ()
     simulated: Annotated[bool, Meta(description="whether only a simulation uses it")] = False
 
 
@@ -122,9 +124,10 @@ def key_table(name: str) -> Spec:
     """Return a table of keys by file and name. Only code and facts name one, so an unknown one is a bug."""
     file, _, table_name = name.partition(".")
     table = _file(file).tables[table_name]
-    base = key_table(table.base).keys if table.base else ()
+    bases = (table.base,) if isinstance(table.base, str) else table.base
     own = [_key(file, key_name, facts) for key_name, facts in table.keys.items()]
-    keys = (*(key for key in base if key.name not in table.keys), *own)
+    inherited = (key for base in bases for key in key_table(base).keys if key.name not in table.keys)
+    keys = (*inherited, *own)
     return (SimulationSpec if table.simulated else Spec)(keys)
 
 

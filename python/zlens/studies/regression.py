@@ -15,56 +15,19 @@ from msgspec import Struct
 
 from zlens.models.capacity import scaling
 from zlens.models.scenario import Scenario, example
+from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import MOST_BARS, Chart, ChartSeries
-from zlens.schema.validators import Key, ListOf, Number, SingleLine, Spec
 from zlens.studies.measurement import MeasuredRun, resolve_path
 from zlens.studies.notes import AS_PUBLISHED, machine_note, run_notes, shorten_list, shorten_notes
 from zlens.studies.ratio_statistics import RatioSpread, outlier_scores, ratio_spread
-from zlens.studies.run_keys import KEYS, run_of
+from zlens.studies.run_keys import run_of
 from zlens.studies.run_tables import other_numbers, window
 from zlens.studies.runs import WorkloadRun
 
 SUMMARY = "many workloads before and after a change: mean and spread of their ratios, outliers"
-
-_RATIO = Number(0, above=True)
-
-SPEC = Spec(
-    (
-        Key(
-            "pair",
-            ListOf(
-                Spec(
-                    (
-                        Key("name", SingleLine(), "name of the workload"),
-                        Key("group", SingleLine(), "kind of workload, for a row per group", default=None),
-                        Key("base", Spec(KEYS), "the run before the change", default=None),
-                        Key("comparison", Spec(KEYS), "the run after it", default=None),
-                        Key("etrr", _RATIO, "ratio of ETR, comparison / base, without runs", default=None),
-                        Key("itrr", _RATIO, "ratio of ITR, comparison / base, without runs", default=None),
-                    )
-                ),
-                least=1,
-            ),
-            "pairs of runs, or their ratios",
-        ),
-        Key(
-            "criterion",
-            Number(0, 100, above=True),
-            "largest distance of a ratio from 1 that counts as no change",
-            "%",
-            constant="regression_criterion",
-        ),
-        Key(
-            "outlier_score",
-            Number(0, above=True),
-            "modified z score beyond which a ratio is an outlier",
-            constant="outlier_score",
-        ),
-    )
-)
-
+SPEC = key_table("regression.scenario")
 EXAMPLE = example("regression")
 
 

@@ -11,50 +11,16 @@ from collections.abc import Iterator
 from zlens.catalog.capacity_curves import Point
 from zlens.models.capacity import curve_sources, scaling, usl
 from zlens.models.scenario import Scenario, example
+from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerFigure
-from zlens.schema.validators import Boolean, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 from zlens.studies import scaling_notes, scaling_tables
 from zlens.studies.measurement import MeasuredRun, resolve_path
-from zlens.studies.run_keys import NAMED, run_of
+from zlens.studies.run_keys import run_of
 from zlens.studies.runs import WorkloadRun
 from zlens.studies.scaled_run import ScaledRun
 
 SUMMARY = "a workload in partitions of increasing size, against the capability of the machine"
-
-SPEC = Spec(
-    (
-        Key("run", ListOf(NAMED, least=1), "the runs, in any order; ratios are to the smallest"),
-        Key(
-            "machine",
-            SingleLine(),
-            "machine of the catalog whose factors apply, such as z14-m05",
-            default=None,
-        ),
-        Key(
-            "factors",
-            MapOf(Number(0, 2, above=True)),
-            "capacity adjustment factors by number of cores: 16 = 0.721; the others are interpolated",
-            default=None,
-        ),
-        Key(
-            "adjustments",
-            ListOf(Integer(1, 131_072), 1),
-            "the factors as in /proc/sysinfo: Adjustment 02-way and on",
-            "65,536ths",
-            default=None,
-        ),
-        Key("data", SingleLine(), "file with the factors: /proc/sysinfo, or monitor data", default=None),
-        Key("system", SingleLine(), "system in that file", default=None),
-        Key("relative", Boolean(), "ETR are ratios, not transactions per second", default=False),
-        Key(
-            "rolloff_gain",
-            Number(0, 1),
-            "the curve rolls off if the ITR ratio gains less than this part of the gain in capability ratio",
-            constant="rolloff_gain",
-        ),
-    )
-)
-
+SPEC = key_table("scaling.scenario")
 EXAMPLE = example("scaling")
 
 
