@@ -86,15 +86,18 @@ def schemas() -> dict[str, str]:
     from zlens.models.paging.page_space import Storbuf
     from zlens.models.partitions.zvm_limits import LimitFile
     from zlens.models.published_numbers import PublishedNumber
+    from zlens.models.scenario_keys import KeyFile
     from zlens.models.smt.tables import ThreadFile
     from zlens.readers.throughput.table import HeadingFacts
     from zlens.record_pages.field_kinds import RuleFile
+    from zlens.rendering.answer_columns import AnswerColumnFacts
     from zlens.schema.structs import json_schema
     from zlens.schema.wording import InterfaceTexts
     from zlens.simulation.counters import CacheSizes
 
     tables = {
         "admission": AllowList,
+        "answers": dict[str, dict[str, AnswerColumnFacts]],
         "caveats": Caveat,
         "codes": dict[str, CodeTable],
         "comparability": ComparabilityFile,
@@ -106,6 +109,7 @@ def schemas() -> dict[str, str]:
         "glossary": Glossary,
         "groups": dict[str, Grouping],
         "intervals": IntervalLimits,
+        "keys": KeyFile,
         "leading_columns": LeadingFile,
         "linux/sysinfo": SysinfoFacts,
         "listings": ListingsFile,

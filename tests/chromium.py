@@ -99,7 +99,7 @@ def unharmed(context: BrowserContext, address: str) -> Iterator[None]:
         if said.type == "error":
             wrong.append(f"console: {said.text}")
 
-    def asked(request: Request) -> None:
+    def check_request(request: Request) -> None:
         # Other ports of this machine are not allowed either.
         parts = urlsplit(request.url)
         if parts.scheme in ("http", "https") and parts.netloc != urlsplit(address).netloc:
@@ -107,13 +107,13 @@ def unharmed(context: BrowserContext, address: str) -> Iterator[None]:
 
     context.on("weberror", failed)
     context.on("console", spoke)
-    context.on("request", asked)
+    context.on("request", check_request)
     try:
         yield
     finally:
         context.remove_listener("weberror", failed)
         context.remove_listener("console", spoke)
-        context.remove_listener("request", asked)
+        context.remove_listener("request", check_request)
     assert not wrong, wrong
 
 

@@ -114,7 +114,7 @@ def interval(number: int, **facts: Any) -> list[Group]:
     return [(False, 0x0E, 0, 0x0C38, events(number)), (True, 0x82, 0, 0x0400, samples(number, **facts))]
 
 
-def piece(
+def recording(
     numbers: Iterable[int], *, system: str = "LAKETEST", ipl_us: int | None = None, **facts: Any
 ) -> list[Group]:
     """Build a file: configuration and intervals."""

@@ -373,16 +373,16 @@ def opened(request: pytest.FixtureRequest, demo_folder: Path) -> Iterator[tuple[
 def test_demo_identities_hold(opened: tuple[str, Session], name: str) -> None:
     file, session = opened
     rows, condition = HOLD[name]
-    told(file, name, session.sql(f"SELECT {condition} FROM {rows}").rows)
+    check_identity(file, name, session.sql(f"SELECT {condition} FROM {rows}").rows)
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_records_agree(opened: tuple[str, Session], name: str) -> None:
     file, session = opened
-    told(file, name, session.sql(ROWS[name]).rows)
+    check_identity(file, name, session.sql(ROWS[name]).rows)
 
 
-def told(file: str, name: str, rows: list[tuple[object, ...]]) -> None:
+def check_identity(file: str, name: str, rows: list[tuple[object, ...]]) -> None:
     assert [number for number, (held,) in enumerate(rows) if held is False] == []
     if file == (demo.SMF_NAME if name in ZOS else demo.SIM_NAME):
         assert any(held for (held,) in rows), "nothing to ask, or never known"

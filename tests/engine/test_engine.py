@@ -24,44 +24,48 @@ def opened(options: Options | None = None, shares=SHARES, **facts):
 
 
 def test_query_reads_only_its_columns():
-    asked, table = opened()
-    rows = asked.sql("SELECT sytprp_pfxcpuad, sum(sytprp_pfxutime_d) FROM d0r2 GROUP BY 1 ORDER BY 1").rows
+    demo_session, table = opened()
+    rows = demo_session.sql(
+        "SELECT sytprp_pfxcpuad, sum(sytprp_pfxutime_d) FROM d0r2 GROUP BY 1 ORDER BY 1"
+    ).rows
     assert [cpu for cpu, _ in rows] == [0, 1]
-    assert table.asked == [["sytprp_pfxcpuad", "sytprp_pfxutime_d"]]
+    assert table.demo_session == [["sytprp_pfxcpuad", "sytprp_pfxutime_d"]]
 
 
 def test_filter_columns_are_read():
-    asked, table = opened()
-    assert asked.sql("SELECT count(*) FROM d0r2 WHERE sytprp_pfxcpuad = 1").rows == [(4,)]
-    assert table.asked == [["sytprp_pfxcpuad"]]
+    demo_session, table = opened()
+    assert demo_session.sql("SELECT count(*) FROM d0r2 WHERE sytprp_pfxcpuad = 1").rows == [(4,)]
+    assert table.demo_session == [["sytprp_pfxcpuad"]]
 
 
 def test_star_and_exclude_bind_same_twice():
-    asked, _ = opened()
-    whole = asked.sql("SELECT * FROM d0r2")
-    less = asked.sql("SELECT * EXCLUDE (flag, file) FROM d0r2")
+    demo_session, _ = opened()
+    whole = demo_session.sql("SELECT * FROM d0r2")
+    less = demo_session.sql("SELECT * EXCLUDE (flag, file) FROM d0r2")
     assert set(whole.columns) - set(less.columns) == {"flag", "file"}
     assert len(less.rows) == 8
 
 
 def test_measure_reads_raw_data_once():
-    asked, table = opened()
-    first = asked.sql("SELECT * FROM cpu").rows
-    count = len(table.asked)
-    assert asked.sql("SELECT * FROM cpu").rows == first
-    assert len(table.asked) == count
-    assert "sytprp_pfxutime" not in table.asked[0]
+    demo_session, table = opened()
+    first = demo_session.sql("SELECT * FROM cpu").rows
+    count = len(table.demo_session)
+    assert demo_session.sql("SELECT * FROM cpu").rows == first
+    assert len(table.demo_session) == count
+    assert "sytprp_pfxutime" not in table.demo_session[0]
 
 
 def test_busy_is_user_and_system():
-    asked, _ = opened()
-    rows = asked.sql("SELECT cpu_id, busy_pct, user_pct, system_pct, emulation_pct, wait_pct FROM cpu").rows
+    demo_session, _ = opened()
+    rows = demo_session.sql(
+        "SELECT cpu_id, busy_pct, user_pct, system_pct, emulation_pct, wait_pct FROM cpu"
+    ).rows
     assert rows[0] == pytest.approx((0, 15.0, 10.0, 5.0, 8.0, 80.0))
 
 
 def test_suspend_is_rest_of_online_time():
-    asked, _ = opened()
-    assert asked.sql("SELECT suspend_pct FROM cpu LIMIT 1").rows[0][0] == pytest.approx(5.0)
+    demo_session, _ = opened()
+    assert demo_session.sql("SELECT suspend_pct FROM cpu LIMIT 1").rows[0][0] == pytest.approx(5.0)
 
 
 def test_suspend_is_zero_without_rest():
@@ -72,8 +76,8 @@ def test_suspend_is_zero_without_rest():
     table = FakeTable("d0r2", made.columns, [(*row[:-1], row[-1] + idle) for row in made.rows])
     info = system()
     info.intervals = intervals(len(shares))
-    asked = session([FakeSource([info], [table])])
-    rows = asked.sql("SELECT suspend_pct, busy_pct + wait_pct FROM cpu").rows
+    demo_session = session([FakeSource([info], [table])])
+    rows = demo_session.sql("SELECT suspend_pct, busy_pct + wait_pct FROM cpu").rows
     assert [suspended for suspended, _ in rows] == [0.0] * len(rows)
     assert any(whole != 100 for _, whole in rows)
 
@@ -97,33 +101,33 @@ def test_two_systems_of_different_release():
 
 
 def test_load_is_mean_of_processors():
-    asked, _ = opened()
-    rows = asked.sql(
+    demo_session, _ = opened()
+    rows = demo_session.sql(
         "SELECT busy_pct, guest_pct, chargeable_cp_pct, nonchargeable_cp_pct, tv, online FROM load"
     )
     assert rows.rows[0] == pytest.approx((20.0, 12.0, 3.0, 5.0, 1.25, 2.0))
 
 
 def test_missing_inputs_give_null():
-    asked, _ = opened(shares=[[0.0, None]])
-    rows = asked.sql("SELECT cpu_id, busy_pct, user_pct FROM cpu ORDER BY 1").rows
+    demo_session, _ = opened(shares=[[0.0, None]])
+    rows = demo_session.sql("SELECT cpu_id, busy_pct, user_pct FROM cpu ORDER BY 1").rows
     assert rows[0] == pytest.approx((0, 5.0, 0.0))
     assert rows[1] == (1, None, None)
-    assert asked.sql("SELECT tv FROM load").rows == [(None,)]
+    assert demo_session.sql("SELECT tv FROM load").rows == [(None,)]
 
 
 @pytest.fixture(scope="module")
-def asked():
+def demo_session():
     return opened()[0]
 
 
 @pytest.mark.parametrize("name", measures.measure_names())
-def test_every_measure_exists_typed_and_commented(asked, name):
-    answer = asked.sql(f"FROM {name}")
+def test_every_measure_exists_typed_and_commented(demo_session, name):
+    answer = demo_session.sql(f"FROM {name}")
     assert list(zip(answer.columns, answer.types, strict=True)) == [
         (column.name, column.type) for column in measures.load_measure(name).columns
     ]
-    comments = asked.sql(
+    comments = demo_session.sql(
         "SELECT column_name, comment FROM duckdb_columns() "
         f"WHERE schema_name = 'main' AND table_name = '{name}'"
     ).rows
@@ -151,34 +155,34 @@ def test_every_measure_exists_typed_and_commented(asked, name):
     ],
 )
 def test_query_cannot_write(query):
-    asked, _ = opened()
+    demo_session, _ = opened()
     with pytest.raises(QueryError) as caught:
-        asked.sql(query)
+        demo_session.sql(query)
     assert "\n" not in str(caught.value)
 
 
 def test_explain_shows_query_plan():
-    asked, table = opened()
+    demo_session, table = opened()
     for how in ("EXPLAIN", "explain analyze"):
-        ((_, plan),) = asked.sql(f"{how} SELECT sum(sytprp_pfxutime_d) FROM d0r2").rows
+        ((_, plan),) = demo_session.sql(f"{how} SELECT sum(sytprp_pfxutime_d) FROM d0r2").rows
         assert "sytprp_pfxutime_d" in plan
-    assert table.asked == [["sytprp_pfxutime_d"]] * 2
+    assert table.demo_session == [["sytprp_pfxutime_d"]] * 2
 
 
 def test_division_by_zero_is_null():
-    asked, _ = opened()
-    assert asked.sql("SELECT 5 % 0, 5 // 0").rows == [(None, None)]
+    demo_session, _ = opened()
+    assert demo_session.sql("SELECT 5 % 0, 5 // 0").rows == [(None, None)]
 
 
 def test_misspelled_table_has_suggestion():
-    asked, _ = opened()
+    demo_session, _ = opened()
     with pytest.raises(QueryError, match="did you mean partition"):
-        asked.sql("SELECT * FROM partitions")
+        demo_session.sql("SELECT * FROM partitions")
 
 
 def test_show_tables_describes_tables():
-    asked, _ = opened()
-    rows = {name: (kind, text) for name, kind, text in asked.sql("show tables").rows}
+    demo_session, _ = opened()
+    rows = {name: (kind, text) for name, kind, text in demo_session.sql("show tables").rows}
     assert rows["cpu"][0] == "measure"
     assert rows["cpu"][1]
     assert rows["d0r2"][0] == "raw"
@@ -187,19 +191,19 @@ def test_show_tables_describes_tables():
 
 
 def test_times_are_aware_and_utc():
-    asked, _ = opened()
-    (end,) = asked.sql("SELECT min(interval_end) FROM cpu").rows[0]
+    demo_session, _ = opened()
+    (end,) = demo_session.sql("SELECT min(interval_end) FROM cpu").rows[0]
     assert end == dt.datetime(2023, 11, 14, 22, 14, tzinfo=dt.UTC)
 
 
 def test_from_and_to_are_local_times():
-    asked, _ = opened(
+    demo_session, _ = opened(
         Options(start=parse_time_spec("23:15"), end=parse_time_spec("23:16")), utc_offset_s=3600
     )
-    ends = asked.sql("SELECT interval_end FROM interval ORDER BY 1").rows
+    ends = demo_session.sql("SELECT interval_end FROM interval ORDER BY 1").rows
     assert [end.strftime("%H:%M") for (end,) in ends] == ["22:16"]
-    assert asked.sql("SELECT count(*) FROM cpu").rows == [(2,)]
-    assert asked.sql("SELECT count(*) FROM d0r2").rows == [(2,)]
+    assert demo_session.sql("SELECT count(*) FROM cpu").rows == [(2,)]
+    assert demo_session.sql("SELECT count(*) FROM d0r2").rows == [(2,)]
 
 
 def test_shift_applies_only_on_its_days():
@@ -211,14 +215,16 @@ def test_shift_applies_only_on_its_days():
 
 
 def test_peak_selects_busiest_interval():
-    asked, _ = opened(Options(peak_minutes=2))
-    ends = [end.strftime("%H:%M") for (end,) in asked.sql("SELECT interval_end FROM load ORDER BY 1").rows]
+    demo_session, _ = opened(Options(peak_minutes=2))
+    ends = [
+        end.strftime("%H:%M") for (end,) in demo_session.sql("SELECT interval_end FROM load ORDER BY 1").rows
+    ]
     assert ends == ["22:15", "22:16"]
 
 
 def test_every_sums_counters_and_divides_again():
-    asked, _ = opened(Options(every_s=240), shares=[[0.1], [0.3], [0.5], [None], [0.2]])
-    rows = asked.sql("SELECT interval_end, seconds, busy_pct FROM cpu ORDER BY 1").rows
+    demo_session, _ = opened(Options(every_s=240), shares=[[0.1], [0.3], [0.5], [None], [0.2]])
+    rows = demo_session.sql("SELECT interval_end, seconds, busy_pct FROM cpu ORDER BY 1").rows
     # 22:14 to 22:16 fall into the bucket that ends at 22:16, 22:17 and 22:18 into the next.
     assert [row[1] for row in rows] == [180.0, 60.0]
     assert [row[2] for row in rows] == pytest.approx([35.0, 25.0])
@@ -228,40 +234,40 @@ def test_every_leaves_flagged_rows_out():
     info = system()
     info.intervals = intervals(2)
     table = processors("SYSA", [[0.1], [0.5]], flags={1: "short"})
-    asked = session([FakeSource([info], [table])], Options(every_s=240))
-    assert asked.sql("SELECT seconds, user_pct FROM cpu").rows == [(60.0, pytest.approx(10.0))]
+    demo_session = session([FakeSource([info], [table])], Options(every_s=240))
+    assert demo_session.sql("SELECT seconds, user_pct FROM cpu").rows == [(60.0, pytest.approx(10.0))]
 
 
 def test_every_adds_percentiles_of_gauges():
-    asked, _ = opened(Options(every_s=240))
-    answer = asked.sql("SELECT online, online_p50, online_p95, online_max FROM load LIMIT 1")
+    demo_session, _ = opened(Options(every_s=240))
+    answer = demo_session.sql("SELECT online, online_p50, online_p95, online_max FROM load LIMIT 1")
     assert answer.rows == [(2.0, 2.0, 2.0, 2.0)]
 
 
 def test_every_shorter_than_interval_is_rejected():
-    asked, _ = opened(Options(every_s=10))
+    demo_session, _ = opened(Options(every_s=10))
     with pytest.raises(QueryError, match="shorter than the intervals"):
-        asked.sql("SELECT * FROM cpu")
+        demo_session.sql("SELECT * FROM cpu")
 
 
 def test_arrow_export_copies_no_python_rows():
-    asked, _ = opened()
-    table = pa.table(asked.sql("SELECT system, busy_pct, interval_end FROM load"))
+    demo_session, _ = opened()
+    table = pa.table(demo_session.sql("SELECT system, busy_pct, interval_end FROM load"))
     assert table.num_rows == 4
     assert str(table.schema.field("interval_end").type) == "timestamp[us, tz=UTC]"
 
 
 def test_results_are_independent():
     """A result that is read late or in chunks has the rows of its own query."""
-    asked, _ = opened()
-    first = asked.sql("SELECT sytprp_pfxutime FROM d0r2")
-    second = asked.sql("SELECT sytprp_pfxcpuad FROM d0r2")
+    demo_session, _ = opened()
+    first = demo_session.sql("SELECT sytprp_pfxutime FROM d0r2")
+    second = demo_session.sql("SELECT sytprp_pfxcpuad FROM d0r2")
     reader = pa.RecordBatchReader.from_stream(first)
-    assert asked.sql("SELECT max(busy_pct) FROM cpu").rows[0][0] > 0
+    assert demo_session.sql("SELECT max(busy_pct) FROM cpu").rows[0][0] > 0
     assert pa.table(second)["sytprp_pfxcpuad"].to_pylist() == [0, 1] * 4
     assert reader.read_all()["sytprp_pfxutime"].to_pylist() == [1] * 8
     assert first.rows == [(1,)] * 8
-    asked.close()
+    demo_session.close()
     assert first.rows == [(1,)] * 8
     for late in (lambda: second.rows, lambda: pa.table(second)):
         with pytest.raises(QueryError, match="session is closed"):
@@ -269,27 +275,29 @@ def test_results_are_independent():
 
 
 def test_exported_types_are_standard_arrow():
-    asked, _ = opened()
+    demo_session, _ = opened()
     query = (
         "SELECT sum(sytprp_pfxutime_d) AS s, 1.5 AS d, count(*)::UTINYINT AS n, DATE '2026-03-02' AS t, "
         "max(interval_end) AS e, bool_and(flag IS NULL) AS b, [1] AS l FROM d0r2"
     )
-    schema = pa.table(asked.sql(query)).schema
+    schema = pa.table(demo_session.sql(query)).schema
     assert {field.name: str(field.type) for field in schema} == {
         "s": "int64", "d": "double", "n": "int64", "t": "string",
         "e": "timestamp[us, tz=UTC]", "b": "bool", "l": "string",
     }  # fmt: skip
-    assert pa.table(asked.sql("SHOW TABLES")).column_names == ["table", "kind", "text"]
+    assert pa.table(demo_session.sql("SHOW TABLES")).column_names == ["table", "kind", "text"]
 
 
 def test_parquet_is_written_atomically(tmp_path):
     import pyarrow.parquet as pq
 
-    asked, _ = opened()
-    asked._core.queries.write_parquet("SELECT * FROM cpu", str(tmp_path / "cpu.parquet"))
+    demo_session, _ = opened()
+    demo_session._core.queries.write_parquet("SELECT * FROM cpu", str(tmp_path / "cpu.parquet"))
     assert pq.read_table(tmp_path / "cpu.parquet").num_rows == 8
     with pytest.raises(QueryError, match=r'Cannot open file ".*/nowhere/cpu\.parquet.*No such file'):
-        asked._core.queries.write_parquet("SELECT * FROM cpu", str(tmp_path / "nowhere" / "cpu.parquet"))
+        demo_session._core.queries.write_parquet(
+            "SELECT * FROM cpu", str(tmp_path / "nowhere" / "cpu.parquet")
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["cpu.parquet"]
 
 
@@ -321,10 +329,10 @@ def test_zone_by_name_and_offset():
 
 def test_reset_subject_is_looked_up_once_per_table(monkeypatch):
     """A busy day has ten thousand resets in a dozen tables."""
-    asked = []
+    demo_session = []
 
     def kind(table):
-        asked.append(table)
+        demo_session.append(table)
         return "device"
 
     monkeypatch.setattr(session_tables, "subject_kind", kind)
@@ -336,15 +344,15 @@ def test_reset_subject_is_looked_up_once_per_table(monkeypatch):
     with session([source]) as opened:
         found = opened.sql("SELECT subject FROM event WHERE detail = 'VARY' ORDER BY subject").rows
     assert (len(found), found[0]) == (1000, ("device 0301",))
-    assert asked == ["d6r3"]
+    assert demo_session == ["d6r3"]
 
 
 @pytest.mark.parametrize("time", ["290000-01-01 00:00:00", "0044-03-15 (BC) 00:00:00"])
 def test_time_outside_python_range_is_error(time):
-    asked, _ = opened()
-    answer = asked.sql(f"SELECT '{time}'::TIMESTAMPTZ AS t")
+    demo_session, _ = opened()
+    answer = demo_session.sql(f"SELECT '{time}'::TIMESTAMPTZ AS t")
     with pytest.raises(QueryError, match="not in the years 1 to 9999"):
         answer.first(10)
     with pytest.raises(QueryError, match="not in the years 1 to 9999"):
         _ = answer.rows
-    assert asked.sql(f"SELECT '{time}'::TIMESTAMP::VARCHAR AS t").rows == [(time,)]
+    assert demo_session.sql(f"SELECT '{time}'::TIMESTAMP::VARCHAR AS t").rows == [(time,)]

@@ -23,7 +23,7 @@ from zlens.catalog.expressions import quote
 from zlens.exposition.limits import ExportLimits
 from zlens.exposition.render import render
 from zlens.inputs.options import Options, TimeSpec, parse_time_spec, parse_zone
-from zlens.models.system.spec import EXAMPLE
+from zlens.models.system.model import EXAMPLE
 from zlens.server.metrics import wants_openmetrics
 from zlens.session.session import CoreSession, empty_session
 

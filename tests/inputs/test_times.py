@@ -18,7 +18,7 @@ from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import TimeSpec, parse_duration, parse_instant, parse_time_spec
 from zlens.models import prepared
 from zlens.models.interval_choice import BUSY, choose_interval
-from zlens.models.system.spec import EXAMPLE
+from zlens.models.system.model import EXAMPLE
 from zlens.plan import planning
 from zlens.schema import toml
 from zlens.server import buckets

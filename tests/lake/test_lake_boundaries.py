@@ -9,7 +9,7 @@ import pytest
 
 import zlens
 from iterations import quick_subset
-from lake_builder import START_US, Table, configuration, differences, interval, piece, tables, write
+from lake_builder import START_US, Table, configuration, differences, interval, recording, tables, write
 from zlens import lake
 from zlens.inputs.options import Options, parse_time_spec
 
@@ -26,7 +26,7 @@ def imported(folder: Path, *files: str) -> Path:
 def one(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
     """The tables of one file."""
     path = tmp_path_factory.mktemp("one") / "whole.data"
-    write(path, [group for numbers in PIECES for group in piece(numbers, partitions=True)])
+    write(path, [group for numbers in PIECES for group in recording(numbers, partitions=True)])
     return tables(path)
 
 
@@ -35,7 +35,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The same data in three files."""
     folder = tmp_path_factory.mktemp("three")
     return [
-        write(folder / f"{at}.data", piece(numbers, partitions=True)) for at, numbers in enumerate(PIECES)
+        write(folder / f"{at}.data", recording(numbers, partitions=True)) for at, numbers in enumerate(PIECES)
     ]
 
 
@@ -76,10 +76,10 @@ def test_file_ending_within_interval(tmp_path: Path) -> None:
 
 def test_interval_without_end_at_boundary(tmp_path: Path) -> None:
     """Samples without an interval stay so, whatever file comes next."""
-    groups = piece(range(0, 8))
+    groups = recording(range(0, 8))
     *records, _ = groups[-5][4]
     groups[-5] = (*groups[-5][:4], records)
-    files = [write(tmp_path / "a.data", groups), write(tmp_path / "b.data", piece(range(8, 10)))]
+    files = [write(tmp_path / "a.data", groups), write(tmp_path / "b.data", recording(range(8, 10)))]
     made = imported(tmp_path / "lake", *files[::-1])
     assert differences(tables(made), tables(files)) == []
     with zlens.open(made) as session:
@@ -91,7 +91,7 @@ def test_interval_without_end_at_boundary(tmp_path: Path) -> None:
 def test_subject_missing_in_one_file(tmp_path: Path, order: tuple[int, ...]) -> None:
     """A device that is missing in one file is compared with the file before it."""
     few = {"devices": (0x100, 0x101)}
-    groups = [piece(range(0, 4)), piece(range(4, 8), **few), piece(range(8, 12))]
+    groups = [recording(range(0, 4)), recording(range(4, 8), **few), recording(range(8, 12))]
     files = [write(tmp_path / f"{at}.data", some) for at, some in enumerate(groups)]
     made = imported(tmp_path / "lake", *(files[at] for at in order))
     assert differences(tables(made), tables(files)) == []
@@ -106,9 +106,9 @@ def test_subject_missing_in_one_file(tmp_path: Path, order: tuple[int, ...]) -> 
 def test_overlapping_files(tmp_path: Path, order: tuple[int, ...]) -> None:
     """Samples that are already in another file are read once, as when the files are opened directly."""
     files = [
-        write(tmp_path / "a.data", piece(range(0, 8))),
-        write(tmp_path / "b.data", piece(range(5, 12))),
-        write(tmp_path / "c.data", piece(range(12, 15))),
+        write(tmp_path / "a.data", recording(range(0, 8))),
+        write(tmp_path / "b.data", recording(range(5, 12))),
+        write(tmp_path / "c.data", recording(range(12, 15))),
     ]
     expected, problems = tables(files), duplicates(files)
     assert len(problems) == 1
@@ -119,11 +119,11 @@ def test_overlapping_files(tmp_path: Path, order: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("order", quick_subset(1, [(1, 0), (0, 1)]))
 def test_differing_samples_are_conflict(tmp_path: Path, order: tuple[int, ...]) -> None:
-    whole = piece(range(0, 10))
+    whole = recording(range(0, 10))
     *records, last = whole[6][4]
     changed = bytes([*records[0][:-1], records[0][-1] ^ 1])
     others = [*whole[:6], (*whole[6][:4], [changed, *records[1:], last]), *whole[7:]]
-    files = [write(tmp_path / "a.data", piece(range(0, 12))), write(tmp_path / "b.data", others)]
+    files = [write(tmp_path / "a.data", recording(range(0, 12))), write(tmp_path / "b.data", others)]
     expected = problems(files, "conflict")
     assert len(expected) == 1
     made = imported(tmp_path / "lake", *(files[number] for number in order))
@@ -141,7 +141,7 @@ def duplicates(inputs: Path | list[str]) -> list[tuple[object, ...]]:
 
 
 def test_ipl_between_two_files(tmp_path: Path) -> None:
-    groups = [piece(range(0, 4)), piece(range(6, 9), ipl_us=START_US + 5 * 60_000_000)]
+    groups = [recording(range(0, 4)), recording(range(6, 9), ipl_us=START_US + 5 * 60_000_000)]
     files = [write(tmp_path / f"{at}.data", some) for at, some in enumerate(groups)]
     made = imported(tmp_path / "lake", *files[::-1])
     assert differences(tables(made), tables(files)) == []
@@ -157,8 +157,8 @@ def test_ipl_between_two_files(tmp_path: Path) -> None:
 
 def test_counter_step_back_is_problem_of_second_file(tmp_path: Path) -> None:
     files = [
-        write(tmp_path / "a.data", piece(range(10, 12))),
-        write(tmp_path / "b.data", piece(range(12, 14), step_back=4_000)),
+        write(tmp_path / "a.data", recording(range(10, 12))),
+        write(tmp_path / "b.data", recording(range(12, 14), step_back=4_000)),
     ]
     made = imported(tmp_path / "lake", *files)
 
@@ -191,7 +191,7 @@ def test_removed_input_leaves_no_trace(tmp_path: Path, three: list[str]) -> None
 def test_import_rewrites_only_neighbors(tmp_path: Path, three: list[str]) -> None:
     made = imported(tmp_path / "lake", *three)
     before = {path: path.stat().st_ino for path in made.rglob("*.parquet")}
-    other = write(tmp_path / "later.data", piece(range(30, 33)))
+    other = write(tmp_path / "later.data", recording(range(30, 33)))
     imported(made, other)
     after = {path: path.stat().st_ino for path in made.rglob("*.parquet")}
     gone = [path for path in before if path not in after]

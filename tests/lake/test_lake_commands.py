@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from lake_builder import piece, write
+from lake_builder import recording, write
 from zlens import cli
 from zlens.cli import main
 from zlens.inputs.options import Options, parse_zone
@@ -27,7 +27,8 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, st
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:
     return [
-        write(tmp_path / f"{at}.data", piece(numbers)) for at, numbers in enumerate((range(3), range(3, 6)))
+        write(tmp_path / f"{at}.data", recording(numbers))
+        for at, numbers in enumerate((range(3), range(3, 6)))
     ]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import zlens
 from iterations import draws, iterations
-from lake_builder import piece, write
+from lake_builder import recording, write
 from zlens import lake
 from zlens.errors import InputError, ZlensError
 from zlens.lake import documents, file_names, manifest
@@ -25,7 +25,7 @@ from zlens.lake.location import is_lake
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
-    files = [write(folder / f"{at}.data", piece(range(at * 3, at * 3 + 3))) for at in range(2)]
+    files = [write(folder / f"{at}.data", recording(range(at * 3, at * 3 + 3))) for at in range(2)]
     lake.add(files, folder / "lake")
     return folder / "lake"
 
@@ -356,7 +356,7 @@ def test_replaced_parquet_file_is_named(lake_copy: Path, how: str) -> None:
 def test_import_refuses_lake_with_replaced_file(lake_copy: Path, tmp_path: Path) -> None:
     swap(*[path for path in sorted(lake_copy.glob("d0r2/**/*.parquet")) if "edge" not in path.name])
     before = (lake_copy / "manifest.json").read_bytes()
-    more = write(tmp_path / "more.data", piece(range(2, 9)))
+    more = write(tmp_path / "more.data", recording(range(2, 9)))
     with pytest.raises(InputError, match="not the file that the manifest lists"):
         lake.add([more], lake_copy)
     assert (lake_copy / "manifest.json").read_bytes() == before

@@ -15,7 +15,7 @@ import pytest
 
 import zlens
 from iterations import quick_subset
-from lake_builder import configuration, differences, interval, piece, record, tables, write
+from lake_builder import configuration, differences, interval, record, recording, tables, write
 from zlens import lake
 from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options, parse_time_spec, parse_zone
@@ -33,14 +33,14 @@ def everything(made: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
-    return write(tmp_path / "a.data", piece(range(0, 4)))
+    return write(tmp_path / "a.data", recording(range(0, 4)))
 
 
 # Files --------------------------------------------------------------------------------------------
 
 
 def test_folder_for_each_table_system_and_day(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.data", piece(range(836, 844)))
+    path = write(tmp_path / "a.data", recording(range(836, 844)))
     heard: list[lake.ImportResult] = []
     added, problems = lake.add([path], tmp_path / "lake", report=heard.append)
     assert heard == added
@@ -119,7 +119,7 @@ def test_import_rejects_folder_with_other_files(tmp_path: Path, file: str) -> No
 
 def test_leap_seconds_of_system_cannot_change(tmp_path: Path, file: str) -> None:
     lake.add([file], tmp_path / "lake")
-    other = write(tmp_path / "b.data", piece(range(5, 8)))
+    other = write(tmp_path / "b.data", recording(range(5, 8)))
     before = everything(tmp_path / "lake")
     with pytest.raises(LakeError, match="in the lake with 0 leap seconds, not 27; use Options"):
         lake.add([other], tmp_path / "lake", options=Options(leap=27))
@@ -164,7 +164,7 @@ def test_system_folders_are_unique() -> None:
 
 @pytest.mark.parametrize("name", quick_subset(2, ["A/B", "..", "X.Y Z", "$#@", "é"]))
 def test_system_with_unusual_name(tmp_path: Path, name: str) -> None:
-    path = write(tmp_path / "a.data", piece(range(0, 3), system=name))
+    path = write(tmp_path / "a.data", recording(range(0, 3), system=name))
     lake.add([path], tmp_path / "lake")
     with zlens.open(tmp_path / "lake", options=Options(systems=(name,))) as session:
         assert session.sql("SELECT DISTINCT system FROM d0r2").rows == [(name,)]
@@ -242,7 +242,7 @@ def limited(made: Path, files: list[str], size: int) -> subprocess.CompletedProc
 def test_import_on_full_disk_leaves_lake_unchanged(tmp_path: Path, file: str) -> None:
     made = tmp_path / "lake"
     lake.add([file], made)
-    other = write(tmp_path / "b.data", piece(range(4, 8)))
+    other = write(tmp_path / "b.data", recording(range(4, 8)))
     before = everything(made)
     done = limited(made, [other], 3000)
     assert done.returncode == 2
@@ -258,7 +258,7 @@ def test_import_on_full_disk_leaves_lake_unchanged(tmp_path: Path, file: str) ->
 def begun(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     """A lake with one file, this file and another one."""
     folder = tmp_path_factory.mktemp("begun")
-    files = [write(folder / f"{at}.data", piece(range(4 * at, 4 * at + 4))) for at in range(2)]
+    files = [write(folder / f"{at}.data", recording(range(4 * at, 4 * at + 4))) for at in range(2)]
     lake.add(files[:1], folder / "lake")
     return folder / "lake", files[0], files[1]
 
@@ -313,7 +313,7 @@ def test_full_disk_at_any_step_leaves_lake_unchanged(
 @pytest.fixture(scope="module")
 def three_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("days")
-    files = [write(folder / f"{at}.data", piece(range(1440 * at, 1440 * at + 4))) for at in range(3)]
+    files = [write(folder / f"{at}.data", recording(range(1440 * at, 1440 * at + 4))) for at in range(3)]
     lake.add(files, folder / "lake")
     return folder / "lake"
 
@@ -376,7 +376,7 @@ def test_interrupted_import_leaves_nothing(tmp_path: Path, file: str) -> None:
     made = tmp_path / "lake"
     lake.add([file], made)
     before = everything(made)
-    other = write(tmp_path / "b.data", piece(range(4, 40)))
+    other = write(tmp_path / "b.data", recording(range(4, 40)))
     code = (
         "import sys, threading, time, os, signal\n"
         "from zlens.lake import importer\n"

@@ -18,7 +18,7 @@ import pytest
 
 import zlens
 from iterations import iterations, quick_subset
-from lake_builder import configuration, differences, piece, samples, tables, write
+from lake_builder import configuration, differences, recording, samples, tables, write
 from zlens import lake
 from zlens.inputs.options import Options, parse_time_spec
 from zlens.lake import file_names
@@ -278,7 +278,7 @@ def test_read_only_lake_is_read(tmp_path: Path, files: list[str]) -> None:
 def test_removed_days_can_be_imported_again(tmp_path: Path) -> None:
     """Days are removed input by input; inputs partly within them are reported and stay."""
     files = [
-        write(tmp_path / f"{system}.data", piece(range(0, 4), system=system)) for system in ("ONE", "TWO")
+        write(tmp_path / f"{system}.data", recording(range(0, 4), system=system)) for system in ("ONE", "TWO")
     ]
     made = tmp_path / "lake"
     lake.add(files, made)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import zlens
-from lake_builder import configuration, differences, interval, piece, tables, write
+from lake_builder import configuration, differences, interval, recording, tables, write
 from zlens import lake, stores
 from zlens.engine.connection import Connection
 from zlens.engine.isolated import IsolatedTables
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two systems, three files each, two days."""
     made = tmp_path_factory.mktemp("reading")
     files = [
-        write(made / f"{system}{at}.data", piece(numbers, system=system))
+        write(made / f"{system}{at}.data", recording(numbers, system=system))
         for system in ("LAKETEST", "OTHER")
         for at, numbers in enumerate(DAYS)
     ]
@@ -167,7 +167,7 @@ def test_unlisted_files_are_ignored(tmp_path: Path, lake_path: Path) -> None:
 
 
 def test_lake_is_opened_with_files(folder: Path, lake_path: Path, tmp_path: Path) -> None:
-    more = write(tmp_path / "more.data", piece(range(3000, 3004), system="THIRD"))
+    more = write(tmp_path / "more.data", recording(range(3000, 3004), system="THIRD"))
     with zlens.open([lake_path, more]) as session:
         rows = session.sql("SELECT system, count(*) FROM d0r2 GROUP BY system ORDER BY system").rows
         assert rows == [("LAKETEST", 48), ("OTHER", 48), ("THIRD", 12)]
@@ -213,7 +213,7 @@ def test_lake_times_have_import_zone(lake_path: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="imported with 0 leap seconds, not 27; use Options"):
         zlens.open(lake_path, options=Options(leap=27))
     zlens.open(lake_path, options=Options(leap=0, tz=parse_zone("Europe/Berlin"))).close()
-    write(tmp_path / "leap.data", piece(range(0, 3)))
+    write(tmp_path / "leap.data", recording(range(0, 3)))
     lake.add([tmp_path / "leap.data"], tmp_path / "lake", options=Options(leap=27))
     assert differences(tables(tmp_path / "lake"), tables(tmp_path / "leap.data", Options(leap=27))) == []
 

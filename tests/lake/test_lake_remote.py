@@ -18,7 +18,7 @@ from test_lake_killed import few, seen
 import zlens
 from faulty_s3 import BUCKET, ObjectStore
 from iterations import iterations, quick_subset
-from lake_builder import differences, piece, tables, write
+from lake_builder import differences, recording, tables, write
 from zlens import lake, stores
 from zlens.cli import main
 from zlens.errors import InputError, LakeError
@@ -150,7 +150,7 @@ def test_remote_rollups_are_consolidated(
     for module in (rollup_reader, consolidation):
         monkeypatch.setattr(module, "MIN_CONSOLIDATED_SYSTEMS", 2)
     both = ("FIRST", "SECOND")
-    lake.add([write(tmp_path / name, piece(range(3), system=name)) for name in both], url)
+    lake.add([write(tmp_path / name, recording(range(3), system=name)) for name in both], url)
     stores.rollup(url)
     question = "SELECT * FROM load_hour ORDER BY ALL"
     with zlens.open(url) as session:

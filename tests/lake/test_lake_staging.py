@@ -16,7 +16,7 @@ from test_lake_killed import few, seen
 
 import zlens
 from iterations import draws, iterations
-from lake_builder import differences, piece, tables, write
+from lake_builder import differences, recording, tables, write
 from zlens import demo, lake
 from zlens.cli import main
 from zlens.errors import InputError, LakeError
@@ -60,7 +60,7 @@ def folder_of(area: Path, file: str) -> Path:
 
 
 def test_parts_committed_in_any_order_equal_import(tmp_path: Path) -> None:
-    parts = [write(tmp_path / f"{at}.data", piece(range(at, at + 6))) for at in (0, 6, 12)]
+    parts = [write(tmp_path / f"{at}.data", recording(range(at, at + 6))) for at in (0, 6, 12)]
     # Each in its own area, as by three machines; committed in two calls, the last one first.
     for at, part in enumerate(parts):
         lake.stage([part], tmp_path / f"area{at}")
@@ -260,7 +260,7 @@ def test_removed_input_can_be_committed_again(own: Path, files: list[str], tmp_p
 
 def test_partly_removed_input_needs_import(tmp_path: Path) -> None:
     """The staged folder has all systems of the input, and the lake would get some twice."""
-    both = write(tmp_path / "both.data", [*piece(range(3)), *piece(range(3), system="OTHER")])
+    both = write(tmp_path / "both.data", [*recording(range(3)), *recording(range(3), system="OTHER")])
     lake.stage([both], tmp_path / "staged")
     made = tmp_path / "lake"
     lake.commit([tmp_path / "staged"], made, keep=True)

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import zlens
-from lake_builder import end_us, piece, write
+from lake_builder import end_us, recording, write
 from zlens import lake
 from zlens.inputs.options import Options
 
 
 @pytest.mark.parametrize("every", [None, 180])
 def test_lake_throughput_equals_file(tmp_path: Path, every: int | None) -> None:
-    data = write(tmp_path / "a.data", piece(range(12)))
+    data = write(tmp_path / "a.data", recording(range(12)))
     lake.add([data], tmp_path / "lake")
     rows = [f"{end_us(k) / 1e6 - 60:.0f},{end_us(k) / 1e6:.0f},{60 + k},2" for k in range(12)]
     achieved = tmp_path / "achieved.csv"

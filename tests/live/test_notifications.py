@@ -29,7 +29,7 @@ class Kept:
         return None
 
     @property
-    def told(self) -> list[tuple[list[str], list[str]]]:
+    def rule_changes(self) -> list[tuple[list[str], list[str]]]:
         return [
             ([row["rule"] for row in one["opened"]], [row["rule"] for row in one["cleared"]])
             for one in self.messages
@@ -42,7 +42,7 @@ def test_appearing_and_clearing_is_notified_once() -> None:
     for second, findings in enumerate([A, A, A | B, B, {}, {}]):
         hooks.observe(findings, second)
     hooks.close()
-    assert kept.told == [(["A"], []), (["B"], []), ([], ["A"]), ([], ["B"])]
+    assert kept.rule_changes == [(["A"], []), (["B"], []), ([], ["A"]), ([], ["B"])]
 
 
 def test_no_finding_sends_no_notification() -> None:
@@ -50,7 +50,7 @@ def test_no_finding_sends_no_notification() -> None:
     hooks = Notifier([kept])
     hooks.observe({}, 0)
     hooks.close()
-    assert kept.told == []
+    assert kept.rule_changes == []
 
 
 def test_flapping_findings_are_held_back() -> None:
@@ -64,7 +64,7 @@ def test_flapping_findings_are_held_back() -> None:
     # The finding opens again: the earlier time does not count.
     hooks.observe(A, 8)
     hooks.observe(A, 17)
-    assert kept.told == []
+    assert kept.rule_changes == []
     hooks.observe(A, 18)
     # Absent for less than 10 s.
     hooks.observe({}, 20)
@@ -73,7 +73,7 @@ def test_flapping_findings_are_held_back() -> None:
     hooks.observe({}, 39)
     hooks.observe({}, 40)
     hooks.close()
-    assert kept.told == [(["A"], []), ([], ["A"])]
+    assert kept.rule_changes == [(["A"], []), ([], ["A"])]
 
 
 def test_message_rate_is_limited() -> None:
@@ -87,7 +87,7 @@ def test_message_rate_is_limited() -> None:
     hooks.observe(B, 59)
     hooks.observe(B, 60)
     hooks.close()
-    assert kept.told == [(["A"], []), (["B"], ["A"])]
+    assert kept.rule_changes == [(["A"], []), (["B"], ["A"])]
 
 
 def test_finding_back_before_next_message_is_not_cleared() -> None:
@@ -98,7 +98,7 @@ def test_finding_back_before_next_message_is_not_cleared() -> None:
     hooks.observe(A, 20)
     hooks.observe(A, 60)
     hooks.close()
-    assert kept.told == [(["A"], [])]
+    assert kept.rule_changes == [(["A"], [])]
 
 
 def test_close_sends_pending_notifications() -> None:
@@ -107,7 +107,7 @@ def test_close_sends_pending_notifications() -> None:
     hooks.observe(A, 0)
     hooks.observe({}, 1)
     hooks.close()
-    assert kept.told == [(["A"], []), ([], ["A"])]
+    assert kept.rule_changes == [(["A"], []), ([], ["A"])]
 
 
 def test_notification_is_bounded() -> None:

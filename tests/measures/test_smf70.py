@@ -361,13 +361,13 @@ def test_one_machine_in_records_of_two_systems() -> None:
 def test_bucket_sums_with_moved_sections() -> None:
     """Activation of a partition moves the sections of the others: they are joined within their record."""
 
-    def made(with_new: bool) -> Record:
+    def build(with_new: bool) -> Record:
         new = [Lpar("AA", 3, [Logical("CP", 0, 7, 6)])] if with_new else []
         lpars = [*new, Lpar("B", 2, [Logical("CP", 0, 20, 18)])]
         return record(100, lpars, [Cpu(0, 0, 60)], own=2, physical={"CP": 4})
 
     options = Options(every_s=3600)
-    with session({"B": [made(k % 2 == 1) for k in range(30)]}, 100, options) as opened:
+    with session({"B": [build(k % 2 == 1) for k in range(30)]}, 100, options) as opened:
         rows = opened.sql(
             "SELECT partition, sum(total_s), sum(effective_s) FROM partition GROUP BY ALL ORDER BY 1"
         ).rows

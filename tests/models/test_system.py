@@ -9,7 +9,7 @@ import pytest
 
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models.system.spec import EXAMPLE
+from zlens.models.system.model import EXAMPLE
 from zlens.rendering.answer import Answer, by_name
 
 

@@ -58,11 +58,11 @@ def apart(folder: Path, name: str, data: bytes, again: bytes) -> Made:
 
 
 def printed(name: str) -> Callable[[Path, Session, Session], Made]:
-    def made(folder: Path, zvm: Session, zos: Session) -> Made:
+    def build(folder: Path, zvm: Session, zos: Session) -> Made:
         text = reports.render(name, (zos if name.startswith(("rmf", "work")) else zvm)._core)
         return joined(folder, f"{name}.txt", (text + "\n").encode())
 
-    return made
+    return build
 
 
 def published(name: str) -> Callable[[Path, Session, Session], Made]:
@@ -76,12 +76,12 @@ def text(name: str, data: str, again: str | None = None) -> Callable[[Path, Sess
 
 
 def of_demo(place: int) -> Callable[[Path, Session, Session], Made]:
-    def made(folder: Path, zvm: Session, zos: Session) -> Made:
+    def build(folder: Path, zvm: Session, zos: Session) -> Made:
         session = zos if place else zvm
         path = Path(session.systems[0].files[0])
         return joined(folder, path.name, path.read_bytes())
 
-    return made
+    return build
 
 
 def xml(folder: Path, zvm: Session, zos: Session) -> Made:

@@ -10,7 +10,7 @@ import pytest
 
 import zlens
 from conftest import Serve
-from lake_builder import piece, write
+from lake_builder import recording, write
 from zlens import lake, stores
 from zlens.inputs import data_quality
 from zlens.inputs.options import Options
@@ -28,7 +28,8 @@ ROWS = {"table": "cpu", "columns": ["system", "interval_end", "cpu_id", "busy_pc
 def lake_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wide")
     lake.add(
-        [write(folder / f"{name}.data", piece(range(80), system=name)) for name in SYSTEMS], folder / "lake"
+        [write(folder / f"{name}.data", recording(range(80), system=name)) for name in SYSTEMS],
+        folder / "lake",
     )
     stores.rollup(folder / "lake")
     return folder / "lake"
@@ -137,7 +138,7 @@ def test_new_hours_are_computed(lake_path: Path, tmp_path: Path) -> None:
 
     mine = tmp_path / "lake"
     shutil.copytree(lake_path, mine)
-    more = write(tmp_path / "more.data", piece(range(80, 90), system="SECOND"))
+    more = write(tmp_path / "more.data", recording(range(80, 90), system="SECOND"))
     lake.add([more], mine)
     with zlens.open(mine) as session:
         found = {member.system: member for member in fleet.members(session._core, (None, None))}

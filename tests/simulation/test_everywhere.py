@@ -12,7 +12,7 @@ from pathlib import Path
 
 import expected
 from zlens import _native
-from zlens.models.system.spec import EXAMPLE
+from zlens.models.system.model import EXAMPLE
 from zlens.simulation import run
 
 EXPECTED = Path(__file__).parents[2] / "crates/sim/tests/expected"

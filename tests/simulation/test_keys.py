@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from zlens import _native
-from zlens.models.system.spec import EXAMPLE, SPEC
+from zlens.models.system.model import EXAMPLE, SPEC
 from zlens.schema.validators import ListOf, Spec
 from zlens.simulation import lowering, run
 

@@ -11,7 +11,7 @@ from zlens import models, simulation
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.constants import constants
 from zlens.models.scenario import ScenarioValues
-from zlens.models.system.spec import EXAMPLE
+from zlens.models.system.model import EXAMPLE
 from zlens.simulation import run
 
 

@@ -11,7 +11,7 @@ import pytest
 import zlens
 from zlens.catalog import layouts, writer_plans
 from zlens.errors import ScenarioError
-from zlens.models.system.spec import EXAMPLE
+from zlens.models.system.model import EXAMPLE
 
 #: Measures of both record formats.
 MEASURES = {

@@ -15,7 +15,7 @@ import pytest
 import zlens
 from zlens import _native
 from zlens.errors import InputError, ScenarioError
-from zlens.models.system.spec import EXAMPLE
+from zlens.models.system.model import EXAMPLE
 from zlens.readers.throughput import table as throughput
 from zlens.simulation import run, tables
 

@@ -59,7 +59,7 @@ def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def made(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def spark_lake(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     into = tmp_path_factory.mktemp("spark") / "lake"
     lake.add([demo_folder], into)
     return into
@@ -79,9 +79,9 @@ def rows(found: Any) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_rows_are_those_of_one_process(spark: Any, made: Path, table: str) -> None:
-    found = spark.read.format("zlens").option("table", table).load(str(made))
-    with zlens.open(made) as session:
+def test_rows_are_those_of_one_process(spark: Any, spark_lake: Path, table: str) -> None:
+    found = spark.read.format("zlens").option("table", table).load(str(spark_lake))
+    with zlens.open(spark_lake) as session:
         answer = session.sql(f"SELECT * FROM {table}")
         assert found.columns == answer.columns
         assert rows(found.collect()) == rows(answer.rows)
@@ -93,18 +93,21 @@ def test_spark_reads_files(spark: Any, demo_folder: Path) -> None:
     assert found.count() == 30
 
 
-def test_columns_and_schemas_narrow(spark: Any, made: Path) -> None:
+def test_columns_and_schemas_narrow(spark: Any, spark_lake: Path) -> None:
     reader = spark.read.format("zlens").option("table", "cpu")
-    assert reader.option("columns", "system, busy_pct").load(str(made)).columns == ["system", "busy_pct"]
+    assert reader.option("columns", "system, busy_pct").load(str(spark_lake)).columns == [
+        "system",
+        "busy_pct",
+    ]
     narrowed = spark.read.format("zlens").schema("busy_pct double, system string").option("table", "cpu")
-    found = narrowed.load(str(made))
-    with zlens.open(made) as session:
+    found = narrowed.load(str(spark_lake))
+    with zlens.open(spark_lake) as session:
         assert rows(found.collect()) == rows(session.sql("SELECT busy_pct, system FROM cpu").rows)
 
 
 @pytest.mark.parametrize("pushed", ["false", "true"])
 def test_spark_pushes_conditions_down(
-    spark: Any, made: Path, pushed: str, capsys: pytest.CaptureFixture[str]
+    spark: Any, spark_lake: Path, pushed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Rows are the same with and without pushdown of conditions."""
     if "connect" not in type(spark).__module__:
@@ -112,10 +115,10 @@ def test_spark_pushes_conditions_down(
     found = (
         spark.read.format("zlens")
         .option("table", "load")
-        .load(str(made))
+        .load(str(spark_lake))
         .where("system = 'ZLSIM' AND interval_end > timestamp'2024-05-14 08:00:00' AND busy_pct > 20")
     )
-    with zlens.open(made) as session:
+    with zlens.open(spark_lake) as session:
         condition = "interval_end > TIMESTAMPTZ '2024-05-14 08:00:00+00' AND busy_pct > 20"
         expected = session.sql(f"SELECT * FROM load WHERE system = 'ZLSIM' AND {condition}").rows
     assert rows(found.collect()) == rows(expected)
@@ -134,6 +137,6 @@ def test_spark_pushes_conditions_down(
         ({"table": "nothing_like_it"}, "nothing_like_it"),
     ],
 )
-def test_wrong_options(spark: Any, made: Path, options: dict[str, str], says: str) -> None:
+def test_wrong_options(spark: Any, spark_lake: Path, options: dict[str, str], says: str) -> None:
     with pytest.raises(PySparkException, match=says):
-        spark.read.format("zlens").options(**options).load(str(made)).collect()
+        spark.read.format("zlens").options(**options).load(str(spark_lake)).collect()

@@ -11,7 +11,7 @@ import pytest
 
 import zlens
 from iterations import quick_subset
-from lake_builder import piece, write
+from lake_builder import recording, write
 from zlens import lake, stores
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_time_spec
@@ -35,7 +35,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A read-only lake of four systems with an hour of one day, rolled up."""
     folder = tmp_path_factory.mktemp("gathering")
     into = folder / "lake"
-    lake.add([recording(folder, name) for name in SYSTEMS], into)
+    lake.add([system_recording(folder, name) for name in SYSTEMS], into)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bucket_sql, "measures", lambda: ["cpu", "guest", "load"])
         for module in (rollup_reader, consolidation):
@@ -50,8 +50,8 @@ def lake_copy(original: Path, tmp_path: Path, few_measures: None) -> Path:
     return shutil.copytree(original, tmp_path / "lake")
 
 
-def recording(folder: Path, system: str, begin: int = 0, end: int = 6) -> str:
-    return write(folder / f"{system}{begin}.data", piece(range(begin, end), system=system))
+def system_recording(folder: Path, system: str, begin: int = 0, end: int = 6) -> str:
+    return write(folder / f"{system}{begin}.data", recording(range(begin, end), system=system))
 
 
 def rows(lake_copy: Path, query: str = QUERY, options: Options | None = None) -> list[tuple[Any, ...]]:
@@ -116,7 +116,7 @@ def test_changed_system_is_read_from_own_files(
 ) -> None:
     """Consolidated files have the system's old rows until the next consolidation."""
     before = names_of(lake_copy)
-    lake.add([recording(tmp_path, "SECOND", 6, 12)], lake_copy)
+    lake.add([system_recording(tmp_path, "SECOND", 6, 12)], lake_copy)
     with monkeypatch.context() as interrupted:
         interrupted.setattr(consolidation, "consolidate", lambda *_: None)
         stores.rollup(lake_copy)
@@ -138,11 +138,11 @@ def test_changed_systems_cause_consolidation_of_day(
 ) -> None:
     monkeypatch.setattr(consolidation, "_SHARE", 2)
     before = names_of(lake_copy)
-    lake.add([recording(tmp_path, "SECOND", 6, 12)], lake_copy)
+    lake.add([system_recording(tmp_path, "SECOND", 6, 12)], lake_copy)
     stores.rollup(lake_copy)
     assert names_of(lake_copy) == before
     assert rows(lake_copy) == apart(lake_copy, monkeypatch)
-    lake.add([recording(tmp_path, "FIRST", 6, 12)], lake_copy)
+    lake.add([system_recording(tmp_path, "FIRST", 6, 12)], lake_copy)
     stores.rollup(lake_copy)
     assert names_of(lake_copy) != before
     assert len(files(lake_copy)) == 1
@@ -160,7 +160,7 @@ def test_few_or_unchanged_systems_are_not_consolidated(
     stores.rollup(lake_copy)
     assert (lake_copy / file_names.MANIFEST).read_bytes() == before
     few = tmp_path / "few"
-    lake.add([recording(tmp_path, name) for name in SYSTEMS[:2]], few)
+    lake.add([system_recording(tmp_path, name) for name in SYSTEMS[:2]], few)
     stores.rollup(few)
     assert LakeFolder(few).load().gathered == {}
 
@@ -203,7 +203,7 @@ def test_system_with_other_columns_keeps_own_files(
     from zlens.lake.documents import MeasuresDocument
 
     into = tmp_path / "lake"
-    lake.add([recording(tmp_path, name) for name in SYSTEMS], into)
+    lake.add([system_recording(tmp_path, name) for name in SYSTEMS], into)
     schemas = {"cpu_hour": "0" * 16}
     usual = consolidation._usual
 
@@ -228,7 +228,7 @@ def test_interrupted_consolidation_is_repeated(
     tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     into = tmp_path / "lake"
-    lake.add([recording(tmp_path, name) for name in SYSTEMS], into)
+    lake.add([system_recording(tmp_path, name) for name in SYSTEMS], into)
     replace = LakeFolder._replace
 
     def interrupted(self: LakeFolder, current: Manifest, folder: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 import zlens
 from iterations import iterations, quick_subset
-from lake_builder import piece, write
+from lake_builder import recording, write
 from zlens import cli, lake, stores
 from zlens.catalog import measures
 from zlens.cli import export as command
@@ -81,7 +81,7 @@ def of_lake(made: Path, table: str) -> list[tuple[Any, ...]]:
 def parts(tmp_path: Path) -> list[str]:
     """Two files of a system on two days, and one between them on the first day, which ends at 23:00 UTC."""
     spans = (range(6), range(13 * 60 + 1, 13 * 60 + 7), range(6, 12))
-    return [write(tmp_path / f"{at}.data", piece(span)) for at, span in enumerate(spans)]
+    return [write(tmp_path / f"{at}.data", recording(span)) for at, span in enumerate(spans)]
 
 
 @pytest.mark.parametrize("form", quick_subset(1, FORMS))

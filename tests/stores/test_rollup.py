@@ -14,7 +14,7 @@ import pytest
 
 import zlens
 from iterations import iterations, quick_subset
-from lake_builder import START_US, differences, end_us, piece, tables, write
+from lake_builder import START_US, differences, end_us, recording, tables, write
 from zlens import cli, demo, lake, stores
 from zlens.api import Session
 from zlens.catalog import aggregation, measures
@@ -195,7 +195,7 @@ def test_machines_of_same_days_share_statements(
     """The statements are planned once; each machine's files equal those of a separate rollup."""
     made = tmp_path / "lake"
     systems = ["FIRST", "SECOND", "THIRD"]
-    lake.add([write(tmp_path / f"{name}.data", piece(range(6), system=name)) for name in systems], made)
+    lake.add([write(tmp_path / f"{name}.data", recording(range(6), system=name)) for name in systems], made)
     sessions: list[list[str]] = []
     of_days = rollup_builder.open_days
 
@@ -228,7 +228,7 @@ def test_machines_of_same_days_share_statements(
 @pytest.fixture
 def parts(tmp_path: Path, few_measures: None) -> list[str]:
     """Three consecutive files of a system from 10:00 UTC; local time is one hour ahead."""
-    return [write(tmp_path / f"{at}.data", piece(range(at * 6, at * 6 + 6))) for at in range(3)]
+    return [write(tmp_path / f"{at}.data", recording(range(at * 6, at * 6 + 6))) for at in range(3)]
 
 
 @pytest.mark.long
@@ -362,7 +362,7 @@ def test_measures_are_removed_with_data(parts: list[str], tmp_path: Path) -> Non
 @pytest.mark.long
 def test_day_ends_in_local_time(tmp_path: Path, few_measures: None) -> None:
     """LAKETEST's clock is one hour ahead of UTC, so its day ends at 23:00 UTC."""
-    first = write(tmp_path / "0.data", piece(range(13 * 60 - 3, 13 * 60 + 3)))
+    first = write(tmp_path / "0.data", recording(range(13 * 60 - 3, 13 * 60 + 3)))
     made = tmp_path / "lake"
     lake.add([first], made)
     [rolled] = stores.rollup(made)
@@ -462,7 +462,7 @@ def test_invalid_rollup_calls(tmp_path: Path, parts: list[str]) -> None:
 def test_gap_row_belongs_to_day_of_its_middle(tmp_path: Path, few_measures: None) -> None:
     """The use between two recordings counts in the totals, as over intervals."""
     spans = (range(4), range(1300, 1304))
-    files = [write(tmp_path / f"{at}.data", piece(span)) for at, span in enumerate(spans)]
+    files = [write(tmp_path / f"{at}.data", recording(span)) for at, span in enumerate(spans)]
     made = tmp_path / "lake"
     lake.add(files[:1], made)
     stores.rollup(made)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import theilslopes
 
 import zlens
-from lake_builder import piece, write
+from lake_builder import recording, write
 from zlens import lake, stores, studies
 from zlens.errors import QueryError, ScenarioError
 from zlens.rendering.answer import Answer
@@ -89,10 +89,10 @@ def test_trend_lists_assumptions() -> None:
 
 def test_partial_hour_is_completed(tmp_path: Path, few_measures: None) -> None:
     made = tmp_path / "lake"
-    whole = write(tmp_path / "whole.data", piece(range(0, 40)))
-    lake.add([write(tmp_path / "first.data", piece(range(0, 20)))], made)
+    whole = write(tmp_path / "whole.data", recording(range(0, 40)))
+    lake.add([write(tmp_path / "first.data", recording(range(0, 20)))], made)
     stores.rollup(made)
-    lake.add([write(tmp_path / "second.data", piece(range(20, 40)))], made)
+    lake.add([write(tmp_path / "second.data", recording(range(20, 40)))], made)
 
     def found(name: Path | str) -> list[tuple[object, ...]]:
         with zlens.open(name) as session:

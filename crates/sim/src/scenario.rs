@@ -1,7 +1,7 @@
 //! The scenario as `zlens.simulation.lowering` passes it: checked and complete.
 //!
-//! A field without a comment is a key of a scenario, described by `zlens/models/system/spec.py` or
-//! `simulation_spec.py`. It is named after the key and its unit, with references between tables as indices.
+//! A field without a comment is a key of a scenario, described by `system.toml` or
+//! `simulation.toml` in `zlens/facts/keys`. It is named after the key and its unit, with references between tables as indices.
 //! `tests/simulation/test_keys.py` compares these structures with the keys.
 
 use serde::Deserialize;

@@ -40,8 +40,6 @@ CLASSES = {
     "heuristic": "a rule of thumb of zlens: off by default, except in a comparison with a baseline",
     "unverified": "believed to be published; the source was not available",
 }
-#: Earlier name of a class, which users' files and `--class` may still contain.
-CLASS_ALIASES = {"ours": "heuristic"}
 #: Comparisons of the value with the threshold T; the last two need no number.
 COMPARES = {
     ">": "above",
@@ -96,9 +94,7 @@ class RuleKeys(FactTable, frozen=True):
     ]
     area: Annotated[Prose, Meta(description="its subject")]
     severity: Annotated[str, one_of(SEVERITIES, "how bad it is")]
-    threshold_class: Annotated[str, one_of((*CLASSES, *CLASS_ALIASES), "where its threshold is from")] = (
-        field(name="class")
-    )
+    threshold_class: Annotated[str, one_of(CLASSES, "where its threshold is from")] = field(name="class")
     title: Annotated[Prose, Meta(description="title of a finding")]
     condition: Annotated[Prose, Meta(description="the condition in words")]
     meaning: Annotated[Prose, Meta(description="meaning of a finding")]
@@ -232,7 +228,6 @@ def read(path: Path, *, own: bool = False) -> Rule:
     problem = DocumentErrors(str(path), root="the rule", text=text)
     keys = asdict(structs.parse(text, str(path), RuleKeys, problem.root, printed=True))
     texts = {name: value.strip() for name, value in keys.items() if isinstance(value, str)}
-    texts["threshold_class"] = CLASS_ALIASES.get(texts["threshold_class"], texts["threshold_class"])
     rule = Rule(**keys | texts, file=path, own=own)
     for key, message, expected in _faults(rule):
         raise problem.general_error(message, _SEE, expected, key)

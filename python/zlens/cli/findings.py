@@ -32,12 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     rules = parser.add_argument_group("which rules")
     rules.add_argument("--all", action="store_true", help="rules of every class")
     rules.add_argument(
-        "--class",
-        dest="classes",
-        action="append",
-        type=_parse_class,
-        choices=_CLASSES,
-        help="this class (may be repeated)",
+        "--class", dest="classes", action="append", choices=_CLASSES, help="this class (may be repeated)"
     )
     rules.add_argument(
         "--rule", dest="only", action="append", metavar="ID", help="this rule (may be repeated)"
@@ -73,12 +68,6 @@ def run(arguments: argparse.Namespace) -> int:
             out.write(text)
         inputs.print_notes(session)
         return inputs.exit_status(session.problems, strict=arguments.strict)
-
-
-def _parse_class(name: str) -> str:
-    from zlens.catalog.rules import CLASS_ALIASES
-
-    return CLASS_ALIASES.get(name, name)
 
 
 def _baseline_options(options: Options) -> Options:

@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from zlens.models import scenario
-    from zlens.models.system.spec import EXAMPLE, SPEC
+    from zlens.models.system.model import EXAMPLE, SPEC
 
     if arguments.example or arguments.keys:
         with output.open_output(None) as out:

@@ -1,10 +1,11 @@
 """Models of the machine with exact solutions: each computes an answer from a scenario.
 
-Each model is a package whose module `model` has SUMMARY, SPEC (the keys of a scenario), EXAMPLE (a scenario
-to start from) and `solve`, a plain function from a checked scenario to an answer. Where a scenario can be
-built from a measured interval, its module `measurement` has `TABLE` (the measure it queries),
-`busy(settings)` (SQL of the utilization of each interval) and `compare(session, system, end, settings)`,
-which compares expected with observed values. To add a model, add a package and list its name here.
+Each model is a package whose module `model` has SUMMARY, SPEC (the keys of a scenario, from facts/keys),
+EXAMPLE (a scenario to start from, from facts/examples) and `solve`, a plain function from a checked scenario
+to an answer. Where a scenario can be built from a measured interval, its module `measurement` has `TABLE`
+(the measure it queries), `busy(settings)` (SQL of the utilization of each interval) and `compare(session,
+system, end, settings)`, which compares expected with observed values. To add a model, add a package and list
+its name here.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from importlib import import_module
 from typing import Any, Protocol, cast
 
 from zlens.errors import QueryError, ScenarioError
-from zlens.models import simulation_spec
 from zlens.models.scenario import Scenario, check_scenario
+from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer
 from zlens.schema.validators import Spec
 from zlens.schema.wording import phrase
@@ -70,7 +71,8 @@ def prepared(name: str, scenario: Mapping[str, Any], *, file: str | None = None)
     if isinstance(scenario_model, str) and scenario_model != name:
         message = f"the scenario is for the model {scenario_model}, not {name}"
         raise ScenarioError(message, file=file, cure=phrase("solve_model", model=scenario_model))
-    return check_scenario(Spec((*simulation_spec.KEYS, *find(name).SPEC.keys)), scenario, file=file)
+    common = key_table("simulation.scenario").keys
+    return check_scenario(Spec((*common, *find(name).SPEC.keys)), scenario, file=file)
 
 
 def solve(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Answer:

@@ -13,6 +13,7 @@ from zlens.models.constants import constant
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.rendering.answer import Assumption
 from zlens.schema import document, toml, user_files
+from zlens.schema.facts import FACTS
 from zlens.schema.validators import MOST, Key, ListOf, MapOf, SingleLine, Spec
 from zlens.schema.wording import phrase
 
@@ -77,6 +78,11 @@ def check_scenario(
     )
     complete = Spec((*_COMMON, *spec.keys))
     return Scenario(complete.check(dict(values), "", problem), problem)
+
+
+def example(name: str) -> str:
+    """Return the file to start from of a model or a study."""
+    return document.text_of(FACTS / "examples" / f"{name}.toml")
 
 
 def describe_keys(spec: Spec, indent: str = "") -> Iterator[str]:

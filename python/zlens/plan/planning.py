@@ -27,16 +27,12 @@ from zlens.plan import FAMILIES, guest_shares, smt
 from zlens.plan import tables as plan_tables
 from zlens.plan.case import MeasuredInterval, Setting, WhatIfCase, WhatIfKey, situation
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.schema.wording import phrase
 
 #: Measure that each of the two scenarios is built from.
 TABLES = {"machine": "partition", "guests": "guest"}
-_FORMS = (
-    AnswerColumn("key", "Key"),
-    AnswerColumn("example", "Example"),
-    AnswerColumn("values", "Value"),
-    AnswerColumn("what", "New value for"),
-)
+_FORMS = answer_columns("plan", "whatifs")
 
 
 def families() -> list[ModuleType]:

@@ -13,6 +13,7 @@ from zlens.models.partitions.measurement import Pair
 from zlens.models.shares import measurement as measured_shares
 from zlens.plan.case import WhatIfCase
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Assumption, Value, by_name
+from zlens.rendering.answer_columns import answer_columns
 from zlens.schema.plain_text import format_list
 from zlens.schema.wording import phrase, sentence
 
@@ -23,14 +24,7 @@ _NEGLIGIBLE = 5e-4
 #: Kinds of columns, the prefix of their texts: "given" is measured, or assumed if --set changes it.
 _GIVEN, _MEASURED, _SOLVED = "given", "measured", "solved"
 
-_CHANGES = (
-    AnswerColumn("asked", "Setting"),
-    AnswerColumn("what", "Changes"),
-    AnswerColumn("unit", "Unit"),
-    AnswerColumn("before", "Before", text="measured: before the change", decimals=2),
-    AnswerColumn("after", "After", text="assumed: as set", decimals=2),
-    AnswerColumn("difference", "Difference", text="assumed: after less before", decimals=2),
-)
+_CHANGES = answer_columns("plan", "changes")
 _NAMES = (AnswerColumn("name", "Partition"), AnswerColumn("type", "Type"))
 
 
@@ -84,12 +78,7 @@ _MACHINE = (
     *_two("crowding", "Not Vh per left", "cores", _SOLVED, "logical cores per physical core not used by Vh"),
     *_two("idle", "Idle", "cores", _SOLVED, "of the shared cores, if all want what they used", 2),
 )
-_PROCESSORS = (
-    AnswerColumn("type", "Type"),
-    AnswerColumn("before", "Before", "processors", "measured: online and not parked, less CP's own time", 2),
-    AnswerColumn("after", "After", "processors", "solved: adjusted by what the partition could get", 2),
-    AnswerColumn("difference", "Difference", "processors", "solved: after less before", 2),
-)
+_PROCESSORS = answer_columns("plan", "processors")
 _USERS = (AnswerColumn("name", "User"), AnswerColumn("type", "Type"))
 _SHARES = (
     *_USERS,
@@ -103,11 +92,7 @@ _GETS = (
     *_three("% of 1", "its expected use", 1, "points"),
     *_LIMIT,
 )
-_KINDS = (
-    AnswerColumn("table", "Table"),
-    AnswerColumn("kind", "Kind"),
-    AnswerColumn("columns", "Columns"),
-)
+_KINDS = answer_columns("plan", "kinds")
 
 
 class SolvedPartitions(Struct):

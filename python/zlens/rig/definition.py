@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -12,42 +12,16 @@ from zlens import models
 from zlens.catalog import aggregation, measures
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.scenario import ScenarioValues, read, set_value
+from zlens.models.scenario_keys import key_table
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import (
-    Boolean,
-    Choice,
-    DocumentErrors,
-    Integer,
-    Key,
-    ListOf,
-    MapOf,
-    Number,
-    OneOf,
-    Prose,
-    Scalar,
-    SingleLine,
-    Spec,
-    Unchecked,
-)
+from zlens.schema.validators import Choice, DocumentErrors
 
 FOLDER = FACTS / "rig"
 #: Areas of files, in the order of the summary.
-AREAS = (
-    "shares",
-    "partitions",
-    "unparking",
-    "multithreading",
-    "devices",
-    "relocation",
-    "scaling",
-    "queueing",
-)
-_STATUSES = ("verified", "verified-secondary", "constructed", "derived", "unverified", "ours")
-_MOST_CASES = 1000
+AREAS = cast(Choice, key_table("rig.scenario").by_name["area"].kind).of
 #: Value of `expected` of an observation whose numbers are in the cases.
 PUBLISHED = "published"
 _SOLVER = "solver:"
-_AMOUNT = Number(-1e15, 1e15)
 
 
 class Citation(Struct, frozen=True):
@@ -153,97 +127,6 @@ class RigDefinition(Struct, frozen=True):
         return values
 
 
-_SETTINGS = MapOf(Unchecked(), least=0)
-_BAND = Spec(
-    (
-        Key("value", _AMOUNT, "the expected number", default=None),
-        Key("low", _AMOUNT, "the least that is allowed", default=None),
-        Key("high", _AMOUNT, "the most that is allowed", default=None),
-    )
-)
-_ONE = OneOf(_AMOUNT, _BAND)
-_SOURCE = Spec(
-    (
-        Key("publication", SingleLine(), "title of the publication"),
-        Key("place", SingleLine(), "page, table or section", default=""),
-        Key("status", Choice(_STATUSES), "status of the expected numbers"),
-        Key("note", Prose(), "notes about them", default=None),
-    )
-)
-_CASE = Spec(
-    (
-        Key("name", SingleLine(), "name of the case"),
-        Key("set", _SETTINGS, "keys of the scenario with their values", default={}),
-        Key("at", _AMOUNT, "position on the axis of a line chart", default=None),
-        Key("expected", MapOf(OneOf(_ONE, MapOf(_ONE)), least=0),
-            "published numbers by observation, and by subject", default={}),
-    )
-)  # fmt: skip
-_VARY = Spec(
-    (
-        Key("key", SingleLine(), "key of the scenario"),
-        Key("values", ListOf(Scalar(), 1, _MOST_CASES), "its values, one case each"),
-    )
-)
-_POLICY = Spec(
-    (
-        Key("name", SingleLine(), "name of the policy"),
-        Key("set", _SETTINGS, "keys of the scenario with their values", default={}),
-        Key(
-            "judged", Boolean(), "whether it counts for the verdict; otherwise it is drawn only", default=True
-        ),
-    )
-)
-_CONTROL = Spec(
-    (
-        Key("name", SingleLine(), "name of the control, with which the verdict must fail"),
-        Key("set", _SETTINGS, "keys of the scenario with their values", default={}),
-        Key("solver", _SETTINGS, "the same for the input of the solver", default={}),
-    )
-)
-_OBSERVE = Spec(
-    (
-        Key("name", SingleLine(), "its heading, and the name of its numbers in expected"),
-        Key("unit", SingleLine(), "unit of the values", default=""),
-        Key("measure", SingleLine(), "the measure", default=None),
-        Key("column", SingleLine(), "its column", default=None),
-        Key("statistic", Choice(aggregation.STATISTICS), "the statistic of that", default=None),
-        Key("by", SingleLine(), "column that names the subjects", default=None),
-        Key("where", MapOf(Scalar(), least=0), "values of other columns", default={}),
-        Key("sql", Prose(), "instead of a measure: a query of subject and value", default=None),
-        Key("relative_to", SingleLine(), "divide by the value of this case", default=None),
-        Key("scale", Number(1e-12, 1e12), "observed values are multiplied by this", default=1.0),
-        Key("expected", SingleLine(), '"published", "solver:TABLE.COLUMN" or "solver:FIGURE"'),
-        Key("largest", Number(0, 1e9), "largest difference that is allowed", default=None),
-        Key("rms", Number(0, 1e9), "largest root mean square of the differences", default=None),
-        Key("misallocated", Number(0, 100), "largest part that others got", "%", default=None),
-        Key("of", Choice(("expected", "sum", "points")), "base of differences in percent; points: no base",
-            default="expected"),
-        Key("order", Boolean(), "whether the cases must be in the order of the expected values",
-            default=False),
-        Key("band", Prose(), "source of the allowed differences", default=None),
-    )
-)  # fmt: skip
-SPEC = Spec(
-    (
-        Key("title", SingleLine(), "title"),
-        Key("text", Prose(), "description"),
-        Key("area", Choice(AREAS), "area"),
-        Key("source", _SOURCE, "where the expected numbers are from"),
-        Key("scenario", Unchecked(), "the scenario for the solver and the simulator"),
-        Key("case", ListOf(_CASE, most=_MOST_CASES), "a case", default=[]),
-        Key("vary", _VARY, "instead of cases: a key and its values", default=None),
-        Key("policy", ListOf(_POLICY, most=20), "a policy: before and after", default=[]),
-        Key("control", ListOf(_CONTROL, most=20), "a negative control", default=[]),
-        Key("observe", ListOf(_OBSERVE, 1, 50), "observed values"),
-        Key("seeds", Integer(1, 999), "runs of each case with different random numbers", default=3),
-        Key("chart", Choice(("bars", "lines")), "form of the charts", default="bars"),
-        Key("along", SingleLine(), "axis of a chart of lines", default=""),
-        Key("not_reproduced", Prose(), "why the verdict is known to fail", default=None),
-    )
-)
-
-
 def shipped() -> dict[str, Path]:
     """Return the files that zlens ships, by name."""
     return {path.stem: path for path in sorted(FOLDER.glob("*.toml")) if not path.stem.startswith("_")}
@@ -267,7 +150,7 @@ def load(file: str) -> RigDefinition:
 def parsed(values: ScenarioValues, file: str) -> RigDefinition:
     """Return a file of the rig from parsed TOML."""
     problem = DocumentErrors(file, ScenarioError, text=values.text)
-    checked = SPEC.check(dict(values), "", problem)
+    checked = key_table("rig.scenario").check(dict(values), "", problem)
     scenario = checked["scenario"]
     if not isinstance(scenario, dict) or scenario.get("model") not in models.MODELS:
         raise problem.general_error(

@@ -4,46 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerTable, Value
+from zlens.rendering.answer import Answer, AnswerTable, Value
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.rig.definition import AREAS, PUBLISHED, Control, RigDefinition
 from zlens.rig.results import RigResult, VariantOutcome
 from zlens.rig.verdict import ObservationVerdict
 
-_SUMMARY = (
-    AnswerColumn("scenario", "Scenario"),
-    AnswerColumn("policy", "Policy"),
-    AnswerColumn("observes", "Observes"),
-    AnswerColumn("numbers", "Numbers", text="compared"),
-    AnswerColumn("seeds", "Seeds"),
-    AnswerColumn("worst", "Largest", text="largest difference", decimals=2),
-    AnswerColumn("rms", "RMS", text="root mean square of the differences", decimals=2),
-    AnswerColumn("unit", "Unit", text="of these differences"),
-    AnswerColumn("allowed", "Allowed"),
-    AnswerColumn("result", "Result"),
-)
-_NUMBERS = (
-    AnswerColumn("scenario", "Scenario"),
-    AnswerColumn("policy", "Policy"),
-    AnswerColumn("case", "Case"),
-    AnswerColumn("observes", "Observes"),
-    AnswerColumn("subject", "Subject"),
-    AnswerColumn("expected", "Expected", decimals=3),
-    AnswerColumn("low", "From", text="least that is allowed", decimals=3),
-    AnswerColumn("high", "To", text="most that is allowed", decimals=3),
-    AnswerColumn("observed", "Observed", text="mean over the seeds", decimals=3),
-    AnswerColumn("half", "+-", text="half of its 95 % confidence interval", decimals=3),
-    AnswerColumn("error", "Error", text="observed less expected", decimals=3),
-    AnswerColumn("unit", "Unit"),
-    AnswerColumn("result", "Result"),
-)
-_LISTED = (
-    AnswerColumn("name", "Name"),
-    AnswerColumn("area", "Area"),
-    AnswerColumn("title", "Title"),
-    AnswerColumn("runs", "Runs"),
-    AnswerColumn("publication", "Source"),
-)
+_SUMMARY = answer_columns("rig", "summary")
+_NUMBERS = answer_columns("rig", "numbers")
+_LISTED = answer_columns("rig", "scenarios")
 
 
 def answer(results: Sequence[RigResult], *, every: bool = False) -> Answer:

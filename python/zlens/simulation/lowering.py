@@ -20,32 +20,27 @@ from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import parse_instant
 from zlens.models.constants import constant
 from zlens.models.partitions import prsm, zvm_limits
-from zlens.models.partitions.model import GROUP
 from zlens.models.relocation import link as relocation_link
 from zlens.models.scenario import Scenario
-from zlens.models.scenario_errors import ScenarioErrors, SimulationSpec
-from zlens.models.simulation_spec import CHANNELS, COUNTERS, CP, INSTRUCTIONS, MACHINE, SIMULATION
+from zlens.models.scenario_errors import ScenarioErrors
+from zlens.models.scenario_keys import key_table
 from zlens.models.system.partitions import Entry, SystemPartition, system_partitions, users_of
-from zlens.models.system.spec import (
-    COMMAND,
-    CONTROL_UNIT,
-    FUNCTION,
-    LINK,
-    LOAD,
-    MEMORY,
-    PARTITION,
-    POOL,
-    RELOCATION,
-    STEP,
-    SWITCH,
-    TRANSACTION,
-    USER,
-    VOLUME,
-)
 from zlens.schema.validators import EntryName, FixedTuple, Key, ListOf, NumberOr, Spec, Validator
 from zlens.simulation import counters
 
 _DAY_S = 86_400
+SIMULATION, MACHINE, COUNTERS, CHANNELS, CP, INSTRUCTIONS = (
+    key_table(f"simulation.{name}")
+    for name in ("simulation", "machine", "counters", "channels", "cp", "instructions")
+)
+PARTITION, USER, LOAD, MEMORY, POOL, TRANSACTION, STEP = (
+    key_table(f"system.{name}")
+    for name in ("partition", "user", "load", "memory", "pool", "transaction", "step")
+)
+CONTROL_UNIT, VOLUME, SWITCH, FUNCTION, RELOCATION, LINK, COMMAND = (
+    key_table(f"system.{name}")
+    for name in ("control_unit", "volume", "switch", "function", "relocation", "link", "command")
+)
 #: Device number of the first volume without one.
 _FIRST_DEVICE = 0x1000
 #: Suffixes of field names, by the unit of the key.
@@ -75,7 +70,7 @@ class LoweredScenario(Struct, frozen=True):
     recorded: dict[str, str | None]
 
 
-def table(scenario: Scenario, spec: SimulationSpec, values: Entry | None, where: str) -> Entry:
+def table(scenario: Scenario, spec: Spec, values: Entry | None, where: str) -> Entry:
     """Return a table, with its defaults if the scenario omits it."""
     found: Entry = spec.check({}, where, scenario.problem) if values is None else values
     return found
@@ -234,7 +229,7 @@ class _MachineLowering:
             for entry, amount in zip(sharing, amounts, strict=True):
                 self.entitled[entry["name"], kind] = amount
 
-    def table(self, spec: SimulationSpec, values: Entry | None, where: str) -> Entry:
+    def table(self, spec: Spec, values: Entry | None, where: str) -> Entry:
         if values is not None:
             return values
         if spec not in self.omitted:
@@ -293,7 +288,9 @@ class _MachineLowering:
 
     def groups(self) -> list[dict[str, Any]]:
         return [
-            lower_table(GROUP, one, {"kind": self.kind[one["type"]], "cap": self._cores(one)})
+            lower_table(
+                key_table("partitions.group"), one, {"kind": self.kind[one["type"]], "cap": self._cores(one)}
+            )
             for one in self.scenario["group"]
             if one["type"] in self.kind
         ]

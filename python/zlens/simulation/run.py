@@ -25,10 +25,10 @@ from zlens._native import unix_us_from_tod
 from zlens.catalog import writer_plans
 from zlens.errors import InputError, ScenarioError
 from zlens.inputs.unix_time import from_unix_us
-from zlens.models import simulation_spec
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario, check_scenario, set_value
-from zlens.models.system.spec import SPEC
+from zlens.models.scenario_keys import key_table
+from zlens.models.system.model import SPEC
 from zlens.rendering.answer import Assumption
 from zlens.rendering.atomic_file import atomic_write, is_special_file
 from zlens.schema.validators import Key, ListOf, Spec
@@ -142,7 +142,7 @@ def _plain(value: Any) -> Any:
 
 def _constants(name: str, values: Mapping[str, Any], machine_scenario: Scenario) -> Iterator[Assumption]:
     """Yield the constants that a simulation uses: those that the scenario sets, then the others."""
-    keys = (*simulation_spec.KEYS, *models.find(name).SPEC.keys)
+    keys = (*key_table("simulation.scenario").keys, *models.find(name).SPEC.keys)
     explicit = dict(_set(keys, values))
     for constant_name, value in explicit.items():
         assumption = constant(constant_name).assumed()

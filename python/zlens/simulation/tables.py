@@ -4,47 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.simulation.run import PreparedScenario, SimulationRun
 
-_CONSTANTS = (
-    AnswerColumn("name", "Constant"),
-    AnswerColumn("value", "Value", decimals=3),
-    AnswerColumn("unit", "Unit"),
-    AnswerColumn("status", "Status"),
-    AnswerColumn("text", "Is"),
-    AnswerColumn("source", "Source"),
-)
-_FILES = (
-    AnswerColumn("file", "File"),
-    AnswerColumn("system", "System"),
-    AnswerColumn("seed", "Seed"),
-    AnswerColumn("seconds", "Simulated", "s", "seconds recorded", 0),
-    AnswerColumn("events", "Events", "", "dispatches, arrivals, ends of work and the like"),
-)
-_PARTITIONS = (
-    AnswerColumn("partition", "Partition"),
-    AnswerColumn("seed", "Seed"),
-    AnswerColumn("type", "Type"),
-    AnswerColumn("cores", "Used", "cores", "on average", 3),
-)
-_USERS = (
-    AnswerColumn("user", "User"),
-    AnswerColumn("system", "System"),
-    AnswerColumn("seed", "Seed"),
-    AnswerColumn("cpu", "CPU", "% of 1", "CPU time charged to it, of one processor", 2),
-    AnswerColumn("virtual", "Virtual", "% of 1", "its own part of that", 2),
-    AnswerColumn("dispatches", "Dispatches", "1/s"),
-    AnswerColumn("given_up", "Given up", "% of 1", "demand that could wait no longer", 2),
-)
-_TRANSACTIONS = (
-    AnswerColumn("name", "Class"),
-    AnswerColumn("system", "System"),
-    AnswerColumn("seed", "Seed"),
-    AnswerColumn("throughput", "Throughput", "1/s", "transactions that ended", 3),
-    AnswerColumn("response", "Response", "s", "mean response time", 5),
-    AnswerColumn("refused", "Refused", "1/s", "transactions that found too many before them", 3),
-)
+_CONSTANTS = answer_columns("simulation", "constants")
+_FILES = answer_columns("simulation", "files")
+_PARTITIONS = answer_columns("simulation", "partitions")
+_USERS = answer_columns("simulation", "users")
+_TRANSACTIONS = answer_columns("simulation", "transactions")
 
 
 def constants(ready: PreparedScenario) -> Answer:

@@ -10,24 +10,10 @@ from msgspec import Struct, field
 
 from zlens.catalog import aggregation, expressions, measures
 from zlens.errors import InputError
-from zlens.schema.validators import Number, SingleLine, Validator
 from zlens.schema.wording import phrase
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
-
-#: Keys for the window of data and the throughput: key, kind, description, unit.
-WINDOW: tuple[tuple[str, Validator, str, str], ...] = (
-    ("throughput", SingleLine(), "CSV with the throughput; default: FILE.throughput.csv, if it exists", ""),
-    ("throughput_columns", SingleLine(), 'columns of that file: "rate=Load:per min"', ""),
-    ("throughput_offset", Number(), "seconds to add to its times to match the clock of the system", "s"),
-    ("system", SingleLine(), "only this system", ""),
-    ("from", SingleLine(), 'intervals after this time: "2026-03-02 09:15" or "09:15"', ""),
-    ("to", SingleLine(), "intervals up to this time", ""),
-    ("shift", SingleLine(), 'only these hours: "Mon-Fri 08:00-17:00"', ""),
-    ("peak", SingleLine(), 'only the peak: "60m"', ""),
-    ("tz", SingleLine(), 'time zone of files that have only local times: "Europe/Berlin"', ""),
-)
 
 #: Averaged columns, each with its measure and the table in the query.
 _AVERAGED = {

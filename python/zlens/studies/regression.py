@@ -14,113 +14,21 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.models.capacity import scaling
-from zlens.models.scenario import Scenario
+from zlens.models.scenario import Scenario, example
+from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import MOST_BARS, Chart, ChartSeries
-from zlens.schema.validators import Key, ListOf, Number, SingleLine, Spec
 from zlens.studies.measurement import MeasuredRun, resolve_path
 from zlens.studies.notes import AS_PUBLISHED, machine_note, run_notes, shorten_list, shorten_notes
 from zlens.studies.ratio_statistics import RatioSpread, outlier_scores, ratio_spread
-from zlens.studies.run_keys import KEYS, run_of
+from zlens.studies.run_keys import run_of
 from zlens.studies.run_tables import other_numbers, window
 from zlens.studies.runs import WorkloadRun
 
 SUMMARY = "many workloads before and after a change: mean and spread of their ratios, outliers"
-
-_RATIO = Number(0, above=True)
-
-SPEC = Spec(
-    (
-        Key(
-            "pair",
-            ListOf(
-                Spec(
-                    (
-                        Key("name", SingleLine(), "name of the workload"),
-                        Key("group", SingleLine(), "kind of workload, for a row per group", default=None),
-                        Key("base", Spec(KEYS), "the run before the change", default=None),
-                        Key("comparison", Spec(KEYS), "the run after it", default=None),
-                        Key("etrr", _RATIO, "ratio of ETR, comparison / base, without runs", default=None),
-                        Key("itrr", _RATIO, "ratio of ITR, comparison / base, without runs", default=None),
-                    )
-                ),
-                least=1,
-            ),
-            "pairs of runs, or their ratios",
-        ),
-        Key(
-            "criterion",
-            Number(0, 100, above=True),
-            "largest distance of a ratio from 1 that counts as no change",
-            "%",
-            constant="regression_criterion",
-        ),
-        Key(
-            "outlier_score",
-            Number(0, above=True),
-            "modified z score beyond which a ratio is an outlier",
-            constant="outlier_score",
-        ),
-    )
-)
-
-EXAMPLE = """\
-# Workloads before and after a change. The first two are measured values of IBM, "z/VM 6.4 Performance" (APAR
-# VM65988, the shared/exclusive spin lock manager); the others are examples.
-model = "regression"
-title = "A new release compared with the previous one"
-
-[[pair]]
-name = "DayTrader, high scheduler lock"
-group = "lock"
-etrr = 6.29                  # given ratios, comparison / base
-itrr = 5.00
-
-[[pair]]
-name = "VIRSTOR, moderate scheduler lock"
-group = "lock"
-etrr = 1.03
-itrr = 1.44
-
-[[pair]]
-name = "Apache, 3 cores"
-group = "web"
-base = { etr = 10250.0, busy = 90.4 }
-comparison = { etr = 10310.0, busy = 90.1 }
-
-[[pair]]
-name = "Apache, 16 cores"
-group = "web"
-base = { etr = 41300.0, busy = 91.0 }
-comparison = { etr = 41050.0, busy = 90.8 }
-
-[[pair]]
-name = "Apache, 32 cores, storage-constrained"
-group = "web"
-base = { etr = 2610.0, busy = 30.2 }
-comparison = { etr = 2405.0, busy = 29.9 }
-
-[[pair]]
-name = "DayTrader, 8 cores"
-group = "java"
-base = { etr = 1830.0, busy = 88.2 }
-comparison = { etr = 1841.0, busy = 87.9 }
-
-# Runs may also be measured:
-# [[pair]]
-# name = "ours"
-# base = { file = "before.monwrite", throughput = "before.csv" }
-# comparison = { file = "after.monwrite", throughput = "after.csv" }
-
-# Patterns are many pairs: those files whose names have the same text in place of each *. After
-# `zlens simulate machine.toml -o before.data --runs 120`, the same with the change into after.data:
-# [[pair]]
-# name = "machine"
-# base = { file = "before-*.data" }
-# comparison = { file = "after-*.data" }
-
-# After `zlens rig run SCENARIO... -o before` and, of the changed system, -o after: "before/*/*.data".
-"""
+SPEC = key_table("regression.scenario")
+EXAMPLE = example("regression")
 
 
 class RunPair(Struct, frozen=True):
@@ -314,17 +222,7 @@ def _known_ratios(pairs: Sequence[RunPair]) -> Iterator[tuple[str, str, list[flo
     yield "itrr", "ITR", [pair.itrr for pair in pairs if pair.itrr is not None]
 
 
-_SPREAD = (
-    AnswerColumn("pairs", "Pairs", decimals=0),
-    AnswerColumn("mean", "Mean", decimals=3),
-    AnswerColumn("deviation", "Deviation", text="sample standard deviation", decimals=3),
-    AnswerColumn(
-        "geometric", "Geometric mean", text="the same distance from 1 whichever side is the base", decimals=3
-    ),
-    AnswerColumn("median", "Median", decimals=3),
-    AnswerColumn("least", "Least", decimals=3),
-    AnswerColumn("most", "Most", decimals=3),
-)
+_SPREAD = answer_columns("studies", "spread")
 
 
 def _row(statistics: RatioSpread) -> tuple[Value, ...]:
@@ -378,15 +276,7 @@ def _groups(pairs: Sequence[RunPair], verdicts: Sequence[str]) -> AnswerTable | 
 
 
 def _table(pairs: Sequence[RunPair], verdicts: Sequence[str], outliers: Sequence[bool]) -> AnswerTable:
-    columns = (
-        AnswerColumn("pair", "Pair"),
-        AnswerColumn("group", "Group"),
-        AnswerColumn("etrr", "ETR ratio", decimals=3),
-        AnswerColumn("itrr", "ITR ratio", decimals=3),
-        AnswerColumn("cpu_ratio", "CPU/tx ratio", text="CPU time per transaction", decimals=3),
-        AnswerColumn("verdict", "Criterion"),
-        AnswerColumn("outlier", "Outlier"),
-    )
+    columns = answer_columns("studies", "pairs")
     has_scores = len(pairs) >= _FEWEST
     rows = [
         (

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from zlens.rendering.answer import AnswerColumn, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.studies.measurement import MeasuredRun
 from zlens.studies.runs import WorkloadRun
 
@@ -33,17 +34,6 @@ def window(runs: Sequence[tuple[str, MeasuredRun]]) -> AnswerTable | None:
     """Return the table of the sources of measured runs; None without runs."""
     if not runs:
         return None
-    columns = (
-        AnswerColumn("run", "Run"),
-        AnswerColumn("file", "File"),
-        AnswerColumn("system", "System"),
-        AnswerColumn("machine", "Machine"),
-        AnswerColumn("release", "Release"),
-        AnswerColumn("first", "From"),
-        AnswerColumn("last", "To"),
-        AnswerColumn("intervals", "Intervals"),
-        AnswerColumn("seconds", "Length", "s", decimals=0),
-    )
     rows = [
         (
             name,
@@ -53,4 +43,4 @@ def window(runs: Sequence[tuple[str, MeasuredRun]]) -> AnswerTable | None:
         )
         for name, measured in runs
     ]
-    return AnswerTable("measured", "Measured", columns, rows)
+    return AnswerTable("measured", "Measured", answer_columns("studies", "measured"), rows)

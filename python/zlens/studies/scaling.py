@@ -10,133 +10,18 @@ from collections.abc import Iterator
 
 from zlens.catalog.capacity_curves import Point
 from zlens.models.capacity import curve_sources, scaling, usl
-from zlens.models.scenario import Scenario
+from zlens.models.scenario import Scenario, example
+from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerFigure
-from zlens.schema.validators import Boolean, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 from zlens.studies import scaling_notes, scaling_tables
 from zlens.studies.measurement import MeasuredRun, resolve_path
-from zlens.studies.run_keys import NAMED, run_of
+from zlens.studies.run_keys import run_of
 from zlens.studies.runs import WorkloadRun
 from zlens.studies.scaled_run import ScaledRun
 
 SUMMARY = "a workload in partitions of increasing size, against the capability of the machine"
-
-SPEC = Spec(
-    (
-        Key("run", ListOf(NAMED, least=1), "the runs, in any order; ratios are to the smallest"),
-        Key(
-            "machine",
-            SingleLine(),
-            "machine of the catalog whose factors apply, such as z14-m05",
-            default=None,
-        ),
-        Key(
-            "factors",
-            MapOf(Number(0, 2, above=True)),
-            "capacity adjustment factors by number of cores: 16 = 0.721; the others are interpolated",
-            default=None,
-        ),
-        Key(
-            "adjustments",
-            ListOf(Integer(1, 131_072), 1),
-            "the factors as in /proc/sysinfo: Adjustment 02-way and on",
-            "65,536ths",
-            default=None,
-        ),
-        Key("data", SingleLine(), "file with the factors: /proc/sysinfo, or monitor data", default=None),
-        Key("system", SingleLine(), "system in that file", default=None),
-        Key("relative", Boolean(), "ETR are ratios, not transactions per second", default=False),
-        Key(
-            "rolloff_gain",
-            Number(0, 1),
-            "the curve rolls off if the ITR ratio gains less than this part of the gain in capability ratio",
-            constant="rolloff_gain",
-        ),
-    )
-)
-
-EXAMPLE = """\
-# A web serving workload in partitions of increasing size on a z14. Source: IBM, "z/VM Support for Eighty
-# Logical Processors", table 8.
-model = "scaling"
-title = "Tiled Apache, DASD paging"
-
-# Source of the capacity adjustment factors; or factors, adjustments, or data = "sysinfo.txt"
-machine = "z14-m05"
-
-[[run]]
-name = "AP1Z604G"
-processors = 16              # logical processors; cores = ... if SMT is enabled
-etr = 3295.34                # transactions per second
-guest_busy = 658.6387        # % of one processor, in total; busy = 65.5 would do
-chargeable_busy = 296.5102
-nonchargeable_busy = 92.7207
-complexity_cpi = 1.183
-finite_cpi = 1.822
-instructions = 5528981.83    # per transaction
-unparked = 16
-also = { paging_rate = 211000 }
-
-[[run]]
-name = "AP2Z604G"
-processors = 32
-etr = 2589.74
-guest_busy = 544.3393
-chargeable_busy = 322.3837
-nonchargeable_busy = 78.4516
-complexity_cpi = 1.155
-finite_cpi = 1.950
-instructions = 6138761.81
-unparked = 32
-also = { paging_rate = 182000 }
-
-[[run]]
-name = "AP3Z604G"
-processors = 48
-etr = 3239.92
-guest_busy = 703.7159
-chargeable_busy = 476.6080
-nonchargeable_busy = 85.5843
-complexity_cpi = 1.129
-finite_cpi = 2.096
-instructions = 6319576.41
-unparked = 48
-also = { paging_rate = 184000 }
-
-[[run]]
-name = "AP4Z604D"
-processors = 64
-etr = 4143.10
-guest_busy = 939.4967
-chargeable_busy = 635.6118
-nonchargeable_busy = 98.1747
-complexity_cpi = 1.135
-finite_cpi = 2.312
-instructions = 6113161.64
-unparked = 64
-also = { paging_rate = 195000 }
-
-[[run]]
-name = "AP5Z604G"
-processors = 80
-etr = 3745.58
-guest_busy = 858.4882
-chargeable_busy = 630.1159
-nonchargeable_busy = 117.7722
-complexity_cpi = 1.146
-finite_cpi = 2.283
-instructions = 6525397.94
-unparked = 80
-also = { paging_rate = 201000 }
-
-# A run may also be measured: the numbers are measured in the file.
-# [[run]]
-# name = "ours"
-# file = "monwrite.data"     # next to this file
-# throughput = "load.csv"    # throughput of the application
-# from = "09:00"
-# to = "10:00"
-"""
+SPEC = key_table("scaling.scenario")
+EXAMPLE = example("scaling")
 
 
 def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from zlens.models.capacity import scaling, usl
 from zlens.rendering.answer import AnswerColumn, AnswerTable, Value
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.studies.run_tables import other_numbers, window
 from zlens.studies.scaled_run import ScaledRun
@@ -171,20 +172,13 @@ def _law(fit: usl.UslFit | None, relative: bool) -> AnswerTable | None:
         "alpha": "contention: part of the work that waits for others",
         "beta": "coherency: cost of keeping consistent",
     }
-    columns = (
-        AnswerColumn("parameter", "Universal Scalability Law of the ITR"),
-        AnswerColumn("value", "Value", decimals=6),
-        AnswerColumn("low", "95 % from", text="confidence interval", decimals=6),
-        AnswerColumn("high", "to", text="confidence interval", decimals=6),
-        AnswerColumn("how", "How"),
-    )
     rows: list[tuple[Value, ...]] = [
         (words[parameter.name], parameter.value, parameter.low, parameter.high, parameter.how)
         for parameter in fit.parameters
     ]
     rows.append(("cores at peak throughput", fit.peak, None, None, None))
     rows.append(("largest error of a run (%)", 100 * fit.largest_error, None, None, None))
-    return AnswerTable("usl", "", columns, rows)
+    return AnswerTable("usl", "", answer_columns("studies", "usl"), rows)
 
 
 # Charts -------------------------------------------------------------------------------------------

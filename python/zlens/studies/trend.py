@@ -14,7 +14,7 @@ from msgspec import Struct
 from zlens.catalog import measures
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import Options, Shift, parse_date, parse_shift, parse_time_spec
-from zlens.models.scenario import Scenario
+from zlens.models.scenario import Scenario, example
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.validators import Key, ListOf, MapOf, Number, SingleLine, Spec, Text
@@ -60,20 +60,7 @@ SPEC = Spec(
     )
 )
 
-EXAMPLE = """\
-title = "Busiest hour of each day, six weeks"
-limit = 90
-
-# Made-up numbers. Or measured: data = ["lake"], with shift.prime = "Mon-Fri 08:00-17:00"
-[[series]]
-name = "ZVM1"
-from = "2026-01-05"
-values = [
-  61.0, 62.4, 60.2, 63.1, 58.7, 41.0, 39.5, 62.2, 63.9, 61.1, 64.0, 60.3, 42.2, 40.1,
-  63.0, 64.8, 62.9, 65.1, 61.7, 43.1, 40.9, 64.4, 65.2, 63.8, 66.7, 62.5, 43.8, 42.0,
-  65.1, 66.6, 65.0, 67.9, 63.8, 44.9, 42.7, 66.3, 67.5, 66.2, 69.0, 65.1, 45.6, 43.6,
-]
-"""
+EXAMPLE = example("trend")
 
 #: Name of the shift of all hours.
 ALL = "all"

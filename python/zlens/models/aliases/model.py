@@ -15,97 +15,15 @@ from msgspec import Struct
 
 from zlens.models.aliases import dasd
 from zlens.models.allocation import water_fill
-from zlens.models.scenario import Scenario
+from zlens.models.scenario import Scenario, example
+from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
-from zlens.schema.validators import Choice, Integer, Key, ListOf, Number, SingleLine, Spec
 
 SUMMARY = "HyperPAV aliases: shares of a pool, and response of volumes with a base and aliases"
-
-_ALIASES = Number(0, 1_000_000)
-_MS = Number(0, 1_000_000)
-
-_USE = Spec(
-    (
-        Key("name", SingleLine(), "MDISK, PAGING or a name of your own"),
-        Key("share", Integer(0, 1_000_000), "its share (SET CU)"),
-        Key("wants", _ALIASES, "aliases it would use if unlimited", "aliases", default=None),
-        Key("in_use", _ALIASES, "aliases in use, as measured (HPALIAS)", "aliases", default=None),
-        Key(
-            "queued",
-            _ALIASES,
-            "requests that waited, as measured; if any, it wants all it can get",
-            default=None,
-        ),
-    )
-)
-
-_DEVICE = Spec(
-    (
-        Key("name", SingleLine(), "name of the volume"),
-        Key("use", SingleLine(), "its alias use; required with more than one use", default=None),
-        Key("rate", Number(0, 1e6), "I/O rate of the volume with its aliases", "per second"),
-        Key("serv", _MS, "service time; or pend, disc and conn", "ms", default=None),
-        Key("pend", _MS, "pending", "ms", default=None),
-        Key("disc", _MS, "disconnected", "ms", default=None),
-        Key("conn", _MS, "connected", "ms", default=None),
-        Key("resp", _MS, "response time as measured; shows how bursty requests are", "ms", default=None),
-        Key("aliases_then", Integer(0, 4_096), "aliases it had at that measurement", default=0),
-        Key(
-            "burst",
-            Number(0, 1_000_000),
-            "factor on the wait of random arrivals, (Ca2 + Cs2) / 2 of Allen-Cunneen",
-            default=None,
-        ),
-        Key(
-            "bursts",
-            Choice(("chance", "paging", "minidisk")),
-            "or the factor from published measurements of such work, by utilization of the base",
-            default="chance",
-        ),
-    )
-)  # fmt: skip
-
-SPEC = Spec(
-    (
-        Key("aliases", Integer(0, 4_096), "aliases of the pool"),
-        Key("use", ListOf(_USE), "a use of the pool", default=[]),
-        Key("device", ListOf(_DEVICE), "a volume", default=[]),
-    )
-)
-
-EXAMPLE = """\
-# Minidisk and paging I/O share sixteen aliases: the aliases of each use, and the wait of requests
-model = "aliases"
-title = "One control unit with 16 aliases"
-
-aliases = 16
-
-[[use]]
-name = "MDISK"
-share = 20                   # SET CU
-# wants = 3.5                # aliases; default: the need of its volumes, or unlimited
-
-[[use]]
-name = "PAGING"
-share = 140
-
-[[device]]
-name = "LNX001"
-use = "MDISK"
-rate = 2149                  # operations per second
-serv = 0.426                 # milliseconds; or pend, disc and conn
-bursts = "minidisk"          # as bursty as published measurements; or burst = 1.4, or resp = 6.57 as measured
-
-[[device]]
-name = "PAGE01"
-use = "PAGING"
-rate = 180
-pend = 0.241
-disc = 10.5
-conn = 0.480
-bursts = "paging"
-"""
+SPEC = key_table("aliases.scenario")
+EXAMPLE = example("aliases")
 
 #: Maximum number of rows for one volume, and of volumes tabulated.
 _MOST_STEPS, _MOST_VOLUMES = 32, 8
@@ -114,53 +32,12 @@ _MOST_USES = 100
 #: Probability of waiting below which one more alias makes no difference.
 _RARELY = 0.005
 
-_USES = (
-    AnswerColumn("name", "Use"),
-    AnswerColumn("share", "Share", text="SET CU"),
-    AnswerColumn("entitled", "Entitled", "aliases", "share of the pool", 2),
-    AnswerColumn("wants", "Wants", "aliases", "dots: all it can get", 2),
-    AnswerColumn("gets", "Gets", "aliases", "in use on average", 2),
-    AnswerColumn("excess", "Excess", "aliases", "beyond its entitlement", 2),
-    AnswerColumn("could_get", "Could get", "aliases", "if its demand were unlimited", 2),
-    AnswerColumn("bound_by", "Limited by"),
-    AnswerColumn("observed", "Observed", "aliases", "in use, as measured", 2),
-    AnswerColumn("error", "Error", "aliases", "gets less observed", 2),
-)
-_DEVICES = (
-    AnswerColumn("name", "Volume"),
-    AnswerColumn("use", "Use"),
-    AnswerColumn("rate", "Rate", "1/s"),
-    AnswerColumn("serv", "Serv", "ms", decimals=3),
-    AnswerColumn("busy", "Busy", "% of 1", "of one exposure"),
-    AnswerColumn("aliases", "Aliases", "", "integer number of aliases its use is entitled to"),
-    AnswerColumn("alone", "Resp alone", "ms", "if no other volume used any of them", 3),
-    AnswerColumn("part", "Its part", "", "aliases, if they are split by need"),
-    AnswerColumn("response", "Resp split", "ms", "with its part of them", 3),
-    AnswerColumn("queued", "Queued", "", "requests that wait, with its part", 2),
-    AnswerColumn("burst", "Burst", "x", "factor on the wait of random arrivals", 2),
-    AnswerColumn("measured", "Measured", "ms", "response time as measured", 3),
-    AnswerColumn("measured_queued", "Queued then", "", "by Little's law", 2),
-)
-_STEPS = (
-    AnswerColumn("name", "Volume"),
-    AnswerColumn("aliases", "Aliases"),
-    AnswerColumn("utilization", "Busy", "%", "of each exposure, base and aliases"),
-    AnswerColumn("waits", "Waits", "%", "requests that find all busy"),
-    AnswerColumn("wait", "Wait", "ms", "on average over all requests", 3),
-    AnswerColumn("response", "Resp", "ms", "", 3),
-    AnswerColumn("queued", "Queued", "", "requests that wait", 2),
-)
+_USES = answer_columns("aliases", "uses")
+_DEVICES = answer_columns("aliases", "devices")
+_STEPS = answer_columns("aliases", "by_aliases")
 
 
-_PUBLISHED = (
-    AnswerColumn("name", "Kind"),
-    AnswerColumn("rate", "Rate", "1/s"),
-    AnswerColumn("serv", "Serv", "ms", decimals=3),
-    AnswerColumn("resp", "Resp", "ms", decimals=2),
-    AnswerColumn("busy", "Busy", "%", "of its only exposure"),
-    AnswerColumn("burst", "Burst", "x", "measured wait over the wait of M/M/1", 2),
-    AnswerColumn("source", "Source"),
-)
+_PUBLISHED = answer_columns("aliases", "bursts")
 
 
 def allocate(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:

@@ -18,7 +18,8 @@ from zlens.errors import QueryError, ScenarioError
 from zlens.models import scenario as scenarios
 from zlens.models.capacity import curve_sources
 from zlens.models.interval_choice import BUSY, interval_sql, local_time
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer_columns import answer_columns
 from zlens.schema.wording import phrase
 
 if TYPE_CHECKING:
@@ -28,17 +29,7 @@ TABLE = "cpu"
 #: Keys of the scenario that select a curve.
 _CURVES = ("machine", "factors", "adjustments", "data")
 
-_MEASURED = (
-    AnswerColumn("type", "Type"),
-    AnswerColumn(
-        "online", "Online", "processors", "measured: processors online, or cores with multithreading", 2
-    ),
-    AnswerColumn("parked", "Parked", "processors", "measured: parked", 2),
-    AnswerColumn("used", "Busy", "processors", "measured: busy", 2),
-    AnswerColumn("factor", "Factor", "", "solved: of each processor among all of the partition", 4),
-    AnswerColumn("capability", "Capability", "processors", "solved: online processors times factor", 2),
-    AnswerColumn("used_capability", "Used", "processors", "busy processors times factor", 2),
-)
+_MEASURED = answer_columns("capacity", "measured")
 
 
 def busy(_settings: Sequence[str] = ()) -> str:

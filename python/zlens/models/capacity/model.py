@@ -15,158 +15,20 @@ from zlens.catalog.capacity_curves import Point
 from zlens.models.capacity import replacement, scaling
 from zlens.models.capacity import runs as capacity_runs
 from zlens.models.capacity.curve_sources import NamedCurve, named_curve
-from zlens.models.scenario import Scenario
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.models.scenario import Scenario, example
+from zlens.models.scenario_keys import key_table
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
-from zlens.schema.validators import Choice, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 
 SUMMARY = (
     "capability of n processors in one partition or several, and how runs of a workload scale against it"
 )
+SPEC = key_table("capacity.scenario")
+EXAMPLE = example("capacity")
 
-_RUN = Spec(
-    (
-        Key("name", SingleLine(), "name of the run", default=None),
-        Key("processors", Integer(1, 10_000), "logical processors of the partition"),
-        Key("etr", Number(0, 1e15, above=True), "external throughput rate", "per second", default=None),
-        Key("busy", Number(0, 100, above=True), "average logical processor busy", "%", default=None),
-        Key(
-            "itr",
-            Number(0, 1e15, above=True),
-            "internal throughput rate, if ETR and busy are not given",
-            "per second",
-            default=None,
-        ),
-    )
-)
-
-SPEC = Spec(
-    (
-        Key(
-            "machine",
-            SingleLine(),
-            "machine of the catalog whose curve applies, such as z14-m05",
-            default=None,
-        ),
-        Key(
-            "factors",
-            MapOf(Number(0, 2, above=True)),
-            "your own curve: factor by number of processors; the others are interpolated",
-            default=None,
-        ),
-        Key(
-            "adjustments",
-            ListOf(Integer(1, 131_072), 1),
-            "your own curve as in /proc/sysinfo: Adjustment 02-way and on",
-            "65,536ths",
-            default=None,
-        ),
-        Key(
-            "data",
-            SingleLine(),
-            "file with the curve: /proc/sysinfo of Linux, or z/VM monitor data",
-            default=None,
-        ),
-        Key("system", SingleLine(), "system in that file", default=None),
-        Key("sizes", ListOf(Integer(1, 10_000), 1), "sizes of partitions to compare", default=None),
-        Key("processors", Integer(1, 10_000), "processors to spread over partitions", default=None),
-        Key(
-            "partitions",
-            ListOf(Integer(1, 10_000), 1),
-            "numbers of partitions to spread them over, as evenly as possible",
-            default=[1, 2, 4, 8],
-        ),
-        *replacement.KEYS,
-        Key("run", ListOf(_RUN), "a measured run of a workload", default=[]),
-        Key(
-            "rolloff_gain",
-            Number(0, 1),
-            "a run rolls off if its ITR gains less than this part of the gain in capability",
-            constant="rolloff_gain",
-        ),
-        Key(
-            "usl",
-            Choice(("runs", "curve", "no")),
-            "data to fit the Universal Scalability Law to: the runs, or the curve of the machine",
-            default="runs",
-        ),
-        Key(
-            "usl_fits_within",
-            Number(0, 100),
-            "largest error of a law that fits",
-            "%",
-            constant="usl_fits_within",
-        ),
-        Key(
-            "usl_one",
-            Number(0, 1e15, above=True),
-            "throughput of one processor, if known; fitted otherwise",
-            "per second",
-            default=None,
-        ),
-        Key("confidence", Number(50, 99.99), "confidence level of the intervals", "%", default=95.0),
-    )
-)
-
-EXAMPLE = """\
-# Eighty processors of a z14: one partition or several, and did a workload scale as expected?
-# The runs: IBM, "z/VM for eighty logical processors", table 4.
-model = "capacity"
-title = "Eighty processors of a z14"
-
-machine = "z14-m05"          # or factors, adjustments, or data = "/proc/sysinfo"
-sizes = [16, 32, 48, 64, 80] # partitions to compare
-processors = 80              # to spread ...
-partitions = [1, 2, 4, 8]    # ... over this many partitions
-
-[[run]]
-name = "A9NZ524Y"
-processors = 19
-etr = 82817.32               # per second
-busy = 95.4                  # % of the average logical processor
-
-[[run]]
-name = "AS2Z9140"
-processors = 38
-etr = 155433.48
-busy = 95.6
-
-[[run]]
-name = "AS3Z9140"
-processors = 57
-etr = 221439.86
-busy = 97.6
-
-[[run]]
-name = "AS4Z9140"
-processors = 76
-etr = 265372.72
-busy = 98.3
-
-[[run]]
-name = "AS5Z9140"
-processors = 95
-etr = 271351.24
-busy = 99.9
-"""
-
-_SIZES = (
-    AnswerColumn("processors", "Processors"),
-    AnswerColumn("factor", "Factor", "", "of each processor (CAF)", 4),
-    AnswerColumn("how", "How", text="stated, interpolated between stated ones, or beyond them"),
-    AnswerColumn("error", "Error", "%", "estimated error of an interpolated factor", 2),
-    AnswerColumn("capability", "Capability", "processors", "effective capability, n x c(n)", 2),
-    AnswerColumn("ratio", "Ratio", "", "to the first size", 2),
-)
-_DEPLOYMENTS = (
-    AnswerColumn("name", "Deployed"),
-    AnswerColumn("sizes", "Sizes", text="partitions x processors of each"),
-    AnswerColumn("largest", "Largest", "processors", "processors of the largest partition"),
-    AnswerColumn("capability", "Capability", "processors", "of all partitions in total", 2),
-    AnswerColumn("gain", "Gain", "%", "over the first deployment", 1),
-    AnswerColumn("how", "How", text="source of the factors: stated, between, beyond"),
-    AnswerColumn("error", "Error", "%", "estimated error", 2),
-)
+_SIZES = answer_columns("capacity", "sizes")
+_DEPLOYMENTS = answer_columns("capacity", "deployments")
 
 
 def solve(scenario: Scenario) -> Answer:

@@ -13,26 +13,11 @@ from zlens.catalog.capacity_curves import Point
 from zlens.catalog.generations import MachineType
 from zlens.models.capacity import scaling
 from zlens.models.scenario import Scenario
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
-from zlens.schema.validators import Integer, Key, OneOf, SingleLine
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 
 OLD, NEW = "from_machine", "to_machine"
-_NAME = OneOf(SingleLine(), Integer(1000, 9999))
-KEYS = (
-    Key(OLD, _NAME, "machine to replace: its type or generation, such as 3931 or z16", default=None),
-    Key(NEW, _NAME, "machine that replaces it; for one processor, or for `processors`", default=None),
-)
-
-_MACHINES = (
-    AnswerColumn("type", "Type"),
-    AnswerColumn("machine", "Machine"),
-    AnswerColumn(
-        "capability", "Capability", "", "of a processor at full speed (STSI 1.2.2); lower is faster", 0
-    ),
-    AnswerColumn("speed", "Speed", "", "of a processor, relative to the machine to replace", 3),
-    AnswerColumn("status", "Status", text="certainty of the capability, as in the catalog"),
-    AnswerColumn("source", "Source"),
-)
+_MACHINES = answer_columns("capacity", "machines")
 
 
 def requested(scenario: Scenario) -> bool:

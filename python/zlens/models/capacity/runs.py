@@ -9,39 +9,13 @@ from zlens.catalog.capacity_curves import Point
 from zlens.models.capacity import scaling, usl
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
 
-_RUNS = (
-    AnswerColumn("name", "Run"),
-    AnswerColumn("processors", "Processors"),
-    AnswerColumn("etr", "ETR", "1/s", "external throughput rate", 2),
-    AnswerColumn("busy", "Busy", "%", "average logical processor"),
-    AnswerColumn("itr", "ITR", "1/s", "internal throughput rate: ETR at 100% busy", 1),
-    AnswerColumn("etrr", "ETRR", "", "ETR relative to the smallest run", 3),
-    AnswerColumn("itrr", "ITRR", "", "ITR relative to the smallest run", 3),
-    AnswerColumn("ratio", "Expected", "", "capability relative to the smallest run", 3),
-    AnswerColumn("efficiency", "ITRR/exp.", "", "1: scales like the reference workloads", 3),
-    AnswerColumn("gain", "Gain", "", "gain in ITRR since the previous run over expected gain", 2),
-    AnswerColumn("verdict", "Verdict"),
-)
-_LAW = (
-    AnswerColumn(
-        "name", "Parameter", text="gamma: throughput of one processor; alpha: contention; beta: coherency"
-    ),
-    AnswerColumn("value", "Value", "", "", 8),
-    AnswerColumn("low", "Low", "", "lower end of the confidence interval", 8),
-    AnswerColumn("high", "High", "", "upper end of the interval", 8),
-    AnswerColumn("how", "How", text="fitted, given, or fixed at 0"),
-)
-_FITTED = (
-    AnswerColumn("processors", "Processors"),
-    AnswerColumn("throughput", "Throughput", "", "observed", 2),
-    AnswerColumn("fitted", "Fitted", "", "by the law", 2),
-    AnswerColumn("low", "Low", "", "lower end of the confidence interval of the curve", 2),
-    AnswerColumn("high", "High", "", "upper end of the interval", 2),
-    AnswerColumn("error", "Miss", "%", "fitted against observed", 1),
-)
+_RUNS = answer_columns("capacity", "runs")
+_LAW = answer_columns("capacity", "law")
+_FITTED = answer_columns("capacity", "fitted")
 
 
 def add(scenario: Scenario, curve: Sequence[Point] | None, answer: Answer) -> None:

@@ -6,146 +6,19 @@ from typing import Any
 
 from zlens.models.paging import page_space
 from zlens.models.paging.page_space import GB, PAGE
-from zlens.models.scenario import Scenario
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.models.scenario import Scenario, example
+from zlens.models.scenario_keys import key_table
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
-from zlens.schema.validators import Choice, Integer, Key, ListOf, Number, SingleLine, Spec
 
 SUMMARY = "paging: space that guests can need, how full it gets, and pages per I/O on the paging volumes"
+SPEC = key_table("paging.scenario")
+EXAMPLE = example("paging")
 
-_SIZE = Number(0, 1e9)
-
-_GUEST = Spec(
-    (
-        Key("name", SingleLine(), "name of the guest, or of a group of identical guests"),
-        Key("storage", _SIZE, "size of its primary address space", "GB"),
-        Key("count", Integer(1, 100_000), "number of them", default=1),
-    )
-)
-_VOLUME = Spec(
-    (
-        Key("name", SingleLine(), "label of the volume, or of a group of identical volumes"),
-        Key("count", Integer(1, 100_000), "number of them", default=1),
-        Key("cylinders", Integer(1, 1_200_000), "cylinders of a 3390 used for paging", default=None),
-        Key("slots", Integer(1, 2**40), "capacity in pages, if it is not a 3390", default=None),
-    )
-)
-_IO = Spec(
-    (
-        Key("page_rate", Number(0, 1e9, above=True), "pages read and written", "per second"),
-        Key("io_rate", Number(0, 1e9, above=True), "I/O to all paging volumes", "per second", default=None),
-        Key("pages_per_io", Number(1, 100_000), "pages in one I/O, if the I/O rate is unknown", default=None),
-        Key("service_ms", Number(0, 100_000, above=True), "service time of such an I/O", "ms"),
-        Key(
-            "per_page_ms",
-            _SIZE,
-            "service time that each page adds; if left out, between none and all of it",
-            "ms",
-            default=None,
-        ),
-        Key("volumes", Integer(1, 100_000), "paging volumes; if left out, the scenario's", default=None),
-        Key(
-            "try_pages",
-            ListOf(Number(1, 100_000), 1),
-            "pages in one I/O to try",
-            default=[1, 2, 4, 8, 16, 32],
-        ),
-    )
-)
-
-SPEC = Spec(
-    (
-        Key("guest", ListOf(_GUEST), "a guest that is logged on", default=[]),
-        Key("data_spaces", _SIZE, "data spaces that guests create, total", "GB", default=0.0),
-        Key("vdisks", _SIZE, "virtual disks in storage (VDISK), total", "GB", default=0.0),
-        Key("nss_dcss", _SIZE, "shared NSSes and DCSSes", "GB", default=0.0),
-        Key(
-            "directory_pages",
-            Integer(0, 2**40),
-            "pages of the CP directory, as DIRECTXA reports them",
-            default=0,
-        ),
-        Key("growth", Number(0, 10_000), "allowance for growth", "%", default=0.0),
-        Key("real", Number(0, 1e9, above=True), "storage of the partition", "GB", default=None),
-        Key(
-            "storbuf",
-            Choice(("current", "older")),
-            "defaults of SET SRM STORBUF: z/VM 6.2 and later, or before",
-            default="current",
-        ),
-        Key("volume", ListOf(_VOLUME), "a paging volume", default=[]),
-        Key("used_pct", Number(0, 100), "slots currently in use", "%", default=None),
-        Key(
-            "full_from",
-            Number(0, 100, above=True),
-            "page space above this is too full",
-            "%",
-            constant="page_space_full",
-        ),
-        Key(
-            "busy_at_most",
-            Number(0, 100, above=True),
-            "target utilization of a paging volume",
-            "%",
-            constant="paging_volume_busy",
-        ),
-        Key("io", _IO, "paging I/O", default=None),
-    )
-)
-
-EXAMPLE = """\
-# How much paging space do these guests need, and what do pages per I/O do to the volumes?
-model = "paging"
-title = "Forty Linux guests"
-
-real = 256.0                 # GB of the partition
-vdisks = 8.0                 # GB
-nss_dcss = 0.5               # GB
-directory_pages = 2000       # as DIRECTXA reports them
-growth = 10.0                # %
-used_pct = 31.0              # of the slots, currently
-
-[[guest]]
-name = "web servers"
-storage = 8.0                # GB
-count = 32
-
-[[guest]]
-name = "databases"
-storage = 32.0
-count = 8
-
-[[volume]]
-name = "PAGE01-12"
-count = 12
-cylinders = 65520            # of a 3390; or slots = ...
-
-[io]                         # as measured: DEVICE (FCX108), PAGING
-page_rate = 21100            # pages per second
-io_rate = 4030               # I/O per second to all paging volumes
-service_ms = 0.855
-"""
-
-_SPACE = (
-    AnswerColumn("name", "What"),
-    AnswerColumn("count", "Count"),
-    AnswerColumn("gb", "Size", "GB", "", 2),
-    AnswerColumn("share", "Of the need", "%"),
-)
-_STORBUF_COLUMNS = (
-    AnswerColumn("name", "Enters as"),
-    AnswerColumn("percent", "STORBUF", "%", "of storage, limit for working sets", 0),
-    AnswerColumn("gb", "Size", "GB", "working sets of users in the dispatch list"),
-)
-_LOADS = (
-    AnswerColumn("pages", "Pages/I/O", "", "", 1),
-    AnswerColumn("rate", "I/O", "1/s", "of all volumes", 0),
-    AnswerColumn("each", "Each volume", "1/s", "I/O"),
-    AnswerColumn("busy_least", "Busy from", "%", "at least"),
-    AnswerColumn("busy_most", "to", "%", "at most"),
-    AnswerColumn("volumes_least", "Volumes from", "", "needed to stay at or below the target"),
-    AnswerColumn("volumes_most", "to "),
-)
+_SPACE = answer_columns("paging", "space")
+_STORBUF_COLUMNS = answer_columns("paging", "storbuf")
+_LOADS = answer_columns("paging", "loads")
 
 
 def solve(scenario: Scenario) -> Answer:

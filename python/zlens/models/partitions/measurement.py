@@ -20,7 +20,8 @@ from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import interval_sql, local_time
 from zlens.models.partitions.model import TYPES
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value, by_name
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value, by_name
+from zlens.rendering.answer_columns import answer_columns
 from zlens.schema.plain_text import format_list
 
 if TYPE_CHECKING:
@@ -34,38 +35,8 @@ _SAME = 0.005
 #: Maximum number of names in a note.
 _MOST_NAMES = 5
 
-_COMPARED = (
-    AnswerColumn("name", "Partition"),
-    AnswerColumn("type", "Type"),
-    AnswerColumn("cores", "Logical", "cores", "measured: logical cores"),
-    AnswerColumn("weight", "Weight", text="measured: processing weight; none if dedicated"),
-    AnswerColumn("entitlement", "Entitled", "cores", "solved: entitlement from its weight", 2),
-    AnswerColumn("expected", "Expected", "cores", "solved: its use if its demand equals its measured use", 2),
-    AnswerColumn("observed", "Used", "cores", "measured", 2),
-    AnswerColumn("error", "Error", "cores", "used less expected", 2),
-    AnswerColumn("beyond", "Beyond", "cores", "used less entitled", 2),
-    AnswerColumn(
-        "could_get",
-        "Could get",
-        "cores",
-        "solved: its use if its demand were unlimited and the others' unchanged",
-        2,
-    ),
-    AnswerColumn("held_by", "Limited by", text="solved: its limit then"),
-)
-_POLARITY = (
-    AnswerColumn("name", "Partition"),
-    AnswerColumn("type", "Type"),
-    AnswerColumn("cores", "Logical", "cores", "measured: logical cores"),
-    AnswerColumn("entitlement", "Entitled", "cores", "solved: entitlement from its weight", 2),
-    AnswerColumn("high", "Vh", "expected", "solved: vertical-high"),
-    AnswerColumn("medium", "Vm", "expected", "solved: vertical-medium"),
-    AnswerColumn("low", "Vl", "expected", "solved: vertical-low"),
-    AnswerColumn("vh", "Vh", "measured", "measured: vertical-high"),
-    AnswerColumn("vm", "Vm", "measured", "measured: vertical-medium"),
-    AnswerColumn("vl", "Vl", "measured", "measured: vertical-low"),
-    AnswerColumn("same", "Same", text="whether both are the same; dots if not measured"),
-)
+_COMPARED = answer_columns("partitions", "compared")
+_POLARITY = answer_columns("partitions", "polarity")
 
 Pair = tuple[str, str]
 

@@ -14,164 +14,18 @@ from zlens.catalog import processor_types
 from zlens.models.partitions import prsm, tables, zvm_limits
 from zlens.models.partitions.prsm import Claim
 from zlens.models.partitions.tables import NEGLIGIBLE, PartitionMember, Pool
-from zlens.models.scenario import Scenario
+from zlens.models.scenario import Scenario, example
+from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerFigure
 from zlens.rendering.charts import Chart, ChartSeries
-from zlens.schema.validators import Boolean, Choice, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 
 SUMMARY = (
     "PR/SM partitions: weights, caps, entitlement, excess, polarity of cores, vertical-lows, z/VM's limits"
 )
 
 TYPES = processor_types.modeled_types()
-_CORES = Number(0, 1000)
-
-PARTITION = Spec(
-    (
-        Key("name", SingleLine(), "name of the partition; one entry for each of its types",
-            target=("/partitions.name", "/systems.name", "/systems.partition")),
-        Key("type", Choice(TYPES), "type of its cores", default="CP", target="kind"),
-        Key("cores", Integer(1, 1000), "online logical cores",
-            target=("cores", "highs", "mediums", "entitlement")),
-        Key("weight", Integer(1, 999), "processing weight; none if dedicated", default=None,
-            target=("weight", "entitlement")),
-        Key("dedicated", Boolean(), "whether its cores are dedicated", default=False),
-        Key("polarization", Choice(("vertical", "horizontal")),
-            "how its entitlement is spread over its logical cores", default="vertical",
-            target=("/partitions.vertical", "highs", "mediums")),
-        Key("demand", _CORES, "demand; if left out, unlimited", "cores",
-            default=None, target="/systems.users.loads.demand_pct"),
-        Key("unparked", Integer(1, 1000), "cores it uses, high ones first; if left out, all",
-            default=None, target=("cores", "/systems.cp.unparking.active")),
-        Key("capped", Boolean(), "initial capping: never more than its entitlement", default=False),
-        Key("absolute_cap", Number(0, 1000, above=True), "absolute capping", "cores", default=None,
-            target="cap"),
-        Key("group", SingleLine(), "its group for absolute group capping", default=None),
-        Key("defined_capacity", Number(0, above=True), "defined capacity of z/OS", "MSU", default=None,
-            target="cap"),
-        Key("capacity_group", SingleLine(), "its group for z/OS group capacity", default=None,
-            target="group"),
-        Key("zvm", Choice(zvm_limits.releases()), "release of z/VM that runs in it", default=None,
-            target="/systems.cp.unparking.active"),
-        Key("mode", Choice(zvm_limits.modes()), "mode of the partition, for z/VM", default="z/VM",
-            target="/systems.threads"),
-        Key("smt", Choice(zvm_limits.SMT), "multithreading, for z/VM", default="non-SMT",
-            target="/systems.threads"),
-    )
-)  # fmt: skip
-
-GROUP = Spec(
-    (
-        Key("name", SingleLine(), "name of the group"),
-        Key("type", Choice(TYPES), "type of cores it limits", default="CP", target="kind"),
-        Key("absolute_cap", _CORES, "absolute group capping", "cores", default=None, target="cap"),
-        Key("capacity", Number(0), "group capacity of z/OS", "MSU", default=None, target="cap"),
-    )
-)
-
-_PHYSLOG = Spec(
-    (
-        Key("type", Choice(TYPES), "type of cores", default="CP", target=()),
-        Key("lgclc", Number(0), "%LgclC: used by partitions themselves", "% of one core", target=()),
-        Key("ovrhd", Number(0), "%Ovrhd: used by PR/SM for them", "% of one core", target=()),
-        Key("lpmgt", Number(0), "%LPmgt: used by PR/SM for itself", "% of one core", target=()),
-    )
-)
-
-SPEC = Spec(
-    (
-        Key("processors", MapOf(Integer(0, 1000)),
-            "physical cores of each type, dedicated ones included",
-            target=("machine.types", "machine.type_codes", "machine.cores")),
-        Key("partition", ListOf(PARTITION, least=1), "a partition's cores of one type",
-            target="partitions.shares"),
-        Key("group", ListOf(GROUP), "a group of partitions", default=[], target="partition_groups"),
-        Key("physlog", ListOf(_PHYSLOG),
-            "a line of FCX302 PHYSLOG; its %LPmgt is deducted from the capacity of partitions",
-            default=[], target=()),
-        Key("msu_per_core", Number(0, above=True), "MSU rating of one core of type CP", default=None,
-            target=("partitions.shares.cap", "partition_groups.cap")),
-        Key("integer_entitlement", Choice(prsm.INTEGER_RULES),
-            "polarity of a partition entitled to an integer number of cores", constant="integer_entitlement",
-            target=("partitions.shares.highs", "partitions.shares.mediums")),
-        Key("run_time_longest", Number(1, 1000), "run time if there are no more logical than physical cores",
-            "ms", constant="run_time_longest",
-            target=("machine.run_time_ms.longest", "machine.run_time_ms.shortest")),
-        Key("crowded_from", Number(0, 1000),
-            "number of cores that are not vertical-high per physical core left for them that is too many",
-            constant="crowded_from", target=()),
-    )
-)  # fmt: skip
-
-EXAMPLE = """\
-# A machine with two pools of cores: entitlement and use of each partition
-model = "partitions"
-title = "Six CPs and 86 IFLs"
-
-[processors]                 # physical cores by type: CP, IFL, ZIIP, ICF
-CP = 6
-IFL = 86
-
-[[partition]]
-name = "PROD"
-cores = 5
-weight = 600
-absolute_cap = 4.5           # cores
-
-[[partition]]
-name = "TEST"
-cores = 3
-weight = 300
-capped = true                # initial capping: never more than its entitlement
-group = "NONPROD"
-
-[[partition]]
-name = "DEVEL"
-cores = 2
-weight = 100
-polarization = "horizontal"
-demand = 0.3                 # cores; default: whatever it can get
-group = "NONPROD"
-
-[[group]]
-name = "NONPROD"
-absolute_cap = 2.0           # absolute group capping, cores
-
-[[partition]]
-name = "ZVM1"
-type = "IFL"
-cores = 12
-weight = 344
-zvm = "7.4"                  # compares it with the limits of z/VM
-smt = "SMT-2"
-
-[[partition]]
-name = "ZVM2"
-type = "IFL"
-cores = 24
-weight = 989
-demand = 14
-
-[[partition]]
-name = "ZVM3"
-type = "IFL"
-cores = 24
-weight = 989
-demand = 21
-
-[[partition]]
-name = "ZVM4"
-type = "IFL"
-cores = 28
-weight = 989
-
-[[partition]]
-name = "ZVM5"
-type = "IFL"
-cores = 28
-weight = 989
-unparked = 20                # cores it uses: vertical-lows parked
-"""
+SPEC = key_table("partitions.scenario")
+EXAMPLE = example("partitions")
 
 
 def solve(scenario: Scenario) -> Answer:

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from zlens.models.partitions import prsm, zvm_limits
 from zlens.models.partitions.prsm import Claim, Polarity
-from zlens.rendering.answer import AnswerColumn, AnswerTable, Value
+from zlens.rendering.answer import AnswerTable, Value
+from zlens.rendering.answer_columns import answer_columns
 
 #: Less than this much of a core is negligible.
 NEGLIGIBLE = 1e-9
@@ -95,22 +96,7 @@ def display_name(member: PartitionMember, several: set[str]) -> str:
 
 
 def partitions(rows: Sequence[Row]) -> AnswerTable:
-    columns = (
-        AnswerColumn("name", "Partition"),
-        AnswerColumn("type", "Type"),
-        AnswerColumn("cores", "Logical", "cores", "logical cores"),
-        AnswerColumn("weight", "Weight", text="processing weight; none if dedicated"),
-        AnswerColumn("share_pct", "Share", "% of shared", "its weight over all weights of the type"),
-        AnswerColumn("entitlement", "Entitled", "cores", "guaranteed at any time", 2),
-        AnswerColumn("demand", "Demand", "cores", "demand", 2),
-        AnswerColumn("limit", "At most", "cores", "the lowest of its own limits", 2),
-        AnswerColumn("limited_by", "by", text="name of that limit"),
-        AnswerColumn("allocation", "Gets", "cores", "use", 2),
-        AnswerColumn("excess", "Excess", "cores", "beyond its entitlement", 2),
-        AnswerColumn("unmet", "Unmet", "cores", "demand it cannot use", 2),
-        AnswerColumn("bound_by", "Limited by", text="limiting resource"),
-    )
-    return AnswerTable("partitions", "Partitions", columns, rows)
+    return AnswerTable("partitions", "Partitions", answer_columns("partitions", "partitions"), rows)
 
 
 def partition_row(name: str, pool: Pool, member: PartitionMember) -> Row:
@@ -150,21 +136,9 @@ def partition_row(name: str, pool: Pool, member: PartitionMember) -> Row:
 
 
 def polarization(rows: Sequence[Row]) -> AnswerTable:
-    columns = (
-        AnswerColumn("name", "Partition"),
-        AnswerColumn("type", "Type"),
-        AnswerColumn("polarization", "Polarization"),
-        AnswerColumn("entitlement_pct", "Entitled", "% of 1 core", "guaranteed at any time", 1),
-        AnswerColumn("high", "Vh", "cores", "vertical-high: each entitled to a full core"),
-        AnswerColumn("medium", "Vm", "cores", "vertical-medium: each entitled to a part of a core"),
-        AnswerColumn("medium_pct", "each Vm", "% of 1 core", "entitlement of each vertical-medium core", 1),
-        AnswerColumn("low", "Vl", "cores", "vertical-low: entitled to nothing"),
-        AnswerColumn(
-            "each_pct", "each Hz", "% of 1 core", "entitlement of each core of a horizontal partition", 1
-        ),
-        AnswerColumn("parked", "Parked", "cores", "cores it does not use"),
+    return AnswerTable(
+        "polarization", "Polarity of logical cores", answer_columns("partitions", "polarization"), rows
     )
-    return AnswerTable("polarization", "Polarity of logical cores", columns, rows)
 
 
 def polarity_row(name: str, member: PartitionMember) -> Row:
@@ -194,23 +168,7 @@ def polarity_row(name: str, member: PartitionMember) -> Row:
 
 
 def machine(rows: Sequence[Row]) -> AnswerTable:
-    columns = (
-        AnswerColumn("type", "Type"),
-        AnswerColumn("physical", "Physical", "cores", "cores of the machine"),
-        AnswerColumn("dedicated", "Dedicated", "cores"),
-        AnswerColumn("shared", "Shared", "cores", "physical cores not dedicated"),
-        AnswerColumn("logical", "Logical", "cores", "logical cores that share them, parked ones included"),
-        AnswerColumn("over", "Logical", "per shared", "logical cores per shared core", 2),
-        AnswerColumn("high", "Vh", "in use", "vertical-high cores not parked"),
-        AnswerColumn("not_high", "Not Vh", "in use", "all others not parked"),
-        AnswerColumn("left", "Left", "cores", "shared cores not used by vertical-highs"),
-        AnswerColumn("crowding", "Not Vh", "per left", "logical cores per left core", 1),
-        AnswerColumn(
-            "run_time", "Run time", "ms", "default longest run of a core that is not vertical-high", 2
-        ),
-        AnswerColumn("run_time_high", "of Vh", "ms", "longest run of a vertical-high core", 0),
-    )
-    return AnswerTable("machine", "Physical cores", columns, rows)
+    return AnswerTable("machine", "Physical cores", answer_columns("partitions", "machine"), rows)
 
 
 def machine_row(pool: Pool, max_run_ms: float) -> Row:
@@ -233,21 +191,8 @@ def machine_row(pool: Pool, max_run_ms: float) -> Row:
 
 
 def bands(rows: Sequence[Row]) -> AnswerTable:
-    columns = (
-        AnswerColumn("name", "Partition"),
-        AnswerColumn("type", "Type"),
-        AnswerColumn("weight_each", "Weight", "per core", "of its weakest core with any entitlement"),
-        AnswerColumn("core_pct", "That is", "% of 1 core"),
-        AnswerColumn("rule", "Kept within", text="base of PR/SM's 3.6 %"),
-        AnswerColumn("low_weight", "Weight from", "per core"),
-        AnswerColumn("high_weight", "to", "per core"),
-        AnswerColumn("low_pct", "Use from", "% of shared"),
-        AnswerColumn("high_pct", "to", "% of shared"),
-        AnswerColumn("low_cores", "Use from", "cores", decimals=2),
-        AnswerColumn("high_cores", "to", "cores", decimals=2),
-    )
     title = "How closely PR/SM follows weights while all want their share (usually within 1 %)"
-    return AnswerTable("bands", title, columns, rows)
+    return AnswerTable("bands", title, answer_columns("partitions", "bands"), rows)
 
 
 def band_row(name: str, pool: Pool, member: PartitionMember) -> Row:
@@ -277,15 +222,9 @@ def band_row(name: str, pool: Pool, member: PartitionMember) -> Row:
 
 
 def capacities(rows: Sequence[Row]) -> AnswerTable:
-    columns = (
-        AnswerColumn("group", "Group"),
-        AnswerColumn("name", "Partition"),
-        AnswerColumn("weight", "Weight"),
-        AnswerColumn("limit", "Group limit", "MSU"),
-        AnswerColumn("share", "Share", "MSU", "its part of the limit, by weight"),
-        AnswerColumn("gets", "Gets", "MSU", "use"),
+    return AnswerTable(
+        "capacity_groups", "Group capacity", answer_columns("partitions", "capacity_groups"), rows
     )
-    return AnswerTable("capacity_groups", "Group capacity", columns, rows)
 
 
 def capacity_rows(
@@ -321,19 +260,7 @@ def capacity_rows(
 
 
 def zvm(rows: Sequence[Row]) -> AnswerTable:
-    columns = (
-        AnswerColumn("name", "Partition"),
-        AnswerColumn("release", "z/VM"),
-        AnswerColumn("mode", "Mode"),
-        AnswerColumn("smt", "Threads"),
-        AnswerColumn("chosen", "Chosen"),
-        AnswerColumn("defined", "Defined", "cores", "logical cores of the partition"),
-        AnswerColumn("limit", "Limit", "cores", "supported logical cores"),
-        AnswerColumn("used", "Used", "cores", "logical cores used"),
-        AnswerColumn("processors", "Processors", "logical", "resulting logical processors"),
-        AnswerColumn("numbers", "Their numbers", text="in hexadecimal"),
-    )
-    return AnswerTable("zvm", "Limits of z/VM", columns, rows)
+    return AnswerTable("zvm", "Limits of z/VM", answer_columns("partitions", "zvm"), rows)
 
 
 def zvm_rows(partitions: Sequence[dict[str, Any]]) -> list[Row]:
@@ -375,20 +302,13 @@ def zvm_notes(rows: Sequence[Row]) -> list[str]:
 
 
 def physlog(lines: Sequence[dict[str, Any]]) -> AnswerTable:
-    columns = (
-        AnswerColumn("type", "Type"),
-        AnswerColumn("lgclc", "%LgclC", "% of 1 core", "used by partitions themselves"),
-        AnswerColumn("ovrhd", "%Ovrhd", "% of 1 core", "used by PR/SM for them", 2),
-        AnswerColumn("lcot_l", "LCoT/L", text="(%LgclC + %Ovrhd) / %LgclC", decimals=3),
-        AnswerColumn("lpmgt", "%LPmgt", "% of 1 core", "used by PR/SM for itself"),
-        AnswerColumn("total", "%Total", "% of 1 core", "sum of the three"),
-        AnswerColumn("t_l", "TypeT/L", text="%Total / %LgclC", decimals=3),
-    )
     rows = []
     for line in lines:
         total, t_l, lcot_l = prsm.physical(line["lgclc"], line["ovrhd"], line["lpmgt"])
         rows.append((line["type"], line["lgclc"], line["ovrhd"], lcot_l, line["lpmgt"], total, t_l))
-    return AnswerTable("physlog", "Physical cores as in FCX302 PHYSLOG", columns, rows)
+    return AnswerTable(
+        "physlog", "Physical cores as in FCX302 PHYSLOG", answer_columns("partitions", "physlog"), rows
+    )
 
 
 def notes(pools: Sequence[Pool], display_names: Mapping[int, str], crowded_from: float) -> list[str]:

@@ -6,86 +6,18 @@ import math
 from typing import Any
 
 from zlens.models.queueing import queues
-from zlens.models.scenario import Scenario
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.models.scenario import Scenario, example
+from zlens.models.scenario_keys import key_table
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
-from zlens.schema.validators import Choice, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 
 SUMMARY = "queues: throughput, response and utilization, exact for open, closed and mixed systems"
+SPEC = key_table("queueing.scenario")
+EXAMPLE = example("queueing")
 
-_TIME = Number(0, 1e9)
-
-_STATION = Spec(
-    (
-        Key("name", SingleLine(), "name of the station"),
-        Key("kind", Choice(("queue", "delay")), "whether customers queue there", default="queue"),
-        Key("servers", Integer(1, 1000), "servers of one queue", default=1),
-        Key(
-            "speeds",
-            ListOf(Number(0, 1e9, above=True), 1),
-            "speed with 1, 2, ... customers at the station; the last applies to more",
-            default=None,
-        ),
-        Key(
-            "arrival_variation",
-            Number(0, 1e6),
-            "squared coefficient of variation of interarrival times: 1 is random, more is bursty",
-            default=1.0,
-        ),
-        Key("service_variation", Number(0, 1e6), "the same for service times", default=1.0),
-    )
-)
-
-_CLASS = Spec(
-    (
-        Key("name", SingleLine(), "name of the class of work"),
-        Key("rate", Number(0, 1e12), "arrivals of an open class", "per second", default=None),
-        Key("customers", Integer(0, 10_000), "customers of a closed class", default=None),
-        Key("think", _TIME, "time a customer spends outside", "seconds", default=0.0),
-        Key("demand", MapOf(_TIME), "service demand of one transaction at each station", "seconds"),
-    )
-)
-
-SPEC = Spec(
-    (
-        Key("station", ListOf(_STATION, least=1), "a station"),
-        Key("class", ListOf(_CLASS, least=1), "a class of work"),
-    )
-)
-
-EXAMPLE = """\
-# Forty users of a transaction system: throughput and response times
-model = "queueing"
-title = "Forty users, two processors, a disk"
-
-[[station]]
-name = "CPU"
-servers = 2
-
-[[station]]
-name = "DASD"
-
-[[class]]
-name = "users"
-customers = 40               # closed; rate = 5.0 (per second) would be open
-think = 10.0                 # seconds
-demand = { CPU = 0.30, DASD = 0.12 }
-"""
-
-_CLASSES = (
-    AnswerColumn("name", "Class"),
-    AnswerColumn("throughput", "Throughput", "1/s", "transactions", 4),
-    AnswerColumn("response", "Response", "s", "time in the system", 4),
-    AnswerColumn("in_system", "In system", "", "transactions in the system on average", 2),
-)
-_STATIONS = (
-    AnswerColumn("name", "Station"),
-    AnswerColumn("utilization", "Busy", "%", "of its servers; with speeds, of its highest speed", 2),
-    AnswerColumn("queue", "At station", "", "transactions waiting or in service, on average", 3),
-    AnswerColumn(
-        "residence", "Residence", "s", "time of one transaction at the station, waiting included", 5
-    ),
-)
+_CLASSES = answer_columns("queueing", "classes")
+_STATIONS = answer_columns("queueing", "stations")
 
 
 def solve(scenario: Scenario) -> Answer:

@@ -8,57 +8,17 @@ from typing import Any
 
 from zlens.models.relocation import isfc
 from zlens.models.scenario import Scenario
-from zlens.rendering.answer import AnswerColumn, AnswerFigure, AnswerTable
-from zlens.schema.validators import Integer, Key, ListOf, Number, SingleLine, Spec
+from zlens.rendering.answer import AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 
 #: A MiB in MB of 10^6 bytes.
 MB_IN_MIB = 1.048576
 #: The first device number of CTCs without one.
 _FIRST_NUMBER = 0xC000
 
-_CHPID = Spec(
-    (
-        Key("name", SingleLine(), "the chpid", target="/systems.link.rate_mib"),
-        Key("speed", Number(0, 1000, above=True), "its speed", "Gb/s", target="/systems.link.rate_mib"),
-        Key("ctcs", Integer(1, 16), "CTC devices on it, numbered in the order of the chpids",
-            default=None, target=("/systems.link.rate_mib", "/systems.link.devices")),
-        Key("rdevs", ListOf(SingleLine(), 1), 'their device numbers instead: ["D000", "D001"]',
-            default=None, target=("/systems.link.rate_mib", "/systems.link.devices")),
-        Key("share", Number(0, 100, above=True), "part available to the link, if others use it", "%",
-            default=100.0, target="/systems.link.rate_mib"),
-    )
-)  # fmt: skip
 
-SPEC = Spec(
-    (
-        Key("rate", Number(0, 1e9, above=True), "throughput of the link, if known", "MiB/s", default=None),
-        Key("from", SingleLine(), "source system; names determine which devices it writes on",
-            default=None, target="rate_mib"),
-        Key("to", SingleLine(), "destination system", default=None, target="rate_mib"),
-        Key("rate_per_gb", Number(0, 1000, above=True), "throughput of a chpid for each Gb/s", "MB/s",
-            constant="isfc_rate_per_gb", target="rate_mib"),
-        Key("ssch_per_device", Number(0, 1e6, above=True), "most starts of one CTC device", "per second",
-            default=None, target="rate_mib"),
-        Key("most_per_guest", Number(0, 1e9, above=True), "most that one relocation sends", "MiB/s",
-            default=None),
-        Key("chpid", ListOf(_CHPID), "a chpid of the link", default=[], target="devices"),
-    )
-)  # fmt: skip
-
-_CHPIDS = (
-    AnswerColumn("name", "Chpid"),
-    AnswerColumn("speed", "Speed", "Gb/s", "", 0),
-    AnswerColumn("ctcs", "CTCs"),
-    AnswerColumn("written", "Written", text="CTC devices that the sender writes on"),
-    AnswerColumn("rate", "Carries", "MB/s", "10^6 bytes"),
-    AnswerColumn("starts", "Starts", "1/s", "SSCH of its CTC devices, from the measured MB per start"),
-)
-_DEVICES = (
-    AnswerColumn("device", "Device"),
-    AnswerColumn("chpid", "Chpid"),
-    AnswerColumn("own", "Sender", text="its position in the order in which the sender uses devices"),
-    AnswerColumn("other", "Receiver", text="the same for the receiver"),
-)
+_CHPIDS = answer_columns("relocation", "chpids")
+_DEVICES = answer_columns("relocation", "devices")
 
 
 def link(scenario: Scenario) -> tuple[float, list[AnswerFigure], list[AnswerTable], list[str]]:

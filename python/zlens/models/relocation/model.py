@@ -17,139 +17,22 @@ from zlens.catalog import codes
 from zlens.models.constants import constant
 from zlens.models.relocation import dirtying, precopy
 from zlens.models.relocation import link as relocation_link
-from zlens.models.scenario import Scenario
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.models.scenario import Scenario, example
+from zlens.models.scenario_keys import key_table
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import COLORS, Chart, ChartSeries
-from zlens.schema.validators import Boolean, Choice, Integer, Key, ListOf, Number, NumberOr, SingleLine, Spec
 
 SUMMARY = "live guest relocation: passes, quiesce and total time, cancellation, the ISFC link"
 
 #: Pages of 4 KiB in a MiB.
 PAGES_IN_MIB = 256
+SPEC = key_table("relocation.scenario")
+EXAMPLE = example("relocation")
 
-_MIB = Number(0, 1e9)
-_SECONDS = Number(0, 1e7)
-_LIMIT = NumberOr(_SECONDS, "NOLIMIT")
-_PART = Number(0, 100)
-
-_GUEST = Spec(
-    (
-        Key("name", SingleLine(), "name of the guest"),
-        Key("memory", Number(0, 1e9, above=True), "its storage", "MiB"),
-        Key("touched", _MIB, "storage ever touched, sent in the first pass; if left out, all", "MiB",
-            default=None),
-        Key("change_rate", _MIB, "rate of writes to pages, counting every write", "MiB/s", default=0.0),
-        Key("changing", _MIB, "storage the writes go to; if left out, all touched", "MiB", default=None),
-        Key("pattern", Choice(("uniform", "sweep", "hot set", "zipf")),
-            "where writes go: at random, to pages in turn, mostly to a few pages, by Zipf's law",
-            default="uniform"),
-        Key("hot_pages", _PART, "hot set: its part of the changing pages", "%", default=None),
-        Key("hot_writes", _PART, "hot set: its part of the writes", "%", default=None),
-        Key("exponent", Number(0, 10), "zipf: the page of rank k is written in proportion to 1/k^exponent",
-            default=None),
-        Key("setup", _SECONDS, "before the first pass: checks, the skeleton on the destination", "seconds",
-            default=0.0),
-        Key("fixed_quiesce", _SECONDS, "part of the quiesce not for pages: devices, network, restart",
-            "seconds", default=0.0),
-        Key("immediate", Boolean(), "IMMEDIATE for this guest", default=None),
-        Key("maxquiesce", _LIMIT, "MAXQUIESCE for this guest", "seconds", default=None),
-        Key("maxtotal", _LIMIT, "MAXTOTAL for this guest", "seconds", default=None),
-    )
-)  # fmt: skip
-
-SPEC = Spec(
-    (
-        Key("link", relocation_link.SPEC, "ISFC logical link between the systems: rate or chpids"),
-        Key("at_once", Integer(1, 10_000), "relocations at the same time; 1 is SYNC", default=1),
-        Key("immediate", Boolean(), "IMMEDIATE: one pass, then the quiesce", default=False),
-        Key("maxquiesce", _LIMIT, "MAXQUIESCE; if left out, the default of VMRELOCATE", "seconds",
-            default=None),
-        Key("maxtotal", _LIMIT, "MAXTOTAL of each relocation", "seconds", default="NOLIMIT"),
-        Key("stop_below", _MIB, "stop a guest when no more than this is left", "MiB",
-            constant="relocation_stop_below"),
-        Key("live_passes", Integer(1, 1000), "least passes while the guest runs",
-            constant="relocation_live_passes"),
-        Key("passes_most", Integer(1, 1000), "most passes in total", constant="relocation_passes_most"),
-        Key("quiesce_passes", Integer(0, 100), "passes in the quiesce; 0: the data sent then is not a pass",
-            constant="relocation_quiesce_passes"),
-        Key("no_progress", Number(0, 1e6), "stop a guest if a pass leaves this part of its data",
-            "%", default=None),
-        Key("guest", ListOf(_GUEST, least=1), "a guest to relocate, in this order"),
-    )
-)  # fmt: skip
-
-EXAMPLE = """\
-# Two guests move from ATLANTA to BOSTON over two FICON channels: their quiesce times
-model = "relocation"
-title = "ATLANTA to BOSTON"
-at_once = 1                  # in sequence (SYNC); 2: both at the same time
-immediate = false
-maxquiesce = 10              # seconds, or "NOLIMIT"
-maxtotal = "NOLIMIT"
-
-[link]
-from = "ATLANTA"             # names determine which CTC devices a system writes on
-to = "BOSTON"
-# rate = 600                 # MiB/s, if known
-
-[[link.chpid]]
-name = "50"
-speed = 4                    # Gb/s
-rdevs = ["D000", "D001", "D002", "D003"]
-
-[[link.chpid]]
-name = "51"
-speed = 4
-rdevs = ["D010", "D011", "D012", "D013"]
-
-[[guest]]
-name = "LINUX1"
-memory = 8192                # MiB
-touched = 6000               # MiB of it ever touched
-change_rate = 200            # MiB/s
-changing = 2500              # MiB of these that change repeatedly
-pattern = "hot set"          # or uniform, sweep, zipf (with exponent)
-hot_pages = 20               # percent of the changing pages
-hot_writes = 80              # percent of the writes
-fixed_quiesce = 0.4          # seconds not for pages: devices, network, restart
-
-[[guest]]
-name = "LINUX2"
-memory = 4096
-change_rate = 40
-fixed_quiesce = 0.4
-"""
-
-_GUESTS = (
-    AnswerColumn("name", "Guest"),
-    AnswerColumn("begins", "Begins", "s", "after the first relocation", 2),
-    AnswerColumn("relocation", "Relocation", "s", "from begin to end", 2),
-    AnswerColumn("quiesce", "Quiesce", "s", "time the guest was stopped", 3),
-    AnswerColumn("needed", "Needed", "s", "quiesce that it needs; more than it had if canceled", 3),
-    AnswerColumn("passes", "Passes", "", "over its storage; passes started if canceled"),
-    AnswerColumn("moved", "Moved", "MiB", "sent in all passes"),
-    AnswerColumn("quiesce_pages", "In quiesce", "pages", "sent during the quiesce", 0),
-    AnswerColumn("stopped_by", "Stopped by", text="why the quiesce started"),
-    AnswerColumn("end_code", "Code", text="end code of the monitor record, D4R12"),
-    AnswerColumn("end", "End"),
-)
-_PASSES = (
-    AnswerColumn("name", "Guest"),
-    AnswerColumn("pass", "Pass", text="none if the quiesce does not count as a pass"),
-    AnswerColumn("guest", "Guest is", text="running or quiesced"),
-    AnswerColumn("begins", "Begins", "s", "after the start of the first relocation", 3),
-    AnswerColumn("seconds", "Takes", "s", "", 3),
-    AnswerColumn("moved", "Moved", "MiB"),
-    AnswerColumn("pages", "Moved", "pages", "", 0),
-    AnswerColumn("whole", "Whole", text="no: canceled"),
-)
-_OPTIONS = (
-    AnswerColumn("way", "Way"),
-    AnswerColumn("quiesce", "Longest quiesce", "s", "", 3),
-    AnswerColumn("relocation", "Mean relocation", "s", "of one guest", 2),
-    AnswerColumn("total", "All", "s", "until the last guest has arrived", 2),
-    AnswerColumn("moved", "Moved", "MiB"),
-)
+_GUESTS = answer_columns("relocation", "relocations")
+_PASSES = answer_columns("relocation", "passes")
+_OPTIONS = answer_columns("relocation", "options")
 
 
 def solve(scenario: Scenario) -> Answer:

@@ -18,7 +18,8 @@ from zlens.catalog.expressions import literal
 from zlens.models import interval_choice
 from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import BUSY, interval_sql
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer_columns import answer_columns
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
@@ -27,16 +28,7 @@ TABLE = "guest"
 #: Minimum number of idle processors for a note.
 _IDLE = 0.1
 
-_COLUMNS = (
-    AnswerColumn("name", "User"),
-    AnswerColumn("type", "Type"),
-    AnswerColumn("entitlement", "Entitled", "% of 1", "solved: share of the CPU time available to guests"),
-    AnswerColumn("waited", "Waited", "% of 1", "measured: CPU wait and limit wait of its samples"),
-    AnswerColumn("expected", "Expected", "% of 1", "solved"),
-    AnswerColumn("observed", "Observed", "% of 1", "measured"),
-    AnswerColumn("error", "Error", "points", "observed less expected"),
-    AnswerColumn("bound_by", "Limited by", text="solved: limiting resource"),
-)
+_COLUMNS = answer_columns("shares", "compared")
 
 
 def busy(_settings: Sequence[str] = ()) -> str:

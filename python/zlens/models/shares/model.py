@@ -15,116 +15,23 @@ from msgspec import Struct
 
 from zlens.catalog import processor_types
 from zlens.models.allocation import CapGroup, group_fill
-from zlens.models.scenario import Scenario
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.models.scenario import Scenario, example
+from zlens.models.scenario_keys import key_table
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
-from zlens.schema.validators import Choice, EntryName, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 
 SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what limits each user"
 
 TYPES = processor_types.modeled_types()
-_AMOUNT = Number(0, 1_000_000)
 
-_OF_ALL = "% of all processors of the type"
-
-USER = Spec(
-    (
-        Key("name", SingleLine(), "name of the user"),
-        Key("type", Choice(TYPES),
-            "type of its virtual CPUs; a user with two types is given twice", default="CP",
-            target="kind"),
-        Key("virtual_cpus", Integer(1, 128), "virtual CPUs started", default=1),
-        Key("dedicated", Integer(0, 128), "number of them that are dedicated", default=0),
-        Key("relative", Integer(1, 10_000), "relative share", default=None, target="share"),
-        Key("absolute", Number(0.1, 100), "absolute share", _OF_ALL, default=None, target="share"),
-        Key("limit", Choice(("none", "soft", "hard")), "how its maximum share is enforced",
-            default="none", target=("maximum", "hard")),
-        Key("maximum_relative", Integer(1, 10_000), "maximum share, relative", default=None,
-            target="maximum"),
-        Key("maximum_absolute", Number(0.1, 100), "maximum share, absolute", _OF_ALL, default=None,
-            target="maximum"),
-        Key("demand", _AMOUNT, "demand, spread evenly over its virtual CPUs",
-            "% of one processor", default=None, target="loads.demand_pct"),
-        Key("demands", ListOf(_AMOUNT, 1), "the same for each of its virtual CPUs",
-            "% of one processor", default=None, target="loads.demand_pct"),
-        Key("pool", EntryName(table="pool"), "its CPU pool", default=None),
-    )
-)  # fmt: skip
-
-POOL = Spec(
-    (
-        Key("name", SingleLine(), "name of the CPU pool"),
-        Key("type", Choice(processor_types.cpu_pool_types()), "type of processor it limits",
-            default="CP", target="kind"),
-        Key("limithard", Number(0, 100), "LIMITHARD of the pool; 100: unlimited",
-            "% of all processors of the type that are not dedicated", default=None),
-        Key("capacity", Number(0, 1000), "CAPACITY of the pool", "processors", default=None),
-    )
-)  # fmt: skip
-
-SPEC = Spec(
-    (
-        Key("processors", MapOf(Number(0, 1000)), "logical processors of each type, dedicated ones included"),
-        Key("absolute_shares_at_most", Number(1, 100),
-            "total to which absolute shares are scaled down if they sum to more", "%",
-            constant="absolute_shares_at_most", target="systems.cp.absolute_shares_at_most"),
-        Key("user", ListOf(USER, least=1), "a user"),
-        Key("pool", ListOf(POOL), "a CPU pool", default=[]),
-    )
-)  # fmt: skip
-
-EXAMPLE = """\
-# Four guests on three logical processors: the share of each
-model = "shares"
-title = "Four guests, three processors"
-
-[processors]                 # by type: CP, IFL, ZIIP, ICF
-CP = 3
-
-[[user]]
-name = "LINUX1"
-relative = 400               # SET SHARE LINUX1 RELATIVE 400
-virtual_cpus = 2
-
-[[user]]
-name = "LINUX2"
-relative = 200
-limit = "hard"               # ... ABSOLUTE 10% LIMITHARD as maximum
-maximum_absolute = 10
-virtual_cpus = 2
-
-[[user]]
-name = "VSE1"
-absolute = 20                # percent of all processors of the type
-demand = 30                  # percent of one processor; default: whatever it can get
-
-[[user]]
-name = "CMS1"
-relative = 100
-pool = "TEST"
-
-[[pool]]
-name = "TEST"
-capacity = 0.5               # processors
-"""
+SPEC = key_table("shares.scenario")
+EXAMPLE = example("shares")
 
 #: Less than this much of a processor is negligible.
 _NEGLIGIBLE = 1e-9
 
-_COLUMNS = (
-    AnswerColumn("name", "User"),
-    AnswerColumn("type", "Type"),
-    AnswerColumn("virtual_cpus", "VCPUs", text="virtual CPUs"),
-    AnswerColumn("share", "Share", text="SET SHARE"),
-    AnswerColumn("normalized", "Normalized", "%", "share of everything scheduled for the type", 2),
-    AnswerColumn("entitlement", "Entitled", "% of 1", "share of the capacity, in percent of one processor"),
-    AnswerColumn("demand", "Demand", "% of 1", "demand"),
-    AnswerColumn("limit", "Limit", "% of 1", "its maximum share, if any"),
-    AnswerColumn("allocation", "Gets", "% of 1", "use"),
-    AnswerColumn("excess", "Excess", "% of 1", "beyond its entitlement"),
-    AnswerColumn("unmet", "Unmet", "% of 1", "demand it cannot use"),
-    AnswerColumn("bound_by", "Limited by", text="limiting resource"),
-)
+_COLUMNS = answer_columns("shares", "users")
 
 
 class ShareUser(Struct, frozen=True):

@@ -20,7 +20,8 @@ from zlens.models.interval_choice import interval_sql, local_time
 from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt.model import TYPES
 from zlens.models.smt.switch import switch_bounds
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer_columns import answer_columns
 from zlens.schema.plain_text import format_list
 
 if TYPE_CHECKING:
@@ -37,43 +38,9 @@ _NEARLY_TWO = 0.02
 _MOST_NAMES = 8
 _MOST_GUESTS = 20
 
-_COMPARED = (
-    AnswerColumn("name", "Core"),
-    AnswerColumn("type", "Type"),
-    AnswerColumn("core_busy_pct", "Core busy", "%", "measured", 2),
-    AnswerColumn("density", "Density", "solved", "threads busy / core busy", 3),
-    AnswerColumn("density_said", "Density", "recorded", "measured: recorded by the system", 3),
-    AnswerColumn("density_error", "Error", "threads", "recorded less solved", 3),
-    AnswerColumn("factor_pct", "CF", "% solved", "1 + (density - 1)(max CF - 1)"),
-    AnswerColumn("maximum_pct", "Max CF", "% solved", "from density and recorded productivity"),
-    AnswerColumn("maximum_said_pct", "Max CF", "% recorded", "measured: of the type of core"),
-    AnswerColumn("productivity_pct", "Prod", "% solved", "CF / max CF"),
-    AnswerColumn("productivity_said_pct", "Prod", "% recorded", "measured: recorded by the system"),
-    AnswerColumn("productivity_error", "Error", "points", "recorded less solved", 2),
-    AnswerColumn("utilization_pct", "MT util", "% solved", "core busy x productivity", 2),
-    AnswerColumn("utilization_said_pct", "MT util", "% recorded", "measured: recorded by the system", 2),
-    AnswerColumn("utilization_error", "Error", "points", "recorded less solved", 2),
-)
-_TYPES = (
-    AnswerColumn("type", "Type"),
-    AnswerColumn("number", "Number"),
-    AnswerColumn("unit", "Unit"),
-    AnswerColumn("solved", "Solved", "", "from measured values of its cores", 3),
-    AnswerColumn("recorded", "Recorded", "", "measured: of the type, or the sum of its cores", 3),
-    AnswerColumn("error", "Error", "", "recorded less solved", 3),
-    AnswerColumn("how", "Solved from"),
-)
-_TIMES = (
-    AnswerColumn("name", "Guest"),
-    AnswerColumn("type", "Type"),
-    AnswerColumn("raw", "Raw", "s", "measured: time on threads", 3),
-    AnswerColumn("mt1", "MT-1", "s solved", "raw x CF / density of the type", 3),
-    AnswerColumn("mt1_said", "MT-1", "s recorded", "measured: MT-1 equivalent time", 3),
-    AnswerColumn("mt1_error", "Error", "%", "recorded against solved", 2),
-    AnswerColumn("prorated", "Prorated", "s solved", "raw / density of the type", 3),
-    AnswerColumn("prorated_said", "Prorated", "s recorded", "measured: prorated core time", 3),
-    AnswerColumn("prorated_error", "Error", "%", "recorded against solved", 2),
-)
+_COMPARED = answer_columns("smt", "compared")
+_TYPES = answer_columns("smt", "observed_types")
+_TIMES = answer_columns("smt", "observed_times")
 
 
 class MeasuredCores(Struct):

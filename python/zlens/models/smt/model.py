@@ -9,213 +9,32 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zlens.catalog import processor_types
-from zlens.models.scenario import Scenario
+from zlens.models.scenario import Scenario, example
+from zlens.models.scenario_keys import key_table
 from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt import throughput as smt_throughput
 from zlens.models.smt.metrics import CoreMetrics, CpuTimes, StateTimes
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
-from zlens.schema.validators import Choice, Key, ListOf, Number, SingleLine, Spec
 from zlens.schema.wording import phrase
 
 SUMMARY = "multithreading: core metrics, CPU times, capacity left, bounds on throughput"
 
 TYPES = processor_types.modeled_types()
-_SECONDS = Number(0, 1e12)
-_COUNT = Number(0, 1e24)
-_FACTOR = Number(50, 400)
 #: Rounding of printed percentages can exceed 1 or 2 threads by this much.
 _ROUNDING = 0.02
 #: A core less busy than this is nearly idle: 1 %.
 _NEARLY_IDLE = 0.01
 #: Capacity left beyond what core busy suggests, in cores, that deserves a note.
 _SURPRISING = 0.1
+SPEC = key_table("smt.scenario")
+EXAMPLE = example("smt")
 
-_CORE = Spec(
-    (
-        Key("name", SingleLine(), "name of the core"),
-        Key("type", Choice(TYPES), "its type", default="IFL"),
-        Key("share", Number(0, 100), "its entitlement", "% of a core", default=100.0),
-        Key(
-            "samples",
-            ListOf(ListOf(Number(0, 1e18), 1), 1),
-            "work of each thread in each sample, 0 if idle",
-            default=None,
-        ),
-        Key("sample", Number(0, 1e9, above=True), "length of a sample", "s", default=1.0),
-        Key("cycles_one", _COUNT, "core cycles with one thread active", default=None),
-        Key("instructions_one", _COUNT, "instructions in those cycles", default=None),
-        Key("cycles_two", _COUNT, "core cycles with two threads active", default=None),
-        Key("instructions_two", _COUNT, "instructions in those cycles, both threads", default=None),
-        Key("seconds", Number(0, 1e9, above=True), "length of the interval", "s", default=None),
-        Key("ghz", Number(0, 1000, above=True), "clock rate", "10^9/s", default=None),
-        Key("core_busy", Number(0, 100), "core busy (LPAR busy of the core)", "%", default=None),
-        Key(
-            "threads_busy",
-            ListOf(Number(0, 100), 1),
-            "busy of each of its threads (MVS busy)",
-            "%",
-            default=None,
-        ),
-        Key("thread_density", Number(1, 2), "threads active while the core was busy", default=None),
-        Key(
-            "productivity",
-            Number(0, 100),
-            "work relative to two threads always active while it was busy",
-            "%",
-            default=None,
-        ),
-        Key("max_capacity_factor", _FACTOR, "largest capacity factor", "%", default=None),
-    )
-)
-
-_TIME = Spec(
-    (
-        Key("name", SingleLine(), "name of the guest or service class"),
-        Key("alone", _SECONDS, "raw time while the other thread of the core was idle", "s", default=None),
-        Key("beside", _SECONDS, "raw time while the other thread was active", "s", default=None),
-        Key("mt1", _SECONDS, "MT-1 equivalent time instead, if known", "s", default=None),
-        Key("interval", Number(0, 1e9, above=True), "length of the interval, for APPL %", "s", default=None),
-        Key("max_capacity_factor", _FACTOR, "largest capacity factor", "%", default=None),
-    )
-)
-
-_HYPTOP = Spec(
-    (
-        Key("name", SingleLine(), "name of the partition (system)"),
-        Key("cores", Number(0, 1000), "its cores (#core)", default=None),
-        Key("core", Number(0, 1e6), "core dispatch time (core)", "% of 1"),
-        Key("thread", Number(0, 1e6), "thread time (the)", "% of 1"),
-        Key("management", Number(0, 1e6), "management time (mgm)", "% of 1", default=0.0),
-        Key("max_capacity_factor", _FACTOR, "largest capacity factor", "%", constant="smt_speedup"),
-    )
-)
-
-SPEC = Spec(
-    (
-        Key(
-            "core", ListOf(_CORE), "a core, from samples, counters, busy times or thread density", default=[]
-        ),
-        Key("time", ListOf(_TIME), "CPU time of a guest or of a service class", default=[]),
-        Key("hyptop", ListOf(_HYPTOP), "a partition as shown by hyptop on Linux", default=[]),
-        Key("run", ListOf(smt_throughput.RUN), "a run of a workload, measured or to predict", default=[]),
-        Key(
-            "base",
-            SingleLine(),
-            "run that others are compared with; default: the first measured one",
-            default=None,
-        ),
-    )
-)
-
-EXAMPLE = """\
-# Utilization of a core, and the effect of SMT-2 on the throughput of clients and servers
-model = "smt"
-title = "A core with two threads, and one workload with and without SMT-2"
-
-[[core]]                     # from samples: work of each thread, 0 if idle
-name = "0"
-samples = [[0, 0, 7, 9, 0], [9, 9, 7, 0, 0]]
-
-[[core]]                     # from busy times as printed by RMF and SMTMET
-name = "1"
-core_busy = 78.23
-threads_busy = [67.24, 58.40]
-max_capacity_factor = 147.3
-
-[[time]]                     # a guest's raw CPU time
-name = "LINUX1"
-alone = 100                  # seconds while the other thread was idle
-beside = 300                 # seconds beside another active thread
-max_capacity_factor = 150
-interval = 600
-
-[[run]]                      # measured without SMT
-name = "SMT-0"
-cores = 3
-etr = 100                    # transactions per second
-processor_busy = 95.8        # percent, mean of all logical processors
-[[run.part]]
-name = "clients"
-guests = 3                   # of one virtual CPU each
-busy = 70.5                  # percent of one processor, each guest
-[[run.part]]
-name = "servers"             # without busy: the remainder
-guests = 12
-
-[[run]]                      # measured with SMT-2: provides path factors
-name = "SMT-2"
-cores = 3
-threads = 2
-etr = 64.9
-processor_busy = 61.1
-core_busy = 95.5
-max_capacity_factor = 115
-[[run.part]]
-name = "clients"
-guests = 3
-busy = 95.4
-[[run.part]]
-name = "servers"
-guests = 12
-
-[[run]]                      # to predict
-name = "SMT-2, 4 cores"
-cores = 4
-threads = 2
-calibrated_by = "SMT-2"      # without it: bounds only
-[[run.part]]
-name = "clients"
-guests = 4
-[[run.part]]
-name = "servers"
-guests = 12
-"""
-
-_CORES = (
-    AnswerColumn("name", "Core"),
-    AnswerColumn("type", "Type"),
-    AnswerColumn("core_busy_pct", "Core busy", "%", "of elapsed time", 2),
-    AnswerColumn("thread_density", "Density", "", "threads active while the core was busy", 2),
-    AnswerColumn(
-        "productivity_pct", "Prod", "%", "work relative to two threads always active while it was busy"
-    ),
-    AnswerColumn("capacity_factor_pct", "CF", "%", "work rate relative to one thread"),
-    AnswerColumn("max_capacity_factor_pct", "Max CF", "%", "the same with two threads always active"),
-    AnswerColumn("mt_utilization_pct", "MT util", "%", "core busy x productivity", 2),
-    AnswerColumn("share_pct", "Share", "%", "its entitlement"),
-    AnswerColumn("available_pct", "Left", "%", "share - MT util", 2),
-)
-_OF_TYPES = (
-    AnswerColumn("type", "Type"),
-    AnswerColumn("cores", "Cores"),
-    AnswerColumn("core_busy_pct", "Core busy", "%", "mean of its cores", 2),
-    AnswerColumn("thread_density", "Density", "", "weighted by core-busy time", 3),
-    AnswerColumn("productivity_pct", "Prod", "%", "used / core busy"),
-    AnswerColumn("capacity_factor_pct", "CF", "%", "weighted by core-busy time"),
-    AnswerColumn("max_capacity_factor_pct", "Max CF", "%"),
-    AnswerColumn("used_pct", "Used", "% of 1", "sum of MT util of its cores", 2),
-    AnswerColumn("share_pct", "Share", "% of 1", "sum of shares of its cores"),
-    AnswerColumn("available_pct", "Left", "% of 1", "share - used", 2),
-)
-_TIMES = (
-    AnswerColumn("name", "Time of"),
-    AnswerColumn("raw", "Raw", "s", "on a thread", 3),
-    AnswerColumn("mt1", "MT-1 equiv", "s", "as if alone on a core", 3),
-    AnswerColumn("prorated", "Prorated", "s", "half of it while another thread is active", 3),
-    AnswerColumn("scale", "Prorated/raw", "", "the factor of Linux's scaled CPU time", 3),
-    AnswerColumn(
-        "appl_pct", "APPL", "%", "MT-1 equivalent over the interval at the largest capacity factor", 2
-    ),
-)
-_PARTITIONS = (
-    AnswerColumn("name", "Partition"),
-    AnswerColumn("core_pct", "Core", "% of 1", "core dispatch time", 2),
-    AnswerColumn("thread_pct", "Thread", "% of 1", "thread time", 2),
-    AnswerColumn("thread_density", "Density", "", "threads active while a core was dispatched", 3),
-    AnswerColumn("used_pct", "Used", "% of 1", "of the capacity of cores, counting both threads", 2),
-    AnswerColumn("available_pct", "Left", "% of 1", "cores - used", 2),
-)
+_CORES = answer_columns("smt", "cores")
+_OF_TYPES = answer_columns("smt", "types")
+_TIMES = answer_columns("smt", "times")
+_PARTITIONS = answer_columns("smt", "partitions")
 
 
 def solve(scenario: Scenario) -> Answer:

@@ -24,7 +24,8 @@ from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import tables as smt_tables
 from zlens.models.smt.bounds import DemandPart, ThroughputBound
 from zlens.models.smt.throughput import MISSES
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer_columns import answer_columns
 from zlens.schema.validators import Integer, Number
 
 if TYPE_CHECKING:
@@ -37,44 +38,10 @@ _MOST_BOUNDS = 12
 #: Name of the remainder: CP itself, and guests that the data does not report.
 _REST = ""
 
-_CHANGES = (
-    AnswerColumn("type", "Type"),
-    AnswerColumn("cores", "Cores", text="measured: online cores", decimals=0),
-    AnswerColumn("threads_now", "Threads", "now", "threads of a core in the interval", 0),
-    AnswerColumn("threads_then", "Threads", "then", "threads of a core after the switch", 0),
-    AnswerColumn("most_now", "At most", "now", "solved: lowest bound; throughput of the interval is 1", 3),
-    AnswerColumn("most_then", "At most", "then", "solved: lowest bound; throughput of the interval is 1", 3),
-    AnswerColumn("ratio", "Then/now", "", "solved: ratio of bounds, not of throughput", 3),
-    AnswerColumn("held_by", "Limited by", text="solved: resource of the lowest bound then"),
-    AnswerColumn("serial", "If serial", "then", "at most, if the busiest virtual CPU's work cannot move", 3),
-    AnswerColumn("density", "Density", "then", "solved: threads active on a busy core at that bound", 2),
-    AnswerColumn("predicted", "Predicted", "then/now", "point value; only with path factors", 3),
-)
-_BOUNDS = (
-    AnswerColumn("type", "Type"),
-    AnswerColumn("held_by", "Bound"),
-    AnswerColumn("work", "Work", "cores", "CPU time per second, as if alone on cores", 3),
-    AnswerColumn("at_once", "At once", "then", "threads, or virtual CPUs", 0),
-    AnswerColumn("most_now", "At most", "now", "solved; throughput of the interval is 1", 3),
-    AnswerColumn("most_then", "At most", "then", "solved; throughput of the interval is 1", 3),
-    AnswerColumn("how", "Rests on", text="which numbers are measured or assumed"),
-)
-_NUMBERS = (
-    AnswerColumn("type", "Type"),
-    AnswerColumn("number", "Number"),
-    AnswerColumn("value", "Value", decimals=3),
-    AnswerColumn("unit", "Unit"),
-    AnswerColumn("how", "How", text="measured, solved, assumed, or unknown"),
-    AnswerColumn("where", "From"),
-)
-_PUBLISHED = (
-    AnswerColumn("what", "Published by IBM"),
-    AnswerColumn("machine", "Machine"),
-    AnswerColumn("low", "From", "then/now", decimals=2),
-    AnswerColumn("high", "To", "then/now", decimals=2),
-    AnswerColumn("mean", "Mean", "then/now", decimals=2),
-    AnswerColumn("publication", "Publication"),
-)
+_CHANGES = answer_columns("smt", "changes")
+_BOUNDS = answer_columns("smt", "bounds")
+_NUMBERS = answer_columns("smt", "numbers")
+_PUBLISHED = answer_columns("smt", "published")
 
 
 class Settings(Struct):

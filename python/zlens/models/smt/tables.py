@@ -7,61 +7,17 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from zlens.rendering.answer import AnswerColumn, AnswerTable
+from zlens.rendering.answer import AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable, SourcedTable
 
-RUNS = (
-    AnswerColumn("name", "Run"),
-    AnswerColumn("cores", "Cores"),
-    AnswerColumn("threads", "Threads", text="threads per core"),
-    AnswerColumn("etr", "Measured", "1/s", "measured throughput", 3),
-    AnswerColumn("bound", "At most", "1/s", "lowest of its bounds", 3),
-    AnswerColumn("held_by", "Limited by", text="resource of the lowest bound"),
-    AnswerColumn("reached_pct", "Reached", "%", "measured throughput over the bound"),
-    AnswerColumn("demands", "Demands", text="source of the demands in the bounds"),
-    AnswerColumn("predicted", "Predicted", "1/s", "point value; only with path factors", 3),
-    AnswerColumn("error_pct", "Error", "%", "predicted against measured"),
-    AnswerColumn("density", "Density", "", "thread density when the bound from work demands is reached", 2),
-)
-BOUNDS = (
-    AnswerColumn("run", "Run"),
-    AnswerColumn("held_by", "Bound"),
-    AnswerColumn("demand", "Demand", "s", "CPU time per transaction; work, if from another run", 5),
-    AnswerColumn("at_once", "At once", "", "processors or virtual CPUs", 0),
-    AnswerColumn("most", "At most", "1/s", "throughput", 3),
-    AnswerColumn("binds", "Binds"),
-)  # fmt: skip
-AGAINST = (
-    AnswerColumn("run", "Run"),
-    AnswerColumn("etr_ratio", "ETRR", "", "external throughput relative to the base run", 3),
-    AnswerColumn("itr_ratio", "ITRR", "", "internal throughput, by busy of all logical processors", 3),
-    AnswerColumn("time_ratio", "CPU/tran", "", "raw CPU time per transaction relative to the base run", 3),
-    AnswerColumn("thread_density", "Density", "", "threads active while a core is busy", 2),
-    AnswerColumn("capacity_factor_pct", "CF", "%", "capacity factor"),
-    AnswerColumn("max_capacity_factor_pct", "Max CF", "%", "largest capacity factor"),
-    AnswerColumn("slowing", "Slowing", "", "part of that from the slowdown of threads: density / CF", 3),
-    AnswerColumn("path", "Path", "", "part of that not explained by slowdown", 3),
-    AnswerColumn("response", "Response", "s", "transactions in the system / throughput", 4),
-)
-DEMANDS = (
-    AnswerColumn("run", "Run"),
-    AnswerColumn("part", "Part"),
-    AnswerColumn("virtual_cpus", "VCPUs", "", "virtual CPUs of all its guests"),
-    AnswerColumn("busy_pct", "Busy", "% of 1", "of each of its guests"),
-    AnswerColumn("demand", "Demand", "s", "raw CPU time per transaction", 5),
-    AnswerColumn("ratio", "Ratio", "", "relative to the base run", 3),
-    AnswerColumn("path", "Path", "", "part not explained by slower threads", 3),
-)
-_PUBLISHED = (
-    AnswerColumn("what", "Published: with SMT-2 relative to without"),
-    AnswerColumn("machine", "Machine"),
-    AnswerColumn("low", "From", "ratio", decimals=2),
-    AnswerColumn("high", "To", "ratio", decimals=2),
-    AnswerColumn("mean", "Mean", "ratio", decimals=2),
-    AnswerColumn("publication", "Publication"),
-)
+RUNS = answer_columns("smt", "runs")
+BOUNDS = answer_columns("smt", "run_bounds")
+AGAINST = answer_columns("smt", "against")
+DEMANDS = answer_columns("smt", "demands")
+_PUBLISHED = answer_columns("smt", "published_ranges")
 
 
 class PublishedRange(SourcedTable, frozen=True):

@@ -18,7 +18,6 @@ from zlens.models.smt.bounds import DemandPart, ThroughputBound
 from zlens.models.smt.tables import AGAINST, BOUNDS, DEMANDS, RUNS, published
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
 from zlens.rendering.charts import Chart, ChartSeries
-from zlens.schema.validators import Integer, Key, ListOf, Number, SingleLine, Spec
 
 #: Rounding of printed percentages can exceed 1 or 2 threads by this much.
 _ROUNDING = 0.02
@@ -33,54 +32,6 @@ MISSES = (
 _MOVED = "between IBM's published SMT-2 runs of one workload, predictions with them are off by 12 % to 28 %"
 #: A run this far above its own bound shows that the bound does not apply.
 _BEYOND = 1.02
-
-PART = Spec(
-    (
-        Key("name", SingleLine(), "name of the part: clients, servers, ..."),
-        Key("guests", Integer(1, 100_000), "guests that run it", default=1),
-        Key("virtual_cpus", Integer(1, 128), "virtual CPUs of each guest", default=1),
-        Key(
-            "busy",
-            Number(0, 12_800),
-            "measured busy of each guest; one part may leave it out and gets the remainder",
-            "% of one logical processor",
-            default=None,
-        ),
-        Key("demand", Number(0, 1e9), "raw CPU time per transaction instead", "s", default=None),
-        Key("path", Number(0, 1000, above=True), "path factor relative to the base run", default=None),
-        Key(
-            "serial",
-            Number(0, 100),
-            "part that only serial_at_once virtual CPUs can run at once",
-            "% of its demand",
-            default=0.0,
-        ),
-        Key("serial_at_once", Integer(1, 100_000), "virtual CPUs that can run that part at once", default=1),
-    )
-)
-
-RUN = Spec(
-    (
-        Key("name", SingleLine(), "name of the run"),
-        Key("cores", Integer(1, 1000), "logical cores"),
-        Key("threads", Integer(1, 2), "threads activated on each core", default=1),
-        Key("etr", Number(0, 1e12, above=True), "measured throughput", "transactions/s", default=None),
-        Key(
-            "processor_busy",
-            Number(0, 100),
-            "measured busy, mean of all logical processors (threads)",
-            "%",
-            default=None,
-        ),
-        Key("core_busy", Number(0, 100), "measured busy, mean of all cores", "%", default=None),
-        Key("thread_density", Number(1, 2), "measured; default: from both kinds of busy", default=None),
-        Key("capacity_factor", Number(50, 400), "measured; default: from thread density", "%", default=None),
-        Key("max_capacity_factor", Number(100, 200), "its largest capacity factor", "%", default=None),
-        Key("in_system", Number(0, 1e12), "transactions in the system, mean", default=None),
-        Key("calibrated_by", SingleLine(), "measured run whose path factors apply to this one", default=None),
-        Key("part", ListOf(PART, least=1), "a part of each transaction and the guests that run it"),
-    )
-)
 
 
 class SmtRun(Struct, frozen=True):

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from zlens.models.partitions import model as partitions
 from zlens.models.relocation import link as relocation_link
 from zlens.models.scenario import Scenario
+from zlens.models.scenario_keys import key_table
 from zlens.models.shares import model as shares
 
 Entry = dict[str, Any]
@@ -74,17 +75,19 @@ class SystemPartition(Struct):
 
 def partitions_scenario(scenario: Scenario, part_cores: list[Entry] | None = None) -> Scenario:
     """Return the partitions of a machine as a scenario of their own model, which shares its assumptions."""
-    keys = partitions.PARTITION.by_name
+    keys = key_table("partitions.partition").by_name
     entries = scenario["partition"] if part_cores is None else part_cores
-    values = {name: scenario[name] for name in partitions.SPEC.by_name if name != "partition"}
+    common = key_table("partitions.scenario").by_name
+    values = {name: scenario[name] for name in common if name != "partition"}
     checked = [{name: entry[name] for name in keys} for entry in entries]
     return Scenario({"title": scenario.title, **values, "partition": checked}, scenario.problem)
 
 
 def shares_scenario(scenario: Scenario, part: SystemPartition, processors: dict[str, float]) -> Scenario:
     """Return the users of a partition that are logged on at the start as a scenario of the shares model."""
-    users = [{name: user[name] for name in shares.USER.by_name} for user in part.users if user["logged_on"]]
-    pools = [{name: pool[name] for name in shares.POOL.by_name} for pool in part.pools]
+    user_keys, pool_keys = key_table("shares.user").by_name, key_table("shares.pool").by_name
+    users = [{name: user[name] for name in user_keys} for user in part.users if user["logged_on"]]
+    pools = [{name: pool[name] for name in pool_keys} for pool in part.pools]
     at_most = scenario["absolute_shares_at_most"]
     values = {
         "title": None,

@@ -8,146 +8,17 @@ from statistics import fmean
 from typing import Any
 
 from zlens.models.published_numbers import number
-from zlens.models.scenario import Scenario
+from zlens.models.scenario import Scenario, example
+from zlens.models.scenario_keys import key_table
 from zlens.models.unparking import policies
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
-from zlens.schema.validators import Boolean, Choice, Integer, Key, ListOf, Number, SingleLine, Spec
 
 SUMMARY = "unparking: cores that z/VM runs in (LARGE, MEDIUM, SMALL), and the rules of Linux and z/OS"
 
-_CORE = Number(0, 1_000_000)
-_ONE = "% of one core"
-_PERCENT = Number(0, 100)
-_LMS = ("LARGE", "MEDIUM", "SMALL")
-
-_PARTITION = Spec(
-    (
-        Key("name", SingleLine(), "name of another partition"),
-        Key("weight", Number(0, 1_000_000), "its weight"),
-        Key("entitlement", _CORE, "its entitlement", _ONE),
-        Key("used", _CORE, "use", _ONE),
-        Key("demand", _CORE, "demand; if left out, its use", _ONE, default=None),
-    )
-)
-
-_INTERVAL = Spec(
-    (
-        Key("busy", _PERCENT, "MVS busy of the unparked cores", "%"),
-        Key("used", _CORE, "use of the partition", _ONE),
-        Key("free", _CORE, "free capacity of the machine", _ONE),
-        Key("unused", _CORE, "entitlement that the other partitions left", _ONE, default=0.0),
-        Key(
-            "part",
-            Number(0, 1),
-            "this partition's part of it: its weight among partitions that want more than their entitlement",
-            "of 1",
-            default=1.0,
-        ),
-    )
-)
-
-SPEC = Spec(
-    (
-        Key("policy", Choice(("zvm", "linux", "zos")), "rules to apply", default="zvm"),
-        Key("highs", Integer(0, 1000), "online vertical-high cores"),
-        Key("mediums", Integer(0, 1000), "vertical-medium cores", default=0),
-        Key("medium_share", Number(0, 100, above=True), "entitlement of each", _ONE, default=None),
-        Key("lows", Integer(0, 1000), "vertical-low cores", default=0),
-        Key("used", _CORE, "z/VM: use of the partition", _ONE, default=None),
-        Key(
-            "history",
-            ListOf(_CORE, 1),
-            "z/VM: use in each interval of two seconds; a decision follows each",
-            _ONE,
-            default=None,
-        ),
-        Key("projection", _CORE, "z/VM: expected use, if known", _ONE, default=None),
-        Key(
-            "projection_factor",
-            Number(0, 10),
-            "z/VM: expected use for each percent used",
-            constant="unpark_projection_factor",
-        ),
-        Key("projection_base", _CORE, "z/VM: added to that", _ONE, constant="unpark_projection_base"),
-        Key("unparking", Choice(_LMS), "SET SRM UNPARKING", constant="unparking_model"),
-        Key(
-            "excessuse",
-            Choice(("HIGH", "MEDIUM", "LOW", "NONE")),
-            "SET SRM EXCESSUSE",
-            constant="excessuse_setting",
-        ),
-        Key("excessuse_high", _PERCENT, "part of the excess that HIGH uses", "%", constant="excessuse_high"),
-        Key("excessuse_medium", _PERCENT, "part that MEDIUM uses", "%", constant="excessuse_medium"),
-        Key("excessuse_low", _PERCENT, "part that LOW uses", "%", constant="excessuse_low"),
-        Key("global_performance_data", Boolean(), "z/VM: whether it sees other partitions", default=True),
-        Key("cpupad", Number(0, 8000), "SET SRM CPUPAD, applies without that data", _ONE, default=100.0),
-        Key(
-            "pad_beyond_entitlement",
-            Boolean(),
-            "whether the pad can exceed the entitlement",
-            constant="unpark_pad_beyond_entitlement",
-        ),
-        Key("excess", _CORE, "z/VM: power available to it beyond its entitlement", _ONE, default=None),
-        Key(
-            "lows_power",
-            ListOf(_PERCENT),
-            "z/VM: power that each vertical-low appears to have, instead of excess",
-            _ONE,
-            default=None,
-        ),
-        Key("weight", Number(0, 1_000_000), "z/VM: its weight, with [[partition]]", default=None),
-        Key("partition", ListOf(_PARTITION), "z/VM: another partition, instead of excess", default=[]),
-        Key("low_powered", _PERCENT, "least power of a low that counts", _ONE, constant="unpark_low_powered"),
-        Key(
-            "lows_filled",
-            Choice(("one after another", "evenly")),
-            "how excess is expected to spread over vertical-lows",
-            constant="unpark_lows_filled",
-        ),
-        Key(
-            "steal",
-            ListOf(_PERCENT, 1),
-            "Linux: steal time in each quarter of a second, mean of mediums and lows",
-            "%",
-            default=None,
-        ),
-        Key("steal_threshold", Integer(0, 100), "Linux: hd_steal_threshold", "%", default=30),
-        Key("lows_unparked", Integer(0, 1000), "z/OS: vertical-lows unparked at the start", default=0),
-        Key("interval", ListOf(_INTERVAL), "z/OS: an interval of two seconds", default=[]),
-        Key("wlm_unpark_busy", _PERCENT, "z/OS: MVS busy that unparks", "%", constant="wlm_unpark_busy"),
-        Key("wlm_park_busy", _PERCENT, "z/OS: MVS busy that parks", "%", constant="wlm_park_busy"),
-    )
-)  # fmt: skip
-
-EXAMPLE = """\
-# Twenty-eight cores, entitlement of nearly twenty: the cores that z/VM runs on when it uses eight
-model = "unparking"
-title = "A partition of 28 cores"
-
-highs = 19                   # vertical-highs
-mediums = 1
-medium_share = 78            # entitlement of each vertical-medium, percent of one core
-lows = 8
-
-used = 800                   # percent of one core; or history = [750, 820, ...], or projection = 1100
-unparking = "LARGE"          # SET SRM UNPARKING; all three models are shown
-excessuse = "MEDIUM"         # SET SRM EXCESSUSE
-weight = 200
-
-[[partition]]                # the others; or excess = 450
-name = "ZVM2"
-weight = 200
-entitlement = 1978
-used = 1500
-
-[[partition]]
-name = "ZVM3"
-weight = 70
-entitlement = 688
-used = 690
-demand = 900                 # what it would use if it could
-"""
+SPEC = key_table("unparking.scenario")
+EXAMPLE = example("unparking")
 
 #: Constants that the rules of each system use.
 _OF = {
@@ -169,38 +40,10 @@ _OF = {
 #: Weight of the previous value in the kernel's average of steal time (HD_STEAL_AVG_WEIGHT).
 _STEAL_WEIGHT = int(number("linux_steal_weight"))
 
-_MODELS = (
-    AnswerColumn("name", "Model"),
-    AnswerColumn("unparked", "Unparked", "cores", "cores that run, mean over the decisions"),
-    AnswerColumn("highs", "Vh", "cores"),
-    AnswerColumn("mediums", "Vm", "cores"),
-    AnswerColumn("lows", "Vl", "cores"),
-    AnswerColumn("parked", "Parked", "cores"),
-    AnswerColumn("busy", "Busy", "%", "use over the unparked cores"),
-    AnswerColumn("in_effect", "In effect"),
-)
-_DECISIONS = (
-    AnswerColumn("name", "Interval"),
-    AnswerColumn("used", "Used", "% of 1"),
-    AnswerColumn("projection", "Projected", "% of 1", "for the next interval"),
-)
-_TICKS = (
-    AnswerColumn("name", "Tick"),
-    AnswerColumn("time", "Time", "s", decimals=2),
-    AnswerColumn("steal", "Steal", "%"),
-    AnswerColumn("average", "Average", "%", "as the kernel stores it, an integer"),
-    AnswerColumn("cores", "High capacity", "cores"),
-)
-_INTERVALS = (
-    AnswerColumn("name", "Interval"),
-    AnswerColumn("busy", "MVS busy", "%"),
-    AnswerColumn("used", "Used", "% of 1"),
-    AnswerColumn("above", "Above guaranteed", "% of 1"),
-    AnswerColumn("free", "Free", "% of 1", "of the machine"),
-    AnswerColumn("lows", "Vl unparked", "cores", "from then on"),
-    AnswerColumn("unparked", "Unparked", "cores"),
-    AnswerColumn("why", "Because"),
-)
+_MODELS = answer_columns("unparking", "models")
+_DECISIONS = answer_columns("unparking", "decisions")
+_TICKS = answer_columns("unparking", "ticks")
+_INTERVALS = answer_columns("unparking", "intervals")
 
 
 def solve(scenario: Scenario) -> Answer:

@@ -1,0 +1,34 @@
+"""Columns of the tables of answers, which are facts: facts/answers has a file for each model."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated
+
+from msgspec import Meta
+from msgspec.structs import asdict
+
+from zlens.rendering.answer import AnswerColumn
+from zlens.schema import structs
+from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
+
+
+class AnswerColumnFacts(FactTable, frozen=True):
+    """A column of an answer."""
+
+    heading: Annotated[str, Meta(description="heading, of one or more lines")]
+    unit: Annotated[str, Meta(description="its unit; empty for none")] = ""
+    text: Annotated[str, Meta(description="what it is")] = ""
+    decimals: Annotated[int, Meta(description="decimals in text output", ge=0, le=15)] = 1
+
+
+@cache
+def _file(name: str) -> dict[str, dict[str, AnswerColumnFacts]]:
+    return structs.load(FACTS / "answers" / f"{name}.toml", dict[str, dict[str, AnswerColumnFacts]])
+
+
+@cache
+def answer_columns(file: str, table: str) -> tuple[AnswerColumn, ...]:
+    """Return the columns of a table of a file. Only code names one, so an unknown one is a bug."""
+    return tuple(AnswerColumn(key, **asdict(facts)) for key, facts in _file(file)[table].items())
