@@ -125,7 +125,9 @@ ENDPOINTS = (
         "schema:answer",
         (
             Key("parts", ListOf(Choice(_PARTS), 1), "what to return (all)", default=None),
-            Key("tables", ListOf(_NAME, 0, 400), "only these measures in `tables` (all tables)", default=None),
+            Key(
+                "tables", ListOf(_NAME, 0, 400), "only these measures in `tables` (all tables)", default=None
+            ),
         ),
         {
             "version": "of zlens",

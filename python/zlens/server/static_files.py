@@ -1,7 +1,6 @@
 """Files of the built web UI, from the folder `static`, each with an ETag of its content.
 
-The index names the others below a digest of them all, so that browsers keep them until one changes; their names
-in the folder are fixed.
+The index names the others below a digest of them all, so that browsers keep them until one changes.
 """
 
 from __future__ import annotations
