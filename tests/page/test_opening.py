@@ -52,7 +52,7 @@ def test_view_opens_with_few_requests_and_moves(browser: Browser, address: str, 
     finished: list[Request] = []
     with watched(browser, address) as page:
         page.add_init_script(_SHIFTS)
-        page.on("requestfinished", finished.append)
+        page.on("requestfinished", lambda request: finished.append(request))
         opened(page, address, view, system="ZLSIM")
         # The progress of a long request is requested repeatedly.
         asked = [one for one in finished if "/api/v1/" in one.url and "/api/v1/running" not in one.url]

@@ -90,14 +90,14 @@ async function call<T>(
   signal?.addEventListener("abort", ended, { once: true });
   // A request may name its own run.
   const run: Record<string, string> = route.run === null ? {} : { run: route.run };
-  const words = new URLSearchParams({ ...(id === null ? {} : { id }), ...run });
+  const words = String(new URLSearchParams({ ...(id === null ? {} : { id }), ...run }));
   count(1);
   try {
     for (;;) {
       try {
         const response =
           body === null
-            ? await fetch(`${ROOT}${path}${path.includes("?") ? "&" : "?"}${words}`, { signal })
+            ? await fetch(`${ROOT}${path}${words && (path.includes("?") ? "&" : "?") + words}`, { signal })
             : await fetch(`${ROOT}${path}`, { ...post({ ...run, ...body, id }), signal });
         problems.update(response.headers.get("zlens-problems"));
         if (response.ok) return await take(response);
