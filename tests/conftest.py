@@ -41,6 +41,10 @@ _MEMORY = "/dev/shm"
 if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= 8 * 2**30:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)
 
+# Programs that tests start would compile all modules again, which takes longer than most of them run.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / "target" / "bytecode")
+
 #: A test of a minute: started last, it would run while the other processors are idle.
 LONGEST = "test_guide.py"
 

@@ -202,6 +202,40 @@ def test_static_files_have_etag(served, tmp_path, monkeypatch):
     assert (again.status_code, again.content) == (304, b"")
 
 
+def test_static_files_with_digest_are_immutable(served, tmp_path, monkeypatch):
+    (tmp_path / "index.html").write_text('<script src="./app.js">')
+    (tmp_path / "app.js").write_text("1")
+    monkeypatch.setattr(static_files, "FOLDER", tmp_path)
+
+    def caching(path):
+        response = served.client.get(path)
+        assert response.text == (tmp_path / "app.js").read_text()
+        return response.headers["cache-control"]
+
+    index = served.client.get("/")
+    assert index.headers["cache-control"] == "no-cache"
+    path = index.text.split('"')[1].removeprefix(".")
+    assert caching(path) == "public, max-age=31536000, immutable"
+    assert caching("/app.js") == "no-cache"
+    # A page that another release wrote still loads its files, but they must not be kept by that name.
+    (tmp_path / "app.js").write_text("22")
+    assert caching(path) == "no-cache"
+    assert path not in served.client.get("/").text
+
+
+def test_unchanged_schema_is_not_sent_again(served):
+    first = served.get("schema", parts="systems")
+    assert first.headers["cache-control"] == "private, no-cache"
+    headers = {"if-none-match": f"W/{first.headers['etag']}"}
+    again = served.client.get("/api/v1/schema?parts=systems", headers=headers)
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["zlens-problems"] == first.headers["zlens-problems"]
+    other = served.client.get("/api/v1/schema?parts=models", headers=headers)
+    assert other.status_code == 200
+    # Data are never kept.
+    assert served.get("running").headers["cache-control"] == "no-store"
+
+
 def test_missing_bundle_names_build_command(served, tmp_path, monkeypatch):
     monkeypatch.setattr(static_files, "FOLDER", tmp_path)
     assert "npm" in wrong(served.client.get("/"), 404, "NotFound")["cure"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import zlens
+from zlens.errors import QueryError
 from zlens.server import intervals, schema
 from zlens.server.workspace import Workspace
 
@@ -25,6 +26,22 @@ def test_reports_list_their_systems(place):
     # The records of its first table are missing, though another table has a row of load.
     assert systems["rmfcpu"] == ["ZLZ1"]
     assert systems["ustat"] == ["ZLSIM"]
+
+
+def test_schema_is_requested_by_part(place):
+    complete = schema.answer(place, {})
+    parts = {
+        name: schema.answer(place, {"parts": [name]}) for name in ("systems", "tables", "reports", "models")
+    }
+    assert {name for name in parts if name != "systems"} == complete.keys() - parts["systems"].keys()
+    joined = {key: value for part in parts.values() for key, value in part.items()}
+    assert joined == complete
+    some = schema.answer(place, {"parts": ["tables"], "tables": ["load", "cpu", "load"]})["tables"]
+    assert some == [
+        next(table for table in complete["tables"] if table["name"] == name) for name in ("load", "cpu")
+    ]
+    with pytest.raises(QueryError, match="there is no measure 'nosuch'"):
+        schema.answer(place, {"parts": ["tables"], "tables": ["nosuch"]})
 
 
 def test_measures_follow_inputs_of_system(place):

@@ -115,11 +115,18 @@ def _methods(
             return refused(Refusal(400, "Disconnect", "the request did not arrive"))
         except Exception as error:
             return _failure(error)
+        tag = static_files.tag_of(answer.body) if endpoint.tagged and answer.status == 200 else None
         try:
-            response = bodies.response(answer.body, answer.status)
+            response = (
+                Response(status_code=304)
+                if tag is not None and _is_known(request, tag)
+                else bodies.response(answer.body, answer.status)
+            )
         except BusyError as error:
             return failed(error)
         response.headers[PROBLEMS] = str(answer.problems)
+        if tag is not None:
+            response.headers.update({"etag": tag, "cache-control": "private, no-cache"})
         if endpoint.media and answer.status == 200:
             response.headers["content-type"] = endpoint.media
         return response
@@ -411,11 +418,16 @@ async def _static(request: Request) -> Response:
                 Refusal(404, "NotFound", "the web UI is not built", "cd ui && npm ci && npm run build")
             )
         return refused(Refusal(404, "NotFound", "no such page", "open /"))
-    headers = {"etag": file.tag, "cache-control": "no-cache"}
-    tags = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
-    if file.tag in tags:
+    headers = {"etag": file.tag, "cache-control": file.caching}
+    if _is_known(request, file.tag):
         return Response(status_code=304, headers=headers)
     return Response(file.content, media_type=None, headers={**headers, "content-type": file.kind})
+
+
+def _is_known(request: Request, tag: str) -> bool:
+    """Return whether the client already has the response with this ETag."""
+    tags = request.headers.get("if-none-match", "").split(",")
+    return tag in {known.strip().removeprefix("W/") for known in tags}
 
 
 def _json(value: Any, status: int = 200) -> Response:

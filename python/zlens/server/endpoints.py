@@ -60,6 +60,8 @@ _SERIES = Spec(
     )
 )
 _SET = Key("set", ListOf(Text(500), 0, 200), "other values: KEY=VALUE", default=[])
+#: Parts of the schema: everything about the inputs, and what only some views need.
+_PARTS = ("systems", "tables", "reports", "models")
 _SIDE = Spec((*_WINDOW, Key("name", Text(40, 1), "name of the side", default=None)))
 
 
@@ -76,6 +78,7 @@ class Endpoint(Struct, frozen=True):
     lists    description of the response if it is a list
     lines    description of the response if it is lines of JSON, each an object with these keys
     media    type of a response that is a file
+    tagged   whether the response has an ETag, by which a client revalidates what it keeps
     apart    whether a worker process runs it, because input of the user may need any time and memory
     """
 
@@ -88,6 +91,7 @@ class Endpoint(Struct, frozen=True):
     lists: str = ""
     lines: str = ""
     media: str = ""
+    tagged: bool = False
     apart: bool = False
 
     @property
@@ -119,7 +123,12 @@ ENDPOINTS = (
         "schema",
         "Contents of the inputs and what can be requested of them",
         "schema:answer",
-        (),
+        (
+            Key("parts", ListOf(Choice(_PARTS), 1), "what to return (all)", default=None),
+            Key(
+                "tables", ListOf(_NAME, 0, 400), "only these measures in `tables` (all tables)", default=None
+            ),
+        ),
         {
             "version": "of zlens",
             "synthetic": "whether any of the data is synthetic",
@@ -135,6 +144,7 @@ ENDPOINTS = (
             "live": "whether data still arrive: /follow has an event for each closed interval",
             "wide": "whether systems are too many to compute measures of all for a page",
         },
+        tagged=True,
     ),
     Endpoint(
         "GET",

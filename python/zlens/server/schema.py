@@ -15,6 +15,7 @@ from zlens.inputs.source import SystemInfo, without_raw_tables
 from zlens.inputs.unix_time import from_unix_us
 from zlens.rendering.rows import iso
 from zlens.reports import report_list
+from zlens.server.aggregate import measure
 from zlens.server.workspace import Workspace
 from zlens.session.source_choice import SystemSource
 from zlens.version import VERSION
@@ -24,15 +25,42 @@ _HINT_TEST = re.compile(r"(l1mp|rni) (<=?|>=?) ([0-9.]+)")
 
 
 def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema; fast even for inputs of many gigabytes, because nothing is decoded."""
-    schema: dict[str, Any] = workspace.compute_once("schema", lambda: _schema(workspace))
+    """Return the requested parts of the schema, without decoding: fast even for many gigabytes.
+
+    parts    what to return (all)
+    tables   the names of the tables to return (all); raises QueryError for an unknown one
+    """
+    parts, named = request.get("parts"), request.get("tables")
+    schema: dict[str, Any] = {}
+    if parts is None or "systems" in parts:
+        schema |= workspace.compute_once("schema", lambda: _systems(workspace))
+    if parts is None or "tables" in parts:
+        schema["tables"] = (
+            workspace.compute_once("tables", lambda: _tables(workspace))
+            if named is None
+            else [_measure(workspace, measure(name)) for name in dict.fromkeys(named)]
+        )
+    if parts is None or "reports" in parts:
+        schema["reports"] = workspace.compute_once(
+            "schema/reports", lambda: _reports(workspace, workspace.session.tables_by_source)
+        )
+    if parts is None or "models" in parts:
+        schema["models"] = [
+            {
+                "name": name,
+                "summary": models.find(name).SUMMARY,
+                "example": models.find(name).EXAMPLE,
+                "measured": models.measured(name).TABLE if name in models.MEASURED else None,
+            }
+            for name in models.MODELS
+        ]
     return schema
 
 
-def _schema(workspace: Workspace) -> dict[str, Any]:
+def _systems(workspace: Workspace) -> dict[str, Any]:
+    """Return everything but tables, reports and models."""
     session = workspace.session
     gone = without_raw_tables(session.sources)
-    tables_by_source = session.tables_by_source
     measures_by_source = session.measures_by_source
     return {
         "version": VERSION,
@@ -46,23 +74,12 @@ def _schema(workspace: Workspace) -> dict[str, Any]:
             }
             for info in session.systems_in_order
         ],
-        "tables": _tables(workspace),
-        "reports": _reports(workspace, tables_by_source),
         "subjects": subjects.entries(),
         "events": session.has_data("event"),
         "runs": workspace.runs is not None,
         "live": workspace.live,
         "wide": workspace.has_many_systems,
         "throughput": session.throughput is not None,
-        "models": [
-            {
-                "name": name,
-                "summary": models.find(name).SUMMARY,
-                "example": models.find(name).EXAMPLE,
-                "measured": models.measured(name).TABLE if name in models.MEASURED else None,
-            }
-            for name in models.MODELS
-        ],
         "expected": list(models.MEASURED),
         "classes": list(USUAL),
         "every_s": session.options.every_s,
@@ -120,35 +137,34 @@ def _time(us: int | None) -> str | None:
     return None if us is None else iso(from_unix_us(us))
 
 
+def _measure(workspace: Workspace, table: measures.Measure) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "kind": "measure",
+        "text": table.text,
+        "key": [*table.row_key],
+        "fills": workspace.session.has_data(table.name),
+        "lazy": table.lazy,
+        "records": table.records,
+        "columns": [
+            {
+                "name": column.name,
+                "type": column.type,
+                "unit": column.unit,
+                "text": column.text,
+                "status": column.status,
+                "aggregate": column.aggregate,
+                "formula": column.formula or column.definition,
+                "scope": column.scope,
+            }
+            for column in table.columns
+        ],
+    }
+
+
 def _tables(workspace: Workspace) -> list[dict[str, Any]]:
     session = workspace.session
-    tables = []
-    for name in measures.measure_names():
-        table = measures.load_measure(name)
-        tables.append(
-            {
-                "name": name,
-                "kind": "measure",
-                "text": table.text,
-                "key": [*table.row_key],
-                "fills": session.has_data(name),
-                "lazy": table.lazy,
-                "records": table.records,
-                "columns": [
-                    {
-                        "name": column.name,
-                        "type": column.type,
-                        "unit": column.unit,
-                        "text": column.text,
-                        "status": column.status,
-                        "aggregate": column.aggregate,
-                        "formula": column.formula or column.definition,
-                        "scope": column.scope,
-                    }
-                    for column in table.columns
-                ],
-            }
-        )
+    tables = [_measure(workspace, measures.load_measure(name)) for name in measures.measure_names()]
     engine = session.engine
     for name in engine.raw_tables():
         if name not in measures.measure_names():

@@ -28,7 +28,7 @@ def warm(workspace: Workspace) -> None:
     """Compute the data of the overview; a request waits only for the part that it needs."""
     if workspace.has_many_systems:
         # Data of a system are computed when they are requested.
-        schema.answer(workspace, {})
+        schema.answer(workspace, {"parts": ["systems"]})
         fleet.answer(workspace, endpoints.find("GET", "fleet").check({}))
         return
     # Before any table is created: a table with too few columns would be created again.
@@ -43,7 +43,7 @@ def warm(workspace: Workspace) -> None:
             for table in sorted(columns_by_table, key=lambda table: table in SHOWN)
         }
     )
-    schema.answer(workspace, {})
+    schema.answer(workspace, {"parts": ["systems"]})
     every_system = endpoints.find("GET", "findings/stream").check({})
     # Compute other stages when they are requested, because the charts of the overview are more urgent.
     next((part for part in findings.stream(workspace, every_system) if part["rows"]), None)

@@ -1,7 +1,7 @@
 /** The views in menu order. A view is hidden if the input has no data for it. */
 
 import type { Component } from "svelte";
-import { session } from "../lib/api/session.svelte";
+import { session, type Needs } from "../lib/api/session.svelte";
 import { register } from "../lib/page/viewRegistry";
 import CpuMf from "../views/cpumf/CpuMf.svelte";
 import Compare from "../views/compare/Compare.svelte";
@@ -23,6 +23,8 @@ export interface View {
   /** The key after `g` that opens the view. */
   letter: string;
   shows: () => boolean;
+  /** What it needs of the schema. */
+  needs?: () => Needs;
   component: Component;
   /** Whether the view shows only intervals of the selected window. */
   windowed?: boolean;
@@ -37,8 +39,19 @@ const any =
 /** Whether the selected system has a subject for this view; files may hold z/VM and z/OS systems. */
 const uses = (view: string): boolean => session.subjects.some((subject) => subject.view === view);
 
+/** The measures of all subjects, once they are known. */
+const subjects = (): string[] => (session.schema?.subjects ?? []).map((subject) => subject.table);
+
 export const VIEWS: View[] = [
-  { id: "overview", title: "Overview", letter: "o", shows: () => true, component: Overview, windowed: true },
+  {
+    id: "overview",
+    title: "Overview",
+    letter: "o",
+    shows: () => true,
+    needs: () => ({ tables: ["load", "guest", "cec", "throughput", "partition", "workload", "cpumf_type"] }),
+    component: Overview,
+    windowed: true,
+  },
   { id: "findings", title: "Findings", letter: "f", shows: () => true, component: Findings },
   {
     id: "fleet",
@@ -52,6 +65,7 @@ export const VIEWS: View[] = [
     title: "Processors",
     letter: "p",
     shows: () => session.fills("cpu") || session.cores,
+    needs: () => ({ tables: ["cpu", "core", "core_type"] }),
     component: Processors,
     windowed: true,
   },
@@ -60,6 +74,7 @@ export const VIEWS: View[] = [
     title: "Machine",
     letter: "m",
     shows: () => session.fills("cec", "partition", "cpu") || session.cores,
+    needs: () => ({ tables: ["cec", "partition", "load", "cpu", "core", "guest"] }),
     component: Machine,
     windowed: true,
   },
@@ -68,6 +83,7 @@ export const VIEWS: View[] = [
     title: "CPU MF",
     letter: "c",
     shows: any("cpumf_type", "cpumf"),
+    needs: () => ({ tables: ["cpumf", "cpumf_type"] }),
     component: CpuMf,
     windowed: true,
   },
@@ -76,6 +92,7 @@ export const VIEWS: View[] = [
     title: "Guests",
     letter: "u",
     shows: () => uses("guests"),
+    needs: () => ({ tables: subjects() }),
     component: Guests,
     windowed: true,
   },
@@ -84,6 +101,7 @@ export const VIEWS: View[] = [
     title: "Workloads",
     letter: "u",
     shows: () => uses("workloads"),
+    needs: () => ({ tables: subjects() }),
     component: Guests,
     windowed: true,
   },
@@ -92,6 +110,7 @@ export const VIEWS: View[] = [
     title: "I/O and paging",
     letter: "i",
     shows: any("device", "alias_pool", "channel", "paging"),
+    needs: () => ({ tables: ["device", "alias_pool", "channel", "paging", "storage", "load"] }),
     component: Io,
     windowed: true,
   },
@@ -100,7 +119,8 @@ export const VIEWS: View[] = [
     id: "lab",
     title: "Laboratory",
     letter: "b",
-    shows: () => !!session.schema?.models.length,
+    shows: () => true,
+    needs: () => ({ parts: ["models"] }),
     component: Lab,
   },
   { id: "rig", title: "Rig", letter: "t", shows: () => !!session.schema?.runs, component: Rig },
@@ -108,11 +128,19 @@ export const VIEWS: View[] = [
     id: "reports",
     title: "Reports",
     letter: "r",
-    shows: () => !!session.schema?.reports.length,
+    shows: () => true,
+    needs: () => ({ parts: ["reports"] }),
     component: Reports,
     windowed: true,
   },
-  { id: "sql", title: "SQL", letter: "q", shows: () => !!session.schema?.tables.length, component: Sql },
+  {
+    id: "sql",
+    title: "SQL",
+    letter: "q",
+    shows: () => true,
+    needs: () => ({ tables: "all" }),
+    component: Sql,
+  },
 ];
 
 register(VIEWS);

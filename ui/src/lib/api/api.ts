@@ -3,7 +3,8 @@
 import type { Cell } from "./values";
 import type {
   Cluster,
-  Schema,
+  SchemaAnswer,
+  SchemaPart,
   ProblemsAnswer,
   SqlAnswer,
   Rows,
@@ -83,21 +84,20 @@ async function call<T>(
   signal?: AbortSignal,
   take: (response: Response) => Promise<T> = (response) => response.json() as Promise<T>,
 ): Promise<T> {
-  const id = (body as { id?: string } | null)?.id ?? questionName();
+  // Without a name, which only a cancellation needs, the browser can revalidate an earlier response.
+  const id = (body as { id?: string } | null)?.id ?? (body || signal ? questionName() : null);
   const ended = () => void fetch(`${ROOT}/cancel`, post({ id })).catch(() => undefined);
   signal?.addEventListener("abort", ended, { once: true });
   // A request may name its own run.
   const run: Record<string, string> = route.run === null ? {} : { run: route.run };
+  const words = String(new URLSearchParams({ ...(id === null ? {} : { id }), ...run }));
   count(1);
   try {
     for (;;) {
       try {
         const response =
           body === null
-            ? await fetch(
-                `${ROOT}${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ id, ...run })}`,
-                { signal },
-              )
+            ? await fetch(`${ROOT}${path}${words && (path.includes("?") ? "&" : "?") + words}`, { signal })
             : await fetch(`${ROOT}${path}`, { ...post({ ...run, ...body, id }), signal });
         problems.update(response.headers.get("zlens-problems"));
         if (response.ok) return await take(response);
@@ -170,7 +170,9 @@ function query(path: string, values: Record<string, Cell | undefined>): string {
 
 export const api = {
   quiet,
-  schema: (signal?: AbortSignal) => call<Schema>("/schema", null, signal),
+  /** Parts of the schema, with these of its tables, or with all. */
+  schema: (parts: SchemaPart[], tables: string[] | null) =>
+    call<SchemaAnswer>(query("/schema", { parts: parts.join(), tables: tables?.join() || undefined }), null),
   /** All problems of the inputs; the server decodes everything once. */
   problems: (signal?: AbortSignal) => call<ProblemsAnswer>("/problems", null, signal),
   /**

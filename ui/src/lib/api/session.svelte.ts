@@ -1,10 +1,11 @@
 /** The open inputs: the schema, loaded once, and values derived from it for the selected system. */
 
+import { SvelteMap } from "svelte/reactivity";
 import { anyWithin, expandRuns, neighbor, snapWindow } from "../time/intervals";
 import { momentOf, seconds, zone } from "../time/format";
 import { api, ApiError } from "./api";
 import { createQuery, type Query } from "./query.svelte";
-import type { ColumnInfo, Schema, SystemInfo, TableInfo } from "./types";
+import type { ColumnInfo, ModelInfo, ReportInfo, Schema, SchemaPart, SystemInfo, TableInfo } from "./types";
 import { present, type ConsumerKind } from "./subject";
 import { liveFeed } from "../page/liveFeed.svelte";
 import { route } from "../page/route.svelte";
@@ -12,9 +13,27 @@ import { route } from "../page/route.svelte";
 /** Intervals after which the schema is loaded again. */
 const RELOAD = 30;
 
+/** What a view needs of the schema, besides the systems. */
+export interface Needs {
+  /** The measures whose columns it shows. */
+  tables?: string[] | "all";
+  parts?: OptionalPart[];
+}
+type OptionalPart = "reports" | "models";
+
 class Session {
   schema = $state.raw<Schema | null>(null);
   error = $state.raw<ApiError | null>(null);
+  /** All tables, reports and models, once a view needed them. */
+  all = $state.raw<TableInfo[] | null>(null);
+  reports = $state.raw<ReportInfo[] | null>(null);
+  models = $state.raw<ModelInfo[] | null>(null);
+  /** The tables loaded so far: all, or those that views needed. */
+  readonly tables = new SvelteMap<string, TableInfo>();
+  /** What was requested. */
+  #all = false;
+  #names = new Set<string>();
+  #parts = new Set<OptionalPart>();
   // Derived separately, so that an address that starts to name the same system repeats no request.
   #system = $derived(this.#called(route.system));
 
@@ -129,10 +148,43 @@ class Session {
     }
   }
 
-  async load(): Promise<void> {
+  /** Requests what a view needs and has not been requested; the first time with the systems. */
+  provide({ tables = [], parts = [] }: Needs): void {
+    const all = tables === "all" && !this.#all;
+    const names = tables === "all" || this.#all ? [] : tables.filter((name) => !this.#names.has(name));
+    const more = parts.filter((part) => !this.#parts.has(part));
+    this.#all ||= all;
+    for (const name of names) this.#names.add(name);
+    for (const part of more) this.#parts.add(part);
+    if (this.schema && (all || names.length || more.length)) void this.#request(more, all ? null : names);
+  }
+
+  /** Whether everything that a view needs has been loaded. */
+  provides({ tables = [], parts = [] }: Needs): boolean {
+    return (
+      this.schema !== null &&
+      parts.every((part) => this[part] !== null) &&
+      (tables === "all" ? this.all !== null : tables.every((name) => this.tables.has(name)))
+    );
+  }
+
+  /** Loads the systems and everything else that was requested. */
+  load(): Promise<void> {
+    return this.#request(["systems", ...this.#parts], this.#all ? null : [...this.#names]);
+  }
+
+  /** Requests parts of the schema, with these tables; null: with all. */
+  async #request(parts: SchemaPart[], names: string[] | null): Promise<void> {
     try {
-      this.schema = await api.schema();
+      const asked: SchemaPart[] = names?.length === 0 ? parts : [...parts, "tables"];
+      const { tables, reports, models, ...schema } = await api.schema(asked, names);
+      for (const table of tables ?? []) this.tables.set(table.name, table);
+      if (names === null) this.all = tables ?? [];
+      this.reports = reports ?? this.reports;
+      this.models = models ?? this.models;
       this.error = null;
+      if (!parts.includes("systems")) return;
+      this.schema = schema as Schema;
       if (this.schema.live) liveFeed.begin<SystemInfo>((systems, revision) => this.#renew(systems, revision));
     } catch (error) {
       this.error = error instanceof ApiError ? error : new ApiError(String(error));
@@ -206,8 +258,11 @@ class Session {
     return present(this.schema?.subjects ?? [], this.sources, (table) => this.fills(table));
   }
 
+  /** A measure; one that no view has named is requested, and known when it has been loaded. */
   table(name: string): TableInfo | undefined {
-    return this.schema?.tables.find((table) => table.name === name);
+    const found = this.tables.get(name);
+    if (!found) this.provide({ tables: [name] });
+    return found;
   }
 
   column(table: string, name: string): ColumnInfo | undefined {

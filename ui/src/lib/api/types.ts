@@ -80,14 +80,14 @@ export interface ModelInfo {
   measured: string | null;
 }
 
+/** Parts of the schema: everything about the inputs, and what only some views need. */
+export type SchemaPart = "systems" | "tables" | "reports" | "models";
+
 export interface Schema {
   version: string;
   synthetic: boolean;
   inputs: { name: string }[];
   systems: SystemInfo[];
-  tables: TableInfo[];
-  reports: ReportInfo[];
-  models: ModelInfo[];
   expected: string[];
   /** Whether the rig has runs. */
   runs: boolean;
@@ -102,6 +102,13 @@ export interface Schema {
   /** The meaning of the statuses of columns. */
   statuses?: Record<string, string>;
   glossary?: Term[];
+}
+
+/** The requested parts. */
+export interface SchemaAnswer extends Partial<Schema> {
+  tables?: TableInfo[];
+  reports?: ReportInfo[];
+  models?: ModelInfo[];
 }
 
 /** A term and its explanation. */

@@ -1,7 +1,7 @@
 /** Completion of table and column names. */
 
-import type { Schema, TableInfo } from "../../lib/api/types";
-import { named, quoted } from "./console";
+import type { TableInfo } from "../../lib/api/types";
+import { named, quoted, type Tables } from "./console";
 
 export interface Option {
   label: string;
@@ -47,11 +47,7 @@ const ofColumns = (table: TableInfo): Option[] =>
  * Returns completions at a position of a query, and their start: after a table or its alias and a dot, the
  * table's columns; otherwise columns of the tables in the query, and all tables.
  */
-export function completions(
-  query: string,
-  at: number,
-  schema: Pick<Schema, "tables">,
-): { from: number; options: Option[] } {
+export function completions(query: string, at: number, schema: Tables): { from: number; options: Option[] } {
   const word = wordBefore(query.slice(0, at));
   const dot = word.lastIndexOf(".");
   const from = at - word.length + dot + 1;

@@ -1,14 +1,19 @@
 /** The SQL console: history, column descriptions, and lines of a result. */
 
-import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/types";
+import type { ColumnInfo, SqlAnswer, TableInfo } from "../../lib/api/types";
 import type { Cell } from "../../lib/api/values";
 import { LEADING, type TableColumn } from "../../lib/api/tables";
 import type { Trace } from "../../lib/paint/lines";
 import { category, colorsOf } from "../../lib/paint/palette";
 import { shownUnit } from "../../lib/text/numbers";
 
+/** The tables that a query can name. */
+export interface Tables {
+  tables: TableInfo[];
+}
+
 /** The key columns of the tables that a query names. */
-export const keysOf = (query: string, schema: Pick<Schema, "tables">): Set<string> =>
+export const keysOf = (query: string, schema: Tables): Set<string> =>
   new Set(named(query, schema).flatMap((table) => table.key));
 
 export interface HistoryEntry {
@@ -52,7 +57,7 @@ export function writeHistory(store: Pick<Storage, "setItem">, history: HistoryEn
 }
 
 /** The tables named in a query. */
-export function named(query: string, schema: Pick<Schema, "tables">): Schema["tables"] {
+export function named(query: string, schema: Tables): TableInfo[] {
   const bare = query.replace(/'(?:[^']|'')*'/g, " ").replace(/--[^\n]*/g, " ");
   const words = new Set(bare.toLowerCase().match(/[a-z_][a-z0-9_.]*/g) ?? []);
   return schema.tables.filter((table) => words.has(table.name.toLowerCase()));
@@ -62,7 +67,7 @@ export function named(query: string, schema: Pick<Schema, "tables">): Schema["ta
 export function columnsOf(
   answer: Pick<SqlAnswer, "columns" | "types">,
   query: string,
-  schema: Pick<Schema, "tables">,
+  schema: Tables,
 ): TableColumn[] {
   const tables = named(query, schema);
   const seen = new Map<string, number>();
@@ -232,7 +237,7 @@ export function asJson(answer: Pick<SqlAnswer, "columns" | "rows">): string {
 }
 
 /** Filters tables and columns by a search; a table whose name matches keeps all columns. */
-export function searched(tables: Schema["tables"], search: string): Schema["tables"] {
+export function searched(tables: TableInfo[], search: string): TableInfo[] {
   const word = search.trim().toLowerCase();
   if (!word) return tables;
   return tables.flatMap((table) => {

@@ -12,9 +12,8 @@ import { syntaxHighlighting } from "@codemirror/language";
 import { EditorState, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, keymap, placeholder } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
-import type { Schema } from "../../lib/api/types";
 import { completions, wordBefore } from "./complete";
-import { inserted } from "./console";
+import { inserted, type Tables } from "./console";
 
 export interface Editor {
   /** Replaces the text, unless it is the same. */
@@ -29,7 +28,7 @@ interface Wanted {
   text: string;
   label: string;
   hint: string;
-  schema: () => Pick<Schema, "tables"> | null;
+  schema: () => Tables;
   changed: (text: string) => void;
   run: () => void;
 }
@@ -38,7 +37,7 @@ export function editor({ host, text, label, hint, schema, changed, run }: Wanted
   // Tab inserts spaces only after typing, so that it still moves the focus.
   let typing = false;
   // Some tables have the names of SQL keywords.
-  const tables = new Set(schema()?.tables.map((table) => table.name));
+  const tables = new Set(schema().tables.map((table) => table.name));
   const without = (words = ""): string =>
     words
       .split(" ")
@@ -55,9 +54,8 @@ export function editor({ host, text, label, hint, schema, changed, run }: Wanted
     override: [
       (context) => {
         const word = wordBefore(context.state.sliceDoc(0, context.pos));
-        const known = schema();
-        if (!known || (!word && !context.explicit)) return null;
-        const { from, options } = completions(context.state.doc.toString(), context.pos, known);
+        if (!word && !context.explicit) return null;
+        const { from, options } = completions(context.state.doc.toString(), context.pos, schema());
         return options.length ? { from, options, validFor: /^\w*$/ } : null;
       },
       keywordCompletionSource(dialect, true),

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { AggregateAnswer, ColumnInfo, Schema } from "../../../src/lib/api/types";
+import type { AggregateAnswer, ColumnInfo, TableInfo } from "../../../src/lib/api/types";
 import { session } from "../../../src/lib/api/session.svelte";
 import { asked, cells, everything, tableColumns, unitOf } from "../../../src/lib/api/tables";
 import { bucket, withColumns, lines } from "../../../src/lib/api/measures";
@@ -7,10 +7,14 @@ import { bucket, withColumns, lines } from "../../../src/lib/api/measures";
 const column = (name: string, aggregate: string, unit = "", type = "float"): ColumnInfo =>
   ({ name, aggregate, unit, type, text: `text of ${name}` }) as ColumnInfo;
 
-const schema = (columns: ColumnInfo[]): Schema =>
-  ({
-    tables: [{ name: "disk", kind: "measure", text: "", key: ["disk"], fills: true, columns }],
-  }) as unknown as Schema;
+const disk = (columns: ColumnInfo[]): TableInfo => ({
+  name: "disk",
+  kind: "measure",
+  text: "",
+  key: ["disk"],
+  fills: true,
+  columns,
+});
 
 const COLUMNS = [
   column("disk", "key", "", "text"),
@@ -21,7 +25,7 @@ const COLUMNS = [
 ];
 
 afterEach(() => {
-  session.schema = null;
+  session.tables.clear();
 });
 
 describe("a bucket", () => {
@@ -111,7 +115,7 @@ describe("series of a response", () => {
 
 describe("columns of a table", () => {
   it("have the statistic of the catalog by default", () => {
-    session.schema = schema(COLUMNS);
+    session.tables.set("disk", disk(COLUMNS));
     const shown = [{ column: "resp_s" }, { column: "resp_s", what: "max" as const }, { column: "busy_s" }];
     expect(asked("disk", [...shown, { column: "volume" }])).toEqual({
       resp_s: ["mean", "max"],
@@ -121,7 +125,7 @@ describe("columns of a table", () => {
   });
 
   it("have the headings, units and texts of the catalog", () => {
-    session.schema = schema(COLUMNS);
+    session.tables.set("disk", disk(COLUMNS));
     const columns = tableColumns("disk", ["disk"], [{ column: "resp_s", what: "p95" }, { column: "busy_s" }]);
     expect(columns.map((one) => [one.key, one.heading, one.unit, one.times])).toEqual([
       ["disk", "Disk", undefined, undefined],
@@ -137,7 +141,7 @@ describe("columns of a table", () => {
   });
 
   it("are all columns if none is named", () => {
-    session.schema = schema([...COLUMNS, column("wait_count", "counter", "count", "int")]);
+    session.tables.set("disk", disk([...COLUMNS, column("wait_count", "counter", "count", "int")]));
     const all = everything("disk", [{ column: "resp_s" }]);
     expect(all.map((one) => one.column)).toEqual(["resp_s", "busy_s", "volume", "wait_count"]);
     expect(tableColumns("disk", [], all).at(-1)).toMatchObject({

@@ -1,0 +1,79 @@
+"""Tests of what opening a view costs: requests, bytes of the schema, parts that move, what a browser keeps.
+
+Times are measured by `make bench`.
+"""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Request
+
+from chromium import VIEWS, opened, watched
+from iterations import quick_subset
+
+#: Maximum requests of the API for each view of the demo's z/VM system; raise one only for a good reason.
+REQUESTS = {
+    "overview": 17,
+    "findings": 8,
+    "fleet": 10,
+    "processors": 14,
+    "machine": 14,
+    "cpumf": 11,
+    "guests": 12,
+    "io": 18,
+    "compare": 9,
+    "lab": 23,
+    "reports": 8,
+    "sql": 6,
+}
+#: Maximum compressed bytes of the schema; the SQL view names all tables.
+SCHEMA, COMPLETE_SCHEMA = 20_000, 80_000
+#: Adds up the moves of visible parts; those that follow input are expected.
+_SHIFTS = """window.moved = [];
+new PerformanceObserver((list) => {
+  const unexpected = list.getEntries().filter((shift) => !shift.hadRecentInput);
+  window.moved.push(...unexpected.map((shift) => [shift.startTime, shift.value]));
+}).observe({ type: "layout-shift", buffered: true });"""
+
+
+def cumulative(shifts: list[tuple[float, float]]) -> float:
+    """Return the Cumulative Layout Shift: the largest sum of moves with gaps below 1 s, in at most 5 s."""
+    largest = total = first = last = 0.0
+    for time, value in shifts:
+        if time - last > 1000 or time - first > 5000:
+            total, first = 0.0, time
+        total, last = total + value, time
+        largest = max(largest, total)
+    return largest
+
+
+@pytest.mark.parametrize("view", quick_subset(3, VIEWS), indirect=True)
+def test_view_opens_with_few_requests_and_moves(browser: Browser, address: str, view: str):
+    finished: list[Request] = []
+    with watched(browser, address) as page:
+        page.add_init_script(_SHIFTS)
+        page.on("requestfinished", lambda request: finished.append(request))
+        opened(page, address, view, system="ZLSIM")
+        # The progress of a long request is requested repeatedly.
+        asked = [one for one in finished if "/api/v1/" in one.url and "/api/v1/running" not in one.url]
+        schemas = [request for request in asked if "/api/v1/schema" in request.url]
+        # The subjects of a view of guests are known only with the first part.
+        assert len(schemas) == (2 if view == "guests" else 1), [request.url for request in schemas]
+        size = sum(request.sizes()["responseBodySize"] for request in schemas)
+        assert 1_000 < size < (COMPLETE_SCHEMA if view == "sql" else SCHEMA)
+        assert len(asked) <= REQUESTS[view], "\n".join(request.url for request in asked)
+        assert cumulative(page.evaluate("window.moved")) < 0.1, page.evaluate("window.moved")
+
+
+def test_browser_keeps_schema_and_static_files(browser: Browser, address: str):
+    with watched(browser, address) as page:
+        opened(page, address, "findings", system="ZLSIM")
+        page.goto("about:blank")
+        opened(page, address, "findings", system="ZLSIM")
+        kept = page.evaluate(
+            """performance.getEntriesByType("resource").map((one) => [one.name, one.transferSize])"""
+        )
+    sizes = {url.rpartition("/")[2].partition("?")[0]: size for url, size in kept}
+    # Files are not requested at all, and of the schema only whether it has changed.
+    assert (sizes["app.js"], sizes["app.css"]) == (0, 0)
+    assert 0 < sizes["schema"] < 1_000
