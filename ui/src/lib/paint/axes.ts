@@ -78,19 +78,24 @@ export function timeAxes(
   width: number,
   height: number,
   theme: Theme,
-  { window, offset, scale }: { window: [number, number]; offset: number; scale: Scale },
+  {
+    window,
+    offset,
+    scale,
+    top = TOP,
+  }: { window: [number, number]; offset: number; scale: Scale; top?: number },
 ): { x: (t: number) => number; y: (value: number) => number; top: number; bottom: number } {
   const [from, to] = window;
   const bottom = height - FOOT;
   const x = timeScale(window, LEFT, width - RIGHT);
   const y = (value: number): number =>
-    TOP + ((scale.high - value) / (scale.high - scale.low)) * (bottom - TOP);
+    top + ((scale.high - value) / (scale.high - scale.low)) * (bottom - top);
   horizontalGrid(painter, theme, scale.ticks, y, [LEFT, width - RIGHT]);
   timeLabels(painter, theme, timeTicks(from, to, offset, width / 110), { window, offset, x }, [
     [0, width - 2],
     bottom + 12,
   ]);
-  return { x, y, top: TOP, bottom };
+  return { x, y, top, bottom };
 }
 
 /**
