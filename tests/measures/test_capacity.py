@@ -22,7 +22,9 @@ def test_capacity_steps_when_a_processor_is_varied(demo_files: list[Path]) -> No
 
 def test_samples_of_all_guests_leave_nothing_unattributed(sim_file: Path) -> None:
     """The simulator records a sample of every guest; BATCH1 logs off, which ends its record early."""
-    query = "SELECT unattributed_s / busy_s, cp_s + known_s + unattributed_s + idle_s - online_s FROM capacity"
+    query = (
+        "SELECT unattributed_s / busy_s, cp_s + known_s + unattributed_s + idle_s - online_s FROM capacity"
+    )
     with zlens.open(sim_file) as session:
         for unattributed, rest in session.sql(query).rows:
             assert unattributed == pytest.approx(0, abs=1e-9)
