@@ -60,7 +60,7 @@ export const VIEWS: View[] = [
     id: "lanes",
     title: "Lanes",
     letter: "l",
-    shows: () => session.timed && (any("cpu", "partition", "guest", "workload", "device")() || session.cores),
+    shows: () => session.timed && session.fills("cpu", "partition", "guest", "workload", "device"),
     component: Lanes,
   },
   {

@@ -4,6 +4,7 @@ import type { SystemEvent } from "../../lib/api/annotations.svelte";
 import type { AggregateAnswer, AggregateQuestion } from "../../lib/api/types";
 import type { Cell } from "../../lib/api/values";
 import { cpuLabel, sentence } from "../../lib/text/names";
+import { formatQuantity } from "../../lib/text/numbers";
 
 export type Range = [number, number];
 
@@ -116,15 +117,17 @@ export interface Heading {
 
 export type Row = Lane | EventLane | Heading;
 
-/** The request for a group: every subject, largest first, each with its values over time. */
+/**
+ * The request for a group: every subject with its values over time, in order of their keys where a full lane
+ * has a meaning of its own, otherwise largest first.
+ */
 export const question = (group: LaneGroup, buckets: number): AggregateQuestion => ({
   table: group.table,
   columns: { [group.column]: ["mean", "max"] },
   by: group.by,
   where: group.where ?? {},
   series: { column: group.column, statistic: "mean", buckets },
-  order: `${group.column}_mean`,
-  descending: true,
+  ...(group.full === null ? { order: `${group.column}_mean`, descending: true } : {}),
 });
 
 /** The lanes of a result; subjects without values have none. */
@@ -153,7 +156,9 @@ export function rowsOf(
   shut: ReadonlySet<string>,
 ): Row[] {
   const kinds = [...new Set(events.map(({ kind }) => kind))].sort();
-  const lanes: { id: string; title: string; rows: (Lane | EventLane)[] }[] = [
+  const scale = (group: LaneGroup, [first]: Lane[]): string =>
+    group.full === null && first ? `, full lane: ${formatQuantity(first.full, group.unit)}` : "";
+  const lanes: { id: string; title: string; scale?: string; rows: (Lane | EventLane)[] }[] = [
     {
       id: "events",
       title: "Events",
@@ -163,12 +168,17 @@ export function rowsOf(
         events: events.filter((event) => event.kind === kind),
       })),
     },
-    ...groups.map(({ group, lanes }) => ({ id: group.id, title: group.title, rows: lanes })),
+    ...groups.map(({ group, lanes }) => ({
+      id: group.id,
+      title: group.title,
+      scale: scale(group, lanes),
+      rows: lanes,
+    })),
   ];
-  return lanes.flatMap(({ id, title, rows }): Row[] =>
+  return lanes.flatMap(({ id, title, scale = "", rows }): Row[] =>
     rows.length
       ? [
-          { kind: "heading", id, label: `${title} (${rows.length})`, shut: shut.has(id) },
+          { kind: "heading", id, label: `${title} (${rows.length})${scale}`, shut: shut.has(id) },
           ...(shut.has(id) ? [] : rows),
         ]
       : [],

@@ -53,6 +53,7 @@ describe("lanes of a group", () => {
       ["LINUX2", 80, 60],
     ]);
     expect(question(guests, 240)).toMatchObject({ order: "cpu_pct_mean", descending: true });
+    expect(question(GROUPS[0]!, 240).order).toBeUndefined();
   });
 
   it("find the value that covers a time", () => {
@@ -73,8 +74,15 @@ describe("rows", () => {
     const groups = [{ group: guests, lanes: lanesOf(guests, answer, 180) }];
     const events = [event("logon", 1), event("logoff", 2), event("logon", 3)];
     const labels = (shut: string[]) => rowsOf(events, groups, new Set(shut)).map(({ label }) => label);
-    expect(labels([])).toEqual(["Events (2)", "Logoff", "Logon", "Guests (2)", "LINUX1", "LINUX2"]);
-    expect(labels(["guests"])).toEqual(["Events (2)", "Logoff", "Logon", "Guests (2)"]);
+    expect(labels([])).toEqual([
+      "Events (2)",
+      "Logoff",
+      "Logon",
+      "Guests (2), full lane: 80%",
+      "LINUX1",
+      "LINUX2",
+    ]);
+    expect(labels(["guests"])).toEqual(["Events (2)", "Logoff", "Logon", "Guests (2), full lane: 80%"]);
     expect(rowsOf([], [{ group: guests, lanes: [] }], new Set())).toEqual([]);
   });
 
