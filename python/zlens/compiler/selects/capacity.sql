@@ -1,4 +1,4 @@
--- _capacity: processor time of a system in an interval, and the CPU time of its guests or service classes, as far as
+-- _capacity: capacity of a system in an interval, and the CPU time of its guests or service classes, as far as
 -- it is known. Report classes repeat the work of service classes.
 SELECT
     load.system, load.source, load.interval_end, load.seconds, load.flag,
