@@ -43,6 +43,7 @@ VIEWS = (
     "findings",
     "fleet",
     "processors",
+    "lanes",
     "machine",
     "cpumf",
     "guests",

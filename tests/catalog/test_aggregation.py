@@ -354,6 +354,23 @@ def test_share_is_of_whole_system() -> None:
     assert shares([4.0, None]) == [("A", None), ("B", None), ("C", None)]
 
 
+def test_rate_counts_absent_subject_as_zero() -> None:
+    """A uses 6 s in one of two minutes, B 12 s in each: 0.05 and 0.2 processors over both."""
+    guests = [
+        row(1, userid="A", cpu_s=6.0, cpu_pct=10.0),
+        row(1, userid="B", cpu_s=12.0, cpu_pct=20.0),
+        row(2, userid="B", cpu_s=12.0, cpu_pct=20.0),
+    ]
+    wanted = [(column("guest", "cpu_s"), ("rate", "share"))]
+    question = MeasureQuery(measures.load_measure("guest"), wanted, sample("guest", guests), ["userid"])
+    wholes = question.wholes()
+    load = sample("load", [row(at, seconds=60.0, busy_s=30.0, page_rate=1.0) for at in (1, 2)])
+    rows = {name: replace(whole, rows=load).sql() for name, whole in wholes.items()}
+    sql = question.shares_sql(question.sql(), rows)
+    result = [tuple(one[2:]) for one in CONNECTION.execute(f"{sql} ORDER BY userid").fetchall()]
+    assert result == [("A", 0.05, 10.0), ("B", 0.2, 40.0)]
+
+
 def test_sources_of_one_system_have_separate_rows() -> None:
     rows = [row(1, busy_pct=50.0, online=2.0), {**row(1, busy_pct=40.0, online=2.0), "source": "rmf-xml"}]
     assert sorted(aggregated("load", rows, "busy_pct")) == [(40.0,), (50.0,)]

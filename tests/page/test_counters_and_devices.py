@@ -140,9 +140,10 @@ def test_counters_and_their_nest(page: Page, address: str, demo: Path, tmp_path:
         count = sum(one["category"] == category for one in regions)
         assert text.count(f">{category}</text>") == count
     assert text.count("<circle") == 60
-    # Without RNI, the view shows the reason.
+    # Without RNI, the view has no empty chart but shows the reason.
     opened(page, address, "cpumf", system="ZLSIM")
-    expect(nest).to_contain_text("z15")
+    expect(page.get_by_test_id("no-nest")).to_contain_text("z15")
+    expect(nest).to_have_count(0)
     expect(nest).to_contain_text("RNI needs weights of your own")
     assert nest.locator("canvas").count() == 0
     a_processor_is_chosen_by_a_click_on_its_bar(page)

@@ -89,3 +89,31 @@ def test_correlations_with_busy(served):
 def test_unknown_system_is_error(served):
     for name in ("peak", "correlations"):
         assert served.get(name, system="NOSUCH").json()["error"]["message"] == "no system is named 'NOSUCH'"
+
+
+def test_window_changes_are_from_the_rest(served):
+    """Ten minutes around the peak: value and usual are the means inside and outside of them."""
+    start = 1268121900
+    answer = data(served.get("window", system="ZLDEMO", **{"from": start, "to": start + 600}))
+    metrics = {row["explain"]: row for row in answer["metrics"]}
+    inside = f"epoch(interval_end) > {start + 1} AND epoch(interval_end) <= {start + 601}"
+    query = (
+        "SELECT sum(busy_s) FILTER ({0}) / sum(online * seconds) FILTER ({0}) * 100, "
+        "sum(busy_s) FILTER (NOT ({0})) / sum(online * seconds) FILTER (NOT ({0})) * 100 FROM load "
+        "WHERE system = 'ZLDEMO'"
+    )
+    [row] = served.session.sql(query.format(inside)).rows
+    busy = metrics["load.busy_pct"]
+    assert (busy["value"], busy["usual"]) == (pytest.approx(row[0]), pytest.approx(row[1]))
+    sizes = [abs(row["value"] - row["usual"]) / max(row["value"], row["usual"]) for row in answer["metrics"]]
+    assert sizes == sorted(sizes, reverse=True)
+    groups = {group["title"]: group["rows"] for group in answer["groups"]}
+    assert groups["Guests"][0]["subject"] == "LNXBAT01"
+    # Guests that end in the rest of the recording decline.
+    after = data(served.get("window", system="ZLDEMO", **{"from": start + 1200, "to": start + 1500}))
+    [batch] = [row for row in after["groups"][0]["rows"] if row["subject"] == "LNXBAT01"]
+    assert batch["value"] < batch["usual"]
+
+
+def test_complete_recording_has_no_changes(served):
+    assert data(served.get("window", system="ZLDEMO")) == {"metrics": [], "groups": []}

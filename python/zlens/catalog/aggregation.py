@@ -23,11 +23,11 @@ from zlens.catalog.measures import Measure, MeasureColumn
 from zlens.errors import CatalogError, QueryError
 
 #: Statistics of columns.
-STATISTICS = ("mean", "total", "share", "min", "max", "p50", "p95", "first", "last", "mode", "count")
+STATISTICS = ("mean", "total", "share", "rate", "min", "max", "p50", "p95", "first", "last", "mode", "count")
 #: Statistics by kind of column.
 _GIVES: Mapping[str, tuple[str, ...]] = {
     "counter": ("mean", "total", "min", "max", "p50", "p95", "first", "last", "count"),
-    "time": ("mean", "total", "min", "max", "p50", "p95", "first", "last", "count"),
+    "time": ("mean", "total", "rate", "min", "max", "p50", "p95", "first", "last", "count"),
     "ratio": ("mean", "min", "max", "p50", "p95", "first", "last", "count"),
     "gauge": ("mean", "min", "max", "p50", "p95", "first", "last", "count"),
     "state": ("first", "last", "mode", "count"),
@@ -38,6 +38,11 @@ _AMOUNTS = frozenset(
     {"/s", "bytes/s", "bytes", "count", "frames", "pages", "slots", "processors", "cores", "MSU/h"}
 )
 _LENGTH = "seconds"
+#: Statistics that divide a total by the total of another column, and their factors.
+_QUOTIENTS = {"share": 100, "rate": 1}
+_TOTALS = frozenset({"total", *_QUOTIENTS})
+#: The column whose total is the time that a rate refers to: a subject without rows counts as zero.
+_ELAPSED = "load.seconds"
 #: The columns that identify an interval of a system.
 _INTERVAL = ("system", "source", "interval_end")
 #: Kinds that have no value yet in a subject's first sample.
@@ -210,13 +215,14 @@ def total_sql(
     return f"CASE WHEN {complete} THEN {of('sum', value)} END"
 
 
-def whole_of(column: MeasureColumn) -> tuple[Measure, MeasureColumn]:
-    """Return the measure and the column that a column's total is a share of."""
-    name, _, whole = column.share_of.partition(".")
+def whole_of(column: MeasureColumn, statistic: str = "share") -> tuple[Measure, MeasureColumn]:
+    """Return the measure and the column whose total divides a column's total in a share or a rate."""
+    divisor = column.share_of if statistic == "share" else _ELAPSED
+    name, _, whole = divisor.partition(".")
     table = measures.load_measure(name)
     found = table.column(whole)
     if found is None:
-        raise CatalogError(f"{column.name}: share_of is {column.share_of!r}", expected="MEASURE.COLUMN")
+        raise CatalogError(f"{column.name}: share_of is {divisor!r}", expected="MEASURE.COLUMN")
     return table, found
 
 
@@ -516,7 +522,7 @@ class MeasureQuery(Struct, frozen=True):
         names = [*measures.LEADING_NAMES, *self.by, *self.pinned]
         for column, statistics in self.wanted:
             names += mean_inputs(self.table, column, subjects=True)
-            if self.merged or {"total", "share"} & set(statistics):
+            if self.merged or _TOTALS & set(statistics):
                 names += difference_columns(self.table)
         return list(dict.fromkeys(names))
 
@@ -542,15 +548,24 @@ class MeasureQuery(Struct, frozen=True):
         return self.grouped(self.statistics(), rows, where)
 
     def wholes(self) -> dict[str, MeasureQuery]:
-        """Return the query of the whole of each share by its name: one row of a system, or one per bucket."""
-        shared = [column for column, statistics in self.wanted if "share" in statistics]
+        """Return the query of the whole of each share and rate by its name: one row of a system, or one per
+        bucket.
+        """
         return {
-            statistic_name(column, "share"): MeasureQuery(
+            statistic_name(column, statistic): MeasureQuery(
                 table, [(whole, ["total"])], quote(table.name), bucket=self.bucket, fixed=self.fixed
             )
-            for column in shared
-            for table, whole in [whole_of(column)]
+            for column, statistic in self._quotients()
+            for table, whole in [whole_of(column, statistic)]
         }
+
+    def _quotients(self) -> list[tuple[MeasureColumn, str]]:
+        return [
+            (column, statistic)
+            for column, statistics in self.wanted
+            for statistic in statistics
+            if statistic in _QUOTIENTS
+        ]
 
     def shares_sql(self, rows: str, wholes: Mapping[str, str]) -> str:
         """Return SQL of the result from its rows and the rows of each of `wholes`."""
@@ -558,9 +573,10 @@ class MeasureQuery(Struct, frozen=True):
             return rows
         time = ["t"] if self.bucket else []
         shares, joins = {}, []
+        factors = [_QUOTIENTS[statistic] for _, statistic in self._quotients()]
         for number, (share, query) in enumerate(self.wholes().items()):
             whole = f"whole{number}.{quote(query.names()[0])}"
-            shares[share] = f"100 * rows.{quote(share)} / nullif({whole}, 0) AS {quote(share)}"
+            shares[share] = f"{factors[number]} * rows.{quote(share)} / nullif({whole}, 0) AS {quote(share)}"
             keys = ", ".join([*query.keys(), *time])
             joins.append(f"LEFT JOIN (\n{wholes[share]}\n) AS whole{number} USING ({keys})")
         names = [*self.keys(), *time, *self.names()]
@@ -577,7 +593,7 @@ class MeasureQuery(Struct, frozen=True):
         """Return the rows that the statistics cover, and the condition on them."""
         if self.merged:
             return f"({self.over_intervals()})", "true"
-        if any({"total", "share"} & set(statistics) for _, statistics in self.wanted):
+        if any(_TOTALS & set(statistics) for _, statistics in self.wanted):
             # Computed once, however many sums need to know which rows they include.
             items = [*map(quote, self.columns()), f"{has_differences_sql(self.table)} AS {quote(_KNOWN)}"]
             return f"(SELECT {', '.join(items)} FROM {self.rows} WHERE {self.where})", "true"
@@ -593,8 +609,8 @@ class MeasureQuery(Struct, frozen=True):
                     sql = mean_sql(
                         column, weighs=quote(weight_column(column)) if self.merged else None, of=of
                     )
-                elif statistic in ("total", "share"):
-                    # `shares_sql` divides shares by their wholes.
+                elif statistic in _TOTALS:
+                    # `shares_sql` divides shares and rates by their wholes.
                     sql = total_sql(self.table, column, among=among, of=of)
                 else:
                     sql = _of_values(column, statistic, of)

@@ -33,6 +33,7 @@ _WORDS: Mapping[str, str] = {
     "mean": "mean over the window",
     "total": "sum over the window",
     "share": "sum over the window as a percentage of the whole system",
+    "rate": "sum over the window per second of it",
     "min": "smallest interval value",
     "max": "largest interval value",
     "p50": "median of the intervals",

@@ -59,6 +59,34 @@ def correlated_metrics(
     return sorted(results, key=lambda result: -abs(result.correlation))
 
 
+class MetricChange(Struct, frozen=True):
+    """A metric of a system: its means in a window and in the rest of the run."""
+
+    metric: ComparedMetric
+    value: float
+    usual: float
+
+    @property
+    def size(self) -> float:
+        """Size of the difference relative to the larger of the two, so that values from zero have a size."""
+        largest = max(abs(self.value), abs(self.usual))
+        return abs(self.value - self.usual) / largest if largest else 0.0
+
+
+def metric_changes(
+    run: SystemRun, metrics: Iterable[ComparedMetric], window: tuple[dt.datetime, dt.datetime]
+) -> list[MetricChange]:
+    """Return every metric of the system in a window and outside of it, largest difference first."""
+    changes = []
+    for metric in metrics:
+        points = [] if metric.by else run.series.get((metric.key, ()), [])
+        outside = [point for point in points if not window[0] < point[0] <= window[1]]
+        value, usual = (_mean(part, metric.scale) for part in (_within(points, window), outside))
+        if value is not None and usual is not None:
+            changes.append(MetricChange(metric, value, usual))
+    return sorted(changes, key=lambda change: -change.size)
+
+
 def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Return Spearman's rank correlation; None for too few intervals, or if one of the two never changes."""
     if len(pairs) < FEWEST_INTERVALS:

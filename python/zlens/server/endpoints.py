@@ -497,6 +497,19 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
+        "GET",
+        "window",
+        "Metrics and subjects that differ between a window and the rest of the recording",
+        "peaks:window_changes",
+        (Key("system", _NAME, "the system"), _SOURCE, _FROM, _TO),
+        {
+            "metrics": "metrics of the system: their mean in the window (value) and in the rest of the "
+            "recording (usual), largest difference first",
+            "groups": "groups of subjects as in growth of /peak, largest change first, also of those that "
+            "declined",
+        },
+    ),
+    Endpoint(
         "POST",
         "compare",
         "Compare systems, time windows or inputs",

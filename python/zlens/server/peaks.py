@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.catalog import measures
 from zlens.catalog import peaks as facts
@@ -23,7 +24,9 @@ from zlens.catalog.peaks import SubjectGroup
 from zlens.compare import measure_run
 from zlens.compare.comparison import REGRESSION_CRITERION
 from zlens.compare.correlation import correlated_metrics as moved_with
+from zlens.compare.correlation import metric_changes
 from zlens.compare.noise import FEWEST_INTERVALS
+from zlens.compare.sides import SystemRun
 from zlens.models import interval_choice
 from zlens.models.interval_choice import BusyInterval
 from zlens.server import aggregate, buckets, endpoints, json_values
@@ -86,14 +89,7 @@ def correlated_metrics(workspace: Workspace, request: dict[str, Any]) -> dict[st
     peak = _peak(workspace, request)
     if peak is None:
         return {"rows": [], "least": facts.load_peak_facts().correlation, "fewest": FEWEST_INTERVALS}
-    # The same run as for a comparison of the complete input, so that both share it.
-    complete_input = (None,) * 5
-
-    def work() -> Any:
-        with workspace.open_narrow(*complete_input) as session:
-            return measure_run(session, "base")
-
-    run = workspace.compute_once(("run", complete_input), work).systems.get(request["system"])
+    run = _complete_run(workspace, request["system"])
     settings = facts.load_peak_facts()
     first, last = buckets.span(request)
     results = (
@@ -126,8 +122,71 @@ def correlated_metrics(workspace: Workspace, request: dict[str, Any]) -> dict[st
     }
 
 
+def window_changes(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the metrics and subjects that differ between a window and the rest of the recording."""
+    workspace.system_names(request["system"])
+    settings = facts.load_peak_facts()
+    window = _busiest(workspace, request)
+    if window is None or window.seconds >= sum(row.seconds for row in window.rows):
+        return {"metrics": [], "groups": []}
+    run = _complete_run(workspace, request["system"])
+    changes = [] if run is None else metric_changes(run, compared_metrics(), (window.start, window.end))
+    groups = []
+    for group, baseline in _recording_baselines(workspace, request["system"], window.source):
+        rows = [
+            row
+            for row in _values(workspace, request["system"], group, baseline, window)
+            if abs(row[1] - row[2]) > REGRESSION_CRITERION * max(row[1], row[2])
+        ]
+        if rows:
+            rows.sort(key=lambda row: -abs(row[2] - row[1]))
+            groups.append(_rows_of_group(group, rows, []))
+    return {
+        "metrics": [
+            {
+                "title": change.metric.heading,
+                "value": json_values.json_value(change.value),
+                "usual": json_values.json_value(change.usual),
+                "unit": change.metric.unit,
+                "explain": change.metric.key,
+                "view": settings.view_of(change.metric.table, change.metric.column),
+            }
+            for change in changes
+            if change.size > REGRESSION_CRITERION
+        ][: settings.moved],
+        "groups": groups,
+    }
+
+
+def _complete_run(workspace: Workspace, system: str) -> SystemRun | None:
+    """Return the run of a comparison of the complete input, which comparisons share."""
+    complete_input = (None,) * 5
+
+    def work() -> Any:
+        with workspace.open_narrow(*complete_input) as session:
+            return measure_run(session, "base")
+
+    run: SystemRun | None = workspace.compute_once(("run", complete_input), work).systems.get(system)
+    return run
+
+
 def _peak(workspace: Workspace, request: dict[str, Any]) -> Peak | None:
     """Return the peak; None without a complete interval that has a value."""
+    window = _busiest(workspace, request)
+    if window is None:
+        return None
+    rows, worst = window.rows, window.worst
+    half = (window.usual + (worst.busy or 0.0)) / 2
+    start = end = rows.index(worst)
+    while start > 0 and (rows[start - 1].busy or 0.0) > half:
+        start -= 1
+    while end + 1 < len(rows) and (rows[end + 1].busy or 0.0) > half:
+        end += 1
+    return replace(window, start=rows[start].start, end=rows[end].end)
+
+
+def _busiest(workspace: Workspace, request: dict[str, Any]) -> Peak | None:
+    """Return the complete intervals of a window and their busiest; None without one that has a value."""
     if not workspace.session.has_data("load"):
         return None
     first, last = buckets.span(request)
@@ -144,13 +203,8 @@ def _peak(workspace: Workspace, request: dict[str, Any]) -> Peak | None:
     source, *_ = (source for source in sources if worst in by_source[source])
     rows = by_source[source]
     usual = statistics.median(row.busy or 0.0 for row in rows)
-    half = (usual + (worst.busy or 0.0)) / 2
-    start = end = rows.index(worst)
-    while start > 0 and (rows[start - 1].busy or 0.0) > half:
-        start -= 1
-    while end + 1 < len(rows) and (rows[end + 1].busy or 0.0) > half:
-        end += 1
-    return Peak(source, worst, usual, rows[start].start, rows[end].end, rows)
+    within = [row for row in rows if inside(row)]
+    return Peak(source, worst, usual, within[0].start, within[-1].end, rows)
 
 
 def _intervals(workspace: Workspace, system: str) -> dict[str, list[BusyInterval]]:
@@ -222,6 +276,23 @@ def _group(
     events: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     """Return the subjects of a group that grew most, above the regression criterion."""
+    growth = [
+        row
+        for row in _values(workspace, system, group, baseline, peak)
+        if row[1] > row[2] * (1 + REGRESSION_CRITERION)
+    ]
+    growth.sort(key=lambda row: row[2] - row[1])
+    return _rows_of_group(group, growth, events)
+
+
+def _values(
+    workspace: Workspace,
+    system: str,
+    group: SubjectGroup,
+    baseline: dict[tuple[Any, ...], float],
+    peak: Peak,
+) -> list[tuple[tuple[Any, ...], float, float]]:
+    """Return the subjects of a group with their values in a peak and outside of it."""
     within = {"from": json_values.epoch_seconds(peak.start), "to": json_values.epoch_seconds(peak.end)}
     if group.statistic == "total":
         inside = _by_subject(workspace, system, peak.source, group, "total", within)
@@ -232,16 +303,22 @@ def _group(
             for subject, total in baseline.items()
             if total_s > peak_s
         }
-        value = {subject: total / peak_s for subject, total in inside.items()}
+        value = {subject: inside.get(subject, 0.0) / peak_s for subject in baseline}
     else:
         value = _by_subject(workspace, system, peak.source, group, "mean", within)
         usual = baseline
-    growth = [
+    return [
         (subject, group.scale * value[subject], group.scale * usual[subject])
         for subject in value
-        if subject in usual and value[subject] > usual[subject] * (1 + REGRESSION_CRITERION)
+        if subject in usual
     ]
-    growth.sort(key=lambda row: row[2] - row[1])
+
+
+def _rows_of_group(
+    group: SubjectGroup,
+    rows: Sequence[tuple[tuple[Any, ...], float, float]],
+    events: Sequence[dict[str, Any]],
+) -> dict[str, Any]:
     return {
         "title": group.title,
         "unit": group.unit,
@@ -249,9 +326,9 @@ def _group(
         "view": group.view,
         "rows": [
             _subject(group, dict(zip(group.by, subject, strict=True)), value_, usual_, events)
-            for subject, value_, usual_ in growth[: facts.load_peak_facts().rows]
+            for subject, value_, usual_ in rows[: facts.load_peak_facts().rows]
         ],
-        "more": max(0, len(growth) - facts.load_peak_facts().rows),
+        "more": max(0, len(rows) - facts.load_peak_facts().rows),
     }
 
 

@@ -10,6 +10,7 @@ import Fleet from "../views/fleet/Fleet.svelte";
 import Guests from "../views/guests/Guests.svelte";
 import Io from "../views/io/Io.svelte";
 import Machine from "../views/machine/Machine.svelte";
+import Lanes from "../views/lanes/Lanes.svelte";
 import Lab from "../views/lab/Lab.svelte";
 import Overview from "../views/overview/Overview.svelte";
 import Rig from "../views/rig/Rig.svelte";
@@ -68,6 +69,13 @@ export const VIEWS: View[] = [
     needs: () => ({ tables: ["cpu", "core", "core_type"] }),
     component: Processors,
     windowed: true,
+  },
+  {
+    id: "lanes",
+    title: "Lanes",
+    letter: "l",
+    shows: () => session.timed && session.fills("cpu", "partition", "guest", "workload", "device"),
+    component: Lanes,
   },
   {
     id: "machine",

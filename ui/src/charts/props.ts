@@ -35,6 +35,8 @@ export interface LegendEntry {
   figures?: string;
   /** The dashes of its line; none for a solid line or an area. */
   dash?: number[];
+  /** How an area is filled: `Layer` of stacks. */
+  look?: "hatched" | "faint" | undefined;
   /** Whether the entry is not drawn. */
   hidden?: boolean;
   /** Hides or shows the entry. */

@@ -21,6 +21,7 @@ import type {
   RigObservation,
   RigResults,
   Running,
+  WindowAnswer,
 } from "./types";
 
 import { route } from "../page/route.svelte";
@@ -222,6 +223,9 @@ export const api = {
   /** Growth and months of all systems by shift. */
   trend: (shifts: string, signal?: AbortSignal) =>
     call<{ answer: ModelAnswer }>(query("/trend", { shifts }), null, signal),
+  /** Metrics and subjects that differ between a window and the rest of the recording. */
+  window: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<WindowAnswer>(query("/window", values), null, signal),
   moved: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<MovedAnswer>(query("/correlations", values), null, signal),
   evidence: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>

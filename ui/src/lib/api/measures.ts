@@ -33,12 +33,14 @@ export interface AggregateResult {
   rows: Cell[][];
   sql: string;
   more: boolean;
+  /** Length of a bucket; 0 if every interval is returned separately. */
+  bucket_s: number;
   column(name: string): Cell[];
   numbers(name: string): (number | null)[];
 }
 
 export function withColumns(
-  answer: Pick<AggregateAnswer, "columns" | "rows" | "sql" | "more">,
+  answer: Pick<AggregateAnswer, "columns" | "rows" | "sql" | "more"> & Partial<AggregateAnswer>,
 ): AggregateResult {
   const column = (name: string): Cell[] => {
     const at = answer.columns.indexOf(name);
@@ -49,6 +51,7 @@ export function withColumns(
     rows: answer.rows,
     sql: answer.sql,
     more: answer.more,
+    bucket_s: answer.bucket_s ?? 0,
     column,
     numbers: (name) => column(name).map((value) => (typeof value === "number" ? value : null)),
   };

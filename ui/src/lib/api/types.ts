@@ -274,6 +274,19 @@ export interface Happened {
   minutes: number;
 }
 
+/** What differs between a window and the rest of the recording, largest changes first. */
+export interface WindowAnswer {
+  metrics: {
+    title: string;
+    value: number;
+    usual: number;
+    unit: string;
+    explain: string;
+    view: string | null;
+  }[];
+  groups: Happened["growth"];
+}
+
 /** Metrics that correlate with utilization in a window. */
 export interface MovedAnswer {
   rows: {

@@ -6,4 +6,4 @@ export type Kind = "int" | "float" | "text" | "bool" | "time";
 
 /** Statistics over the rows of a column; the catalog defines which a column has: docs/aggregation.md. */
 export type Statistic =
-  "mean" | "total" | "min" | "max" | "p50" | "p95" | "first" | "last" | "mode" | "count";
+  "mean" | "total" | "rate" | "min" | "max" | "p50" | "p95" | "first" | "last" | "mode" | "count";

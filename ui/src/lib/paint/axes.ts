@@ -34,6 +34,19 @@ export function axis(low: number, high: number, count = 5): Scale & { step: numb
   return { low: first, high: last, step, ticks };
 }
 
+/** An axis includes 0 if at most this share of its values lies below the smallest one. */
+const NEAR_0 = 1 / 3;
+
+/**
+ * The axis of lines: it fits the values, and starts at 0 if they come near it or do not vary. With `end`, it
+ * contains 0 and that value.
+ */
+export function lineAxis([low, high]: [number, number], end: number | null, count?: number): Scale {
+  const near = low < high * NEAR_0 || low === high;
+  const start = end !== null || (low > 0 && near) ? Math.min(0, low) : low;
+  return axis(start, Math.max(high, end ?? -Infinity), count);
+}
+
 /** Maps times to pixels. */
 export const timeScale =
   ([from, to]: [number, number], left: number, right: number) =>
@@ -78,19 +91,24 @@ export function timeAxes(
   width: number,
   height: number,
   theme: Theme,
-  { window, offset, scale }: { window: [number, number]; offset: number; scale: Scale },
+  {
+    window,
+    offset,
+    scale,
+    top = TOP,
+  }: { window: [number, number]; offset: number; scale: Scale; top?: number },
 ): { x: (t: number) => number; y: (value: number) => number; top: number; bottom: number } {
   const [from, to] = window;
   const bottom = height - FOOT;
   const x = timeScale(window, LEFT, width - RIGHT);
   const y = (value: number): number =>
-    TOP + ((scale.high - value) / (scale.high - scale.low)) * (bottom - TOP);
+    top + ((scale.high - value) / (scale.high - scale.low)) * (bottom - top);
   horizontalGrid(painter, theme, scale.ticks, y, [LEFT, width - RIGHT]);
   timeLabels(painter, theme, timeTicks(from, to, offset, width / 110), { window, offset, x }, [
     [0, width - 2],
     bottom + 12,
   ]);
-  return { x, y, top: TOP, bottom };
+  return { x, y, top, bottom };
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Lines of a time chart: built from results, aligned to common times, and drawn for pictures. */
 
 import type { Draw, Painter } from "./painter";
-import { timeAxes, LEFT, RIGHT, axis } from "./axes";
+import { timeAxes, LEFT, RIGHT, lineAxis } from "./axes";
 import type { Mark } from "../time/mark";
 import type { Level, Values, Line, TimeSeries } from "../api/series";
 import { dateTime } from "../time/format";
@@ -135,18 +135,12 @@ export function drawLines(
   offset: number,
   {
     marks = [],
-    from0 = true,
     most = null,
     unit = null,
-  }: { marks?: Mark[]; from0?: boolean; most?: number | null; unit?: string | null } = {},
+  }: { marks?: Mark[]; most?: number | null; unit?: string | null } = {},
 ): Draw {
   return (painter, width, height, theme) => {
-    const [low, high] = extent(drawn);
-    const scale = axis(
-      from0 ? Math.min(0, low) : low,
-      Math.max(high, most ?? -Infinity),
-      Math.max(2, height / 50),
-    );
+    const scale = lineAxis(extent(drawn), most, Math.max(2, height / 50));
     const { x, y, top, bottom } = timeAxes(painter, width, height, theme, { window, offset, scale });
     painter.clip(LEFT, 0, width - LEFT - RIGHT, height, () => {
       drawMarks(painter, marks, x, [LEFT, width - RIGHT], [top, bottom], theme);

@@ -14,6 +14,8 @@ export interface Layer {
   /** Description for the legend's tooltip. */
   text?: string;
   value: (number | null)[];
+  /** Hatched: it belongs to no known subject. Faint: nothing used it. */
+  look?: "hatched" | "faint";
 }
 
 /** Start and end of each part of a stack; null for a missing part, which occupies no space. */
@@ -49,9 +51,14 @@ export interface StackedSeries {
   seconds: number;
   layers: Layer[];
   unit: string | null;
+  /** A line above the stacks that steps at interval ends. */
+  limit?: { name: string; value: (number | null)[] } | null;
   /** Extra lines for a stack's tooltip. */
   more?: (at: number) => string[];
 }
+
+/** Height of the labels of marks. */
+const LABELS = 16;
 
 interface TimeFrame {
   window: [number, number];
@@ -68,10 +75,21 @@ export function drawStackedSeries(
   course: StackedSeries,
   around: TimeFrame,
 ): Region[] {
-  const { t, seconds, layers, unit } = course;
+  const { t, seconds, layers, unit, limit = null } = course;
   const { window, offset, most = 0, marks = [] } = around;
-  const scale = axis(0, Math.max(highest(layers), most ?? 0), Math.max(2, high / 50));
-  const { x, y, top, bottom } = timeAxes(painter, width, high, theme, { window, offset, scale });
+  const scale = axis(
+    0,
+    Math.max(highest(layers), most ?? 0, ...known(limit?.value ?? [])),
+    Math.max(2, high / 50),
+  );
+  // Labels of marks would cover stacks that reach the top.
+  const above = marks.length ? LABELS : null;
+  const { x, y, top, bottom } = timeAxes(painter, width, high, theme, {
+    window,
+    offset,
+    scale,
+    ...(above === null ? {} : { top: above }),
+  });
   const regions: Region[] = [];
   painter.clip(LEFT, 0, width - LEFT - RIGHT, high, () => {
     t.forEach((end, at) => {
@@ -82,7 +100,7 @@ export function drawStackedSeries(
       const pile = piled(values);
       if (pile.every((ends) => ends === null)) painter.hatch(left, top, wide, bottom - top, theme.faint);
       pile.forEach((ends, n) => {
-        if (ends) painter.rect(left, y(ends[1]), wide, y(ends[0]) - y(ends[1]), { fill: layers[n]!.color });
+        if (ends) part(painter, layers[n]!, [left, y(ends[1]), wide, y(ends[0]) - y(ends[1])]);
       });
       regions.push({
         x: left,
@@ -91,14 +109,54 @@ export function drawStackedSeries(
         height: bottom - top,
         lines: [
           timeRange(end - seconds, end, offset),
+          ...(limit ? [reading(limit.name, limit.value[at] ?? null, unit)] : []),
           ...layers.map((layer, n) => reading(layer.name, values[n] ?? null, unit)),
           ...(course.more?.(at) ?? []),
         ],
       });
     });
-    drawMarks(painter, marks, x, [LEFT, width - RIGHT], [top, bottom], theme);
+    drawMarks(painter, marks, x, [LEFT, width - RIGHT], [above === null ? top : 2, bottom], theme);
+    for (const line of steps(t, seconds, limit?.value ?? []))
+      painter.path(
+        line.map(([time, value]) => [x(time), y(value)]),
+        { stroke: theme.ink, width: 1.5 },
+      );
   });
   return regions;
+}
+
+const known = (values: (number | null)[]): number[] => values.filter((value) => value !== null);
+
+function part(
+  painter: Painter,
+  { color, look }: Layer,
+  [x, y, w, h]: [number, number, number, number],
+): void {
+  if (look === "hatched") {
+    painter.rect(x, y, w, h, { fill: color, opacity: 0.12 });
+    painter.hatch(x, y, w, h, color);
+  } else painter.rect(x, y, w, h, { fill: color, ...(look === "faint" ? { opacity: 0.18 } : {}) });
+}
+
+/** Lines through the known values of intervals that end at `t`; a gap in time or an unknown value ends one. */
+export function steps(t: number[], seconds: number, values: (number | null)[]): [number, number][][] {
+  const lines: [number, number][][] = [];
+  let end = -Infinity;
+  t.forEach((time, at) => {
+    const value = values[at] ?? null;
+    if (value === null) return;
+    if (lines.length === 0 || time - seconds - end > seconds / 2) lines.push([]);
+    lines.at(-1)!.push([Math.max(time - seconds, end), value], [time, value]);
+    end = time;
+  });
+  return lines;
+}
+
+/** What the other parts leave of a sum at each time; null if the sum is unknown. */
+export function remainder(whole: (number | null)[], layers: Layer[]): (number | null)[] {
+  return whole.map((sum, at) =>
+    sum === null ? null : layers.reduce((rest, { value }) => rest - (value[at] ?? 0), sum),
+  );
 }
 
 export interface Bar {

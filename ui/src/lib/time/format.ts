@@ -33,12 +33,13 @@ export function timeRange(from: number, to: number, offset: number): string {
 
 /**
  * The label of a time tick: the time of day, with the date over long windows, or the date alone at midnight;
- * dates have years if the window is in several.
+ * dates have years if the window is in several, and the first day of a month is that month over many months.
  */
 export function tickLabel(t: number, from: number, to: number, offset: number): string {
   const date = (moment: number): string => dateTime(moment, offset).slice(0, 10);
   const day = date(t).slice(date(from).slice(0, 4) === date(to).slice(0, 4) ? 5 : 0);
   const time = clock(t, offset);
+  if (to - from > 200 * 86400 && time === "00:00:00" && day.endsWith("-01")) return date(t).slice(0, 7);
   if (time === "00:00:00") return day;
   if (to - from > 86400 * 1.5) return `${day} ${time.slice(0, 5)}`;
   return to - from < 600 ? time : time.slice(0, 5);

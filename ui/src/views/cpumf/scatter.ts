@@ -13,6 +13,8 @@ export interface Point {
   rni: number;
   color: string;
   lines: string[];
+  /** Shown next to the point if there is space: colors repeat after eight. */
+  label?: string;
   chosen?: boolean;
   open?: () => void;
 }
@@ -97,8 +99,15 @@ export function drawScatter(
     size: 11,
     upright: true,
   });
+  const taken: [number, number][] = points.map((point) => [across(point.l1mp), up(point.rni)]);
   return points.map((point) => {
     const [px, py] = [across(point.l1mp), up(point.rni)];
+    const beside: [number, number] = [px + 8 + painter.measure(point.label ?? "", 10) / 2, py];
+    const free = taken.every(([a, b]) => Math.abs(a - beside[0]) > 12 || Math.abs(b - beside[1]) > 9);
+    if (point.label && (free || point.chosen)) {
+      painter.text(beside[0], py, point.label, { color: theme.ink, size: 10, align: "center" });
+      taken.push(beside);
+    }
     painter.circle(px, py, point.chosen ? 7 : 4.5, {
       fill: point.color,
       stroke: point.chosen ? theme.ink : theme.paper,

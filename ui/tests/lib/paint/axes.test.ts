@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { axis, timeLabels } from "../../../src/lib/paint/axes";
+import { axis, lineAxis, timeLabels } from "../../../src/lib/paint/axes";
 import { svgPainter } from "../../../src/lib/paint/painter";
 import { theme } from "../../theme";
 
@@ -18,6 +18,26 @@ describe("axes", () => {
       expect(found.ticks.length).toBeGreaterThan(1);
       expect(found.ticks.length).toBeLessThan(13);
     }
+  });
+});
+
+describe("the axis of lines", () => {
+  const ends = (low: number, high: number, end: number | null = null): number[] => {
+    const found = lineAxis([low, high], end);
+    return [found.low, found.high];
+  };
+
+  it("fits values far from 0, and starts at 0 where they are near it or equal", () => {
+    expect(ends(92.2, 97.9)).toEqual([92, 98]);
+    expect(ends(4.616, 4.799)).toEqual([4.6, 4.8]);
+    expect(ends(5, 100)).toEqual([0, 100]);
+    expect(ends(3, 3)).toEqual([0, 3]);
+    expect(ends(-20, 10)).toEqual([-20, 10]);
+  });
+
+  it("contains 0 and its end if extended", () => {
+    expect(ends(92.2, 97.9, 100)).toEqual([0, 100]);
+    expect(ends(92.2, 97.9, 0)).toEqual([0, 100]);
   });
 });
 

@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { svgPainter } from "../../../src/lib/paint/painter";
-import { barHeight, drawBars, drawStackedSeries, height, highest, piled } from "../../../src/lib/paint/stack";
+import {
+  barHeight,
+  drawBars,
+  drawStackedSeries,
+  height,
+  highest,
+  piled,
+  remainder,
+  steps,
+} from "../../../src/lib/paint/stack";
 import { theme } from "../../theme";
 
 describe("stacks", () => {
@@ -22,6 +31,53 @@ describe("stacks", () => {
     const layer = (value: (number | null)[]) => ({ name: "a", color: "#000", value });
     expect(highest([layer([1, 5, null]), layer([2, null, 4])])).toBe(5);
     expect(highest([])).toBe(0);
+  });
+});
+
+describe("a limit", () => {
+  it("steps at interval ends, and breaks at gaps and unknown values", () => {
+    expect(steps([60, 120, 180, 360, 420], 60, [4, 3, 4, 4, null])).toEqual([
+      [
+        [0, 4],
+        [60, 4],
+        [60, 3],
+        [120, 3],
+        [120, 4],
+        [180, 4],
+      ],
+      [
+        [300, 4],
+        [360, 4],
+      ],
+    ]);
+  });
+
+  it("is above the stacks, and read with them", () => {
+    const course = {
+      t: [60],
+      seconds: 60,
+      layers: [{ name: "one", color: "#111111", value: [1], look: "hatched" as const }],
+      unit: null,
+      limit: { name: "Capacity", value: [4] },
+    };
+    const painter = svgPainter(400, 200, "x");
+    const [region] = drawStackedSeries(painter, 400, 200, theme, course, { window: [0, 60], offset: 0 });
+    expect(painter.svg()).toContain(">4</text>");
+    expect(region!.lines.slice(1)).toEqual(["Capacity: 4", "one: 1"]);
+  });
+
+  it("leaves what the parts of a sum do not use", () => {
+    const layer = (value: (number | null)[]) => ({ name: "a", color: "#000", value });
+    expect(remainder([5, null, 3], [layer([1, 1, null]), layer([2, 1, 1])])).toEqual([2, null, 2]);
+  });
+
+  it("is not covered by labels of marks, which are above the stacks", () => {
+    const full = { t: [60], seconds: 60, layers: [{ name: "a", color: "#111111", value: [4] }], unit: null };
+    const around = { window: [0, 60] as [number, number], offset: 0 };
+    const marks = [{ t: 10, label: "logon", color: "faint" }];
+    const top = (shown: typeof marks): number =>
+      drawStackedSeries(svgPainter(400, 200, "x"), 400, 200, theme, full, { ...around, marks: shown })[0]!.y;
+    expect([top([]), top(marks)]).toEqual([8, 16]);
   });
 });
 

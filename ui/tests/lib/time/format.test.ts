@@ -16,7 +16,8 @@ describe("the labels of a time axis", () => {
   });
   it("have years if the range is in several", () => {
     const year = 366 * 86400;
-    expect(tickLabel(Date.parse("2025-01-01T00:00:00Z") / 1000, NOON, NOON + year, 0)).toBe("2025-01-01");
+    expect(tickLabel(Date.parse("2025-01-01T00:00:00Z") / 1000, NOON, NOON + year, 0)).toBe("2025-01");
+    expect(tickLabel(Date.parse("2025-01-02T00:00:00Z") / 1000, NOON, NOON + year, 0)).toBe("2025-01-02");
     expect(tickLabel(NOON + 43200, NOON, NOON + 40 * 86400, 0)).toBe("05-15");
   });
   it("name every day of longer ranges", () => {

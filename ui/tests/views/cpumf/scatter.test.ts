@@ -28,6 +28,17 @@ describe("the nest chart", () => {
     expect(opened).toBe(true);
   });
 
+  it("labels points whose colors repeat, unless labels would touch", () => {
+    const painter = svgPainter(400, 300, "x");
+    const point = (label: string, l1mp: number) => ({ l1mp, rni: 0.5, color: "#123456", lines: [], label });
+    drawScatter(painter, 400, 300, theme, [point("17", 1), point("25", 3), point("26", 3.001)], []);
+    expect([..."17 25 26".split(" ")].map((label) => painter.svg().includes(`>${label}</text>`))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
   it("draws only axes without points and regions", () => {
     const painter = svgPainter(400, 300, "x");
     expect(drawScatter(painter, 400, 300, theme, [], [])).toEqual([]);
