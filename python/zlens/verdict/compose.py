@@ -173,8 +173,9 @@ class _Composer:
             yield [Clause("effect", self._also(more), view="findings")]
 
     def _without_effect(self) -> Iterator[list[Clause]]:
-        """Yield a sentence for lasting events that explain nothing."""
+        """Yield a sentence for lasting events that explain nothing and were not mentioned."""
         explaining = {id(cause) for causes in self._causes.values() for cause in causes}
+        explaining |= {id(occurrence) for effect in self._effects for occurrence in self._after(effect)}
         lasting = [
             occurrence
             for occurrence in self._occurrences
@@ -224,14 +225,14 @@ class _Composer:
             },
         )
         view, settings = peaks.load_peak_facts().view_of_event(occurrence.subject) or ("overview", {})
-        ends = [time for time in (occurrence.until, effect and effect.end) if time is not None]
+        ends = [occurrence.time, occurrence.until, effect.end if effect else None]
         return Clause(
             "cause",
             text,
             view=view,
             settings=settings,
             start=occurrence.time - self._within,
-            end=max([*ends, occurrence.time]) + self._within,
+            end=max(filter(None, ends)) + self._within,
         )
 
     def _added_clauses(self, occurrence: Occurrence, effects: Sequence[Effect]) -> Iterator[Clause]:
@@ -353,14 +354,16 @@ class _Composer:
         settings = {"mode": "plan", "set": cause.what_if, "at": str(round(worst.timestamp()))}
         return Clause("what-if", fill_placeholders(cause.what_if_clause, values), "; ", "lab", settings)
 
-    def _later(self, effect: Effect) -> Iterator[Clause]:
-        """Yield the events that would explain an effect but were recorded after it."""
-        later = [
+    def _after(self, effect: Effect) -> list[Occurrence]:
+        """Return the events that would explain an effect but were recorded after it."""
+        return [
             occurrence
             for occurrence in self._occurrences
             if effect.rule.id in occurrence.cause.explains and effect.recorded < occurrence.time < effect.end
         ]
-        for occurrence in later[: self._facts.most]:
+
+    def _later(self, effect: Effect) -> Iterator[Clause]:
+        for occurrence in self._after(effect)[: self._facts.most]:
             clause = self._cause(occurrence, effect)
             text = fill_placeholders(self._texts.later, {"clause": clause.text})
             yield replace(clause, text=text, before="; ")
