@@ -49,9 +49,9 @@ def test_clauses_name_views_that_prove_them(verdict: SystemVerdict) -> None:
     assert (offline.view, offline.settings) == ("processors", {"cpu": "3"})
     # The demo varies the processor off at 09:07:20 (UTC+1); the window has five minutes around it.
     assert offline.start == datetime(2010, 3, 9, 8, 2, 20, tzinfo=UTC)
-    busy = clause(verdict, "effect", "processors were")
+    busy = clause(verdict, "effect", "the processors")
     assert (busy.view, busy.settings["rule"]) == ("findings", "CPU-002")
-    assert clause(verdict, "meanwhile", "the machine's").view == "machine"
+    assert clause(verdict, "meanwhile", "of the machine").view == "machine"
     what_if = clause(verdict, "what-if", "could have used")
     assert (what_if.view, what_if.settings["set"]) == ("lab", "logical_cores=+1")
     guest = clause(verdict, "cause", "LNXBAT01 logged on")

@@ -10,6 +10,7 @@ from story_builder import HOURS, STORIES
 
 import expected
 import zlens
+from rmf_builder import CPU_HEADS, document, half_hours, part, segment, table, variables
 from samples import sample
 from zlens.catalog.rules import CLASSES
 from zlens.findings.evaluate import find
@@ -63,6 +64,35 @@ def test_verdict_of_zos_demo(demo_files: list[Path]) -> None:
     _, rmf, smf, _ = demo_files
     texts = [as_text(verdicts(path, classes=[*CLASSES])) for path in (rmf, smf)]
     expected.check(TEXTS / "zos.txt", "".join(texts))
+
+
+def cpu_activity(*, is_reduced: bool) -> str:
+    """Return the CPU Activity report of a half-hour, with or without reduced capacity."""
+    busy, within = ("97.10", "18.0") if is_reduced else ("41.00", "95.0")
+    machine = {"CPU": "3931", "Model": "704", "CPC Capacity": "70" if is_reduced else "100"}
+    online = {"Avg Number of Processors Online and Unparked (N)": "1.0"}
+    return segment(
+        "CPU Activity",
+        part(
+            variables({**machine, "Change Reason": "POWER" if is_reduced else "NONE"})
+            + table(CPU_HEADS, [f"0|CP|100.00|{busy}|120.0|HIGH"])
+        ),
+        part(
+            variables(online)
+            + table(["Number of Work Units", "% of Samples"], [f"&lt;=N|{within}", "=N+1|1.0"]),
+            "Distribution of In-ready Work Unit Queue",
+        ),
+    )
+
+
+def test_verdict_of_rmf_day(tmp_path: Path) -> None:
+    """A day of half-hours, of which the machine has reduced capacity from noon to three."""
+    usual, reduced = (
+        half_hours(48, body=cpu_activity(is_reduced=is_reduced)) for is_reduced in (False, True)
+    )
+    path = tmp_path / "cpu.xml"
+    path.write_text(document(*usual[:6], *reduced[6:12], *usual[12:]))
+    expected.check(TEXTS / "rmf-day.txt", as_text(verdicts(path)))
 
 
 @pytest.mark.skipif(not Z15.exists(), reason="without samples")
