@@ -18,7 +18,7 @@ from zlens.plan import planning
 from zlens.schema.plain_text import format_count
 from zlens.session.session import CoreSession
 from zlens.verdict.effects import Effect, load_effects
-from zlens.verdict.growth import Growth, group_of, group_with_data, growth, in_window, means
+from zlens.verdict.growth import AddedUse, group_of, group_with_data, growth, in_window, means
 from zlens.verdict.occurrences import Occurrence, load_occurrences
 from zlens.verdict.sentences import Clause, SystemVerdict, sentence
 
@@ -52,7 +52,7 @@ class _Composer:
         self._explained = explained_rules({rule.id: rule for rule in findings.asked})
         self._effects = load_effects(session, findings.rows, system, self._within)
         self._occurrences = load_occurrences(session, system, self._facts)
-        self._growth: dict[object, list[Growth]] = {}
+        self._growth: dict[object, list[AddedUse]] = {}
         self._causes = {effect.rule.id: self._causes_of(effect) for effect in self._effects}
         self._stated: set[str] = set()
         self._dated = self._needs_dates()
@@ -83,14 +83,14 @@ class _Composer:
         ranked = sorted(causes.values(), key=lambda entry: (order[entry[0].cause.event], -entry[1]))
         return [occurrence for occurrence, _ in ranked[: self._facts.most]]
 
-    def _is_small(self, effect: Effect, added: Growth) -> bool:
+    def _is_small(self, effect: Effect, added: AddedUse) -> bool:
         return (
             added.group.key in effect.rule.growth
             and added.share is not None
             and added.share < self._facts.share
         )
 
-    def _added(self, effect: Effect, occurrence: Occurrence) -> Growth | None:
+    def _added(self, effect: Effect, occurrence: Occurrence) -> AddedUse | None:
         """Return what the subject of an event added during an effect; None if it is unknown."""
         group = group_of(occurrence.subject)
         if group is None:
@@ -98,7 +98,7 @@ class _Composer:
         rows = self._growth_during(effect, group.key)
         return next((row for row in rows if row.event_subject == occurrence.subject), None)
 
-    def _growth_during(self, effect: Effect, key: str) -> list[Growth]:
+    def _growth_during(self, effect: Effect, key: str) -> list[AddedUse]:
         """Return what subjects added during an effect, against the time before its first possible cause."""
         group = group_with_data(self._session, [key])
         if group is None:
@@ -262,7 +262,7 @@ class _Composer:
         for row in rows[: self._facts.most]:
             yield self._growth_clause(row, self._texts.grew, effect, "; ")
 
-    def _growth_clause(self, row: Growth, text: str, effect: Effect, before: str) -> Clause:
+    def _growth_clause(self, row: AddedUse, text: str, effect: Effect, before: str) -> Clause:
         values = {
             "subject": row.name,
             "value": format_amount(row.added, row.group.unit, _DIGITS),

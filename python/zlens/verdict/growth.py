@@ -18,7 +18,7 @@ from zlens.session.session import CoreSession
 Window = tuple[datetime, datetime]
 
 
-class Growth(Struct, frozen=True):
+class AddedUse(Struct, frozen=True):
     """What a subject used in addition, in the unit of its group, and its percentage of the growth of all."""
 
     group: SubjectGroup
@@ -58,7 +58,7 @@ def group_with_data(session: CoreSession, keys: Sequence[str]) -> SubjectGroup |
 
 def growth(
     session: CoreSession, system: str, group: SubjectGroup, before: Window, within: Window
-) -> list[Growth]:
+) -> list[AddedUse]:
     """Return what subjects added, largest first; nothing if one of the windows has no interval."""
     earlier, later = (_rates(session, system, group, window) for window in (before, within))
     if not earlier or not later:
@@ -69,7 +69,7 @@ def growth(
     }
     total = sum(added.values())
     return [
-        Growth(
+        AddedUse(
             group,
             dict(zip(group.by, subject, strict=True)),
             amount,
