@@ -46,6 +46,7 @@ def reference() -> dict[str, str]:
 def schemas() -> dict[str, str]:
     """JSON Schemas of files of facts, for editors, by their names in the reference."""
     from zlens.catalog.admitted import AllowList
+    from zlens.catalog.causes import VerdictFacts
     from zlens.catalog.caveats import Caveat
     from zlens.catalog.codes import CodeTable
     from zlens.catalog.comparison_metrics import ComparabilityFile, ComparedGroup, PublishedForms
@@ -146,6 +147,7 @@ def schemas() -> dict[str, str]:
         "throughput": HeadingFacts,
         "units": dict[str, RawUnit],
         "user_roles": dict[str, dict[str, UserRole]],
+        "verdict": VerdictFacts,
         "wording": dict[str, InterfaceTexts],
         "zos/texts": MessageFacts,
         "zvm/console": CommandFile,

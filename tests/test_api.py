@@ -20,7 +20,7 @@ ENDS = "SELECT interval_end FROM load ORDER BY interval_end"
 
 def test_session_has_few_public_names() -> None:
     assert [name for name in dir(zlens.Session) if not name.startswith("_")] == [
-        "close", "findings", "options", "problems", "report", "sql", "systems",
+        "close", "findings", "options", "problems", "report", "sql", "systems", "verdict",
     ]  # fmt: skip
 
 

@@ -41,6 +41,7 @@ LAYERS = (
     "simulation",
     "rig",
     "plan",
+    "verdict",
     "api",
     "zlens",
     "compare",

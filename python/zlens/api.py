@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from zlens.findings.evaluate import FindingsResult
     from zlens.rig.results import RigResult
     from zlens.simulation.run import SimulationRun
+    from zlens.verdict import SystemVerdict
 
 
 class Report(str):
@@ -137,6 +138,16 @@ class Session:
             folders=rules,
             baseline=None if baseline is None else baseline._core,
         )
+
+    def verdict(self, system: str | None = None) -> list[SystemVerdict]:
+        """Return the verdict on each system, or on `system`: the causes of its findings, in sentences.
+
+        Each has its `text`, and its clauses with the view of the web UI and the window that prove them.
+        """
+        from zlens.findings.evaluate import find
+        from zlens.verdict import compose
+
+        return compose(find(self._core), system=system)
 
 
 def simulate(

@@ -82,6 +82,18 @@ def test_busy_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"in {MINUTES - 1} of {MINUTES - 1} intervals" in out
 
 
+def test_text_begins_with_verdict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    busy = str(folder / "busy.monwrite")
+    _, out, _ = run(capsys, "findings", busy)
+    verdict, _, rest = out.partition("CPU-002")
+    assert "VERDICT" in verdict
+    assert "No cause found for this: the processors (" in " ".join(verdict.split())
+    assert "VERDICT" not in rest
+    # Chosen rules leave out causes, and data formats have one row per finding.
+    for words in (("--rule", "CPU-002"), ("--format", "csv")):
+        assert "VERDICT" not in run(capsys, "findings", busy, *words)[1]
+
+
 def test_quiet_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "findings", str(folder / "quiet.monwrite"), "--format", "json", "--all")
     assert status == 0

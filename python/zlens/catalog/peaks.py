@@ -17,7 +17,7 @@ from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable
 
 _FILE = FACTS / "peaks.toml"
-_NAME = re.compile(r"\{(\w+)\}")
+_NAME = re.compile(r"\{([\w.]+)\}")
 
 
 class SubjectGroup(FactTable, frozen=True):
@@ -82,6 +82,11 @@ class PeakFacts(FactTable, frozen=True):
         return None if shown is None or not name else (shown.view, {shown.setting: name.split()[0]})
 
 
+def placeholders(text: str) -> list[str]:
+    """Return the names in braces of a text, in order."""
+    return _NAME.findall(text)
+
+
 def fill_placeholders(text: str, values: Mapping[str, Any]) -> str:
     """Return a text with its {columns} replaced, and missing values omitted."""
 
@@ -108,7 +113,7 @@ def _check_group(group: SubjectGroup) -> SubjectGroup:
         if table.column(name) is None:
             raise CatalogError(f"{group.key}: {table.name} has no column {name!r}", file=str(_FILE))
     texts = [group.name, group.event, *group.settings.values()]
-    unknown = {name for text in texts for name in _NAME.findall(text)} - set(group.by)
+    unknown = {name for text in texts for name in placeholders(text)} - set(group.by)
     if unknown:
         raise CatalogError(f"{group.key}: {min(unknown)} is not in by", file=str(_FILE))
     return replace(group, unit=group.unit or column.unit)

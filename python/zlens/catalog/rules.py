@@ -83,6 +83,16 @@ class BaselineChange(FactTable, frozen=True):
     least: Annotated[_Number, Meta(description="the smallest difference")] = field(default=0.0, name="T")
 
 
+class Meanwhile(FactTable, frozen=True):
+    """Columns of a measure that a verdict states next to a finding, for the time in which the rule held."""
+
+    table: Annotated[str, Meta(description="the measure")]
+    columns: Annotated[tuple[str, ...], Meta(min_length=1, description="its columns")]
+    by: Annotated[str, Meta(description="a column whose values have a clause each")]
+    of: Annotated[str, Meta(description="only values that this measure of the system has, too")]
+    clause: Annotated[Prose, Meta(description="the text, with {column}")]
+
+
 class RuleKeys(FactTable, frozen=True):
     """A rule of `zlens findings`."""
 
@@ -125,6 +135,21 @@ class RuleKeys(FactTable, frozen=True):
         Meta(description='how it is compared with a baseline: { how = "rise", T = 0.1 }'),
     ] = None
     disagrees: Annotated[tuple[str, ...], Meta(description="rules with another meaning")] = ()
+    explains: Annotated[
+        tuple[str, ...], Meta(description="rules that a verdict explains by it, if it held before them")
+    ] = ()
+    clause: Annotated[
+        str,
+        Meta(
+            description="a finding in a verdict: {subject}, {name} (the subject without its first word), "
+            "{value}, {detail}, and {TABLE.COLUMN}: a column while it held; '': verdicts leave it out"
+        ),
+    ] = ""
+    growth: Annotated[
+        tuple[str, ...],
+        Meta(description="columns of peaks.toml: subjects whose growth explains it; the first one with data"),
+    ] = ()
+    meanwhile: Meanwhile | None = None
     action: Annotated[str, Meta(description="recommended action")] = ""
     guard: Annotated[str, Meta(description="where it may mislead")] = ""
     reason: Annotated[str, Meta(description="why a note is not a condition")] = ""

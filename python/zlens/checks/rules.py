@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from functools import cache
 
-from zlens.catalog import caveats, measures, roles, rules, session_columns
+from zlens.catalog import causes, caveats, measures, roles, rules, session_columns
 from zlens.catalog.rules import Rule
 from zlens.checks.records import CatalogIssue
 from zlens.errors import CatalogError
@@ -29,7 +29,7 @@ def check(*folders: str | os.PathLike[str]) -> list[str]:
         for rule in loaded.values()
         for key, problem, cure in _rule(rule, loaded)
     ]
-    return problems + caveats.check()
+    return problems + causes.check(loaded) + caveats.check()
 
 
 def missing_columns(rule: Rule) -> list[str]:
@@ -58,6 +58,7 @@ def _rule(rule: Rule, rules_by_id: dict[str, Rule]) -> _Problems:
     for name in rule.disagrees:
         if name not in rules_by_id:
             yield "disagrees", f"there is no rule {name}", "name one"
+    yield from causes.rule_problems(rule, rules_by_id)
     if rule.threshold_class == "heuristic" and rule.status.startswith("verified"):
         yield "status", "a heuristic rule cannot be verified in a document", "set it to derived"
     if rule.kind == "note":

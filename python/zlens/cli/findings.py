@@ -11,11 +11,13 @@ from msgspec.structs import replace
 from zlens.cli import inputs, output
 
 if TYPE_CHECKING:
+    from zlens.findings import FindingsResult
     from zlens.inputs.options import Options
 
 DESCRIPTION = """\
-Check the input against the built-in rules and your own, and print those that apply, worst first. zlens' own
-rules of thumb (class heuristic) are checked only with --all, --class or --baseline.
+Check the input against the built-in rules and your own, and print those that apply, worst first. Text and
+HTML begin with the verdict on each system: what caused its findings. zlens' own rules of thumb (class
+heuristic) are checked only with --all, --class or --baseline.
 """
 EXAMPLES = """\
 Examples:
@@ -24,6 +26,8 @@ Examples:
   zlens findings after.data --baseline before.data
   zlens explain findings
 """
+#: Maximum systems with a verdict.
+_MOST_VERDICTS = 20
 _CLASSES = ("ibm", "ibm-qual", "vendor", "heuristic", "unverified")
 
 
@@ -62,12 +66,29 @@ def run(arguments: argparse.Namespace) -> int:
             folders=arguments.rules,
             baseline=baseline,
         )
-        text = findings.render(result, arguments.format, missing=arguments.missing)
+        # Rules chosen by the user may leave out causes.
+        has_verdict = arguments.format in ("text", "html") and not (arguments.only or arguments.classes)
+        text = findings.render(
+            result,
+            arguments.format,
+            verdicts=_verdicts(result) if has_verdict else (),
+            missing=arguments.missing,
+        )
         progress.close()
         with output.open_output(arguments.output, arguments.format) as out:
             out.write(text)
         inputs.print_notes(session)
         return inputs.exit_status(session.problems, strict=arguments.strict)
+
+
+def _verdicts(result: FindingsResult) -> list[tuple[str, str]]:
+    """Return the verdict on each system, unless there are too many to read."""
+    from zlens import verdict
+
+    systems = {info.system for info in result.session.systems}
+    if len(systems) > _MOST_VERDICTS:
+        return [("", f"{len(systems):,} systems: --system NAME chooses one")]
+    return [(found.system, found.text) for found in verdict.compose(result)]
 
 
 def _baseline_options(options: Options) -> Options:

@@ -54,6 +54,7 @@ def describe_rule(rule: Rule) -> Description:
             ("Action", rule.action),
             ("Caution", rule.guard),
             ("Differs", ", ".join(rule.disagrees)),
+            ("Explains", ", ".join(rule.explains)),
             ("Source", rule.source),
             ("Status", f"{rule.status}: {STATUSES[rule.status]}"),
             ("File", str(rule.file) if rule.own else f"facts/rules/{rule.area}/{rule.file.name}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -29,9 +29,18 @@ _COUNTED = {
 
 
 def build_answer(
-    findings: FindingsResult, *, most: int | None = None, missing: bool = False, now: datetime | None = None
+    findings: FindingsResult,
+    *,
+    verdicts: Sequence[tuple[str, str]] = (),
+    most: int | None = None,
+    missing: bool = False,
+    now: datetime | None = None,
 ) -> Answer:
-    """Return the findings, then the unchecked rules; `most`: maximum subjects of a rule and system."""
+    """Return the findings, then the unchecked rules.
+
+    verdicts  systems and their verdicts, which come first
+    most      maximum subjects of a rule and system
+    """
     left, program = f"FINDINGS  Run {now or datetime.now():%Y/%m/%d %H:%M:%S}", f"zlens {VERSION}"
     blocks = _blocks(findings.rows)
     return Answer(
@@ -39,6 +48,7 @@ def build_answer(
         f"{left}{program:>{WIDTH - len(left)}}",
         lead=list(_lead(findings, blocks)),
         entries=[
+            *([AnswerEntry("VERDICT", [*_labeled(verdicts)])] if verdicts else []),
             *(_entry(block, findings, most) for block in blocks),
             AnswerEntry("", [*_unchecked(findings, missing)]),
         ],
@@ -54,6 +64,12 @@ def _lead(findings: FindingsResult, blocks: list[list[Finding]]) -> Iterator[str
         f"{count} {_COUNTED[severity][count > 1]}" for severity in SEVERITIES if (count := counts[severity])
     ]
     yield f"{', '.join(summary) or 'Nothing found'}; {len(findings.asked)} rules checked"
+
+
+def _labeled(verdicts: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield the label and the text of each verdict."""
+    for system, text in verdicts:
+        yield replace_controls(system, "?"), text
 
 
 def _inputs(session: CoreSession) -> Iterator[str]:

@@ -137,15 +137,15 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def format_amount(value: float | None, unit: str = "") -> str:
-    """Format a number with its significant digits and unit.
+def format_amount(value: float | None, unit: str = "", digits: int = _DIGITS) -> str:
+    """Format a number with significant digits and its unit.
 
     >>> amount(81.2345, "%"), amount(0.000257, "s"), amount(60.0), amount(None)
     ('81.23 %', '0.000257 s', '60', '')
     """
     if value is None or not math.isfinite(value):
         return ""
-    text = f"{value:,.0f}" if abs(value) >= 10**_DIGITS else f"{value:.{_DIGITS}g}"
+    text = f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
     if "e" in text:
         text = f"{value:.3g}"
     # Four digits, because a value that exceeds its threshold must not be printed as equal to it.

@@ -372,6 +372,20 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
+        "verdict",
+        "The causes of the findings of a window, in sentences",
+        "findings:verdict",
+        (Key("system", _NAME, "the system"), _SOURCE, _FROM, _TO),
+        {
+            "system": "the system",
+            "text": "the sentences as one text",
+            "sentences": "lists of clauses, each with its kind (cause, effect, meanwhile, added, what-if or "
+            "checked), text, the text before it, and the view, its settings, from and to that prove it; "
+            "view: null if none does",
+        },
+    ),
+    Endpoint(
+        "GET",
         "evidence",
         "Evidence of a rule: its value and threshold over time",
         "findings:evidence",

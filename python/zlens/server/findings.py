@@ -1,4 +1,4 @@
-"""Findings, in stages or complete, and their evidence."""
+"""Findings, in stages or complete, their evidence, and verdicts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from zlens.findings import evidence as evidences
 from zlens.findings.evaluate import find_in_stages
 from zlens.server import json_values
 from zlens.server.workspace import Workspace
+from zlens.verdict import Clause, SystemVerdict, compose
 
 
 def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """Return all findings, worst first."""
-    findings = FindingsResult(workspace.session)
-    for part in _stages(workspace, request).parts():
-        findings.add(part)
+    findings = _complete(workspace, request)
     # Data missing for one machine may exist for another.
     checked = {rule.id for rule in findings.asked}
     findings.missing = sorted(
@@ -34,6 +33,42 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         if rule not in applying
     ]
     return {**complete, "asked": len(applying), "missing": [*complete["missing"], *elsewhere]}
+
+
+def _complete(workspace: Workspace, request: dict[str, Any]) -> FindingsResult:
+    findings = FindingsResult(workspace.session)
+    for part in _stages(workspace, request).parts():
+        findings.add(part)
+    return findings
+
+
+def verdict(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the verdict on a system: the causes of the findings in a window, searched in all the data."""
+    window = {**request, "classes": None, "input": None}
+
+    def work() -> SystemVerdict:
+        [found] = compose(_complete(workspace, window), session=workspace.session, system=request["system"])
+        return found
+
+    workspace.system_names(request["system"])
+    found = workspace.compute_once(("verdict", request["system"], request["from"], request["to"]), work)
+    return {
+        "system": found.system,
+        "text": found.text,
+        "sentences": [[_clause(clause) for clause in clauses] for clauses in found.sentences],
+    }
+
+
+def _clause(clause: Clause) -> dict[str, Any]:
+    return {
+        "kind": clause.kind,
+        "before": clause.before,
+        "text": clause.text,
+        "view": clause.view,
+        "settings": clause.settings,
+        "from": json_values.epoch_seconds(clause.start),
+        "to": json_values.epoch_seconds(clause.end),
+    }
 
 
 def stream(workspace: Workspace, request: dict[str, Any]) -> Iterator[dict[str, Any]]:

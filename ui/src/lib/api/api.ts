@@ -7,6 +7,7 @@ import type {
   SchemaPart,
   ProblemsAnswer,
   SqlAnswer,
+  Verdict,
   Rows,
   AggregateQuestion,
   AggregateAnswer,
@@ -211,6 +212,8 @@ export const api = {
     call<{ runs: [number, number, number][] }>(query("/intervals", { system }), null, signal),
   happened: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Happened>(query("/peak", values), null, signal),
+  verdict: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<Verdict>(query("/verdict", values), null, signal),
   /** All systems over a span. */
   fleet: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Fleet>(query("/fleet", values), null, signal),

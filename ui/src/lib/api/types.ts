@@ -303,6 +303,25 @@ export interface MovedAnswer {
   fewest: number;
 }
 
+/** A part of a sentence of a verdict, and the view that proves it with its settings and window. */
+export interface VerdictClause {
+  kind: "cause" | "effect" | "meanwhile" | "added" | "what-if" | "checked";
+  /** The text between it and the clause before it. */
+  before: string;
+  text: string;
+  view: string | null;
+  settings: Record<string, string>;
+  from: number | null;
+  to: number | null;
+}
+
+/** The causes of the findings of a system. */
+export interface Verdict {
+  system: string;
+  text: string;
+  sentences: VerdictClause[][];
+}
+
 /** The values a rule tested over time for one subject. */
 export interface Evidence {
   rule: string;

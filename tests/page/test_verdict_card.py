@@ -1,0 +1,50 @@
+"""Tests of the verdict on the overview: its text, its links, and that nothing below it moves."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from chromium import opened, ready
+
+CARD = '[data-testid="verdict"]'
+
+
+def test_verdict_is_first_card_and_links_to_proof(page: Page, address: str):
+    opened(page, address, "overview", system="ZLDEMO")
+    card = page.locator(CARD)
+    expect(card).to_contain_text("CPU 3 was offline from 09:07:20 to 09:13:40: the processors (3 online)")
+    expect(card).to_contain_text("LNXBAT01 logged on at 09:04:31")
+    verdict, peak = card.bounding_box(), page.locator('[data-testid="happened"]').bounding_box()
+    assert verdict
+    assert peak
+    assert verdict["y"] < peak["y"]
+    card.get_by_role("link", name="CPU 3 was offline").click()
+    ready(page, "processors")
+    assert "cpu=3" in page.url
+    expect(page.locator('[data-testid="window"]')).to_contain_text("09:02:20 to 2010-03-09 09:19:00")
+    page.go_back()
+    ready(page, "overview")
+    card.get_by_role("link", name="the processors (3 online)").click()
+    ready(page, "findings")
+    assert "rule=CPU-002" in page.url
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_verdict_arrives_without_layout_shift(page: Page, address: str, width: int):
+    page.set_viewport_size({"width": width, "height": 900})
+    answers = []
+    page.route("**/api/v1/verdict*", lambda route: answers.append(route))
+    page.goto(f"{address}/#/overview?system=ZLSIM")
+    page.wait_for_selector('[data-testid="view-overview"][data-ready="true"]')
+    page.wait_for_function("document.documentElement.dataset.asking === '1'")
+    below = page.locator('[data-testid="happened"]')
+    before = below.bounding_box()
+    for answer in answers:
+        answer.continue_()
+    expect(page.locator(CARD)).to_contain_text("BATCH1 logged on at 09:49:20")
+    assert below.bounding_box() == before
+    page.locator(CARD).get_by_role("button", name="Show all").click()
+    expect(page.locator(CARD)).to_contain_text("Checked as causes")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
