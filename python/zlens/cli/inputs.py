@@ -59,7 +59,10 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, thro
             help="where several sources describe a system, show this one (info names them); all: every one",
         )
         data.add_argument(
-            "--from", dest="start", metavar="TIME", help="intervals after TIME: '2026-03-02 09:15' or '09:15'"
+            "--from",
+            dest="start",
+            metavar="TIME",
+            help="intervals after TIME: '2026-03-02 09:15', '09:15', 'yesterday 09:15' or 'last hour'",
         )
         data.add_argument("--to", dest="end", metavar="TIME", help="intervals up to TIME")
         data.add_argument("--shift", metavar="HOURS", help="only these hours: 'Mon-Fri 08:00-17:00'")

@@ -391,6 +391,41 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
+        "window",
+        "The window that a text means, such as 9:00-9:30, yesterday 14-16 or last hour",
+        "intervals:window",
+        (
+            Key("text", Text(100, 1), "the text"),
+            Key("system", _NAME, "the system, whose zone and end of data apply"),
+            Key(
+                "near",
+                Timestamp(),
+                "times without a date are on the day of this time; left out: on the last day of the data",
+                default=None,
+            ),
+            Key("lenient", Boolean(), "answer null for other texts instead of an error", default=False),
+        ),
+        {"from": "start of the window, seconds since 1970", "to": "its end"},
+    ),
+    Endpoint(
+        "GET",
+        "days",
+        "A window and the same hours of other days",
+        "intervals:days",
+        (
+            Key("system", _NAME, "the system"),
+            _SOURCE,
+            Key("from", Timestamp(), "start of the window"),
+            Key("to", Timestamp(), "end of the window"),
+        ),
+        {
+            "column": "the column of the values, in percent",
+            "days": "the window and the nearest other days in order of time, each with from, to, t (seconds "
+            "since 1970) and value; empty if there are none",
+        },
+    ),
+    Endpoint(
+        "GET",
         "peak",
         "The busiest interval of a window, the subjects that grew with it, and the events around it",
         "peaks:answer",
