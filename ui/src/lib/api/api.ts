@@ -3,6 +3,7 @@
 import type { Cell } from "./values";
 import type {
   Cluster,
+  DayOfWindow,
   Schema,
   ProblemsAnswer,
   SqlAnswer,
@@ -206,6 +207,19 @@ export const api = {
   /** The ends of a system's intervals, in runs of first, step and count. */
   intervals: (system: string, signal?: AbortSignal) =>
     call<{ runs: [number, number, number][] }>(query("/intervals", { system }), null, signal),
+  /** The window that a text means; `lenient`: null for other texts instead of an error. */
+  window: (
+    values: { text: string; system: string; near?: number | null; lenient?: boolean },
+    signal?: AbortSignal,
+  ) =>
+    call<{ from: number | null; to: number | null }>(
+      query("/window", { ...values, text: values.text.trim() }),
+      null,
+      signal,
+    ),
+  /** A window and the same hours of other days, with utilization over time; none if there are no other days. */
+  days: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<{ column: string; days: DayOfWindow[] }>(query("/days", values), null, signal),
   happened: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Happened>(query("/peak", values), null, signal),
   /** All systems over a span. */

@@ -224,6 +224,14 @@ export interface FindingsPart {
 }
 
 /** The busiest interval of a window, and the subjects that grew with it. Times are seconds UTC. */
+/** A window on one day, with the utilization of its intervals. */
+export interface DayOfWindow {
+  from: number;
+  to: number;
+  t: number[];
+  value: (number | null)[];
+}
+
 export interface Happened {
   /** Null without a complete interval in the window. */
   busiest: {
