@@ -147,6 +147,14 @@ def parse_options(arguments: argparse.Namespace) -> Options:
     )
 
 
+def split_pair(text: str) -> tuple[str, str]:
+    """Split KEY=VALUE; raises QueryError if it has no equals sign."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise QueryError(f"{text!r} is not a subject", expected="KEY=VALUE, such as cpu_id=3")
+    return key.strip(), value.strip()
+
+
 def _throughput_of(values: dict[str, Any]) -> dict[str, Any]:
     path, columns = values.get("throughput"), values.get("throughput_columns")
     offset = values.get("throughput_offset")

@@ -21,6 +21,7 @@ import type {
   RigObservation,
   RigResults,
   Running,
+  ValueOrigin,
 } from "./types";
 
 import { route } from "../page/route.svelte";
@@ -191,6 +192,19 @@ export const api = {
     call<RowsAnswer>("/rows", question, signal),
   explain: (name: string, signal?: AbortSignal) =>
     call<{ name: string; text: string }>(query("/explain", { name }), null, signal),
+  /** A value of a column with the bytes of its records: that of the time `at`, or the largest in the window. */
+  origin: (
+    question: {
+      column: string;
+      system: string;
+      source: string | null;
+      of: Record<string, string>;
+      at?: string;
+      from?: number | null;
+      to?: number | null;
+    },
+    signal?: AbortSignal,
+  ) => call<ValueOrigin>("/origin", question, signal),
   /** Counts the columns of each report that have values; decodes everything. */
   reports: (signal?: AbortSignal) =>
     call<{ reports: { name: string; has: number; of: number; state: string }[] }>("/reports", null, signal),
