@@ -471,6 +471,18 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
+        "with_processors",
+        "Busy as it would have been with the processors online that were varied off; solved, not measured",
+        "peaks:with_processors",
+        (Key("system", _NAME, "the system"), _FROM, _TO),
+        {
+            "lines": "a line for each set of processors: name, t (seconds since 1970) and value in percent; "
+            "empty without an event that took one offline",
+            "assumptions": "what is assumed",
+        },
+    ),
+    Endpoint(
+        "GET",
         "fleet",
         "All systems compared: utilization by hour, and forecast growth",
         "fleet:answer",

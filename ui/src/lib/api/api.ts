@@ -22,6 +22,7 @@ import type {
   RigResults,
   Running,
   ValueOrigin,
+  WithProcessors,
 } from "./types";
 
 import { route } from "../page/route.svelte";
@@ -248,6 +249,9 @@ export const api = {
   /** Growth and months of all systems by shift. */
   trend: (shifts: string, signal?: AbortSignal) =>
     call<{ answer: ModelAnswer }>(query("/trend", { shifts }), null, signal),
+  /** Busy as it would have been with processors online that were varied off. */
+  withProcessors: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<WithProcessors>(query("/with_processors", values), null, signal),
   moved: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<MovedAnswer>(query("/correlations", values), null, signal),
   evidence: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>

@@ -252,6 +252,12 @@ export interface ValueOrigin {
   more: number;
 }
 
+/** Solved lines of busy, and what they assume. */
+export interface WithProcessors {
+  lines: { name: string; t: number[]; value: number[] }[];
+  assumptions: string[];
+}
+
 /** A window on one day, with the utilization of its intervals. */
 export interface DayOfWindow {
   from: number;
