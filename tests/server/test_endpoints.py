@@ -671,3 +671,26 @@ def test_applicable_rules_are_counted_per_system(demo_files, serve_over):
     assert 0 < found["ZLDEMO"]["asked"] < found["ZLSIM"]["asked"] <= everywhere
     for answer in found.values():
         assert {row["rule"] for row in answer["rows"]}.isdisjoint(one["rule"] for one in answer["missing"])
+
+
+def test_origin_has_the_bytes_of_the_peak(served):
+    """The bytes of two samples of four processors give the busiest minute of the overview."""
+    peak = response_data(served.get("peak", system="ZLDEMO"))["busiest"]
+    question = {"column": peak["explain"], "system": "ZLDEMO"}
+    found = response_data(served.post("origin", **question, at=peak["to"]))
+    assert (found["value"], found["end"]) == (peak["value"], peak["to"])
+    # Left out, the time is that of the largest value in the window.
+    assert response_data(served.post("origin", **question)) == found
+    early = response_data(served.post("origin", **question, to=peak["from"]))
+    assert early["end"] <= peak["from"]
+    used = online = 0
+    for record in found["records"]:
+        sign = -1 if record["before"] else 1
+        online += 0 if record["before"] else record["roles"]["online_time"]
+        for field in record["fields"]:
+            place = 2 * field["offset"]
+            used += sign * int(record["hex"][place : place + 2 * field["length"]], 16)
+    assert found["value"] == pytest.approx(100 * used / 4096e6 / online)
+    error = served.post("origin", column="cpu.user_pct", at=peak["to"])
+    assert error.status_code == 400
+    assert "rows of cpu match" in error.text

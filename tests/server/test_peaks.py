@@ -94,7 +94,7 @@ def test_unknown_system_is_error(served):
 def test_window_changes_are_from_the_rest(served):
     """Ten minutes around the peak: value and usual are the means inside and outside of them."""
     start = 1268121900
-    answer = data(served.get("window", system="ZLDEMO", **{"from": start, "to": start + 600}))
+    answer = data(served.get("window_changes", system="ZLDEMO", **{"from": start, "to": start + 600}))
     metrics = {row["explain"]: row for row in answer["metrics"]}
     inside = f"epoch(interval_end) > {start + 1} AND epoch(interval_end) <= {start + 601}"
     query = (
@@ -110,10 +110,10 @@ def test_window_changes_are_from_the_rest(served):
     groups = {group["title"]: group["rows"] for group in answer["groups"]}
     assert groups["Guests"][0]["subject"] == "LNXBAT01"
     # Guests that end in the rest of the recording decline.
-    after = data(served.get("window", system="ZLDEMO", **{"from": start + 1200, "to": start + 1500}))
+    after = data(served.get("window_changes", system="ZLDEMO", **{"from": start + 1200, "to": start + 1500}))
     [batch] = [row for row in after["groups"][0]["rows"] if row["subject"] == "LNXBAT01"]
     assert batch["value"] < batch["usual"]
 
 
 def test_complete_recording_has_no_changes(served):
-    assert data(served.get("window", system="ZLDEMO")) == {"metrics": [], "groups": []}
+    assert data(served.get("window_changes", system="ZLDEMO")) == {"metrics": [], "groups": []}

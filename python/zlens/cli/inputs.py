@@ -59,7 +59,10 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, thro
             help="where several sources describe a system, show this one (info names them); all: every one",
         )
         data.add_argument(
-            "--from", dest="start", metavar="TIME", help="intervals after TIME: '2026-03-02 09:15' or '09:15'"
+            "--from",
+            dest="start",
+            metavar="TIME",
+            help="intervals after TIME: '2026-03-02 09:15', '09:15', 'yesterday 09:15' or 'last hour'",
         )
         data.add_argument("--to", dest="end", metavar="TIME", help="intervals up to TIME")
         data.add_argument("--shift", metavar="HOURS", help="only these hours: 'Mon-Fri 08:00-17:00'")
@@ -142,6 +145,14 @@ def parse_options(arguments: argparse.Namespace) -> Options:
         group=values.get("group"),
         **_throughput_of(values),
     )
+
+
+def split_pair(text: str) -> tuple[str, str]:
+    """Split KEY=VALUE; raises QueryError if it has no equals sign."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise QueryError(f"{text!r} is not a subject", expected="KEY=VALUE, such as cpu_id=3")
+    return key.strip(), value.strip()
 
 
 def _throughput_of(values: dict[str, Any]) -> dict[str, Any]:

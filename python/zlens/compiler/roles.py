@@ -640,6 +640,26 @@ def _sum_rows(
     )
 
 
+def record_rows(
+    name: str, origin: RoleOrigin, requested: Collection[str], tables: Tables, release: str | None
+) -> tuple[dict[str, str], RoleQuery]:
+    """Return SQL of roles by name in one row of an origin's raw table `r`, and the FROM clause.
+
+    The query's columns read are those of the values. Roles that the origin does not give are left out.
+    """
+    role_entity = entity(name)
+    values = RoleQuery()
+    part = _OriginQuery(role_entity, origin, tables, release, values)
+    sql: dict[str, str] = {}
+    for role in role_entity.roles.values():
+        how = origin.roles.get(role.name, NO_VALUE)
+        if role.name in requested and how.over != "count" and (found := part.first(how, role.type)) != "NULL":
+            sql[role.name] = expressions.cast(found, SQL_TYPES[role.type])
+    joins = _OriginQuery(role_entity, origin, tables, release, RoleQuery()).joins()
+    values.sql = f"FROM {expressions.quote(part.own)} AS r{joins}"
+    return sql, values
+
+
 def columns_read(name: str, requested: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     """Return the raw columns that columns of a role read if every table exists: for values, and all others.
 

@@ -1,6 +1,7 @@
 """Options that apply to any query: systems, times and presentation.
 
-Times without a zone are local times of the system concerned (UTC with `utc`).
+Times without a zone are local times of the system concerned (UTC with `utc`). Words such as yesterday relate
+to the end of the system's data.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ import datetime as dt
 import re
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.errors import QueryError
 from zlens.inputs.identity import KnownSystem
-from zlens.inputs.unix_time import to_unix_us
+from zlens.inputs.unix_time import from_unix_us, to_unix_us
 
 #: Value of `source`: measures have the rows of every source, even if they repeat each other.
 ALL = "all"
@@ -21,16 +23,35 @@ WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 #: Compiled when used, because most commands use none of these.
 _DURATION = r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?"
 _CLOCK = r"(\d{1,2}):(\d{2})(?::(\d{2}))?"
+#: A day relative to the last day of the data, optionally with a time of day.
+DAY = r"today|yesterday|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*"
+_DAY = rf"(?P<day>{DAY})(?:\s+(?P<clock>[\d:]+))?"
+_LAST = r"last\s+(?P<number>\d{1,4})?\s*(?P<unit>[a-z]+?)s?"
+#: Seconds of the units of `last 2 hours`.
+_UNITS = {
+    **dict.fromkeys(("s", "sec", "second"), 1),
+    **dict.fromkeys(("m", "min", "minute"), 60),
+    **dict.fromkeys(("h", "hour"), 3600),
+    **dict.fromkeys(("d", "day"), 86400),
+    "week": 7 * 86400,
+}
+_AFTER_MIDNIGHT_US = 60_000_000
 _OFFSET = r"([+-])(\d{1,2}):?(\d{2})"
 _SHIFT = r"(?:(?P<days>[A-Za-z,\- ]+?)\s+)?(?P<start>\d{1,2}:\d{2})\s*-\s*(?P<end>\d{1,2}:\d{2})"
 
 
 class TimeSpec(Struct, frozen=True):
-    """A time on the command line: a date with a time, or a time of day on every date."""
+    """A time on the command line: a date with a time, a time of day on every date, or relative to the end.
+
+    day     first three letters of `today` (the last day of the data), `yesterday` or a day of the week
+    back_s  seconds before the end of the data
+    """
 
     date: dt.date | None
     time: dt.time
     zone: dt.tzinfo | None = None
+    day: str | None = None
+    back_s: int | None = None
 
     @classmethod
     def from_utc(cls, time: dt.datetime) -> TimeSpec:
@@ -41,9 +62,22 @@ class TimeSpec(Struct, frozen=True):
         local = dt.datetime.combine(self.date or day, self.time, tzinfo=self.zone or zone)
         return local.astimezone(dt.UTC)
 
-    def us(self, zone: dt.tzinfo) -> int | None:
-        """Return the time in microseconds since 1970, UTC; None for a time of day."""
-        return None if self.date is None else to_unix_us(self.utc(zone, self.date))
+    def at_end(self, last_us: int | None, zone: dt.tzinfo) -> TimeSpec:
+        """Return the time with a date if it is relative to the end of the data, `last_us` since 1970, UTC."""
+        if last_us is None or (self.day is None and self.back_s is None):
+            return self
+        if self.back_s is not None:
+            return TimeSpec.from_utc(from_unix_us(last_us - self.back_s * 1_000_000))
+        # Data of a day may end moments after midnight.
+        last = from_unix_us(last_us - _AFTER_MIDNIGHT_US).astimezone(self.zone or zone).date()
+        weekday = WEEKDAYS.index(self.day) if self.day in WEEKDAYS else last.weekday()
+        back = 1 if self.day == "yes" else (last.weekday() - weekday) % 7
+        return replace(self, date=last - dt.timedelta(days=back), day=None)
+
+    def us(self, zone: dt.tzinfo, last_us: int | None) -> int | None:
+        """Return the time in microseconds since 1970, UTC; None for a time of day. Data end at `last_us`."""
+        dated = self.at_end(last_us, zone)
+        return None if dated.date is None else to_unix_us(dated.utc(zone, dated.date))
 
 
 class Shift(Struct, frozen=True):
@@ -114,15 +148,16 @@ class Options(Struct, frozen=True):
         """Whether the options may exclude intervals."""
         return bool(self.start or self.end or self.shift or self.peak_minutes)
 
-    def bounds_us(self, zone: dt.tzinfo) -> tuple[int | None, int | None]:
+    def bounds_us(self, zone: dt.tzinfo, last_us: int | None) -> tuple[int | None, int | None]:
         """Return the exclusive lower and the inclusive upper bound of interval ends of a system in this zone.
 
-        They are microseconds since 1970, UTC; None: no bound, or only a time of day.
+        They are microseconds since 1970, UTC, as is the end of its data, `last_us`; None: no bound, or only a
+        time of day.
         """
         default = dt.UTC if self.utc else zone
         return (
-            None if self.start is None else self.start.us(default),
-            None if self.end is None else self.end.us(default),
+            None if self.start is None else self.start.us(default, last_us),
+            None if self.end is None else self.end.us(default, last_us),
         )
 
 
@@ -205,7 +240,8 @@ def parse_date(text: str) -> dt.date:
 def parse_time_spec(text: str | float) -> TimeSpec:
     """Parse '2026-03-02 09:15', '2026-03-02T09:15:00Z', '2026-03-02', '09:15' or seconds since 1970.
 
-    A zone may follow as reports print it: '2026-03-02 09:15:00 (UTC+02:00)'.
+    A zone may follow as reports print it: '2026-03-02 09:15:00 (UTC+02:00)'. Relative to the end of the data
+    are 'yesterday', 'yesterday 09:15', 'today 09:15', 'monday 09:15', 'last hour' and 'last 15 minutes'.
     """
     if not isinstance(text, str):
         try:
@@ -214,16 +250,24 @@ def parse_time_spec(text: str | float) -> TimeSpec:
             raise QueryError(f"{text:g} is not a time", expected="seconds since 1970") from None
         return TimeSpec.from_utc(time)
     bare, _, printed = text.strip().removesuffix(")").partition(" (UTC")
-    clean = bare.replace("/", "-")
-    clock = re.fullmatch(_CLOCK, clean)
+    # Hours of one digit.
+    clean = re.sub(r"([ T])(?=\d:)", r"\g<1>0", bare.replace("/", "-"))
+    relative = re.fullmatch(_DAY, clean.lower())
+    last = re.fullmatch(_LAST, clean.lower())
     try:
         zone = parse_zone(printed or "UTC") if " (UTC" in text else None
-        if clock:
-            return TimeSpec(None, dt.time(int(clock[1]), int(clock[2]), int(clock[3] or 0)), zone)
+        if last:
+            back_s = int(last["number"] or 1) * _UNITS[last["unit"]]
+            return TimeSpec(None, dt.time(), zone, back_s=back_s)
+        clock = (relative["clock"] or "00:00") if relative else clean
+        if match := re.fullmatch(_CLOCK, clock):
+            time_of_day = dt.time(int(match[1]), int(match[2]), int(match[3] or 0))
+            return TimeSpec(None, time_of_day, zone, relative["day"][:3] if relative else None)
         time = dt.datetime.fromisoformat(clean)
-    except (ValueError, QueryError):
+    except (KeyError, ValueError, QueryError):
         raise QueryError(
-            f"{text!r} is not a time", expected="something like 2026-03-02 09:15, 2026-03-02 or 09:15"
+            f"{text!r} is not a time",
+            expected="something like 2026-03-02 09:15, 2026-03-02, 09:15, yesterday 09:15 or last hour",
         ) from None
     return TimeSpec(time.date(), time.time(), time.tzinfo or zone)
 

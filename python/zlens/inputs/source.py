@@ -295,6 +295,29 @@ class IdentitySource(Protocol):
     def identity_ranges(self, system: str) -> list[IdentityRange]: ...
 
 
+class RecordRead(Struct, frozen=True):
+    """A record that was read again.
+
+    rows  for each row that it gives a raw table: offset in the record and length of the bytes of columns, and
+          their values as far as they tell rows apart; empty if the places are not known
+    """
+
+    data: bytes
+    rows: list[tuple[dict[str, tuple[int, int]], dict[str, Any]]]
+
+
+@runtime_checkable
+class RecordSource(Protocol):
+    """A source whose records can be read again by their offset."""
+
+    def read_record(self, system: str, table: str, file: str, offset: int) -> RecordRead | None:
+        """Return a record with the places of the columns of a raw table; None if the file has changed form.
+
+        A file that was decompressed or taken apart has no record at the offset.
+        """
+        ...
+
+
 @runtime_checkable
 class CompanionSource(Protocol):
     """A source whose systems have name and machine from the source named in `beside`."""

@@ -61,7 +61,11 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
     opened = [LakeSource(name, lake, stored, options, lock) for name, stored in sources.items()]
     if not manifest.rollups:
         return [*opened]
-    bounds = {info.system: options.bounds_us(info.zone()) for source in opened for info in source.systems}
+    bounds = {
+        info.system: options.bounds_us(info.zone(), info.last_us)
+        for source in opened
+        for info in source.systems
+    }
     selected = [
         rollup
         for _, rollup in sorted(manifest.rollups.items())
@@ -279,7 +283,7 @@ class LakeSource:
                 source for stored in self._by_system[system] for source in stored.sources
             )
         ]
-        self._bounds = {info.system: options.bounds_us(info.zone()) for info in self.systems}
+        self._bounds = {info.system: options.bounds_us(info.zone(), info.last_us) for info in self.systems}
         #: Parts within the options. `chosen` are those with raw tables.
         self._selected = [stored for stored in parts if self._is_selected(stored)]
         self.chosen = [stored for stored in self._selected if stored.part.raw]

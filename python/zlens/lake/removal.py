@@ -250,7 +250,7 @@ def _select_parts(
 
 def _coverage(part: InputPart, info: SystemInfo, options: Options) -> tuple[bool, bool]:
     """Return whether a part lies completely, and whether at least partly, within the times of the options."""
-    low, high = options.bounds_us(info.zone())
+    low, high = options.bounds_us(info.zone(), info.last_us)
     first, last = part.ends_us() or (part.first_us, part.last_us)
     if first is None or last is None:
         return options.start is None and options.end is None, True

@@ -11,6 +11,7 @@ from msgspec import Struct
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.inputs.options import TimeSpec
+from zlens.inputs.unix_time import to_unix_us
 from zlens.schema.wording import phrase
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def choose_interval(session: CoreSession, name: str, time: TimeSpec | None, busy
         raise QueryError(f"{name} has no complete interval", cure="use a file with two or more samples")
     if time is not None:
         last = session.display(rows[-1].end, name)
-        time_utc = time.utc(last.tzinfo or dt.UTC, last.date())
+        zone = last.tzinfo or dt.UTC
+        time_utc = time.at_end(to_unix_us(rows[-1].end), zone).utc(zone, last.date())
         rows = [row for row in rows if row.start < time_utc <= row.end]
         if not rows:
             raise QueryError(

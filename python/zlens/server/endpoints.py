@@ -312,6 +312,35 @@ ENDPOINTS = (
         {"name": "the requested name", "text": "as zlens explain prints it"},
     ),
     Endpoint(
+        "POST",
+        "origin",
+        "A value of a column with the records it is computed from: fields, file, offset and bytes",
+        "explain:origin",
+        (
+            Key("column", _NAME, "MEASURE.COLUMN"),
+            _SYSTEM,
+            _SOURCE,
+            _FROM,
+            _TO,
+            Key("at", Timestamp(), "a time in its interval; left out: the largest value", default=None),
+            Key("of", MapOf(Text(500), 0, 20), "its subject: values of keys", default={}),
+        ),
+        {
+            "column": "the column",
+            "system": "its system",
+            "source": "its source",
+            "end": "end of the interval, seconds since 1970",
+            "subject": "the keys of the row",
+            "value": "the value",
+            "unit": "its unit",
+            "formula": "its formula",
+            "inputs": "values of the names in the formula that are columns of the same row",
+            "records": "table, file, offset, time, roles, fields with places of their bytes, hex; before: "
+            "whether it is the sample before, which differences are from",
+            "more": "number of records that are not listed",
+        },
+    ),
+    Endpoint(
         "GET",
         "report",
         "A classic report",
@@ -415,6 +444,41 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
+        "window",
+        "The window that a text means, such as 9:00-9:30, yesterday 14-16 or last hour",
+        "intervals:window",
+        (
+            Key("text", Text(100, 1), "the text"),
+            Key("system", _NAME, "the system, whose zone and end of data apply"),
+            Key(
+                "near",
+                Timestamp(),
+                "times without a date are on the day of this time; left out: on the last day of the data",
+                default=None,
+            ),
+            Key("lenient", Boolean(), "answer null for other texts instead of an error", default=False),
+        ),
+        {"from": "start of the window, seconds since 1970", "to": "its end"},
+    ),
+    Endpoint(
+        "GET",
+        "days",
+        "A window and the same hours of other days",
+        "intervals:days",
+        (
+            Key("system", _NAME, "the system"),
+            _SOURCE,
+            Key("from", Timestamp(), "start of the window"),
+            Key("to", Timestamp(), "end of the window"),
+        ),
+        {
+            "column": "the column of the values, in percent",
+            "days": "the window and the nearest other days in order of time, each with from, to, t (seconds "
+            "since 1970) and value; empty if there are none",
+        },
+    ),
+    Endpoint(
+        "GET",
         "peak",
         "The busiest interval of a window, the subjects that grew with it, and the events around it",
         "peaks:answer",
@@ -427,6 +491,18 @@ ENDPOINTS = (
             "their events, and the view that shows them",
             "events": "events from `minutes` before the peak to `minutes` after it, without frequent kinds",
             "minutes": "see events",
+        },
+    ),
+    Endpoint(
+        "GET",
+        "with_processors",
+        "Busy as it would have been with the processors online that were varied off; solved, not measured",
+        "peaks:with_processors",
+        (Key("system", _NAME, "the system"), _FROM, _TO),
+        {
+            "lines": "a line for each set of processors: name, t (seconds since 1970) and value in percent; "
+            "empty without an event that took one offline",
+            "assumptions": "what is assumed",
         },
     ),
     Endpoint(
@@ -512,7 +588,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
-        "window",
+        "window_changes",
         "Metrics and subjects that differ between a window and the rest of the recording",
         "peaks:window_changes",
         (Key("system", _NAME, "the system"), _SOURCE, _FROM, _TO),

@@ -1,13 +1,68 @@
-"""Texts of `zlens explain`."""
+"""Texts of `zlens explain`, and values with the bytes of their records."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from zlens.explain import names as explain
+from zlens.explain.value_origin import RecordBytes, find_origin
+from zlens.inputs.options import parse_time_spec
+from zlens.server import buckets, json_values
 from zlens.server.workspace import Workspace
 
 
 def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     name = request["name"]
     return {"name": name, "text": explain.explain(name)}
+
+
+def origin(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return a value of a column with the records it is computed from, and their bytes."""
+    if request["system"] is not None:
+        workspace.system_names(request["system"])
+    at = None if request["at"] is None else parse_time_spec(request["at"])
+    found = find_origin(
+        workspace.session,
+        request["column"],
+        request["system"],
+        at,
+        request["of"],
+        request["source"],
+        buckets.span(request),
+    )
+    return {
+        "column": found.column,
+        "system": found.system,
+        "source": found.source,
+        "end": json_values.epoch_seconds(found.end),
+        "subject": json_values.json_value(found.subject),
+        "value": json_values.json_value(found.value),
+        "unit": found.unit,
+        "formula": found.formula,
+        "inputs": json_values.json_value(found.inputs),
+        "records": [_record(record) for record in found.records],
+        "more": found.more,
+    }
+
+
+def _record(record: RecordBytes) -> dict[str, Any]:
+    return {
+        "table": record.table,
+        "file": record.file,
+        "offset": record.offset,
+        "time": json_values.epoch_seconds(record.time),
+        "before": record.before,
+        "roles": json_values.json_value(record.roles),
+        "fields": [
+            {
+                "column": field.column,
+                "value": json_values.json_value(field.value),
+                "difference": json_values.json_value(field.difference),
+                "offset": field.offset,
+                "length": field.length,
+            }
+            for field in record.fields
+        ],
+        "hex": None if record.data is None else record.data.hex(),
+        "note": record.note,
+    }

@@ -29,6 +29,7 @@ from zlens.compare.noise import FEWEST_INTERVALS
 from zlens.compare.sides import SystemRun
 from zlens.models import interval_choice
 from zlens.models.interval_choice import BusyInterval
+from zlens.plan import offline_processors
 from zlens.server import aggregate, buckets, endpoints, json_values
 from zlens.server.workspace import Workspace
 
@@ -168,6 +169,28 @@ def _complete_run(workspace: Workspace, system: str) -> SystemRun | None:
 
     run: SystemRun | None = workspace.compute_once(("run", complete_input), work).systems.get(system)
     return run
+
+
+def with_processors(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return busy as it would have been with the processors online that were varied off."""
+    workspace.system_names(request["system"])
+    start, end = buckets.span(request)
+
+    def work() -> list[offline_processors.OfflineBusy]:
+        return offline_processors.busy_with_processors(workspace.session, request["system"], start, end)
+
+    lines = workspace.compute_once(("with processors", request["system"], start, end), work)
+    return {
+        "lines": [
+            {
+                "name": f"with {' and '.join(line.processors)} online",
+                "t": [json_values.epoch_seconds(time) for time in line.ends],
+                "value": line.busy,
+            }
+            for line in lines
+        ],
+        "assumptions": list(offline_processors.ASSUMPTIONS) if lines else [],
+    }
 
 
 def _peak(workspace: Workspace, request: dict[str, Any]) -> Peak | None:

@@ -460,11 +460,13 @@ class CoreSession:
         if not (self.options.start or self.options.end or self.options.shift):
             return True
         zone = dt.UTC if self.options.utc else info.zone()
-        end = from_unix_us(interval.end_us)
-        local = end.astimezone(zone)
-        if self.options.start and not _after(local, self.options.start, zone):
+        local = from_unix_us(interval.end_us).astimezone(zone)
+        start, end = (
+            bound and bound.at_end(info.last_us, zone) for bound in (self.options.start, self.options.end)
+        )
+        if start and not _after(local, start, zone):
             return False
-        if self.options.end and _after(local, self.options.end, zone):
+        if end and _after(local, end, zone):
             return False
         return self.options.shift is None or self.options.shift.contains(local)
 

@@ -30,13 +30,14 @@ from zlens.inputs.source import (
     InventoryRow,
     Progress,
     RawTable,
+    RecordRead,
     SystemInfo,
     moves,
 )
 from zlens.readers.files import open_all
 from zlens.readers.row_tables import RowTable
+from zlens.readers.smf import record_places, streams
 from zlens.readers.smf import sections as section_tables
-from zlens.readers.smf import streams
 from zlens.readers.smf import systems as smf_systems
 from zlens.readers.smf.systems import RecordedInterval, SmfDump, SmfSystem
 
@@ -140,6 +141,10 @@ class SmfSource:
         self.tables = {**self.tables, **self.sections.tables}
 
     # -- systems -------------------------------------------------------------------------------------
+
+    def read_record(self, system: str, table: str, file: str, offset: int) -> RecordRead | None:
+        """Return a record that is read again, with the places of the columns of a raw table."""
+        return record_places.read_record(table, file, offset)
 
     def _group(self) -> dict[str, SmfSystem]:
         groups: dict[str, SmfSystem] = {}

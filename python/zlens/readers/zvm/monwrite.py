@@ -24,10 +24,19 @@ from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, SystemInfo, machine_name
+from zlens.inputs.source import (
+    ArrowSource,
+    InventoryRow,
+    Progress,
+    RawTable,
+    RecordRead,
+    SystemInfo,
+    machine_name,
+)
 from zlens.readers.files import open_all
 from zlens.readers.zvm import intervals as monwrite_times
 from zlens.readers.zvm import lost_events as monwrite_lost
+from zlens.readers.zvm import record_places
 from zlens.readers.zvm import resets as monwrite_resets
 from zlens.readers.zvm.intervals import NAME, MonitorSystem
 from zlens.readers.zvm.resets import Reset
@@ -359,6 +368,16 @@ class MonwriteSource:
     def plan(self, group: MonitorSystem, record: str, table: str) -> dict[str, Any]:
         """Return the decoder plan of one table of one system."""
         return {plan["table"]: plan for plan in self.plans(group, record)}[table]
+
+    def read_record(self, system: str, table: str, file: str, offset: int) -> RecordRead | None:
+        """Return a record that is read again, with the places of the columns of a raw table."""
+        domain, number, section = record_places.split_table(table)
+        data = record_places.read_bytes(file, offset, domain, number)
+        group = next(group for group in self.groups if group.info.system == system)
+        if data is None:
+            return None
+        choice = self.choices(group, layouts.record_id(domain, number)).get(len(data))
+        return record_places.find_places(choice.layout if choice else None, section, data)
 
     # -- decoding ------------------------------------------------------------------------------------
 

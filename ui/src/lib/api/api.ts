@@ -5,6 +5,7 @@ import type {
   Cluster,
   SchemaAnswer,
   SchemaPart,
+  DayOfWindow,
   ProblemsAnswer,
   SqlAnswer,
   Verdict,
@@ -23,6 +24,8 @@ import type {
   RigResults,
   Running,
   WindowAnswer,
+  ValueOrigin,
+  WithProcessors,
 } from "./types";
 
 import { route } from "../page/route.svelte";
@@ -194,6 +197,19 @@ export const api = {
     call<RowsAnswer>("/rows", question, signal),
   explain: (name: string, signal?: AbortSignal) =>
     call<{ name: string; text: string }>(query("/explain", { name }), null, signal),
+  /** A value of a column with the bytes of its records: that of the time `at`, or the largest in the window. */
+  origin: (
+    question: {
+      column: string;
+      system: string;
+      source: string | null;
+      of: Record<string, string>;
+      at?: string;
+      from?: number | null;
+      to?: number | null;
+    },
+    signal?: AbortSignal,
+  ) => call<ValueOrigin>("/origin", question, signal),
   /** Counts the columns of each report that have values; decodes everything. */
   reports: (signal?: AbortSignal) =>
     call<{ reports: { name: string; has: number; of: number; state: string }[] }>("/reports", null, signal),
@@ -210,6 +226,19 @@ export const api = {
   /** The ends of a system's intervals, in runs of first, step and count. */
   intervals: (system: string, signal?: AbortSignal) =>
     call<{ runs: [number, number, number][] }>(query("/intervals", { system }), null, signal),
+  /** The window that a text means; `lenient`: null for other texts instead of an error. */
+  window: (
+    values: { text: string; system: string; near?: number | null; lenient?: boolean },
+    signal?: AbortSignal,
+  ) =>
+    call<{ from: number | null; to: number | null }>(
+      query("/window", { ...values, text: values.text.trim() }),
+      null,
+      signal,
+    ),
+  /** A window and the same hours of other days, with utilization over time; none if there are no other days. */
+  days: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<{ column: string; days: DayOfWindow[] }>(query("/days", values), null, signal),
   happened: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Happened>(query("/peak", values), null, signal),
   verdict: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
@@ -227,8 +256,11 @@ export const api = {
   trend: (shifts: string, signal?: AbortSignal) =>
     call<{ answer: ModelAnswer }>(query("/trend", { shifts }), null, signal),
   /** Metrics and subjects that differ between a window and the rest of the recording. */
-  window: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
-    call<WindowAnswer>(query("/window", values), null, signal),
+  windowChanges: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<WindowAnswer>(query("/window_changes", values), null, signal),
+  /** Busy as it would have been with processors online that were varied off. */
+  withProcessors: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<WithProcessors>(query("/with_processors", values), null, signal),
   moved: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<MovedAnswer>(query("/correlations", values), null, signal),
   evidence: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>

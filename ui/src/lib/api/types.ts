@@ -231,6 +231,48 @@ export interface FindingsPart {
 }
 
 /** The busiest interval of a window, and the subjects that grew with it. Times are seconds UTC. */
+/** A value of a column with the records it is computed from. */
+export interface ValueOrigin {
+  column: string;
+  system: string;
+  source: string;
+  end: number | null;
+  subject: Record<string, Cell>;
+  value: Cell;
+  unit: string;
+  formula: string;
+  /** Values of the names in the formula that are columns of the same row. */
+  inputs: Record<string, Cell>;
+  records: {
+    table: string;
+    file: string;
+    offset: number | null;
+    time: number | null;
+    /** Whether it is the sample before, which the differences are from. */
+    before: boolean;
+    roles: Record<string, Cell>;
+    /** Fields with the place of their bytes in the record. */
+    fields: { column: string; value: Cell; difference: Cell; offset: number | null; length: number }[];
+    hex: string | null;
+    note: string;
+  }[];
+  more: number;
+}
+
+/** Solved lines of busy, and what they assume. */
+export interface WithProcessors {
+  lines: { name: string; t: number[]; value: number[] }[];
+  assumptions: string[];
+}
+
+/** A window on one day, with the utilization of its intervals. */
+export interface DayOfWindow {
+  from: number;
+  to: number;
+  t: number[];
+  value: (number | null)[];
+}
+
 export interface Happened {
   /** Null without a complete interval in the window. */
   busiest: {

@@ -11,6 +11,14 @@ export function dateTime(epoch: number, offset: number): string {
   return `${day} ${clock(epoch, offset)}`;
 }
 
+const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+
+/** Tue 2010-03-09. */
+export function dayName(epoch: number, offset: number): string {
+  const weekday = WEEKDAYS[new Date((epoch + offset) * 1000).getUTCDay()];
+  return `${weekday} ${dateTime(epoch, offset).slice(0, 10)}`;
+}
+
 /** The time of a text such as 2010-03-09 08:30 or 2010-03-09 08:30:00, in 24-hour form; null for others. */
 export function momentOf(text: string, offset: number): number | null {
   const match = /^\s*(\d{4}-\d\d-\d\d)[ T](\d\d):(\d\d)(?::(\d\d))?\s*$/.exec(text);
