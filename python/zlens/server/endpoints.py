@@ -299,7 +299,12 @@ ENDPOINTS = (
         "Explain a number: formula, inputs, unit, source, status",
         "explain:answer",
         (Key("name", _NAME, "a measure, TABLE.COLUMN, a report, a rule, a record"),),
-        {"name": "the requested name", "text": "as zlens explain prints it"},
+        {
+            "name": "the requested name",
+            "text": "as zlens explain prints it",
+            "sections": "a list: title, facts (label and lines), members (name and text of each), example (a "
+            "query), and text of a section without facts",
+        },
     ),
     Endpoint(
         "GET",

@@ -13,6 +13,7 @@ import type {
   FindingsPart,
   Fleet,
   Evidence,
+  Explanation,
   Happened,
   MachineHours,
   ModelAnswer,
@@ -189,7 +190,7 @@ export const api = {
   rows: (question: Rows & { columns?: string[] }, signal?: AbortSignal) =>
     call<RowsAnswer>("/rows", question, signal),
   explain: (name: string, signal?: AbortSignal) =>
-    call<{ name: string; text: string }>(query("/explain", { name }), null, signal),
+    call<Explanation>(query("/explain", { name }), null, signal),
   /** Counts the columns of each report that have values; decodes everything. */
   reports: (signal?: AbortSignal) =>
     call<{ reports: { name: string; has: number; of: number; state: string }[] }>("/reports", null, signal),

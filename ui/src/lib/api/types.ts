@@ -475,3 +475,19 @@ export interface Hints {
   generations: string[];
   regions: HintRegion[];
 }
+
+/** The description of a name; that of a report is text. */
+export interface ExplainedSection {
+  title: string;
+  text: string;
+  facts: { label: string; lines: string[] }[];
+  members: Record<string, string>;
+  /** A query that reads it. */
+  example: string;
+}
+
+export interface Explanation {
+  name: string;
+  text: string;
+  sections: ExplainedSection[];
+}
