@@ -37,9 +37,7 @@ _RESERVED = frozenset({"offset"})
 
 def explain(name: str) -> str:
     """Return the explanation of a name; QueryError with near matches if it is unknown."""
-    texts = [
-        section if isinstance(section, str) else format_text(section) for section in describe_name(name)
-    ]
+    texts = [section if isinstance(section, str) else format_text(section) for section in describe_name(name)]
     return ("\n" + "-" * WIDTH + "\n").join(text.rstrip("\n") + "\n" for text in texts)
 
 
