@@ -193,7 +193,7 @@ def a_number_explains_itself(page: Page) -> None:
     expect(panel).to_have_count(0)
     page.locator('[data-testid="figures-tv"]').click()
     expect(panel).to_have_count(1)
-    page.get_by_role("link", name="Findings", exact=True).press("Enter")
+    page.get_by_role("navigation").get_by_role("link", name="Findings").press("Enter")
     expect(panel).to_have_count(0)
     page.go_back()
     ready(page, "overview")

@@ -508,7 +508,7 @@ ENDPOINTS = (
             "waterfall": "parts of changes",
             "warnings": "reasons why the sides are not comparable",
             "notes": "further notes",
-            "criterion": "results of IBM's 5 % regression criterion, one line each",
+            "criterion": "results of IBM's 5% regression criterion, one line each",
             "html": "instead of all these: the comparison as one HTML file that fetches nothing",
         },
     ),

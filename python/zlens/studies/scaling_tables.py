@@ -174,7 +174,7 @@ def _law(fit: usl.UslFit | None, relative: bool) -> AnswerTable | None:
     columns = (
         AnswerColumn("parameter", "Universal Scalability Law of the ITR"),
         AnswerColumn("value", "Value", decimals=6),
-        AnswerColumn("low", "95 % from", text="confidence interval", decimals=6),
+        AnswerColumn("low", "95% from", text="confidence interval", decimals=6),
         AnswerColumn("high", "to", text="confidence interval", decimals=6),
         AnswerColumn("how", "How"),
     )

@@ -238,7 +238,7 @@ def bands(rows: Sequence[Row]) -> AnswerTable:
         AnswerColumn("type", "Type"),
         AnswerColumn("weight_each", "Weight", "per core", "of its weakest core with any entitlement"),
         AnswerColumn("core_pct", "That is", "% of 1 core"),
-        AnswerColumn("rule", "Kept within", text="base of PR/SM's 3.6 %"),
+        AnswerColumn("rule", "Kept within", text="base of PR/SM's 3.6%"),
         AnswerColumn("low_weight", "Weight from", "per core"),
         AnswerColumn("high_weight", "to", "per core"),
         AnswerColumn("low_pct", "Use from", "% of shared"),
@@ -246,7 +246,7 @@ def bands(rows: Sequence[Row]) -> AnswerTable:
         AnswerColumn("low_cores", "Use from", "cores", decimals=2),
         AnswerColumn("high_cores", "to", "cores", decimals=2),
     )
-    title = "How closely PR/SM follows weights while all want their share (usually within 1 %)"
+    title = "How closely PR/SM follows weights while all want their share (usually within 1%)"
     return AnswerTable("bands", title, columns, rows)
 
 
@@ -267,7 +267,7 @@ def band_row(name: str, pool: Pool, member: PartitionMember) -> Row:
         entry["type"],
         weight,
         100 * weakest,
-        "3.6 % of its share" if near else "3.6 % of all",
+        "3.6% of its share" if near else "3.6% of all",
         *(per_core if member.polarity is None else (None, None)),
         100 * low,
         100 * high,
@@ -458,7 +458,7 @@ def _partition_notes(pool: Pool, display_names: Mapping[int, str]) -> list[str]:
     weights = sorted({member.entry["weight"] for member in pool.sharing})
     near = next((pair for pair in pairwise(weights) if _same(*pair)), None)
     if near:
-        texts.append(f"{kind}: weights {near[0]} and {near[1]} are less than 2 % apart, "
+        texts.append(f"{kind}: weights {near[0]} and {near[1]} are less than 2% apart, "
                      "which PR/SM does not distinguish")  # fmt: skip
     return texts
 

@@ -76,8 +76,8 @@ export interface ModelInfo {
   name: string;
   summary: string;
   example: string;
-  /** The measure from which its scenario can be built; null if it cannot. */
-  measured: string | null;
+  /** The measures whose rows its scenario is built from; none if it cannot be. */
+  needs: string[];
 }
 
 export interface Schema {
@@ -437,7 +437,7 @@ export interface RigNumber {
   expected: number | null;
   low: number | null;
   high: number | null;
-  /** The mean over the seeds; half: half of its 95 % confidence interval. */
+  /** The mean over the seeds; half: half of its 95% confidence interval. */
   observed: number | null;
   half: number | null;
   passed: boolean | null;
