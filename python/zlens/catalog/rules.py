@@ -128,6 +128,10 @@ class RuleKeys(FactTable, frozen=True):
         BaselineChange | None,
         Meta(description='how it is compared with a baseline: { how = "rise", T = 0.1 }'),
     ] = None
+    around: Annotated[
+        str,
+        Meta(description="of a rule about events: the column that the evidence shows before and after them"),
+    ] = ""
     disagrees: Annotated[tuple[str, ...], Meta(description="rules with another meaning")] = ()
     action: Annotated[str, Meta(description="recommended action")] = ""
     guard: Annotated[str, Meta(description="where it may mislead")] = ""

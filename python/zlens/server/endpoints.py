@@ -379,6 +379,7 @@ ENDPOINTS = (
         {
             "rule": "the rule",
             "unit": "of the values",
+            "column": "of a rule about events: the column shown before and after them; else null",
             "sql": "the query, as zlens sql accepts it",
             "t": "ends of intervals, seconds since 1970",
             "value": "values",

@@ -287,6 +287,8 @@ export interface MovedAnswer {
 export interface Evidence {
   rule: string;
   unit: string | null;
+  /** Of a rule about events: the column whose values before and after them these are. */
+  column: string | null;
   sql: string;
   t: number[];
   value: (number | null)[];
