@@ -141,7 +141,7 @@ def of_measures(session: CoreSession, name: str, folder: Path) -> tuple[int, lis
 
 
 def alike(value: Any, printed: Any, column: definition.ReportColumn) -> bool:
-    """Return whether a value equals the printed one: within its last digit or 1 %; a time, to the second."""
+    """Return whether a value equals the printed one: within its last digit or 1%; a time, to the second."""
     if isinstance(value, float) and isinstance(printed, float | int):
         return math.isclose(value, printed, rel_tol=0.011, abs_tol=1.01 / 10**column.decimals)
     if column.type == "time":

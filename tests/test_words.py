@@ -29,7 +29,10 @@ REFUSED = {
     r"\b(as it were|nor does)\b": "leave it out",
 }
 #: In facts and documents, which have no identifiers.
-REFUSED_IN_PROSE = {r"\btold\b": "reported, shown, described"}
+REFUSED_IN_PROSE = {
+    r"\btold\b": "reported, shown, described",
+    r"\d %(?![A-Za-z0-9(])": "95%, without a blank",
+}
 #: In comments and texts of Rust, with replacements.
 REFUSED_IN_RUST = {
     r"\bstands? (at|behind|in|there|beyond)\b": "is at, is after; position",

@@ -33,7 +33,7 @@ def test_line_for_each_interval_of_pipe(demo_folder: Path) -> None:
     assert [line[:19] for line in lines][:2] == ["2010-03-09 08:31:00", "2010-03-09 08:32:00"]
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
         rows = session.sql("SELECT busy_pct FROM load ORDER BY interval_end").rows
-    busy = [f"busy {value:.1f} %" for (value,) in rows[: len(lines)]]
+    busy = [f"busy {value:.1f}%" for (value,) in rows[: len(lines)]]
     assert [line.split("  ")[3] for line in lines] == busy
     assert found.stderr == b""
 

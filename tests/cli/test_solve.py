@@ -47,7 +47,7 @@ def test_solve_text(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert next(line for line in lines if line.startswith("A ")).split()[-1] == "share"
-    assert any(line.startswith("CP: idle of the shared processors: 0.0 % of 1") for line in lines)
+    assert any(line.startswith("CP: idle of the shared processors: 0.0% of 1") for line in lines)
     assert any("entitled" in line and "#" in line for line in lines)
 
 

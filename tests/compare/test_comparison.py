@@ -370,7 +370,7 @@ def test_better_and_worse() -> None:
     comparison = compare(sides)
     told = {key: row_of(comparison, key).changes[0] for key in names}
     assert [told[key].better for key in names] == [False, True, None]
-    # IBM's criterion is 5 %: 0.94 and 0.95 of the base.
+    # IBM's criterion is 5%: 0.94 and 0.95 of the base.
     assert [told[key].is_outside_criterion for key in names] == [True, False, True]
     text = render(comparison, "text")
     assert "ETR: b/a 0.940, outside, WORSE; beyond the noise" in text
@@ -388,7 +388,7 @@ def test_significant_differences_are_first() -> None:
 
 
 def test_untested_large_difference_is_first_and_marked(demo_files: list[Path]) -> None:
-    """30 % against 72 % busy is a large difference, although the drift of the load prevents a test."""
+    """30% against 72% busy is a large difference, although the drift of the load prevents a test."""
     sides = []
     windows = {
         "base": Options(end=parse_time_spec("08:40")),

@@ -65,7 +65,7 @@ def test_one_run_is_tested_against_spread_of_three() -> None:
 
 @pytest.mark.parametrize("memory", [0.0, 0.5, 0.7])
 def test_steady_halves_rarely_differ(memory: float) -> None:
-    """At 1 %; a test that treats intervals as independent samples is wrong at least every seventh time."""
+    """At 1%; a test that treats intervals as independent samples is wrong at least every seventh time."""
     draw = random.Random(f"steady {memory}")
     wrong = naive = tested = 0
     for number in range(150):
@@ -92,7 +92,7 @@ def test_steady_halves_rarely_differ(memory: float) -> None:
     ),
 )
 def test_false_positive_rate_stays_within_level(series: tuple[float, int]) -> None:
-    """Of series without a difference, the binomial distribution at 1 % bounds those beyond the noise.
+    """Of series without a difference, the binomial distribution at 1% bounds those beyond the noise.
 
     The bound holds for all series, and for tested ones unless these are a few exceptions: a tested series of
     fifteen intervals that hardly move does not show its autocorrelation.
@@ -193,7 +193,7 @@ def test_month_of_minutes_is_tested_quickly() -> None:
 def test_autocorrelation_time_by_hand() -> None:
     """Twenty values + + - -: the first correlation is 1/20, corrected by (1 + 4/20)/20; the second < 0.
 
-    It is at most 0.11 + 1.645 sqrt((1 - 0.11 x 0.11) / 20) = 0.4756 in 95 % of series.
+    It is at most 0.11 + 1.645 sqrt((1 - 0.11 x 0.11) / 20) = 0.4756 in 95% of series.
     """
     assert noise.autocorrelation_time([1, 1, -1, -1] * 5) == pytest.approx(1.4756 / 0.5244, rel=1e-3)
     # Eight values: 1/8, corrected by (1 + 4/8)/8. They are too few for a bootstrap, so this is the error.

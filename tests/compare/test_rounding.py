@@ -141,7 +141,7 @@ def test_rmf_listing_measures_have_precision() -> None:
     assert halves == [(0.005, 0.5)]
     assert found["load.busy_pct"] == pytest.approx(0.005)
     assert run.roundings["core_type.mt_utilization_pct", ("ZIIP",)] == pytest.approx(0.005)
-    # Two threads of four cores, each online for 100.00 %, read as 100.
+    # Two threads of four cores, each online for 100.00%, read as 100.
     assert found["load.online"] == pytest.approx(4 * 2 * 0.5 / 100)
     assert "lpar_busy_pct +- lpar_busy_pct_half" in " ".join(explain("rmf_cpu.lpar_busy_pct").split())
 

@@ -32,7 +32,7 @@ def test_load_increases_cache_misses(session: Session) -> None:
     assert l1mp > 2.9
     assert 75 < l2p < 90
     assert 1 < memp < 4
-    # The mean of users with 35 to 75 %, weighted by their use.
+    # The mean of users with 35 to 75%, weighted by their use.
     assert 50 < problem < 75
     report = session.report("$cpumflg")
     assert "$CPUMFLG" in report

@@ -83,7 +83,7 @@ def test_finding_has_time_range() -> None:
     (page,) = [each for each in find(Made(FULL)).rows if each.rule.id == "PAG-002"]
     row = page.to_row()
     assert row["value"] == pytest.approx(81.2)
-    assert (row["threshold"], row["limit"], row["unit"]) == (75, "> 75 %", "%")
+    assert (row["threshold"], row["limit"], row["unit"]) == (75, "> 75%", "%")
     assert (row["from"], row["to"]) == ("2026-03-02T09:01:00Z", "2026-03-02T09:03:00Z")
     assert row["worst"] == "2026-03-02T09:02:00Z"
     assert (row["intervals"], row["tested"]) == (2, 4)
@@ -98,7 +98,7 @@ def test_critical_threshold_raises_severity() -> None:
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
-        (81.2345, "%", "81.23 %"),
+        (81.2345, "%", "81.23%"),
         (0.000257, "s", "0.000257 s"),
         (0.2, "/s", "0.2/s"),
         (60.0, "", "60"),
@@ -141,7 +141,7 @@ def test_baseline_may_have_other_system_name() -> None:
     found = find(Made(now), baseline=Made({"load": other}))
     (page,) = [each for each in found.rows if each.rule.id == "PAG-010"]
     assert (page.value, page.baseline) == (15.0, 10.0)
-    assert page.limit == "more than 20 % above the baseline's 10"
+    assert page.limit == "more than 20% above the baseline's 10"
 
 
 def test_text_shows_differences_from_baseline() -> None:
@@ -204,7 +204,7 @@ def test_both_views_of_page_space_are_shown() -> None:
     (page,) = [each for each in find(Made(FULL)).rows if each.rule.id == "PAG-002"]
     (other,) = page.others
     assert other.startswith("PAG-009 (ibm)")
-    assert "does not hold, 30.3 % on average against 100 % of the page slots" in other
+    assert "does not hold, 30.3% on average (threshold 100% of the page slots)" in other
     # With a guest larger than the page space IBM's formula holds too, and each rule names the other.
     large = {**FULL, "guest": minutes(**GUEST, storage_bytes=2_000_000 * 12 * 4096)}
     both = {each.rule.id: each for each in find(Made(large)).rows if each.rule.disagrees}
@@ -234,7 +234,7 @@ def test_text_has_block_for_each_rule() -> None:
     assert lines[first + 1] == "On        SYSA"
     block = " ".join(" ".join(lines[first : lines.index("", first)]).split())
     assert (
-        "81.2 % against > 75 %; 2026/03/02 09:01:00 to 09:03:00, in 2 of 4 intervals, worst at 09:02:00"
+        "81.2% (threshold > 75%); 2026/03/02 09:01:00 to 09:03:00, in 2 of 4 intervals, worst at 09:02:00"
         in block
     )
     for head in (

@@ -40,7 +40,7 @@ def test_one_server_under_multithreading() -> None:
     assert {"SMT-003", "SMT-004", "SMT-008", "SMT-009"} <= set(bad)
     assert bad["SMT-004"].value == 1.28
     assert bad["SMT-008"].value == pytest.approx(95.5 - 61.1)
-    # More servers on the same cores: a gain above the expected average of 10 to 40 %.
+    # More servers on the same cores: a gain above the expected average of 10 to 40%.
     good = found(smt(95.1, 92.6, 1.95, 149.0, 151.0))
     assert {name for name in good if name.startswith("SMT")} == {"SMT-009"}
 

@@ -16,7 +16,7 @@ import zlens
 from zlens.api import Session
 from zlens.catalog import layouts
 
-#: Counts of one processor in a minute: 40 % busy at 5200 cycles a microsecond, a fifth in problem state.
+#: Counts of one processor in a minute: 40% busy at 5200 cycles a microsecond, a fifth in problem state.
 MINUTE = {
     "B0": 0.4 * 60 * 5.2e9,
     "B1": 0.2 * 60 * 5.2e9,

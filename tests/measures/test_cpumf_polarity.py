@@ -58,7 +58,7 @@ def placed(session: Session) -> list[tuple[Any, ...]]:
 
 
 def test_polarity_joins_intervals_by_overlap() -> None:
-    """RMF has quarters of an hour with 0 and 60 % parked, the counters have ten minutes."""
+    """RMF has quarters of an hour with 0 and 60% parked, the counters have ten minutes."""
     other = other_records((15, 15, "0", "CP", "LOW", 0.0), (30, 15, "0", "CP", "LOW", 60.0))
     session = opened(counted(10, 20, 30), others=[other])
     # Each quarter has half of the second ten minutes; a hundredth at both ends is ignored.

@@ -200,7 +200,7 @@ def test_contradicting_counters_are_withheld() -> None:
         row({**good, "P33": 3e9}, generation="z13", minute=1, cpu_id=4),
     )
     assert detail.startswith("CPU MF of this system is not shown: more instructions in problem state than in")
-    assert "(processor 4, 2023-11-14 22:15:00 UTC: 3000000000 against 2000000000; 1 times in all)" in detail
+    assert "(processor 4, 2023-11-14 22:15:00 UTC: 3000000000 against 2000000000; 1 time in all)" in detail
 
 
 def test_single_damaged_sample_is_dropped() -> None:

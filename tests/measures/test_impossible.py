@@ -59,7 +59,7 @@ def test_time_above_interval_is_withheld(tmp_path: Path, every: int | None) -> N
 
 
 def test_small_excess_is_shown(tmp_path: Path) -> None:
-    """Two samples may be taken at different times within their second: 2 % excess is accepted."""
+    """Two samples may be taken at different times within their second: 2% excess is accepted."""
     with zlens.open(written(tmp_path / "data", jump_s=30)) as session:
         assert session.sql("SELECT max(busy_pct) FROM cpu").rows == [(pytest.approx(100 * 61 / 60),)]
         assert "impossible" not in {p.kind for p in session._core.all_problems()}
@@ -106,7 +106,7 @@ def test_impossible_rmf_values_are_withheld(
 
 
 def test_processor_busy_above_100_is_withheld(tmp_path: Path) -> None:
-    """RMF's CPU Activity: 250 % is not a valid share of a processor."""
+    """RMF's CPU Activity: 250% is not a valid share of a processor."""
     text = rmf.document(rmf.report())
     path = tmp_path / "cpu.xml"
     path.write_text(text, encoding="utf-8")

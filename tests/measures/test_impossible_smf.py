@@ -215,7 +215,7 @@ def _damaged(chance: random.Random) -> tuple[str, list[bytes]]:
 
 
 def _beyond(table: str, row: dict[str, Any]) -> list[str]:
-    """Return the columns of a row with impossible values; 2 % and 0.05 s are accepted, as by the bounds."""
+    """Return the columns of a row with impossible values; 2% and 0.05 s are accepted, as by the bounds."""
     seconds = row["seconds"] or 0
     wrong = []
     for column in measures.load_measure(table).columns:

@@ -1,7 +1,7 @@
 """Tests of processors under multithreading in the Postprocessor's XML, with numbers of a published report.
 
 Publication: IBM, z/VM and simultaneous multithreading, 2015 and 2020: z/OS RMF CPU Activity of four zIIP
-cores with MT=2, their total use (245.62 %), and their averages. The publication prints text: no public page
+cores with MT=2, their total use (245.62%), and their averages. The publication prints text: no public page
 has the headings of its XML, so those used here follow RMF's spelling of the adjacent headings.
 """
 

@@ -172,7 +172,7 @@ def test_cores_of_ibms_report() -> None:
         (7, 2, 63.67, 86.43, 55.03, 100.0, "Vh"),
     ]
     assert threads == [(core, n, mvs, 100.0) for core, _, both, _ in ZIIPS for n, mvs in enumerate(both)]
-    # IBM adds the printed rows: 245.62 % used, 154.38 % available of 400 %.
+    # IBM adds the printed rows: 245.62% used, 154.38% available of 400%.
     assert types == [("ZIIP", 2, 1.473, 1.283, 1.6, 70.53, 86.94, 61.41, 400.0, 245.62, 154.38)]
 
 

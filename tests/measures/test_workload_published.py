@@ -40,7 +40,7 @@ def test_ziips_faster_than_cps() -> None:
     """Merrill: 1,793,920 units on CPs and 2,137,167 normalized ones on zIIPs, factor 569/256, in an hour.
 
     He prints the sum as 3,931,092, and RMF 3931K. One length of a service unit explains all that RMF prints
-    of them; his own seconds (178.92 and 213.16) use a length that is 0.2 % shorter, and miss RMF's 392.9.
+    of them; his own seconds (178.92 and 213.16) use a length that is 0.2% shorter, and miss RMF's 392.9.
     """
     ziip = 2_137_167 * 256 / 569
     row = period(

@@ -60,7 +60,7 @@ def test_630con_space() -> None:
     assert answer.figure("needed") == pytest.approx(174.74, abs=0.005)
     assert answer.figure("needed_slots") == pytest.approx(found / 4096)
     space = by_name(answer.table("space"))
-    assert space["DAT structures, 1 %"]["gb"] == pytest.approx(1.73)
+    assert space["DAT structures, 1%"]["gb"] == pytest.approx(1.73)
     assert sum(float(row["gb"] or 0) for row in space.values()) + 128 == pytest.approx(174.74, abs=0.005)
 
 

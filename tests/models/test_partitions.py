@@ -27,7 +27,7 @@ def column(answer: Answer, name: str, table: str = "partitions") -> list[Any]:
 
 
 def test_weights_of_planning_guide() -> None:
-    """PR/SM Planning Guide, use of processing weights: 23.1, 7.7, 69.2 %; each core 23.1, 1.3, 34.6 %."""
+    """PR/SM Planning Guide, use of processing weights: 23.1, 7.7, 69.2%; each core 23.1, 1.3, 34.6%."""
     entries = [
         {"weight": 300, "cores": 1},
         {"weight": 100, "cores": 6},
@@ -44,7 +44,7 @@ def test_weights_of_planning_guide() -> None:
 
 
 def test_seven_horizontal_cores_of_four() -> None:
-    """ "z/VM 6.2 and 6.3": 400 of 1000 on 10 IFLs, 7 logical: 57 % each; vertical, about all of 4 CPUs."""
+    """ "z/VM 6.2 and 6.3": 400 of 1000 on 10 IFLs, 7 logical: 57% each; vertical, about all of 4 CPUs."""
     entries = [
         {"name": "A", "type": "IFL", "weight": 400, "cores": 7, "polarization": "horizontal"},
         {"name": "B", "type": "IFL", "weight": 600, "cores": 10},
@@ -243,7 +243,7 @@ def test_overlapping_capacity_groups() -> None:
 
 
 #: PR/SM Planning Guide, processing weight management: weights, cores and columns of its tables. Example 1
-#: prints 165.3, but its 49.7 % require 165.8.
+#: prints 165.3, but its 49.7% require 165.8.
 BANDS: dict[str, tuple[list[tuple[int, int]], bool, dict[str, list[float]], list[str]]] = {
     "example 1, with capping": (
         [(500, 6), (480, 3), (20, 3)],
@@ -256,7 +256,7 @@ BANDS: dict[str, tuple[list[tuple[int, int]], bool, dict[str, list[float]], list
             "low_pct": [48.2, 46.3, 0.0],
             "high_pct": [51.8, 49.7, 5.6],
         },
-        ["3.6 % of its share", "3.6 % of its share", "3.6 % of all"],
+        ["3.6% of its share", "3.6% of its share", "3.6% of all"],
     ),
     "example 2, without capping": (
         [(500, 6), (300, 3), (200, 3)],
@@ -269,7 +269,7 @@ BANDS: dict[str, tuple[list[tuple[int, int]], bool, dict[str, list[float]], list
             "low_pct": [48.2, 28.9, 16.4],
             "high_pct": [51.8, 31.1, 23.6],
         },
-        ["3.6 % of its share", "3.6 % of its share", "3.6 % of all"],
+        ["3.6% of its share", "3.6% of its share", "3.6% of all"],
     ),
 }
 
@@ -292,7 +292,7 @@ def test_bands_of_accuracy(case: str) -> None:
 def test_vertical_bands_follow_weakest_core() -> None:
     answer = solved(10, [{"weight": 270}, {"weight": 700, "cores": 8}, {"weight": 30}])
     assert column(answer, "core_pct", "bands") == pytest.approx([70, 100, 30])
-    assert column(answer, "rule", "bands")[2] == "3.6 % of all"
+    assert column(answer, "rule", "bands")[2] == "3.6% of all"
     assert "vertical_bands" in [one.name for one in answer.assumptions]
 
 

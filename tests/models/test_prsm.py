@@ -22,12 +22,12 @@ VERTICAL = {
     '"z/VM 6.4 Performance", VM66063, first partition': (6.88, 12, 6, 1, 5),
     '"z/VM 6.4 Performance", VM66063, second and third': (19.78, 24, 19, 1, 4),
     '"z/VM 6.4 Performance", VM66063, fourth and fifth': (19.78, 28, 19, 1, 8),
-    "Mainframe Tips and Tricks, 2021-04, 28 % of 32": (8.96, 10, 8, 1, 1),
-    "Mainframe Tips and Tricks, 2021-04, 26 % of 32": (8.32, 10, 7, 2, 1),
+    "Mainframe Tips and Tricks, 2021-04, 28% of 32": (8.96, 10, 8, 1, 1),
+    "Mainframe Tips and Tricks, 2021-04, 26% of 32": (8.32, 10, 7, 2, 1),
     "Mainframe Performance Topics, 2020-01-13, weight 300": (3.0, 4, 3, 0, 1),
     "Mainframe Performance Topics, 2020-01-13, weight 270": (2.7, 4, 2, 1, 1),
     '"z/VM 6.2 and 6.3", vertical: about all of 4 CPUs': (4.0, 7, 4, 0, 3),
-    "IBM LPAR Entitlement Calculator, 381 %": (3.81, 6, 3, 1, 2),
+    "IBM LPAR Entitlement Calculator, 381%": (3.81, 6, 3, 1, 2),
     "IBM-MAIN: no high core up to a share of 1.5": (1.2, 2, 0, 2, 0),
     "below a half one high core is given up": (2.49, 4, 1, 2, 1),
     "from a half on none is": (2.5, 4, 2, 1, 1),
@@ -158,7 +158,7 @@ def shared(cores: int, weight: float, demand: float = math.inf, cap: float | Non
 @pytest.mark.parametrize(
     ("capacity", "claims", "groups", "expected"),
     [
-        pytest.param(3, [shared(2, 900), shared(3, 100)], [], [2, 1], id="z9 PR/SM Planning Guide: 67 %"),
+        pytest.param(3, [shared(2, 900), shared(3, 100)], [], [2, 1], id="z9 PR/SM Planning Guide: 67%"),
         pytest.param(
             10, [shared(8, 400, 2.0), shared(8, 300), shared(8, 300)], [], [2, 4, 4], id="excess by weight"
         ),

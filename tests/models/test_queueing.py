@@ -27,7 +27,7 @@ def test_erlang_c_by_its_sum() -> None:
 
 @pytest.mark.parametrize(
     ("case", "rate", "servers", "wait"),
-    [("textbook: M/M/5 at 80 %", 4.0, 5, 0.55411255), ("textbook: M/M/1 at 50 %", 0.5, 1, 1.0)],
+    [("textbook: M/M/5 at 80%", 4.0, 5, 0.55411255), ("textbook: M/M/1 at 50%", 0.5, 1, 1.0)],
 )
 def test_many_servers(case: str, rate: float, servers: int, wait: float) -> None:
     found = queues.multi_server_queue(rate, 1.0, servers)
@@ -210,7 +210,7 @@ def test_saturated_station_limits_next_station() -> None:
 
 
 def test_open_and_closed_classes_at_one_station() -> None:
-    """Open work uses 45 % of the server, closed customers the rest: 0.55 / 0.2 = 2.75 per second."""
+    """Open work uses 45% of the server, closed customers the rest: 0.55 / 0.2 = 2.75 per second."""
     answer = solved(
         station=[{"name": "CPU"}],
         **{
@@ -291,7 +291,7 @@ def test_mixed_classes_with_delay() -> None:
                     for n, key in (("a", "rate"), ("b", "customers"))
                 ]
             },
-            "the open classes use all of CPU (100 %)",
+            "the open classes use all of CPU (100%)",
         ),
         (
             {

@@ -45,7 +45,7 @@ def test_pages_of_first_pass(workload: str, kpages: int, mib: int) -> None:
 
 
 def test_java_guest_redirties_nearly_all_pages() -> None:
-    """IBM's Linux documentation: passes after the first move 86 % of the 887 k pages of the first."""
+    """IBM's Linux documentation: passes after the first move 86% of the 887 k pages of the first."""
     touched = 887 * 1024 / 256
     answer = solved(
         {"touched": touched, "changing": 0.86 * touched, "change_rate": 5000}, rate=300, maxquiesce="NOLIMIT"
@@ -106,9 +106,9 @@ def test_options_of_vmrelocate() -> None:
 
 
 def test_smt_increases_dirty_rate() -> None:
-    """z/VM and simultaneous multithreading, 2020: 51 % more pages in the quiesce, which takes 26 % longer.
+    """z/VM and simultaneous multithreading, 2020: 51% more pages in the quiesce, which takes 26% longer.
 
-    Both hold if the fixed time is 49 % of the quiesce.
+    Both hold if the fixed time is 49% of the quiesce.
     """
     rate, left = 100.0, 100.0
     fixed = left / rate * 0.49 / 0.51
@@ -256,7 +256,7 @@ def test_patterns_of_writes() -> None:
 
 
 def test_hot_set_in_numbers() -> None:
-    """10 % of 1,000 MiB receive 80 % of 50 MiB/s during the 10 seconds of the first pass."""
+    """10% of 1,000 MiB receive 80% of 50 MiB/s during the 10 seconds of the first pass."""
     hot = {"pattern": "hot set", "hot_pages": 10, "hot_writes": 80}
     answer = solved({"memory": 1000, "change_rate": 50, **hot}, rate=100)
     expected = 100 * (1 - math.exp(-40 * 10 / 100)) + 900 * (1 - math.exp(-10 * 10 / 900))

@@ -95,7 +95,7 @@ CASES: dict[str, tuple[int, list[dict[str, Any]], list[float], list[float] | Non
         [100, 300],
         None,
     ),
-    "absolute shares beyond 99 % are scaled": (
+    "absolute shares beyond 99% are scaled": (
         4,
         [
             {"absolute": 80, "virtual_cpus": 4},

@@ -68,7 +68,7 @@ def four_hungry(observed: list[float]) -> FakeSession:
 
 
 def test_vm65288_excess_distribution() -> None:
-    """VM65288: four equal guests on three processors should have 75 % each; they had 100 and 50."""
+    """VM65288: four equal guests on three processors should have 75% each; they had 100 and 50."""
     answer = shares.compare(four_hungry([100.0, 100.0, 50.0, 50.0]), "VM1", END)
     rows = by_name(answer.table("compared"))
     assert [rows[name]["expected"] for name in "ABCD"] == pytest.approx([75] * 4)
@@ -91,7 +91,7 @@ def test_demand_is_use_plus_wait() -> None:
 
 
 def test_demand_is_not_invented() -> None:
-    """Running 46.7 % and CPU wait 14.2 % of four virtual CPUs allow at most 243, despite idle time."""
+    """Running 46.7% and CPU wait 14.2% of four virtual CPUs allow at most 243, despite idle time."""
     rows = [virtual("A", 46.7, 14.2, vcpu=n) for n in range(4)]
     answer = shares.compare(session(rows, {"A": 100}, processors=12), "VM1", END)
     row = by_name(answer.table("compared"))["A"]

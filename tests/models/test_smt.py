@@ -173,7 +173,7 @@ def test_capacity_factor_of_nearly_idle_core_is_noted() -> None:
 )
 def test_density_from_busy(case: str, threads: float, busy: float, density: float) -> None:
     row = core(core_busy=busy, threads_busy=[threads, threads])
-    # Busy is printed to 0.1 %, density to 0.01.
+    # Busy is printed to 0.1%, density to 0.01.
     assert row["thread_density"] == pytest.approx(density, abs=0.012)
     assert row["capacity_factor_pct"] is None
     assert row["mt_utilization_pct"] is None
@@ -220,7 +220,7 @@ def test_rmf_cpu_activity(
 
 
 def test_rmf_used_and_available() -> None:
-    """SMT: 245.62 % used of four zIIPs, 154.38 % left; capacity factor 1.283 at a density of 1.600."""
+    """SMT: 245.62% used of four zIIPs, 154.38% left; capacity factor 1.283 at a density of 1.600."""
     found = answer(core=rmf_cores())
     row = by_name(found.table("types"))["ZIIP"]
     # Four productivities from busy times, each within 0.12 of the printed one.
@@ -299,7 +299,7 @@ def hyptop(**says: Any) -> dict[str, Any]:
 
 
 def test_hyptop() -> None:
-    """hyptop: 799.2 % core, 1198.9 % thread, 0.02 % management, speedup 1.3: 707.03 % of eight cores."""
+    """hyptop: 799.2% core, 1198.9% thread, 0.02% management, speedup 1.3: 707.03% of eight cores."""
     row = hyptop(core=799.2, thread=1198.9, management=0.02, max_capacity_factor=130, cores=8)
     assert row["used_pct"] == pytest.approx(707.03, abs=0.005)
     assert row["available_pct"] == pytest.approx(92.97, abs=0.005)
@@ -435,7 +435,7 @@ def test_capacity_of_idle_threads_is_noted() -> None:
     full = {"name": "0", "core_busy": 100, "max_capacity_factor": 150}
     one, two = ({**full, "threads_busy": threads} for threads in ([60, 60], [100, 100]))
     (note,) = answer(core=[one]).notes
-    assert note.startswith("IFL: 27 % of one core is left of 1 although they were 100 % busy")
+    assert note.startswith("IFL: 27% of one core is left of 1 although they were 100% busy")
     assert answer(core=[two]).notes == []
     # Most of the capacity left by a half idle core needs no note.
     assert answer(core=[{**one, "core_busy": 50, "threads_busy": [50, 45]}]).notes == []

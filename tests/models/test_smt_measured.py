@@ -69,7 +69,7 @@ def types(answer: Answer, kind: str = "IFL") -> dict[str, tuple[Any, ...]]:
     return {str(row[1]): row[3:6] for row in answer.table("types").rows if row[0] == kind}
 
 
-#: A core 80 % busy, threads 60 % and 40 %: density 1.25. Max CF 150 %: CF 112.5 %, productivity 75 %.
+#: A core 80% busy, threads 60% and 40%: density 1.25. Max CF 150%: CF 112.5%, productivity 75%.
 ONE = {"cores": [core(0, 80.0, thread_density=1.2, productivity_pct=77.0, mt_utilization_pct=61.6)]}
 CPU = threads(0, 60.0, 40.0)
 TYPE = of_type(thread_density=1.2, capacity_factor_pct=112.0, max_capacity_factor_pct=150.0)
@@ -102,7 +102,7 @@ def test_solved_smt_next_to_recorded() -> None:
 
 
 def test_published_rmf_report(tmp_path: Path) -> None:
-    """SMT: MT % PROD of each core, MAX CF 1.473, CF 1.283, AVG TD 1.600; 245.62 % used, 154.38 % left."""
+    """SMT: MT % PROD of each core, MAX CF 1.473, CF 1.283, AVG TD 1.600; 245.62% used, 154.38% left."""
     with zlens.open([written(tmp_path, HEADS, PRINTED)]) as opened:
         system = interval_choice.choose_system(opened._core, smt.TABLE, None)
         end = interval_choice.choose_interval(opened._core, system, None, smt.busy())
@@ -205,7 +205,7 @@ def test_idle_system() -> None:
     assert rows["1"]["utilization_pct"] == 0.0
     assert rows["1"]["productivity_pct"] is None
     assert any(note.startswith("0: productivity was not recorded") for note in answer.notes)
-    assert any("nearly idle" in note and "103 % printed" in note for note in answer.notes)
+    assert any("nearly idle" in note and "103% printed" in note for note in answer.notes)
 
 
 def test_productivity_is_not_compared_with_itself() -> None:
@@ -246,7 +246,7 @@ def test_unsolvable_cores_are_named() -> None:
 
 
 def test_one_thread() -> None:
-    """A core with one thread has density 1 and productivity 100 %, for any MVS busy."""
+    """A core with one thread has density 1 and productivity 100%, for any MVS busy."""
     answer = smt.compare(session([core(0, 80.0, threads=1)], threads(0, 95.0), []), "VM1", END)
     row = by_name(answer.table("compared"))["0"]
     assert [row[key] for key in ("density", "factor_pct", "productivity_pct", "utilization_pct")] == (
@@ -255,7 +255,7 @@ def test_one_thread() -> None:
 
 
 def test_times_of_guests() -> None:
-    """Density 1.25, CF 112.5 %: 100 s on threads are 90 s MT-1, 80 s prorated, next to recorded times."""
+    """Density 1.25, CF 112.5%: 100 s on threads are 90 s MT-1, 80 s prorated, next to recorded times."""
     head = {**HEAD, "basis": "sample", "cpu_type": "IFL"}
     guests = [
         {**head, "userid": "A", "vcpu": 0, "cpu_s": 60.0, "mt1_s": 56.7, "prorated_s": 48.0},

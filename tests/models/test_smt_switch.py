@@ -53,7 +53,7 @@ def clients_and_servers(client: float, all_used: float) -> list[Row]:
     return [row for name, used in names for row in guest(name, used)]
 
 
-#: SMT: without SMT 95.8 % of three processors, clients 70.5 % each; with SMT 61.1 % of six, clients 95.4 %.
+#: SMT: without SMT 95.8% of three processors, clients 70.5% each; with SMT 61.1% of six, clients 95.4%.
 OFF = session(processors(3, 1, 95.8), clients_and_servers(70.5, 287.4), [core_type(1)])
 ON = session(
     processors(3, 2, 61.1),
@@ -135,7 +135,7 @@ def test_smt_off_for_published_serialization_workload() -> None:
 
 
 def test_published_ranges_each_way() -> None:
-    """SMT: nine workloads 0.65 to 1.38; z/VM 6.4 Performance: 10 % to 40 %, 25 % on average."""
+    """SMT: nine workloads 0.65 to 1.38; z/VM 6.4 Performance: 10% to 40%, 25% on average."""
     there = by_name(switch_bounds(OFF, "VM1", END, 2).table("published"))
     back = by_name(switch_bounds(ON, "VM1", END, 1).table("published"))
     z14, nine = "throughput of a core (capacity statement)", "external throughput of nine measured workloads"
@@ -151,7 +151,7 @@ def test_unknown_factors_give_widest_bounds() -> None:
     there = switch_bounds(OFF, "VM1", END, 2)
     assert bounds(there)["processors"]["most_then"] == pytest.approx(6 / 2.874)
     assert numbers(there)["max CF"] == (pytest.approx(200), "assumed")
-    assert any("bounds assume 200 %" in note for note in there.notes)
+    assert any("bounds assume 200%" in note for note in there.notes)
     blind = session(processors(3, 2, 61.1), [], [core_type(2)])
     back = switch_bounds(blind, "VM1", END, 1)
     assert change(back)["most_then"] == pytest.approx(3 / (3.666 / 2))
@@ -193,7 +193,7 @@ def test_switch_ignores_offline_and_foreign_rows() -> None:
 
 
 def test_busiest_virtual_cpu() -> None:
-    """Two virtual CPUs use 90 % and 10 %: the bound is 2, or 1 / 0.9 if work of one cannot move."""
+    """Two virtual CPUs use 90% and 10%: the bound is 2, or 1 / 0.9 if work of one cannot move."""
     answer = switch_bounds(
         session(processors(2, 1, 60.0), guest("DB", 90, 10), [core_type(1)]), "VM1", END, 2
     )

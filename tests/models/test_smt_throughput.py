@@ -79,7 +79,7 @@ def test_demands_by_utilization_law(case: str, name: str, client: float, server:
     assert demands == pytest.approx([client, server], abs=0.003)
     row = of(found, name)
     assert row["held_by"] == held_by
-    # Each of the four measured runs reaches 93 % to 96 % of the bound that binds.
+    # Each of the four measured runs reaches 93% to 96% of the bound that binds.
     assert 92.5 < row["reached_pct"] < 96
     assert row["predicted"] is None
 
@@ -141,7 +141,7 @@ def test_path_factors_of_published_runs() -> None:
 
 
 def test_density_and_factor_are_derived() -> None:
-    """SMT: serialization, only from thread busy, core busy and the maximum factor: 1.28 and 104 %."""
+    """SMT: serialization, only from thread busy, core busy and the maximum factor: 1.28 and 104%."""
     run = {key: value for key, value in SERIAL.items() if key not in ("thread_density", "capacity_factor")}
     row = of(answer(BASE, run), "SMT-2", "against")
     assert row["thread_density"] == pytest.approx(2 * 61.1 / 95.5)
@@ -244,10 +244,10 @@ def test_calibrating_run_is_reproduced() -> None:
 def test_path_factors_of_another_configuration(
     run: dict[str, Any], by: dict[str, Any], maximum: float, error: float
 ) -> None:
-    """The error is 12 % to 28 %, as the note reports."""
+    """The error is 12% to 28%, as the note reports."""
     found = answer(BASE, by, calibrated(run, by["name"], max_capacity_factor=maximum))
     assert of(found, run["name"])["error_pct"] == pytest.approx(error, abs=0.1)
-    assert any("off by 12 % to 28 %" in note for note in found.notes)
+    assert any("off by 12% to 28%" in note for note in found.notes)
 
 
 def test_more_cores_in_same_mode() -> None:
@@ -316,10 +316,10 @@ def test_without_capacity_factor_bound_is_twice() -> None:
     on = {"name": "on", "cores": 3, "threads": 2, "part": parts}
     found = answer(BASE, on)
     assert bounds(found, "on")["processors"] == pytest.approx(6 / 2.874)
-    assert any("200 %" in note for note in found.notes)
+    assert any("200%" in note for note in found.notes)
     taken = answer(BASE, SERIAL, calibrated(on, "SMT-2"))
     assert bounds(taken, "on")["processors"] < 6 / 2.874
-    assert any("max_capacity_factor is from SMT-2, 115 %" in note for note in taken.notes)
+    assert any("max_capacity_factor is from SMT-2, 115%" in note for note in taken.notes)
 
 
 def test_work_done_by_running_virtual_processors() -> None:

@@ -100,7 +100,7 @@ def test_unparked_cores_and_utilization() -> None:
     assert [rows["SMALL"][key] for key in keys] == [15, 15, 0, 0, 4, 100]
     assert rows["LARGE"]["busy"] == pytest.approx(1500 / 19)
     assert [row["in_effect"] for row in rows.values()] == [True, False, False]
-    # Busy is at most 100 %.
+    # Busy is at most 100%.
     assert by_name(solved(highs=2, used=900).table("models"))["SMALL"]["busy"] == 100
 
 
@@ -168,11 +168,11 @@ def test_excess_power_unparks_vertical_lows() -> None:
     counts = [
         unparked(solved(**base, excessuse=setting))["LARGE"] for setting in ("HIGH", "MEDIUM", "LOW", "NONE")
     ]
-    # 400, 280, 160 and 0 % of a core; at least half a core counts.
+    # 400, 280, 160 and 0% of a core; at least half a core counts.
     assert counts == [14, 13, 12, 10]
     answer = solved(**base, excessuse="HIGH")
     assert answer.figure("excess") == 400
-    # Split evenly, none of six gets half a core of the 280 %.
+    # Split evenly, none of six gets half a core of the 280%.
     assert unparked(solved(**base, excessuse="MEDIUM", lows_filled="evenly"))["LARGE"] == 10
     assert unparked(solved(**base, excessuse="HIGH", lows_filled="evenly"))["LARGE"] == 16
     without = solved(highs=10, lows=6, used=400)
@@ -245,7 +245,7 @@ WLM = policies.Wlm(95, 50)
         (6, (100, 700, 500), 6, "no vertical-low is parked"),
         (0, (94.9, 500, 500), 0, "not busy"),
         (3, (50, 700, 500), 2, "busy is low"),
-        # 500 are guaranteed: 4 % above is 520, 10 % above is 550.
+        # 500 are guaranteed: 4% above is 520, 10% above is 550.
         (5, (80, 520, 500), 3, "4% above"),
         (1, (80, 300, 500), 0, "4% above"),
         (5, (80, 521, 500), 4, "10% above"),
@@ -262,7 +262,7 @@ def test_rules_of_smf_99_12(lows: int, interval: tuple[float, ...], expected: in
 
 def test_little_use_of_mediums_and_lows_parks_one() -> None:
     cores = policies.VerticalCores(4, 1, 8, 20.0)
-    # Guaranteed 420, used 470: more than 10 % above; 70 are a fifth of one medium and two and a half lows.
+    # Guaranteed 420, used 470: more than 10% above; 70 are a fifth of one medium and two and a half lows.
     used = policies.WlmInterval(80, 470, 0)
     assert policies.zos(cores, 6, used, WLM) == policies.Decision(5, "less than 20% of Vm and Vl is used")
     assert policies.zos(cores, 3, used, WLM).lows == 2

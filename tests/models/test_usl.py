@@ -175,7 +175,7 @@ def test_peak_is_where_throughput_is_greatest() -> None:
 
 
 def test_z14_curve_does_not_fit_usl() -> None:
-    """The error of the fit to IBM's curve is 17.6 %; no law has an error below 14.6 %."""
+    """The error of the fit to IBM's curve is 17.6%; no law has an error below 14.6%."""
     curve = capacity_curves.capacity_curves()["z14-m05"].curve
     sizes, rates = [float(n) for n, _ in curve], [n * value for n, value in curve]
     fit = usl.fit(sizes, rates, gamma=1.0)

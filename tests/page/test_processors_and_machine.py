@@ -111,7 +111,7 @@ def what_is_left_of_the_cores_is_drawn(page: Page) -> None:
     chart = page.locator('[data-testid="chart-cores-left"]')
     expect(chart.locator(".u-over")).to_be_visible()
     chart.get_by_role("button", name="explain Cores entitled, used and left").click()
-    expect(page.locator('[data-testid="explain"] pre')).to_contain_text("entitlement_pct - mt_used_pct")
+    expect(page.locator('[data-testid="explain"]')).to_contain_text("entitlement_pct - mt_used_pct")
     page.keyboard.press("Escape")
 
 

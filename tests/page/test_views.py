@@ -183,10 +183,20 @@ def zooming_a_chart_zooms_all(page: Page) -> None:
 def a_number_explains_itself(page: Page) -> None:
     page.locator('[data-testid="figures-tv"]').click()
     panel = page.locator('[data-testid="explain"]')
-    expect(panel.locator("pre")).to_contain_text("processor.user_time")
-    expect(panel.locator("pre")).to_contain_text("Status")
+    # The clicked values come first; names in it are links; it closes with the view.
+    expect(panel.get_by_test_id("clicked")).to_contain_text(re.compile(r"Median\s*1\.0.*p95.*Max", re.DOTALL))
+    expect(panel.get_by_role("heading", level=3)).to_have_text(re.compile("^T/V ratio: "))
+    panel.get_by_role("button", name="processor.user_time").first.click()
+    expect(panel.get_by_role("heading", level=2)).to_have_text("processor.user_time")
+    expect(panel.get_by_test_id("clicked")).to_have_count(0)
     page.keyboard.press("Escape")
     expect(panel).to_have_count(0)
+    page.locator('[data-testid="figures-tv"]').click()
+    expect(panel).to_have_count(1)
+    page.get_by_role("navigation").get_by_role("link", name="Findings").press("Enter")
+    expect(panel).to_have_count(0)
+    page.go_back()
+    ready(page, "overview")
 
 
 def a_chart_is_saved_as_a_picture(page: Page, folder: Path) -> None:

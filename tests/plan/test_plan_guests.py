@@ -79,7 +79,7 @@ def session(
     )
 
 
-#: Four equal guests that waited often on three processors: 75 % of one each.
+#: Four equal guests that waited often on three processors: 75% of one each.
 HUNGRY = [virtual(name, 75.0, 25.0) for name in "WXYZ"]
 
 
@@ -116,7 +116,7 @@ def test_share_covers_all_types_of_guest() -> None:
 
 
 def test_absolute_share_replaces_relative_share() -> None:
-    """30 % of three processors is 90; the others share 210: 70 each."""
+    """30% of three processors is 90; the others share 210: 70 each."""
     answer = planning.plan(session(HUNGRY), ["user.W.absolute=30"])
     after = values(answer, "guests", "after")
     assert [after[name] for name in "WXYZ"] == pytest.approx([90, 70, 70, 70])
@@ -125,7 +125,7 @@ def test_absolute_share_replaces_relative_share() -> None:
 
 
 def test_maximum_share_with_limit() -> None:
-    """10 % of three processors is 30; the others get 90 each. A soft limit is equal if all want more."""
+    """10% of three processors is 30; the others get 90 each. A soft limit is equal if all want more."""
     for limit in ("hard", "soft"):
         answer = planning.plan(session(HUNGRY), ["user.W.maximum_absolute=10", f"user.W.limit={limit}"])
         after = values(answer, "guests", "after")
@@ -202,7 +202,7 @@ def test_lower_weight_reduces_guest_processors() -> None:
 
 
 def test_core_and_share_settings_combine() -> None:
-    """Two processors: W gets 100 % of one, the others share the second."""
+    """Two processors: W gets 100% of one, the others share the second."""
     both = planning.plan(session(HUNGRY, cores=3), ["logical_cores=-1", "user.W.relative=300"])
     after = values(both, "guests", "after")
     assert [after[name] for name in "WXYZ"] == pytest.approx([100, 100 / 3, 100 / 3, 100 / 3])

@@ -110,7 +110,7 @@ def test_shares_are_of_weights(source: rmf_monitor3.RmfMonitor3Source, lines: li
             vertical += 1
             high = entitled // 100 if row["vertical_high"] is None else row["vertical_high"]
             medium = row["vertical_medium"] or 1
-            # 1.6 processors are a high one and a medium one of 60 %.
+            # 1.6 processors are a high one and a medium one of 60%.
             expected = (entitled - 100 * high) / medium
         else:
             expected = entitled / row["logical_processors"]

@@ -28,9 +28,9 @@ def test_bars_are_as_high_as_their_values() -> None:
     assert heights[0] == pytest.approx(2 * heights[1], abs=0.2)
     assert len(bars) == 3
     assert [one.findtext(f"{SVG}title") for one in bars] == [
-        "x, entitled: 50 %",
-        "x, gets: 25 %",
-        "y, entitled: 100 %",
+        "x, entitled: 50%",
+        "x, gets: 25%",
+        "y, entitled: 100%",
     ]
     assert root.findtext(f"{SVG}title") == "A <b> & c"
 

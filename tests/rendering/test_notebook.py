@@ -86,7 +86,7 @@ def test_notebook_shows_findings_and_report(demo_files):
         rows = Cells(findings._repr_html_()).rows
         assert len(rows) == 1 + len(findings)
         assert rows[1][:2] == ["warn", "PAG-003"]
-        assert rows[1][3:6] == ["ZLDEMO", findings.rows[0].subject, "35.7 %"]
+        assert rows[1][3:6] == ["ZLDEMO", findings.rows[0].subject, "35.7%"]
         assert (
             repr(findings) == f"<FindingsResult: {len(findings)} findings of 1 rules; 0 rules without data>"
         )

@@ -14,7 +14,7 @@ from zlens.catalog.measures import load_measure
 
 
 def test_pool_use_of_capacity_and_of_processors(tmp_path: Path) -> None:
-    """75 s of 60 are 125 % and 83.3 % of 1.5 IFLs; 15 s are 25 %, half of a quarter of two IFLs."""
+    """75 s of 60 are 125% and 83.3% of 1.5 IFLs; 15 s are 25%, half of a quarter of two IFLs."""
     with zlens.open(cpu_pools(tmp_path)) as session:
         rows = session.sql(
             "SELECT pool, limit_kind, limit_amount, limit_processors, cpu_pct, of_limit_pct, limited_pct "
@@ -28,7 +28,7 @@ def test_pool_use_of_capacity_and_of_processors(tmp_path: Path) -> None:
 
 
 def test_mean_use_of_changed_limit_is_of_sums() -> None:
-    """90 % of one processor for 60 s, 10 % of four for 30 s: 66 of 180 processor seconds, not 63.3 %."""
+    """90% of one processor for 60 s, 10% of four for 30 s: 66 of 180 processor seconds, not 63.3%."""
     column = load_measure("cpu_pool").column("of_limit_pct")
     assert column is not None
     values = "(VALUES (90, 1, 60, NULL), (10, 4, 30, NULL))"

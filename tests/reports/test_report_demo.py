@@ -64,7 +64,7 @@ def test_mean_index_is_that_of_all_transactions(demo_files: list[Path]) -> None:
 
 
 def test_service_classes_capture_most_dispatched_time(demo_files: list[Path]) -> None:
-    """`demo.zos` charges classes 94.5 % of the dispatched time, less 4 % where all processors are busy."""
+    """`demo.zos` charges classes 94.5% of the dispatched time, less 4% where all processors are busy."""
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as session:
         rows = json.loads(reports.render("workload", session._core, "json"))
     captured = [row for row in rows if row["table"] == "captured"]

@@ -67,7 +67,7 @@ def spooling(folder: Path) -> Path:
 
 
 def queues(folder: Path) -> Path:
-    """Write three processors at 50 %, 10 % and 90 %, 10 pages a second, and guests in queues."""
+    """Write three processors at 50%, 10% and 90%, 10 pages a second, and guests in queues."""
     counts = {"CDISP": 9, "CDLDG": 1, "C1DSP": 2, "C3DSP": 6, "C3DLD": 1, "C2ELG": 4, "LLCNT": 3}
     intervals = []
     for n in MINUTES:

@@ -29,8 +29,8 @@ def test_largest_difference_is_percent_of_sum() -> None:
     off = judge(ONE, FOUR, seen(25, 52.1, 25, 97.9))
     assert off.worst == pytest.approx(1.05)
     assert off.failures == (
-        "B: 52.1 for 50, off by 1.05 %",
-        "D: 97.9 for 100, off by 1.05 %",
+        "B: 52.1 for 50, off by 1.05%",
+        "D: 97.9 for 100, off by 1.05%",
     )
 
 
@@ -56,7 +56,7 @@ def test_root_mean_square_and_misallocation() -> None:
     assert found.misallocated == pytest.approx(1.0)
     assert found.failures == (
         "root mean square 1.41 points, at most 1 points",
-        "1 % misallocated, at most 0.5 %",
+        "1% misallocated, at most 0.5%",
     )
 
 

@@ -168,8 +168,24 @@ def test_materialized_columns_give_same_numbers(served):
 
 def test_explain_response_equals_cli(served):
     found = response_data(served.get("explain", name="load.busy_pct"))
-    assert found == {"name": "load.busy_pct", "text": explain.explain("load.busy_pct")}
+    assert (found["name"], found["text"]) == ("load.busy_pct", explain.explain("load.busy_pct"))
+    (section,) = found["sections"]
+    assert section["title"].startswith("load.busy_pct: ")
+    assert section["example"].startswith("SELECT ")
+    # The facts are those of the text, without an option of the command line.
+    labels = [fact["label"] for fact in section["facts"]]
+    assert {"Formula", "Source", "Status", "Combined"} <= set(labels)
+    assert all(line.split()[0] in found["text"] for fact in section["facts"] for line in fact["lines"])
     assert served.get("explain", name="../../../etc/passwd").status_code == 400
+
+
+def test_explained_measure_lists_its_columns(served):
+    (measure, role) = response_data(served.get("explain", name="guest"))["sections"]
+    assert measure["members"]["cpu_s"].startswith("CPU time of the guest")
+    assert role["title"].startswith("role.guest: ")
+    (report,) = response_data(served.get("explain", name="fcx304"))["sections"]
+    assert report["title"].startswith("PRCLOG FCX304: ")
+    assert (report["facts"], report["text"].splitlines()[0][:6]) == ([], "Use of")
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])

@@ -1,4 +1,4 @@
-"""Tests that long simulations of random scenarios agree with the solver within 1 %.
+"""Tests that long simulations of random scenarios agree with the solver within 1%.
 
 Users and partitions always have work; dispatches and moves are free. Scenarios either have limits, pools and
 caps, with as many virtual CPUs or cores as processors, or any number of them without limits. With both, the

@@ -70,7 +70,7 @@ def test_shares_are_machine_of_dedicated_cores() -> None:
     # A dedicated virtual CPU uses its entire processor; the others have the demand.
     assert [load["demand_pct"] for load in a["loads"]] == [None, 60.0, 60.0]
     assert (b["share"], b["maximum"], b["hard"]) == ({"absolute": 10.0}, {"absolute": 20.0}, True)
-    # A virtual CPU uses at most a processor: a demand of 100 % is unlimited.
+    # A virtual CPU uses at most a processor: a demand of 100% is unlimited.
     assert [load["demand_pct"] for load in b["loads"]] == [None]
     assert [load["demand_pct"] for load in c["loads"]] == [30.0, None]
     assert (c["kind"], c["pool"]) == (1, 0)
@@ -204,7 +204,7 @@ def test_relocations_follow_their_rules() -> None:
     assert system["link"]["at_once"] == 1
     first, second = system["relocations"]
     assert (first["user"], first["to"], first["touched_mib"]) == (0, "BOSTON", 6000)
-    # A hot set: 20 % of the pages get 80 % of the writes.
+    # A hot set: 20% of the pages get 80% of the writes.
     (hot, often), (cold, seldom) = first["writes"]
     assert (hot + cold, hot) == pytest.approx((2500, 500))
     assert often == pytest.approx(4 * seldom)
@@ -431,7 +431,7 @@ def test_scenario_error_has_line() -> None:
                 "pool": [{"name": "P1", "type": "IFL", "limithard": 100}],
                 "command": [{"at": 1, "do": "set pool limit", "pool": "P1", "limit": 50.0}],
             },
-            "P1, whose limit is 100 %",
+            "P1, whose limit is 100%",
         ),
         (
             {"switch": [{"name": "VSW1", "device": 0x0F00, "port": [{"user": "NOBODY"}]}]},

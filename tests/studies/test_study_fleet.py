@@ -53,7 +53,7 @@ def test_two_time_ranges_are_compared(demo_folder: Path) -> None:
 
 
 def test_growth_does_not_depend_on_shown_range(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The busiest hour of forty days grows by half a percent per day from 50 %."""
+    """The busiest hour of forty days grows by half a percent per day from 50%."""
     days = range(40)
     made = [
         Hour("ZLDEMO", "zvm-monitor", BEGIN + dt.timedelta(days=day, hours=hour), 3600.0, (busy,), (1.0,))

@@ -153,7 +153,7 @@ def test_measured_run_has_origin() -> None:
     assert (found.machine, found.release, found.seconds) == ("3906-M05", "7.1", 240)
     assert (found.first, found.last) == ("2026-03-02 08:59:00", "2026-03-02 09:03:00")
     assert found.numbers["cores_given"] == 2
-    # 80 and 160 % of one core in 60 and 180 seconds; busy core time weights the factors.
+    # 80 and 160% of one core in 60 and 180 seconds; busy core time weights the factors.
     assert found.numbers["core_busy_pct"] == pytest.approx((60 * 80 + 180 * 160) / 240 / 2)
     assert found.numbers["maximum_pct"] == pytest.approx((4800 * 150 + 28800 * 130) / 33600)
     other = SECOND | {"interval_end": LATER + dt.timedelta(minutes=3)}

@@ -53,7 +53,7 @@ def test_zvm_64_performance_regression(release: str) -> None:
     assert answer.figure("itrr_mean") == pytest.approx(itr_mean)
     assert answer.figure("itrr_deviation") == pytest.approx(itr_deviation)
     within = "" if abs(etr_mean - 1) <= 0.05 else "not "
-    assert f"The mean ETR ratio is {within}within 5 % of 1." in answer.notes
+    assert f"The mean ETR ratio is {within}within 5% of 1." in answer.notes
 
 
 def test_zvm_64_performance_outlying_workload() -> None:
@@ -97,7 +97,7 @@ def test_as_published_rounds_busy() -> None:
     assert by_name(study([pair]).table("pairs"))["a"]["itrr"] == pytest.approx(20.04 / 20.06)
     rounded = study([pair], as_published=True)
     assert by_name(rounded.table("pairs"))["a"]["itrr"] == pytest.approx(20.0 / 20.1)
-    assert "Busy is rounded to 0.1 %, as in published tables." in rounded.notes
+    assert "Busy is rounded to 0.1%, as in published tables." in rounded.notes
 
 
 @pytest.mark.parametrize(
@@ -123,12 +123,12 @@ def test_large_decrease_is_outlier() -> None:
     names = pairs_of([*around(1.0, 0.02, 20), 0.5], [1.0] * 21)
     rows = study(names).table("pairs")
     assert rows.column("outlier") == [False] * 20 + [True]
-    assert "The mean ETR ratio is within 5 % of 1." in study(names).notes
+    assert "The mean ETR ratio is within 5% of 1." in study(names).notes
     for mean in (0.95, 1.05):
         edge = study(pairs_of([mean] * 2, [1.0] * 2))
-        assert "The mean ETR ratio is within 5 % of 1." in edge.notes
+        assert "The mean ETR ratio is within 5% of 1." in edge.notes
     low = study(pairs_of([0.9, 0.92], [1.0, 1.0]))
-    assert "The mean ETR ratio is not within 5 % of 1." in low.notes
+    assert "The mean ETR ratio is not within 5% of 1." in low.notes
 
 
 def test_criterion_is_configurable() -> None:
@@ -282,7 +282,7 @@ def test_outlier_scores_of_equal_values() -> None:
 
 @pytest.mark.parametrize("regular", [1.0, 1.0002])
 def test_wide_spread_has_no_outliers(regular: float) -> None:
-    """A quarter of 120 pairs within 0.4 % of the others is their spread."""
+    """A quarter of 120 pairs within 0.4% of the others is their spread."""
     tight = [regular ** (-1) ** at for at in range(90)]
     wide = [1 + 0.004 * (-1) ** at * (at + 1) / 30 for at in range(30)]
     answer = study(pairs_of([*tight, *wide], [1.0] * 120))

@@ -71,7 +71,7 @@ def test_eighty_logical_processors_paging(table: str, run: str) -> None:
 
 @pytest.mark.parametrize(("table", "run"), PAGED_RUNS)
 def test_eighty_logical_processors_instructions(table: str, run: str) -> None:
-    """CPU time x 5.208 GHz / CPI, within 0.4 %: the tables do not print the speed of a z14."""
+    """CPU time x 5.208 GHz / CPI, within 0.4%: the tables do not print the speed of a z14."""
     runs = runs_of(table)
     for one in runs:
         del one["instructions"]
@@ -84,7 +84,7 @@ def test_eighty_logical_processors_instructions(table: str, run: str) -> None:
 
 
 def test_itr_of_unrounded_busy_differs() -> None:
-    """The published tables print 65.5 % for 65.49 %."""
+    """The published tables print 65.5% for 65.49%."""
     exact = rows(study(runs_of("table 8")))["AP1Z604G"]
     assert exact["busy_pct"] == pytest.approx(65.49185)
     assert exact["itr"] == pytest.approx(5031.68, abs=0.01)
@@ -176,7 +176,7 @@ def test_efficiency_finds_vswitch() -> None:
 def test_less_busy_base_is_noted() -> None:
     """IBM on table 7: percent-busy of the first run is too low, its ITR optimistically high."""
     answer = study(runs_of("table 7"), factors=CAF)
-    assert any("AS1Z216F is 76.3 % busy and AS5Z216F 93.9 %" in note for note in answer.notes)
+    assert any("AS1Z216F is 76.3% busy and AS5Z216F 93.9%" in note for note in answer.notes)
     assert "busy_apart" in [one.name for one in answer.assumptions]
     calm = study(runs_of("table 4"), factors=CAF)
     assert not any("% busy" in note for note in calm.notes)
@@ -186,7 +186,7 @@ def test_less_busy_base_is_noted() -> None:
 def test_busier_base_is_noted() -> None:
     """IBM on table 8: ITR of large partitions might be optimistic."""
     notes = study(runs_of("table 8"), factors=CAF).notes
-    assert any("AP1Z604G is 65.5 % busy and AP5Z604G 20.1 %" in note for note in notes)
+    assert any("AP1Z604G is 65.5% busy and AP5Z604G 20.1%" in note for note in notes)
     assert any("From AP1Z604G to AP2Z604G the ETR falls while the ITR rises" in note for note in notes)
 
 
@@ -382,7 +382,7 @@ def test_inconsistent_run_numbers_are_noted() -> None:
         chargeable_pct=20.0, nonchargeable_pct=20.0, cpi_given=2.0, complexity_cpi=1.0, finite_cpi=1.5,
         clients=2.0, client_busy_pct=99.0,
     )  # fmt: skip
-    words = ["sum over its processors gives 55.00 %", "imply 40.00 % busy", "sum to 100.0000 %",
+    words = ["sum over its processors gives 55.00%", "imply 40.00% busy", "sum to 100.0000%",
              "its parts sum to 2.500", "the clients use more"]  # fmt: skip
     assert len(run.inconsistencies()) == len(words)
     for doubt, word in zip(run.inconsistencies(), words, strict=True):

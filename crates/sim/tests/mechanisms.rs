@@ -214,7 +214,7 @@ fn vertical_high_cores_reclaim_physical_cores() {
     assert!(with < without / 10, "{with} {without}");
 }
 
-/// Three users with 60 % of the storage each alternate in the dispatch list; QUICKDSP bypasses the eligible list.
+/// Three users with 60% of the storage each alternate in the dispatch list; QUICKDSP bypasses the eligible list.
 #[test]
 fn eligible_list() {
     let mut users = endless(3);

@@ -51,7 +51,7 @@ fn weighted(cores: u32, of: &[(u32, u32)]) -> Vec<Partition> {
         .collect()
 }
 
-/// IBM, PR/SM Planning Guide: weights 500, 300 and 200 within 3.6 %, here within 1 %.
+/// IBM, PR/SM Planning Guide: weights 500, 300 and 200 within 3.6%, here within 1%.
 #[test]
 fn weights_are_enforced() {
     let world = run(machine(

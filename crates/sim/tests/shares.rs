@@ -55,7 +55,7 @@ fn excess_is_distributed_by_share() {
     close(&used(&world), &[0.0, 0.0, 33.33, 66.67, 100.0], 1.0);
 }
 
-/// cp.abs_plus_rel: four processors, ABS 50 %, REL 100, REL 300, each with four virtual CPUs.
+/// cp.abs_plus_rel: four processors, ABS 50%, REL 100, REL 300, each with four virtual CPUs.
 #[test]
 fn absolute_and_relative_shares() {
     let mut users = vec![
@@ -83,7 +83,7 @@ fn busy_virtual_cpu_has_its_part_of_share() {
     close(&used(&world), &[50.0; 4], 1.0);
 }
 
-/// cp.limithard, cp.limitsoft_excess and cp.limitsoft_contended: four processors, a limit of 25 %.
+/// cp.limithard, cp.limitsoft_excess and cp.limitsoft_contended: four processors, a limit of 25%.
 #[test]
 fn limits_hard_and_soft() {
     let limited = |hard: bool, other: Vec<zlens_sim::scenario::Load>| {

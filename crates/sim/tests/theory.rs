@@ -9,7 +9,7 @@ use zlens_sim::world::World;
 
 /// Number of seeds per setting.
 const SEEDS: u64 = 8;
-/// Student's t for 99.9 % two-sided at 7 degrees of freedom, because there are dozens of settings.
+/// Student's t for 99.9% two-sided at 7 degrees of freedom, because there are dozens of settings.
 const T: f64 = 5.408;
 
 fn station(servers: u32, quantum_ms: Option<f64>) -> User {

@@ -134,6 +134,10 @@ class RuleKeys(FactTable, frozen=True):
         BaselineChange | None,
         Meta(description='how it is compared with a baseline: { how = "rise", T = 0.1 }'),
     ] = None
+    around: Annotated[
+        str,
+        Meta(description="of a rule about events: the column that the evidence shows before and after them"),
+    ] = ""
     disagrees: Annotated[tuple[str, ...], Meta(description="rules with another meaning")] = ()
     explains: Annotated[
         tuple[str, ...], Meta(description="rules that a verdict explains by it, if it held before them")

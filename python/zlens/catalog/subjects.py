@@ -91,7 +91,7 @@ class SampleState(FactTable, frozen=True):
 
 
 class SampleStates(FactTable, frozen=True):
-    """States in which samples found a subject, 100 % of the samples in total."""
+    """States in which samples found a subject, 100% of the samples in total."""
 
     title: str
     unit: str

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from zlens.cli import inputs
 from zlens.errors import CatalogError, QueryError
+from zlens.rendering.text_lines import with_unit
 
 DESCRIPTION = """\
 Show and check the catalog of record layouts and formulas, list which of IBM's monitor record pages would add
@@ -166,8 +167,7 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     questions = constants.open_questions()
     out.write(f"\n{len(questions)} open questions about the models (zlens solve):\n")
     for question in questions:
-        unit = f" {question.unit}" if question.unit else ""
-        value = f"{question.default}{unit}, {question.status}"
+        value = f"{with_unit(str(question.default), question.unit)}, {question.status}"
         out.write(f"{question.model}: {question.name} = {value}: {question.text}\n")
         out.write(f"    settled by: {question.closes or 'no document; an assumption of zlens'}\n")
     return 1 if errors else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from zlens.cli import DONE, output
-from zlens.schema.plain_text import replace_controls
+from zlens.schema.plain_text import format_count, replace_controls
 
 DESCRIPTION = """\
 Write the measures of a lake for other programs. Repeating the command writes only days that have changed.
@@ -51,9 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
                 out.write(f"{name}: up to date\n")
                 return
             span = " to ".join(dict.fromkeys((exported.days[0], exported.days[-1])))
-            days = f"{len(exported.days):,} day{'s' * (len(exported.days) != 1)}"
-            tables = f"{exported.tables} measure{'s' * (exported.tables != 1)}"
-            out.write(f"{name}: {span}: {days}, {exported.rows:,} rows of {tables}\n")
+            days = format_count(len(exported.days), "day")
+            tables = format_count(exported.tables, "measure")
+            out.write(f"{name}: {span}: {days}, {format_count(exported.rows, 'row')} of {tables}\n")
             out.flush()
 
         stores.export(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from zlens.cli import inputs, private_files
 from zlens.cli.streams import print_message
-from zlens.schema.plain_text import replace_controls
+from zlens.schema.plain_text import format_count, replace_controls
 
 if TYPE_CHECKING:
     from zlens.inputs.problems import Problem
@@ -87,8 +87,8 @@ def result_line(added: ImportResult, target: str = "the lake") -> str:
         end = f"{last:%H:%M}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M}"
         span = f", {first:%Y-%m-%d %H:%M} to {end} UTC"
     counts = Counter(problem.kind for problem in added.problems)
-    problems = f"; {sum(counts.values()):,} problems" if counts else ""
+    problems = f"; {format_count(sum(counts.values()), 'problem')}" if counts else ""
     return (
-        f"{added.path}: {', '.join(added.systems)}{span}, {added.rows:,} rows of {added.tables} tables, "
-        f"{bytes_text(added.bytes)}{problems}"
+        f"{added.path}: {', '.join(added.systems)}{span}, {format_count(added.rows, 'row')} of "
+        f"{format_count(added.tables, 'table')}, {bytes_text(added.bytes)}{problems}"
     )

@@ -118,7 +118,7 @@ def _add_throughput(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--as-published",
         action="store_true",
-        help="compute ITR from busy rounded to 0.1 %%, as published tables do",
+        help="compute ITR from busy rounded to 0.1%%, as published tables do",
     )
 
 

@@ -496,7 +496,7 @@ class _Watching:
             if closed.seconds is not None:
                 fields.append(f"{closed.seconds:g} s")
             if closed.busy_pct is not None:
-                fields.append(f"busy {closed.busy_pct:.1f} %")
+                fields.append(f"busy {closed.busy_pct:.1f}%")
             if index == last:
                 fields += [f"+ {_alert_label(alert)}" for alert in step.opened]
                 fields += [f"- {_alert_label(alert)} after {_span(alert)}" for alert in step.cleared]

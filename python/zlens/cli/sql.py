@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from zlens.cli import inputs, output
 from zlens.cli.streams import print_message
 from zlens.errors import QueryError
+from zlens.schema.plain_text import format_count
 
 if TYPE_CHECKING:
     from zlens.engine.results import QueryResult
@@ -104,7 +105,7 @@ def _table(out: TextIO, session: CoreSession, result: QueryResult, arguments: ar
     if more:
         count = result.read(count_rows)
         out.flush()
-        print_message(f"{len(shown)} of {count:,} rows; --rows 0 shows all")
+        print_message(f"{len(shown)} of {format_count(count, 'row')}; --rows 0 shows all")
 
 
 def _query(text: str) -> str:

@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as-published",
         action="store_true",
-        help="compute ITR from busy rounded to 0.1 %%, as published tables do",
+        help="compute ITR from busy rounded to 0.1%%, as published tables do",
     )
     output.add_options(parser)
 

@@ -113,7 +113,7 @@ class SideChange(Struct, frozen=True):
 
     @property
     def is_outside_criterion(self) -> bool | None:
-        """Whether the ratio is outside IBM's 5 % criterion; None without a ratio."""
+        """Whether the ratio is outside IBM's 5% criterion; None without a ratio."""
         # 0.95 is within the criterion, despite rounding.
         return (
             None if self.ratio is None else abs(self.ratio - 1) > REGRESSION_CRITERION * (1 + noise.ROUNDING)
@@ -419,7 +419,7 @@ def _test_notes(compared: SystemComparison) -> list[str]:
         )
     if tested:
         notes.append(
-            f"of {tested} differences tested at {100 * noise.LEVEL:g} %, about {noise.LEVEL * tested:.1f} "
+            f"of {tested} differences tested at {100 * noise.LEVEL:g}%, about {noise.LEVEL * tested:.1f} "
             "would be beyond the noise by chance"
         )
     return notes

@@ -25,15 +25,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.models import t_distribution
+from zlens.schema.plain_text import format_count
 
-#: Samples of the bootstrap, which determine the standard error to about 3 %.
+#: Samples of the bootstrap, which determine the standard error to about 3%.
 DRAWS = 500
 #: Maximum blocks of a run: a month of minutes gets longer blocks, not a longer run time.
 MOST_BLOCKS = 100
 #: Minimum intervals and independent samples of a side for a test.
 FEWEST_INTERVALS = 10
 FEWEST_EFFECTIVE = 1.5
-#: Standard errors by which a first autocorrelation may exceed its estimate; 95 % do not.
+#: Standard errors by which a first autocorrelation may exceed its estimate; 95% do not.
 UPPER = 1.645
 #: Maximum first autocorrelation considered. A series with a stronger one amounts to one sample.
 STRONGEST = 0.99
@@ -212,7 +213,7 @@ def _by_intervals(base: Sequence[RatioEstimate], other: Sequence[RatioEstimate])
     samples = (sum(run.effective for run in base), sum(run.effective for run in other))
     fewest = min(sum(run.intervals for run in side) for side in (base, other))
     if fewest < FEWEST_INTERVALS:
-        return NoiseVerdict("none", f"only {fewest} intervals", samples=samples)
+        return NoiseVerdict("none", f"only {format_count(fewest, 'interval')}", samples=samples)
     difference = _difference([run.value for run in base], [run.value for run in other])
     sides = (base, other)
     if min(samples) >= FEWEST_EFFECTIVE:

@@ -17,10 +17,11 @@ from zlens.compare.comparison import (
 from zlens.compare.sides import SystemRun
 from zlens.compare.waterfall import Waterfall
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerList, AnswerTable
+from zlens.schema.plain_text import format_count
 
 _LEGEND = (
-    f"* beyond the noise at {100 * noise.LEVEL:g} %   "
-    f"! outside {100 * REGRESSION_CRITERION:g} %   + better   "
+    f"* beyond the noise at {100 * noise.LEVEL:g}%   "
+    f"! outside {100 * REGRESSION_CRITERION:g}%   + better   "
     "- worse   ? no test possible   Noise: the smallest difference beyond the noise"
 )
 _SAMPLES = "Samples: runs, or intervals corrected for autocorrelation, of base and other side"
@@ -41,7 +42,7 @@ def _system(comparison: Comparison, compared: SystemComparison) -> Answer:
     if compared.warnings:
         lists.append(AnswerList("Configuration differences", compared.warnings))
     if criterion:
-        within = f"IBM's regression criterion (within {100 * REGRESSION_CRITERION:g} %)"
+        within = f"IBM's regression criterion (within {100 * REGRESSION_CRITERION:g}%)"
         lists.append(AnswerList(within, criterion))
     if rest and not first:
         lists.append(AnswerList(headline(compared)))
@@ -73,7 +74,8 @@ def _sides(comparison: Comparison, compared: SystemComparison) -> Iterator[str]:
         labeled_runs = [(run.label, run.systems[name]) for run in side.runs if name in run.systems]
         for number, (label, run) in enumerate(labeled_runs):
             label_text = side.name if number == 0 else ""
-            yield f"{label_text:<{width}}  {label}: {run.system}, {span(run)}, {run.intervals} intervals"
+            intervals = format_count(run.intervals, "interval")
+            yield f"{label_text:<{width}}  {label}: {run.system}, {span(run)}, {intervals}"
 
 
 def span(run: SystemRun) -> str:
@@ -184,7 +186,7 @@ def format_noise(row: ComparisonRow, change: SideChange) -> str:
         return f"±{number(change.verdict.noise)}"
     if change.noise_pct is None:
         return "...."
-    return f"±{change.noise_pct:.{1 if change.noise_pct >= 1 else 2}f} %"
+    return f"±{change.noise_pct:.{1 if change.noise_pct >= 1 else 2}f}%"
 
 
 def marks(change: SideChange) -> str:

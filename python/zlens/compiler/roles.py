@@ -488,7 +488,8 @@ def _beyond(value: str, limit: str | None) -> str:
 
 def _worded(role: Role, value: str, limit: str | None) -> str:
     """Return SQL of a text: a role's value, its limit, and the unit."""
-    name, unit = (expressions.literal(text) for text in (f"{role.name} ", f" {role.unit}".rstrip()))
+    unit = role.unit if role.unit.startswith(("%", "/")) else f" {role.unit}".rstrip()
+    name, unit = (expressions.literal(text) for text in (f"{role.name} ", unit))
     number = "format('{{:.6g}}', CAST({} AS DOUBLE))"
     text = f"{name} || {number.format(value)}"
     if limit is not None:

@@ -129,7 +129,7 @@ class DemoDumpWriter:
         misses = instructions * (0.031 + 0.009 * load) * vary(0.98, 1.02)
         counts[2] = round(misses * 0.44 * vary(0.99, 1.01))
         counts[4] = round(misses) - counts[2]
-        # Of the cycles lost to misses, 84 % lengthen the run; the others overlap with other waits.
+        # Of the cycles lost to misses, 84% lengthen the run; the others overlap with other waits.
         lost = instructions * waits / 0.84
         counts[3] = round(lost * 0.41)
         counts[5] = round(lost) - counts[3]

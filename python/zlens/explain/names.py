@@ -37,12 +37,17 @@ _RESERVED = frozenset({"offset"})
 
 def explain(name: str) -> str:
     """Return the explanation of a name; QueryError with near matches if it is unknown."""
+    texts = [section if isinstance(section, str) else format_text(section) for section in describe_name(name)]
+    return ("\n" + "-" * WIDTH + "\n").join(text.rstrip("\n") + "\n" for text in texts)
+
+
+def describe_name(name: str) -> list[Description | str]:
+    """Return the descriptions of a name; those of reports are text. QueryError if the name is unknown."""
     requested = name.strip()
     sections = list(_sections(requested))
     if not sections:
         raise _unknown(requested)
-    texts = [section if isinstance(section, str) else format_text(section) for section in sections]
-    return ("\n" + "-" * WIDTH + "\n").join(text.rstrip("\n") + "\n" for text in texts)
+    return sections
 
 
 def _sections(requested: str) -> Iterator[Description | str]:

@@ -18,6 +18,7 @@ from zlens.catalog.rules import Rule
 from zlens.compiler.sql_tree import Tree
 from zlens.engine.sql_parser import shared_parser
 from zlens.errors import CatalogError
+from zlens.rendering.text_lines import with_unit
 
 #: Severities as in the examples of Alertmanager.
 _SEVERITIES = {"crit": "critical", "warn": "warning", "info": "info"}
@@ -303,7 +304,7 @@ def rules_file() -> str:
         labels = {"severity": _SEVERITIES[rule.severity], "area": rule.area, "platform": alert.prefix}
         texts = {
             "summary": rule.title,
-            "description": f"{rule.condition}: {_VALUE} {rule.unit}".strip() + f". {rule.meaning}",
+            "description": f"{rule.condition}: {with_unit(_VALUE, rule.unit)}. {rule.meaning}",
             "action": rule.action,
             "source": rule.source,
             "guard": rule.guard,

@@ -12,7 +12,7 @@ from zlens.findings.evaluate import FindingsResult
 from zlens.findings.finding import Finding, format_amount
 from zlens.rendering.answer import Answer, AnswerEntry
 from zlens.rendering.text_lines import WIDTH
-from zlens.schema.plain_text import replace_controls
+from zlens.schema.plain_text import format_count, replace_controls
 from zlens.version import VERSION
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _lead(findings: FindingsResult, blocks: list[list[Finding]]) -> Iterator[str
     summary = [
         f"{count} {_COUNTED[severity][count > 1]}" for severity in SEVERITIES if (count := counts[severity])
     ]
-    yield f"{', '.join(summary) or 'Nothing found'}; {len(findings.asked)} rules checked"
+    yield f"{', '.join(summary) or 'Nothing found'}; {format_count(len(findings.asked), 'rule')} checked"
 
 
 def _labeled(verdicts: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -80,7 +80,7 @@ def _inputs(session: CoreSession) -> Iterator[str]:
     ).rows
     for system, data, count, start, end in spans:
         name = replace_controls(system, "?")
-        yield f"{name}  {data}  {_span(session, system, start, end)}, {count:,} intervals"
+        yield f"{name}  {data}  {_span(session, system, start, end)}, {format_count(count, 'interval')}"
 
 
 def _blocks(rows: list[Finding]) -> list[list[Finding]]:
@@ -123,7 +123,7 @@ def _common(block: list[Finding], findings: FindingsResult) -> Iterator[str]:
     """Yield facts common to all subjects of a block: the threshold and the time range."""
     limits = {finding.limit for finding in block}
     if len(limits) == 1 and block[0].limit and block[0].value is not None:
-        yield f"against {block[0].limit}"
+        yield f"threshold {block[0].limit}"
     starts = [finding.first for finding in block if finding.first]
     ends = [finding.last for finding in block if finding.last]
     if starts and ends:
@@ -137,7 +137,7 @@ def _subject(finding: Finding, findings: FindingsResult, *, limit: bool) -> str:
         parts += [f"{finding.held:,} times"] if finding.held > 1 else []
     elif finding.tested > 1:
         time = _clock(findings, finding.system or "", finding.worst, finding.last or finding.worst)
-        parts.append(f"in {finding.held:,} of {finding.tested:,} intervals, worst at {time}")
+        parts.append(f"in {finding.held:,} of {format_count(finding.tested, 'interval')}, worst at {time}")
     text = "; ".join(parts)
     return replace_controls(f"{finding.subject or 'all'}: {text}" if text else finding.subject, "?")
 
@@ -148,7 +148,7 @@ def _values(finding: Finding, *, limit: bool) -> list[str]:
     value = format_amount(finding.value, finding.rule.unit)
     threshold = finding.limit if limit else ""
     if value or threshold:
-        parts.append(f"{value} against {threshold}" if value and threshold else value or threshold)
+        parts.append(f"{value} (threshold {threshold})" if value and threshold else value or threshold)
     if not value and threshold and finding.detail:
         return [f"{finding.detail} against {threshold}"]
     if finding.detail:
@@ -171,7 +171,7 @@ def _interval(finding: Finding, findings: FindingsResult) -> str:
         return f"{span}, {finding.held:,} times" if finding.held > 1 else span
     if finding.tested == 1:
         return span
-    text = f"{span}, in {finding.held:,} of {finding.tested:,} intervals"
+    text = f"{span}, in {finding.held:,} of {format_count(finding.tested, 'interval')}"
     if finding.worst is not None and finding.held > 1:
         text += f", worst at {_clock(findings, system, finding.worst, finding.last)}"
     return text
@@ -198,7 +198,7 @@ def _unchecked(findings: FindingsResult, missing: bool) -> Iterator[tuple[str, s
         classes = sorted({rule.threshold_class for rule in findings.off}, key=list(CLASSES).index)
         yield (
             "",
-            f"Not checked: {len(findings.off)} rules of class {', '.join(classes)} "
+            f"Not checked: {format_count(len(findings.off), 'rule')} of class {', '.join(classes)} "
             "(--all, --class, or --baseline with an input to compare with).",
         )
     if not findings.missing:
@@ -208,7 +208,7 @@ def _unchecked(findings: FindingsResult, missing: bool) -> Iterator[tuple[str, s
     counts = ", ".join(f"{table} ({count})" for table, count in listed)
     yield (
         "",
-        f"Not computable here: {len(findings.missing)} rules that need values of {counts}."
+        f"Not computable here: {format_count(len(findings.missing), 'rule')} without values of {counts}."
         + ("" if missing else " --missing lists them."),
     )
     if missing:

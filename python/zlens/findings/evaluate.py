@@ -19,6 +19,7 @@ from zlens.engine.cancellation import report_progress
 from zlens.errors import CatalogError, QueryError
 from zlens.findings import baseline
 from zlens.findings.finding import Finding, RuleTest, format_amount
+from zlens.schema.plain_text import format_count
 from zlens.schema.wording import phrase
 
 if TYPE_CHECKING:
@@ -66,8 +67,9 @@ class FindingsResult(Struct):
 
     def __repr__(self) -> str:
         return (
-            f"<FindingsResult: {len(self.rows)} findings of {len(self.asked)} rules; "
-            f"{len(self.missing)} rules without data>"
+            f"<FindingsResult: {format_count(len(self.rows), 'finding')} of "
+            f"{format_count(len(self.asked), 'rule')}; "
+            f"{format_count(len(self.missing), 'rule')} without data>"
         )
 
     def _repr_html_(self) -> str:
@@ -648,5 +650,5 @@ def _disagreeing_results(
             state = "holds too" if test.held else "does not hold"
             number = f", {format_amount(value, other.unit)}" + ("" if test.held else " on average")
             threshold_text = describe_threshold(other, threshold)
-            texts.append(f"{label}: {state}{number} against {threshold_text}; {other.meaning}")
+            texts.append(f"{label}: {state}{number} (threshold {threshold_text}); {other.meaning}")
     return tuple(texts)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from zlens.catalog.rules import SEVERITIES, Rule
 from zlens.rendering.rows import iso
+from zlens.rendering.text_lines import with_unit
 
 #: Significant digits of a printed value.
 _DIGITS = 4
@@ -141,7 +142,7 @@ def format_amount(value: float | None, unit: str = "", digits: int = _DIGITS) ->
     """Format a number with significant digits and its unit.
 
     >>> amount(81.2345, "%"), amount(0.000257, "s"), amount(60.0), amount(None)
-    ('81.23 %', '0.000257 s', '60', '')
+    ('81.23%', '0.000257 s', '60', '')
     """
     if value is None or not math.isfinite(value):
         return ""
@@ -150,4 +151,4 @@ def format_amount(value: float | None, unit: str = "", digits: int = _DIGITS) ->
         text = f"{value:.3g}"
     # Four digits, because a value that exceeds its threshold must not be printed as equal to it.
     shown = {"ratio": "", "index": "", "count": ""}.get(unit, unit)
-    return f"{text} {shown}".strip() if not shown.startswith("/") else f"{text}{shown}"
+    return with_unit(text, shown)

@@ -34,7 +34,7 @@ Found = tuple[SystemInfo, Interval]
 def union(intervals: Iterable[Interval]) -> list[Interval]:
     """Return the union of the intervals of a system's record types, in order of time.
 
-    An interval counts if lower layers leave more than 2 % of it uncovered and none of their intervals has the
+    An interval counts if lower layers leave more than 2% of it uncovered and none of their intervals has the
     same end. Of several intervals with the same end and layer, the first counts, with the most samples: one
     input may have only some of its records.
     """

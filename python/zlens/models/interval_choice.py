@@ -89,6 +89,14 @@ def choose_interval(session: CoreSession, name: str, time: TimeSpec | None, busy
     """
     rows = complete_intervals(session, name, busy)
     if not rows:
+        if (
+            busy == BUSY
+            and not session.sql(f"SELECT 1 FROM load WHERE system = {literal(name)} LIMIT 1").rows
+        ):
+            raise QueryError(
+                f"{name} has no data for table load, which has processor busy",
+                cure=phrase("explain", name="load"),
+            )
         raise QueryError(f"{name} has no complete interval", cure="use a file with two or more samples")
     if time is not None:
         last = session.display(rows[-1].end, name)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from zlens.rendering.answer import Answer, AnswerEntry, AnswerTable, Value
 from zlens.rendering.charts import Chart
-from zlens.rendering.text_lines import WIDTH, line, wrap_hanging
+from zlens.rendering.text_lines import WIDTH, line, with_unit, wrap_hanging
 from zlens.schema.plain_text import replace_controls
 
 #: Width of the longest bar.
@@ -40,7 +40,7 @@ def _lines(answer: Answer) -> list[str]:
         lines += [*(f"  {text}" for text in section.lines), ""]
     for figure in answer.figures:
         value = format_value(figure.value, figure.decimals)
-        lines.append(f"{figure.text}: {value}{' ' * bool(figure.unit)}{figure.unit}")
+        lines.append(f"{figure.text}: {with_unit(value, figure.unit)}")
     if answer.figures:
         lines.append("")
     for table in answer.tables:
@@ -50,7 +50,7 @@ def _lines(answer: Answer) -> list[str]:
     if answer.assumptions:
         lines.append("Assumed, because the scenario leaves it out and no public text settles it:")
         lines += [
-            f"  {assumption.name} = {assumption.value}{' ' * bool(assumption.unit)}{assumption.unit} "
+            f"  {assumption.name} = {with_unit(str(assumption.value), assumption.unit)} "
             f"({assumption.status}): {assumption.text}"
             for assumption in answer.assumptions
         ]

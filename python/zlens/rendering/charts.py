@@ -13,6 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from zlens.rendering.text_lines import with_unit
+
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
 WIDTH, HEIGHT = 760, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 34, 46
@@ -192,7 +194,8 @@ def _legend(series: Sequence[ChartSeries], unit: str) -> list[str]:
 
 def _hover(place: str, name: str, value: float, unit: str) -> str:
     """Return a tooltip with the exact value."""
-    return f"<title>{escape(f'{place}, {name}: {value:,.6g} {unit}'.rstrip())}</title>"
+    text = f"{place}, {name}: {with_unit(f'{value:,.6g}', unit)}"
+    return f"<title>{escape(text)}</title>"
 
 
 def _number(value: float) -> str:

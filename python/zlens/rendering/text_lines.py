@@ -9,6 +9,15 @@ from collections.abc import Sequence
 WIDTH = 100
 
 
+def with_unit(number: str, unit: str) -> str:
+    """Return a number with its unit; percent signs and rates follow without a blank.
+
+    >>> with_unit("81.2", "%"), with_unit("5", "/s"), with_unit("3", "ms"), with_unit("60", "")
+    ('81.2%', '5/s', '3 ms', '60')
+    """
+    return number + unit if unit.startswith(("%", "/")) else f"{number} {unit}".rstrip()
+
+
 def align_columns(rows: Sequence[Sequence[str]], left: Sequence[bool]) -> list[str]:
     """Return rows of cells as lines: columns as wide as their widest cell, aligned left or right.
 

@@ -71,16 +71,16 @@ def _allowed(observation: Observation) -> Iterator[str]:
     unit = (
         " points"
         if observation.of == "points"
-        else f" % of the {observation.of}"
+        else f"% of the {observation.of}"
         if observation.of == "sum"
-        else " %"
+        else "%"
     )
     if observation.largest is not None:
         yield f"a difference of {observation.largest:g}{unit}"
     if observation.rms is not None:
         yield f"a root mean square of {observation.rms:g}{unit}"
     if observation.misallocated is not None:
-        yield f"{observation.misallocated:g} % misallocated"
+        yield f"{observation.misallocated:g}% misallocated"
     if observation.order:
         yield "no other order of the cases"
     if (observation.largest, observation.rms, observation.misallocated, observation.order) == (

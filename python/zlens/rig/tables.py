@@ -97,7 +97,7 @@ def _summary(result: RigResult) -> Iterator[tuple[Value, ...]]:
 def allowed(one: ObservationVerdict) -> str:
     """Return the bands of an observation in words."""
     observation = one.observation
-    unit = "" if observation.of == "points" else " %" + " of the sum" * (observation.of == "sum")
+    unit = "" if observation.of == "points" else "%" + " of the sum" * (observation.of == "sum")
     parts = []
     if any(row.expected.low is not None or row.expected.high is not None for row in one.compared):
         parts.append("band")
@@ -106,7 +106,7 @@ def allowed(one: ObservationVerdict) -> str:
     if observation.rms is not None:
         parts.append(f"rms {observation.rms:g}{unit}")
     if observation.misallocated is not None:
-        parts.append(f"misallocated {observation.misallocated:g} %")
+        parts.append(f"misallocated {observation.misallocated:g}%")
     if observation.order:
         parts.append("order")
     return ", ".join(parts)

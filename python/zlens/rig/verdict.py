@@ -92,12 +92,12 @@ def judge(
             misallocated.append(100 * off / 2 / expected_sum)
     worst = max(errors, default=None)
     rms = math.sqrt(math.fsum(error * error for error in errors) / len(errors)) if errors else None
-    unit = " points" if one.of == "points" else " %"
+    unit = " points" if one.of == "points" else "%"
     if one.rms is not None and rms is not None and rms > one.rms:
         failures.append(f"root mean square {rms:.3g}{unit}, at most {one.rms:g}{unit}")
     lost = max(misallocated, default=None)
     if one.misallocated is not None and lost is not None and lost > one.misallocated:
-        failures.append(f"{lost:.3g} % misallocated, at most {one.misallocated:g} %")
+        failures.append(f"{lost:.3g}% misallocated, at most {one.misallocated:g}%")
     if one.order:
         failures += _disorder(compared)
     return ObservationVerdict(one, tuple(compared), worst, rms, lost, tuple(failures))
@@ -127,8 +127,8 @@ def _compare(
         if one.largest is not None and error is not None and number.value is not None and not banded:
             off = _relative(one, error, number.value, expected_sum)
             if not off <= one.largest:
-                unit = "points" if one.of == "points" else "%"
-                failures.append(f"{what}: {value:.5g} for {number.value:.5g}, off by {off:.3g} {unit}")
+                unit = " points" if one.of == "points" else "%"
+                failures.append(f"{what}: {value:.5g} for {number.value:.5g}, off by {off:.3g}{unit}")
     return ComparedNumber(case, subject, number, value, half, error, len(failures) == failures_before)
 
 

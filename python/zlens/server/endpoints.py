@@ -309,7 +309,12 @@ ENDPOINTS = (
         "Explain a number: formula, inputs, unit, source, status",
         "explain:answer",
         (Key("name", _NAME, "a measure, TABLE.COLUMN, a report, a rule, a record"),),
-        {"name": "the requested name", "text": "as zlens explain prints it"},
+        {
+            "name": "the requested name",
+            "text": "as zlens explain prints it",
+            "sections": "a list: title, facts (label and lines), members (name and text of each), example (a "
+            "query), and text of a section without facts",
+        },
     ),
     Endpoint(
         "POST",
@@ -427,6 +432,7 @@ ENDPOINTS = (
         {
             "rule": "the rule",
             "unit": "of the values",
+            "column": "of a rule about events: the column shown before and after them; else null",
             "sql": "the query, as zlens sql accepts it",
             "t": "ends of intervals, seconds since 1970",
             "value": "values",
@@ -616,7 +622,7 @@ ENDPOINTS = (
             "waterfall": "parts of changes",
             "warnings": "reasons why the sides are not comparable",
             "notes": "further notes",
-            "criterion": "results of IBM's 5 % regression criterion, one line each",
+            "criterion": "results of IBM's 5% regression criterion, one line each",
             "html": "instead of all these: the comparison as one HTML file that fetches nothing",
         },
     ),

@@ -220,7 +220,8 @@ def evidence(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     times, value, threshold, applied = zip(*result.points, strict=True) if result.points else ((), (), (), ())
     return {
         "rule": result.rule.id,
-        "unit": result.rule.unit or "",
+        "unit": result.unit,
+        "column": result.column,
         "sql": result.sql,
         "t": [json_values.epoch_seconds(time) for time in times],
         "value": json_values.json_value(list(value)),

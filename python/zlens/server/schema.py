@@ -13,6 +13,7 @@ from zlens.engine import cancellation
 from zlens.findings.evaluate import USUAL
 from zlens.inputs.source import SystemInfo, without_raw_tables
 from zlens.inputs.unix_time import from_unix_us
+from zlens.models import interval_choice
 from zlens.rendering.rows import iso
 from zlens.reports import report_list
 from zlens.server.aggregate import measure
@@ -50,7 +51,7 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
                 "name": name,
                 "summary": models.find(name).SUMMARY,
                 "example": models.find(name).EXAMPLE,
-                "measured": models.measured(name).TABLE if name in models.MEASURED else None,
+                "needs": _model_needs(name),
             }
             for name in models.MODELS
         ]
@@ -90,6 +91,14 @@ def _systems(workspace: Workspace) -> dict[str, Any]:
             for term in glossary.terms()
         ],
     }
+
+
+def _model_needs(name: str) -> list[str]:
+    """Return the measures of which a model needs rows; none for models without measured intervals."""
+    if name not in models.MEASURED:
+        return []
+    module = models.measured(name)
+    return [module.TABLE, *(["load"] if module.busy(()) == interval_choice.BUSY else [])]
 
 
 def system(info: SystemInfo, gone: Container[str], *, many: bool = False) -> dict[str, Any]:

@@ -462,7 +462,7 @@ class _MachineLowering:
         )
 
     def _pool(self, pool: Entry) -> Entry:
-        # 100 % is NOLIMIT.
+        # 100% is NOLIMIT.
         limithard = None if pool["limithard"] == 100 else pool["limithard"]
         return lower_table(POOL, pool, {"kind": self.kind[pool["type"]], "limithard_pct": limithard})
 

@@ -42,7 +42,7 @@ def solve(
 ) -> Answer:
     """Return the answer of a study to a file parsed from TOML; raise ScenarioError if it is invalid.
 
-    as_published: compute ITR from busy rounded to 0.1 %, as in published tables.
+    as_published: compute ITR from busy rounded to 0.1%, as in published tables.
     """
     study = find(name)
     ready = check_scenario(study.SPEC, values, file=file)

@@ -43,4 +43,4 @@ def machine_note(runs: Sequence[MeasuredRun | None], subject: str) -> Iterator[s
         )
 
 
-AS_PUBLISHED = "Busy is rounded to 0.1 %, as in published tables."
+AS_PUBLISHED = "Busy is rounded to 0.1%, as in published tables."

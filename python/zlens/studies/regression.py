@@ -51,7 +51,7 @@ class RunPair(Struct, frozen=True):
 
 #: Minimum number of pairs for outlier detection.
 _FEWEST = 5
-#: 1.05 is within 5 % despite rounding errors.
+#: 1.05 is within 5% despite rounding errors.
 _ROUNDING = 1e-9
 
 
@@ -322,14 +322,14 @@ def _notes(
 ) -> Iterator[str]:
     within = verdicts.count("within")
     yield (
-        f"{within:,} of {len(pairs):,} pairs are within {criterion:g} % in all known ratios; "
+        f"{within:,} of {len(pairs):,} pairs are within {criterion:g}% in all known ratios; "
         f"{verdicts.count('better'):,} are better and {verdicts.count('worse'):,} worse."
     )
     for key, heading, values in _known_ratios(pairs):
         mean = ratio_spread(values).mean
         if mean is not None and len(values) > 1:
             is_outside = abs(mean - 1) > criterion / 100 + _ROUNDING
-            yield f"The mean {heading} ratio is {'not ' * is_outside}within {criterion:g} % of 1."
+            yield f"The mean {heading} ratio is {'not ' * is_outside}within {criterion:g}% of 1."
         yield from _outlier_note(key, heading, pairs, outliers)
     if any(outliers):
         names = [pair.name for pair, is_outlier in zip(pairs, outliers, strict=True) if is_outlier]

@@ -16,7 +16,7 @@ from zlens.models.capacity import scaling
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import metrics as smt_metrics
 
-#: Two numbers rounded to 0.1 % agree within this many points.
+#: Two numbers rounded to 0.1% agree within this many points.
 BUSY_ROUNDING = 0.06
 #: Relative rounding error of sums of printed numbers.
 SUM_ROUNDING = 0.001
@@ -262,22 +262,22 @@ class WorkloadRun(Struct, frozen=True, dict=True):
             mean = self.total / self.processors
             if abs(mean - self.busy_pct) > BUSY_ROUNDING:
                 sentences.append(
-                    f"{self.name}: busy is set to {self.busy_pct:g} %, but the sum over its processors "
-                    f"gives {mean:.2f} %, which is used"
+                    f"{self.name}: busy is set to {self.busy_pct:g}%, but the sum over its processors "
+                    f"gives {mean:.2f}%, which is used"
                 )
         if self.itr_given and self.etr is not None and self.busy is not None:
             implied = 100 * self.etr / self.itr_given
             if abs(implied - self.busy) > BUSY_ROUNDING:
                 sentences.append(
-                    f"{self.name}: ETR and the given ITR imply {implied:.2f} % busy, "
-                    f"but busy is {self.busy:.2f} %; the given ITR is used"
+                    f"{self.name}: ETR and the given ITR imply {implied:.2f}% busy, "
+                    f"but busy is {self.busy:.2f}%; the given ITR is used"
                 )
         if self.total_pct is not None and self.guest_pct is not None and self.cp_pct is not None:
             parts = self.guest_pct + self.cp_pct
             if abs(parts - self.total_pct) > SUM_ROUNDING * max(parts, self.total_pct):
                 sentences.append(
-                    f"{self.name}: guest and CP time sum to {parts:.4f} %, "
-                    f"but the given total is {self.total_pct:.4f} %, which is used"
+                    f"{self.name}: guest and CP time sum to {parts:.4f}%, "
+                    f"but the given total is {self.total_pct:.4f}%, which is used"
                 )
         if self.cpi_given is not None and self.complexity_cpi is not None and self.finite_cpi is not None:
             parts = self.complexity_cpi + self.finite_cpi

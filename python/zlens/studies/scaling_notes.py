@@ -35,7 +35,7 @@ def notes(
         scenario.assume("usl_fits_within")
         yield (
             "The Universal Scalability Law does not fit: "
-            f"its error is up to {100 * fit.largest_error:.1f} %. "
+            f"its error is up to {100 * fit.largest_error:.1f}%. "
             "Do not use its parameters."
         )
     if curve is not None:
@@ -56,7 +56,7 @@ def _rolloff_notes(rows: list[ScaledRun], bends: list[scaling.Rolloff], scenario
         scenario.unused("rolloff_gain")
     if gains and not bends:
         yield (
-            f"No rolloff: at each step the ITR ratio gains {100 * min(gains):.0f} % or more of the gain of "
+            f"No rolloff: at each step the ITR ratio gains {100 * min(gains):.0f}% or more of the gain of "
             f"the {expected}."
         )
     if gains and not curve:
@@ -72,7 +72,7 @@ def _bend_notes(bends: list[scaling.Rolloff], expected: str) -> Iterator[str]:
             yield f"From {bend.after} to {bend.until} cores the ITR falls."
         else:
             yield (
-                f"From {bend.after} to {bend.until} cores the ITR ratio gains {100 * bend.gain:.0f} % of "
+                f"From {bend.after} to {bend.until} cores the ITR ratio gains {100 * bend.gain:.0f}% of "
                 f"the gain of the {expected}: the workload rolls off there."
             )
 
@@ -88,14 +88,14 @@ def _factor_notes(rows: list[ScaledRun]) -> Iterator[str]:
             errors = [
                 factor.error / factor.value for factor in factors.values() if factor.error and factor.value
             ]
-            within = f" (estimated error {100 * max(errors):.1f} %)" if errors else ""
+            within = f" (estimated error {100 * max(errors):.1f}%)" if errors else ""
             yield f"The factors of {shorten_list(list(factors))} cores are {word}{within}."
     if any(row.factor is not None and row.factor.value is None for row in rows):
         yield "Beyond the range of the factors there is no expected value."
 
 
 def _busy_notes(rows: list[ScaledRun], scenario: Scenario) -> Iterator[str]:
-    """Yield notes on busy: IBM's reference workloads run at about 90 %; ITR favors less busy runs."""
+    """Yield notes on busy: IBM's reference workloads run at about 90%; ITR favors less busy runs."""
     busy_runs = [(row.run.busy, row.run.name) for row in rows if row.run.busy is not None]
     max_difference = constant("busy_apart").default
     if len(busy_runs) < 2 or rows[0].run.busy is None:
@@ -106,12 +106,12 @@ def _busy_notes(rows: list[ScaledRun], scenario: Scenario) -> Iterator[str]:
         scenario.assume("busy_apart")
     if high - base > max_difference:
         yield (
-            f"{name} is {base:.1f} % busy and {busiest} {high:.1f} %. Processors are more efficient when "
+            f"{name} is {base:.1f}% busy and {busiest} {high:.1f}%. Processors are more efficient when "
             "less busy, so the ITR of the base is optimistic and the ratios to it are too low."
         )
     if base - low > max_difference:
         yield (
-            f"{name} is {base:.1f} % busy and {least_busy} {low:.1f} %. Processors are more efficient when "
+            f"{name} is {base:.1f}% busy and {least_busy} {low:.1f}%. Processors are more efficient when "
             "less busy, so the ratios of less busy runs are optimistic."
         )
 

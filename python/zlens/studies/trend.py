@@ -17,6 +17,7 @@ from zlens.inputs.options import Options, Shift, parse_date, parse_shift, parse_
 from zlens.models.scenario import Scenario, example
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.rendering.charts import Chart, ChartSeries
+from zlens.rendering.text_lines import with_unit
 from zlens.schema.validators import Key, ListOf, MapOf, Number, SingleLine, Spec, Text
 from zlens.schema.wording import phrase
 from zlens.studies.growth import Growth, fit_growth
@@ -106,7 +107,7 @@ def trend_answer(
 ) -> Answer:
     """Return the growth and months of systems and shifts; growth requires `min_days` days."""
     lines = [(shift_hours, fit_trend(shift_hours, min_days)) for shift_hours in all_hours]
-    heading = f"Growth of the busiest hour of a day, limit {limit:g} {unit}".rstrip()
+    heading = f"Growth of the busiest hour of a day, limit {with_unit(f'{limit:g}', unit)}"
     growths = AnswerTable(
         "growth",
         heading,
@@ -213,7 +214,7 @@ def growth_columns(unit: str) -> tuple[AnswerColumn, ...]:
         AnswerColumn("days", "Days", "", "days with values", 0),
         AnswerColumn("now", "Now", unit, "the line through the days, at the last day"),
         AnswerColumn("growth", "Growth", per_month, "median slope of all pairs of days (Theil)", 2),
-        AnswerColumn("growth_low", "From", per_month, "its 95 % confidence interval (Sen): lower end", 2),
+        AnswerColumn("growth_low", "From", per_month, "its 95% confidence interval (Sen): lower end", 2),
         AnswerColumn("growth_high", "To", per_month, "upper end", 2),
         AnswerColumn("last_day", "Last day"),
         AnswerColumn("meets", "Meets limit", "", "the day on which the line reaches the limit"),
@@ -246,8 +247,8 @@ def _months(unit: str) -> tuple[AnswerColumn, ...]:
         AnswerColumn("hours", "Hours", "", "hours with values; of a series, days", 0),
         AnswerColumn("mean", "Mean", unit),
         AnswerColumn("p50", "50th", unit, "half of the hours are at most this busy"),
-        AnswerColumn("p90", "90th", unit, "90 % of the hours are at most this busy"),
-        AnswerColumn("p95", "95th", unit, "95 % of the hours are at most this busy"),
+        AnswerColumn("p90", "90th", unit, "90% of the hours are at most this busy"),
+        AnswerColumn("p95", "95th", unit, "95% of the hours are at most this busy"),
         AnswerColumn("busiest", "Busiest", unit, "the busiest hour"),
     )
 
@@ -298,7 +299,7 @@ def _notes(
 ) -> list[str]:
     notes = [
         "The limit is reached where a line through the busiest hours of the days reaches it.",
-        "Earliest and latest day use the ends of the growth's 95 % confidence interval.",
+        "Earliest and latest day use the ends of the growth's 95% confidence interval.",
         "Less than a year of data does not show what recurs every year.",
     ]
     too_short = sorted({shift_hours.system for shift_hours, line in growths if line is None})

@@ -1,6 +1,7 @@
 /** Properties shared by all framed charts, and properties of drawings. */
 
 import type { Snippet } from "svelte";
+import type { Clicked } from "../lib/page/explainPanel.svelte";
 import type { ApiError } from "../lib/api/api";
 import type { Draw, Region } from "../lib/paint/painter";
 
@@ -15,6 +16,8 @@ export interface Framed {
   note?: string;
   /** The name to pass to `zlens explain`. */
   explain?: string | null;
+  /** The values that the explanation repeats. */
+  explained?: () => Clicked[];
   busy?: boolean;
   error?: ApiError | null;
   /** The reason for an empty chart; null if it is not empty. */

@@ -7,7 +7,7 @@ SELECT
         ELSE 'CPU MF of ' || times || ' of ' || samples || ' samples is left out: '
     END || text || ' (processor ' || coalesce(CAST(cpu_id AS VARCHAR), '?')
     || ', ' || strftime(first_end, '%Y-%m-%d %H:%M:%S') || ' UTC: ' || format('{:.0f}', found) || ' against '
-    || format('{:.0f}', allowed) || '; ' || times || ' times in all)' AS detail
+    || format('{:.0f}', allowed) || '; ' || times || CASE times WHEN 1 THEN ' time in all)' ELSE ' times in all)' END AS detail
 FROM _contradicting_systems
 UNION ALL
 SELECT

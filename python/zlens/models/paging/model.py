@@ -54,9 +54,9 @@ def _space(scenario: Scenario, answer: Answer) -> float:
         ("data spaces", None, spaces),
         ("VDISKs", None, disks),
         ("NSSes and DCSSes", None, shared),
-        ("DAT structures, 1 %", None, exact / GB - directory - pageable),
+        ("DAT structures, 1%", None, exact / GB - directory - pageable),
         ("CP directory", None, directory),
-        (f"growth, {scenario['growth']:g} %", None, (need - exact) / GB),
+        (f"growth, {scenario['growth']:g}%", None, (need - exact) / GB),
     ]
     rows = [
         (name, count, size, 100 * size * GB / need if need else None)

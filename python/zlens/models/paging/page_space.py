@@ -18,7 +18,7 @@ from zlens.schema.structs import SourcedTable
 
 PAGE = 4096
 GB = 2**30
-#: Structures that describe pages are paged, too: 1 % more (IBM, 630con).
+#: Structures that describe pages are paged, too: 1% more (IBM, 630con).
 DAT_STRUCTURES = 1.01
 #: Pages on a cylinder of a 3390: 12 on each of 15 tracks (10,016 cylinders are 1,761 K pages in QUERY ALLOC).
 SLOTS_OF_CYLINDER = 180

@@ -191,7 +191,7 @@ def machine_row(pool: Pool, max_run_ms: float) -> Row:
 
 
 def bands(rows: Sequence[Row]) -> AnswerTable:
-    title = "How closely PR/SM follows weights while all want their share (usually within 1 %)"
+    title = "How closely PR/SM follows weights while all want their share (usually within 1%)"
     return AnswerTable("bands", title, answer_columns("partitions", "bands"), rows)
 
 
@@ -212,7 +212,7 @@ def band_row(name: str, pool: Pool, member: PartitionMember) -> Row:
         entry["type"],
         weight,
         100 * weakest,
-        "3.6 % of its share" if near else "3.6 % of all",
+        "3.6% of its share" if near else "3.6% of all",
         *(per_core if member.polarity is None else (None, None)),
         100 * low,
         100 * high,
@@ -378,7 +378,7 @@ def _partition_notes(pool: Pool, display_names: Mapping[int, str]) -> list[str]:
     weights = sorted({member.entry["weight"] for member in pool.sharing})
     near = next((pair for pair in pairwise(weights) if _same(*pair)), None)
     if near:
-        texts.append(f"{kind}: weights {near[0]} and {near[1]} are less than 2 % apart, "
+        texts.append(f"{kind}: weights {near[0]} and {near[1]} are less than 2% apart, "
                      "which PR/SM does not distinguish")  # fmt: skip
     return texts
 

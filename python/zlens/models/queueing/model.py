@@ -157,7 +157,7 @@ def _mixed(
     for station in stations:
         if station["kind"] == "queue" and taken[station["name"]] >= 1.0:
             raise scenario.problem.general_error(
-                f"the open classes use all of {station['name']} ({100 * taken[station['name']]:.4g} %)",
+                f"the open classes use all of {station['name']} ({100 * taken[station['name']]:.4g}%)",
                 "lower their rates; closed classes would get nothing there",
             )
     remaining = {

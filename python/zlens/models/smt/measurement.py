@@ -244,7 +244,7 @@ def _maximum(density: float | None, productivity: float | None) -> float | None:
     """Return the largest capacity factor from density and productivity, percent.
 
     productivity = (1 + (density - 1)(maximum - 1)) / maximum, solved for maximum; None near two threads
-    always active, where productivity is always 100 %, with one thread, and without a plausible solution.
+    always active, where productivity is always 100%, with one thread, and without a plausible solution.
     """
     if density is None or productivity is None or not 1.0 < density < 2.0 - _NEARLY_TWO:
         return None

@@ -24,7 +24,7 @@ SUMMARY = "multithreading: core metrics, CPU times, capacity left, bounds on thr
 TYPES = processor_types.modeled_types()
 #: Rounding of printed percentages can exceed 1 or 2 threads by this much.
 _ROUNDING = 0.02
-#: A core less busy than this is nearly idle: 1 %.
+#: A core less busy than this is nearly idle: 1%.
 _NEARLY_IDLE = 0.01
 #: Capacity left beyond what core busy suggests, in cores, that deserves a note.
 _SURPRISING = 0.1
@@ -112,7 +112,7 @@ def _cores(
     if idle:
         answer.notes.append(
             f"core {', '.join(idle[:5])}: nearly idle; printed capacity factors of such systems differ from "
-            "those computed from thread density (IBM's idle system: 103 % printed, 112 % computed)"
+            "those computed from thread density (IBM's idle system: 103% printed, 112% computed)"
         )
     return rows, times
 
@@ -223,8 +223,8 @@ def _add_types(scenario: Scenario, answer: Answer, metrics: Sequence[CoreMetrics
             and left - len(cores) * (1.0 - combined.busy) > _SURPRISING
         ):
             answer.notes.append(
-                f"{kind}: {100.0 * left:.0f} % of one core is left of {len(cores)} although they "
-                f"were {100.0 * combined.busy:.0f} % busy: second threads were idle, and only more "
+                f"{kind}: {100.0 * left:.0f}% of one core is left of {len(cores)} although they "
+                f"were {100.0 * combined.busy:.0f}% busy: second threads were idle, and only more "
                 "concurrent virtual CPUs can use them"
             )
     answer.tables.append(AnswerTable("types", "Types of cores", _OF_TYPES, of_types))

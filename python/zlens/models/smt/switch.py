@@ -500,7 +500,7 @@ def _add_notes(
     for cores in changing:
         if cores.maximum is None and threads == 2:
             answer.notes.append(
-                f"{cores.kind}: the data has no largest capacity factor, so the bounds assume 200 %; "
+                f"{cores.kind}: the data has no largest capacity factor, so the bounds assume 200%; "
                 "try another with max_capacity_factor=130"
             )
         if cores.entitled is not None and cores.entitled < 100 * cores.cores - 1:

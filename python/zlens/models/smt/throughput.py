@@ -29,7 +29,7 @@ MISSES = (
     "Capacity factors do not predict throughput: for IBM's published serialization workload they give 1.05 "
     "times the run without SMT, but 0.649 was measured"
 )
-_MOVED = "between IBM's published SMT-2 runs of one workload, predictions with them are off by 12 % to 28 %"
+_MOVED = "between IBM's published SMT-2 runs of one workload, predictions with them are off by 12% to 28%"
 #: A run this far above its own bound shows that the bound does not apply.
 _BEYOND = 1.02
 
@@ -341,7 +341,7 @@ def _maximum(answer: Answer, run: SmtRun, from_run: SmtRun, base: SmtRun) -> flo
             )
             return source.maximum
     answer.notes.append(
-        f"{run.name}: without max_capacity_factor its bounds assume 200 %, the most two threads can do"
+        f"{run.name}: without max_capacity_factor its bounds assume 200%, the most two threads can do"
     )
     return None
 

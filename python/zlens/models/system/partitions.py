@@ -414,9 +414,9 @@ def _check_command(scenario: Scenario, part: SystemPartition, command: Entry, nu
     if command["do"] == "set pool limit":
         pool = pools[command["pool"]]
         if pool["limithard"] == 100:
-            raise error(f"{path} is for {command['pool']}, whose limit is 100 %: it is unlimited", "set one")
+            raise error(f"{path} is for {command['pool']}, whose limit is 100%: it is unlimited", "set one")
         if pool["capacity"] is None and command["limit"] > 100:
-            raise error(f"{path} sets {command['limit']:g} %", "reduce it", "at most 100 %")
+            raise error(f"{path} sets {command['limit']:g}%", "reduce it", "at most 100%")
     cores = sum(entry["cores"] for entry in part.cores)
     if command["core"] is not None and command["core"] >= cores:
         raise error(f"{path} is for core {command['core']}", "reduce it", f"0 to {cores - 1}")

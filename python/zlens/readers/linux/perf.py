@@ -262,7 +262,7 @@ class _Grouping:
 
     def add(self, offset: int, since: float | None, count: Count) -> Iterator[PerfReading]:
         if count.running_pct is not None and count.running_pct > 100:
-            detail = f"{count.event[:60]} was counted for more than 100 % of the time; that is NULL"
+            detail = f"{count.event[:60]} was counted for more than 100% of the time; that is NULL"
             self._note("impossible", detail, offset)
             count.running_pct = None
         reading = self._reading

@@ -16,6 +16,7 @@ import type {
   FindingsPart,
   Fleet,
   Evidence,
+  Explanation,
   Happened,
   MachineHours,
   ModelAnswer,
@@ -196,7 +197,7 @@ export const api = {
   rows: (question: Rows & { columns?: string[] }, signal?: AbortSignal) =>
     call<RowsAnswer>("/rows", question, signal),
   explain: (name: string, signal?: AbortSignal) =>
-    call<{ name: string; text: string }>(query("/explain", { name }), null, signal),
+    call<Explanation>(query("/explain", { name }), null, signal),
   /** A value of a column with the bytes of its records: that of the time `at`, or the largest in the window. */
   origin: (
     question: {

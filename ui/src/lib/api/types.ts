@@ -76,8 +76,8 @@ export interface ModelInfo {
   name: string;
   summary: string;
   example: string;
-  /** The measure from which its scenario can be built; null if it cannot. */
-  measured: string | null;
+  /** The measures whose rows its scenario is built from; none if it cannot be. */
+  needs: string[];
 }
 
 /** Parts of the schema: everything about the inputs, and what only some views need. */
@@ -368,6 +368,8 @@ export interface Verdict {
 export interface Evidence {
   rule: string;
   unit: string | null;
+  /** Of a rule about events: the column whose values before and after them these are. */
+  column: string | null;
   sql: string;
   t: number[];
   value: (number | null)[];
@@ -518,7 +520,7 @@ export interface RigNumber {
   expected: number | null;
   low: number | null;
   high: number | null;
-  /** The mean over the seeds; half: half of its 95 % confidence interval. */
+  /** The mean over the seeds; half: half of its 95% confidence interval. */
   observed: number | null;
   half: number | null;
   passed: boolean | null;
@@ -555,4 +557,20 @@ export interface Hints {
   note: string;
   generations: string[];
   regions: HintRegion[];
+}
+
+/** The description of a name; that of a report is text. */
+export interface ExplainedSection {
+  title: string;
+  text: string;
+  facts: { label: string; lines: string[] }[];
+  members: Record<string, string>;
+  /** A query that reads it. */
+  example: string;
+}
+
+export interface Explanation {
+  name: string;
+  text: string;
+  sections: ExplainedSection[];
 }

@@ -17,3 +17,11 @@ export function splitByTerms<T extends { name: string }>(text: string, terms: re
     .map((text, at) => ({ text, term: at % 2 ? (known.get(text.toLowerCase()) ?? null) : null }))
     .filter((piece) => piece.text);
 }
+
+/** Splits a text into names such as `cpu.busy_pct` that `known` accepts, and the text between them. */
+export function splitByNames(text: string, known: (name: string) => boolean): Piece<string>[] {
+  return text
+    .split(/(?<![\w.])((?:[a-z]\w*\.)+[a-z]\w*)(?![\w.])/)
+    .map((text, at) => ({ text, term: at % 2 && known(text) ? text : null }))
+    .filter((piece) => piece.text);
+}

@@ -23,7 +23,7 @@ describe("states", () => {
   ];
   const shares = { running_pct: 40, cpu_wait_pct: 10, page_wait_pct: 5, loading_pct: 5, dormant_pct: 40 };
 
-  it("add up to 100 %", () => {
+  it("add up to 100%", () => {
     expect(parts(STATES, shares).map((part) => [part.state.key, part.from, part.to])).toEqual([
       ["running", 0, 40],
       ["cpu", 40, 50],

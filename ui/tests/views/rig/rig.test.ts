@@ -6,7 +6,7 @@ import { courses, MOST_SUBJECTS, verdict, word } from "../../../src/views/rig/ri
 const observation = (of: Partial<RigObservation> = {}): RigObservation => ({
   name: "CPU",
   unit: "%",
-  allowed: "1 %",
+  allowed: "1%",
   of: "sum",
   relative: false,
   over_time: "",
