@@ -63,7 +63,7 @@ def test_rows_of_copied_system_equal_those_of_its_file(many: Path, tmp_path: Pat
     assert differences(found, tables(path)) == []
 
 
-def test_folder_with_equals_sign_is_no_column(tmp_path: Path) -> None:
+def test_lake_below_folder_with_equals_sign(tmp_path: Path) -> None:
     path = write(tmp_path / "one.data", piece(range(3), system="RIGHT"))
     wrong = tmp_path / "system=WRONG" / "source=wrong"
     lake.add([path], wrong / "lake")
