@@ -149,7 +149,8 @@ class LiveWorkspace(ServedWorkspace):
         self._loop = asyncio.get_running_loop()
         waiting = asyncio.Event()
         self._waiting.add(waiting)
-        sent, told = None, False
+        sent = None
+        told = False
         try:
             yield b"retry: 2000\n\n"
             while not self._is_finished:
