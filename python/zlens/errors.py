@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 
 #: Maximum length of a text in an answer or an error.
@@ -30,6 +31,17 @@ class Wording(str):
     def for_web_ui(text: str) -> str:
         """Return the wording for the web UI."""
         return text.page if isinstance(text, Wording) else text
+
+
+def is_disk_full(error: OSError) -> bool:
+    """Return whether a write failed for lack of space, or at a quota or limit of file sizes."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def describe_write_error(error: OSError) -> str:
+    """Return what the system says of a failed write; a full disk is named as such."""
+    reason = error.strerror or str(error)
+    return f"no space left ({reason})" if is_disk_full(error) else reason
 
 
 def truncate(text: str) -> str:

@@ -46,6 +46,21 @@ def test_imported_lake_is_private_unless_shared(shared: bool, tmp_path: Path) ->
     assert _modes(tmp_path / "lake") == expected
 
 
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("shared", [False, True])
+def test_committed_lake_is_private_unless_shared(shared: bool, keep: bool, tmp_path: Path) -> None:
+    """Staged files, which are always private, get the permissions of the lake."""
+    folder, staged = str(tmp_path / "lake"), str(tmp_path / "staged")
+    option, kept = ["--shared"] if shared else [], ["--keep"] if keep else []
+    expected = ({0o750}, {0o640}) if shared else ({0o700}, {0o600})
+    for name in ("ONE", "TWO"):
+        data = made.write(tmp_path / f"{name}.data", system=name)
+        assert main(["import", str(data), "--stage", staged]) == 0
+        assert main(["lake", "commit", folder, staged, *option, *kept]) == 0
+        assert _modes(tmp_path / "lake") == expected
+        option = []
+
+
 def test_lake_opened_by_hand_stays_open(tmp_path: Path) -> None:
     files = [made.write(tmp_path / f"{name}.data", system=name) for name in ("ONE", "TWO")]
     lake.add(files[:1], tmp_path / "lake")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 import tools
 from prometheus_server import program
+from zlens.cli import parser
 from zlens.cli.listen_socket import DEFAULT_PORT
 from zlens.server.guard import METRICS, READY
 
@@ -78,6 +80,26 @@ def test_systemd_accepts_unit(tmp_path: Path) -> None:
     )
     about = [line for line in checked.stderr.splitlines() if unit.name in line]
     assert (about, checked.returncode) == ([], 0), checked.stderr
+
+
+def test_unit_passes_secrets_of_its_example() -> None:
+    """The service's user cannot read files of root, so that options name the copies that systemd makes."""
+    text = _text("systemd/zlens-live.service")
+    assert "DynamicUser=yes" in text
+    comments = [line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#")]
+    joined = "\n".join(comments).replace("\\\n", "")
+    loaded = dict(re.findall(r"^LoadCredential=(.+):(/etc/zlens/.+)$", joined, re.M))
+    [command] = re.findall(r"^ExecStart=/usr/bin/zlens (.+)$", text, re.M)
+    sources = re.findall(r"^ZLENS_SOURCE=(.+)$", joined, re.M)
+    options = re.findall(r"^ZLENS_OPTIONS=(.+)$", joined, re.M)
+    passed = set()
+    for source, words in zip(sources, options, strict=True):
+        started = command.replace("$ZLENS_SOURCE", source).replace("$ZLENS_OPTIONS", words)
+        arguments = parser.build().parse_args(shlex.split(started))
+        assert (arguments.sources, arguments.lake) == ([source], "/var/lib/zlens/lake")
+        passed |= {arguments.key, arguments.forwarder_token} - {None}
+    assert passed == {f"/run/credentials/zlens-live.service/{name}" for name in loaded}
+    assert len(passed) == 2
 
 
 def test_container_checks_readiness() -> None:

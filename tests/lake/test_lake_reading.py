@@ -95,9 +95,8 @@ def test_query_opens_files_of_its_table_and_system(lake_path: Path) -> None:
     assert number(plan, "Function:") == ["READ_PARQUET"]
     assert "LAKETEST" not in plan
     assert "/d0r2/" in plan
-    projected = number(plan, "Projections:")
-    assert "sytprp_pfxutime_d" in projected
-    assert "sytprp_pfxtotwt" not in plan
+    assert number(plan, "Scanning Files:") == ["6/12"]
+    assert number(plan, "Projections:") == ["system, sytprp_pfxutime_d"]
 
 
 def test_row_groups_are_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

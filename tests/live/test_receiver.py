@@ -9,7 +9,7 @@ import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import tools
 from iterations import iterations
+from zlens.cli.live import _storage_reporter
 from zlens.errors import ReceiverError
 from zlens.live import protocol
 from zlens.live.protocol import END_OF_SET, Frame, FrameKind
@@ -368,6 +369,61 @@ def test_write_error_keeps_durable_data(receiver: Receiver, monkeypatch: pytest.
     assert peer.greet().sequence == 1
     peer.deliver(1, b"!")
     assert contents(receiver) == [b"durable!"]
+
+
+def test_write_error_names_file_and_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts: list[dict[str, object]] = []
+
+    def report(event: str, told: Mapping[str, object]) -> None:
+        if event == "refused":
+            facts.append(dict(told))
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with Receiver(tmp_path / "in", port=0, report=report) as receiver:
+        peer = Peer(receiver)
+        peer.greet()
+        peer.deliver(0, b"durable")
+        with monkeypatch.context() as patch:
+            patch.setattr("zlens.live.received_files.os.fsync", full)
+            peer.send(FrameKind.DATA, 1, b"lost", END_OF_SET)
+            reason = peer.read().fields["reason"]
+        [path] = receiver.sources()[0].files
+        # The forwarder is on another machine, which the path does not concern.
+        assert reason == "the receiver cannot write: no space left (No space left on device)"
+        eventually(lambda: facts)
+        assert facts == [{"peer": "127.0.0.1", "reason": reason, "file": str(path)}]
+
+
+@pytest.mark.parametrize("name", [GAPS, STATE])
+def test_error_of_small_file_names_it(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = ReceivedFiles(tmp_path / "in", rotate_bytes=1 << 20, rotate_s=3600)
+    files.begin_stream("monreader", STREAM)
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("zlens.live.received_files.os.fsync", full)
+    gap = Frame(FrameKind.GAP, 0, payload=protocol.encode_fields({"reason": "lost"}))
+    with pytest.raises(OSError, match="No space") as error:
+        files.apply_record(gap) if name == GAPS else files.commit()
+    assert error.value.filename == str(files.folder / name)
+
+
+def test_live_prints_write_error_of_receiver_once(capsys: pytest.CaptureFixture[str]) -> None:
+    report = _storage_reporter()
+    refused = {"peer": "127.0.0.1", "reason": "the receiver cannot write: no space left", "file": "/in/1.mon"}
+    for event, facts in [
+        *[("refused", refused)] * 3,
+        ("refused", {"peer": "127.0.0.1", "reason": "the token is not the receiver's"}),
+        ("refused", refused),
+        ("connected", {"peer": "127.0.0.1"}),
+        ("refused", refused),
+    ]:
+        report(event, facts)
+    line = "zlens: /in/1.mon: the receiver cannot write: no space left\n"
+    assert capsys.readouterr().err == line * 2
 
 
 def test_removed_folder_is_created_again(receiver: Receiver) -> None:

@@ -207,6 +207,17 @@ def test_measured_partitions_use_one_source() -> None:
     assert answer.notes[0] == "Partitions are read from a-rmf; zvm-monitor reports them, too"
 
 
+def test_controls_in_names_of_partitions_are_replaced() -> None:
+    """The scenario takes printable names; the system finds its own partition by the replaced one."""
+    name = "A\x1b[31m"
+    own = own_processors(6)
+    own.connection.execute("UPDATE system SET lpar = ?", [name])
+    own.connection.execute("UPDATE partition SET partition = ? WHERE partition = 'A'", [name])
+    rows = by_name(partitions.compare(own, "VM1", END).table("compared"))
+    assert list(rows) == ["A\N{REPLACEMENT CHARACTER}[31m", "B"]
+    assert [row["cores"] for row in rows.values()] == [6, 6]
+
+
 def own_processors(count: int, *offline: int) -> FakeSession:
     """Return TWO with the processors that the system in A reports."""
     system = {"system": "VM1", "source": "zvm-monitor", "utc_offset_s": 0, "lpar": "A"}

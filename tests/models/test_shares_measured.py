@@ -67,6 +67,12 @@ def four_hungry(observed: list[float]) -> FakeSession:
     return session(rows, dict.fromkeys(names, 100.0))
 
 
+def test_controls_in_names_of_guests_are_replaced() -> None:
+    given = session([virtual("A\x07", 50.0, 25.0), virtual("B", 50.0, 25.0)], {"A\x07": 100.0, "B": 100.0})
+    rows = by_name(shares.compare(given, "VM1", END).table("compared"))
+    assert list(rows) == ["A\N{REPLACEMENT CHARACTER}", "B"]
+
+
 def test_vm65288_excess_distribution() -> None:
     """VM65288: four equal guests on three processors should have 75% each; they had 100 and 50."""
     answer = shares.compare(four_hungry([100.0, 100.0, 50.0, 50.0]), "VM1", END)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -131,13 +132,36 @@ def test_health_and_readiness(served: Served) -> None:
 
 def test_blocked_watcher_is_unready(served: Served) -> None:
     served.pass_by(3)
-    served.following.is_blocked = True
+    served.following.block(True)
     for path, status, text in (
         ("healthz", 200, "ok\n"),
         ("readyz", 503, "new data cannot be stored\n"),
     ):
         response = httpx.get(f"{served.address}/{path}", timeout=PATIENCE_S, verify=False)
         assert (response.status_code, response.text) == (status, text)
+
+
+def test_clients_hear_of_blocked_storage() -> None:
+    following = LiveWorkspace(cast("Workspace", object()))
+
+    async def heard() -> list[bytes]:
+        following.block(True)
+        found = []
+        # A client that connects later hears of it, too.
+        async with asyncio.timeout(PATIENCE_S), aclosing(following.events()) as sent:
+            async for text in sent:
+                found.append(text)
+                if len(found) == 3:
+                    break
+                following.block(len(found) < 2)
+        return found
+
+    retry, *told = asyncio.run(heard())
+    assert retry.startswith(b"retry: ")
+    assert told == [
+        b'event: storage\ndata: {"blocked":true}\n\n',
+        b'event: storage\ndata: {"blocked":false}\n\n',
+    ]
 
 
 def test_closed_interval_sends_event(served: Served) -> None:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from zlens.cli.private_files import private_files
+from zlens.cli import private_files
 from zlens.cli.streams import print_message
 from zlens.errors import QueryError
 from zlens.rendering.text_lines import align_columns
@@ -105,6 +105,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     commit.add_argument("staged", metavar="DIR", nargs="+", help="folder of staged inputs")
     commit.add_argument("--keep", action="store_true", help="leave the staged inputs where they are")
+    # Other actions change existing lakes, whose permissions their files get.
+    private_files.add_option(commit, "the lake")
     commit.set_defaults(act=_commit)
 
     rollup = action(
@@ -123,7 +125,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
 
-    with private_files(arguments.lake), output.open_output(None, getattr(arguments, "format", "text")) as out:
+    shared = getattr(arguments, "shared", False)
+    with (
+        private_files.private_files(arguments.lake, shared=shared),
+        output.open_output(None, getattr(arguments, "format", "text")) as out,
+    ):
         status: int = arguments.act(arguments, out)
     return status
 

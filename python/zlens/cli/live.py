@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -284,11 +284,28 @@ def _forwarders(arguments: argparse.Namespace) -> Iterator[list[FeedGroup]]:
     host, colon, port = names[0].removeprefix(_FORWARDER).rstrip("/").rpartition(":")
     if not colon or not host or not (port.isascii() and port.isdecimal()) or int(port) > 65535:
         raise QueryError(f"{names[0]!r} is not an address", expected="forwarder://HOST:PORT")
-    receiver = Receiver(host=host.strip("[]"), port=int(port), folder=folder, access=_access(arguments))
+    receiver = Receiver(
+        folder, host.strip("[]"), int(port), access=_access(arguments), report=_storage_reporter()
+    )
     with receiver:
         host, number = receiver.address
         print_message(f"listening for forwarders on {host}:{number}")
         yield [ForwarderFeeds(receiver, retention)]
+
+
+def _storage_reporter() -> Callable[[str, Mapping[str, object]], None]:
+    """Return a function that prints write errors of a receiver, but not for each attempt of a forwarder."""
+    last = ""
+
+    def report(event: str, facts: Mapping[str, object]) -> None:
+        nonlocal last
+        text = f"{facts['file']}: {facts['reason']}" if "file" in facts else ""
+        if text and text != last:
+            print_message(text)
+        if text or event == "connected":
+            last = text
+
+    return report
 
 
 def _retention_policy(arguments: argparse.Namespace) -> RetentionPolicy:
@@ -575,7 +592,7 @@ class _Publisher:
     def publish(self, step: WatchStep | None) -> None:
         if step is not None:
             self._pending = step if self._pending is None else self._pending.merge(step)
-        self._served.is_blocked = self._live.blocked is not None
+        self._served.block(self._live.blocked is not None)
         if self._served.is_blocked:
             # The folder of the retained records may be away.
             return

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from functools import cache
+from urllib.parse import unquote
 
 #: Maximum length of an escaped name.
 LONGEST = 200
@@ -60,6 +61,11 @@ def escape(system: str) -> str:
     data = system.encode("utf-8", "surrogatepass")
     text = "".join(chr(byte) if _PLAIN.match(chr(byte)) else f"%{byte:02X}" for byte in data)
     return text if len(text) <= LONGEST else f"%%{hashlib.sha256(data).hexdigest()[:32]}"
+
+
+def is_in_path(system: str) -> bool:
+    """Return whether the engine reads a system's name from the path of its files."""
+    return unquote(escape(system)) == system != "__HIVE_DEFAULT_PARTITION__"
 
 
 def data_file(table: str, system: str, day: str, sha256: str, kind: str, key: str | None = None) -> str:

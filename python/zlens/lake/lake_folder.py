@@ -8,7 +8,6 @@ process.
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import hashlib
 import json
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from zlens.catalog.raw_columns import RawColumn
-from zlens.errors import InputError, LakeError
+from zlens.errors import InputError, LakeError, describe_write_error, is_disk_full
 from zlens.inputs.problems import printable
 from zlens.lake import documents as document
 from zlens.lake import file_names, manifest
@@ -556,10 +555,9 @@ def translate_os_errors(
     try:
         yield
     except OSError as error:
-        problem, cure = error.strerror or str(error), "check the disk and the permissions of the folder"
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            problem, cure = f"no space left ({problem})", room
-        raise LakeError(f"{problem}; the lake is unchanged", file=folder.name, cure=cure) from None
+        cure = room if is_disk_full(error) else "check the disk and the permissions of the folder"
+        problem = f"{describe_write_error(error)}; the lake is unchanged"
+        raise LakeError(problem, file=folder.name, cure=cure) from None
 
 
 def is_dead(staging: Path) -> bool:

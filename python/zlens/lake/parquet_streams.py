@@ -28,10 +28,11 @@ class ParquetStream:
         return engine.stream(self._table.sql([name for name, _ in self._schema]), self._table.paths)
 
 
-def read_parquet_sql(paths: list[str], *options: str) -> str:
-    """Return the FROM item of some Parquet files."""
+def read_parquet_sql(paths: list[str], *options: str, named: bool = False) -> str:
+    """Return the FROM item of some Parquet files; with `named` their systems are those of their paths."""
     listed = ", ".join(map(literal, paths))
-    return f"read_parquet([{listed}], {', '.join((*options, 'hive_partitioning = false'))})"
+    partitions = "true, hive_types = {'system': VARCHAR, 'day': VARCHAR}" if named else "false"
+    return f"read_parquet([{listed}], {', '.join((*options, f'hive_partitioning = {partitions}'))})"
 
 
 #: Open files for a query of a lake; counting the files of the lake would be slow.

@@ -157,14 +157,18 @@ class _ReaderPart(Struct, dict=True):
 
 
 class LakeTable(Struct, dict=True):
-    """A raw table of one system, in files of one schema, which are located when rows are read."""
+    """A raw table of all systems, in files of one schema, which are located when rows are read.
+
+    One scan reads all files, because each scan costs memory for every column. With `named`, the paths of the
+    files have the system's name, so that a query of some systems opens only their files.
+    """
 
     name: str
-    constants: Mapping[str, str]
+    named: bool
     find: Callable[[], tuple[RawColumn, ...]]
     source: LakeSource
-    #: Its parts, grouped by equal tables; all tables of a group share the list.
-    groups: list[list[_ReaderPart]] = field(default_factory=list)
+    #: Its parts by system, grouped by equal tables; all tables of a group share the list.
+    groups: dict[str, list[list[_ReaderPart]]] = field(default_factory=dict)
     known: tuple[RawColumn, ...] | None = None
     is_verified: bool = False
 
@@ -174,11 +178,11 @@ class LakeTable(Struct, dict=True):
 
     @cached_property
     def files(self) -> dict[str, LakeFile]:
-        """Files by path, in order of time."""
-        parts = self.groups[0] if len(self.groups) == 1 else sorted(chain(*self.groups), key=_order)
+        """Files by path, by system and in order of time."""
         return {
             stored.lake.absolute(file.name(stored.input.sha256, stored.part.system)): file
-            for stored in parts
+            for groups in self.groups.values()
+            for stored in (groups[0] if len(groups) == 1 else sorted(chain(*groups), key=_order))
             for file in self.source.files(stored).get(self.name, ())
         }
 
@@ -193,14 +197,12 @@ class LakeTable(Struct, dict=True):
         return ParquetStream(self, columns)
 
     def sql(self, columns: Sequence[str]) -> str:
-        """Return a SELECT of the named columns; constant columns are not read."""
+        """Return a SELECT of the named columns."""
         self._verify()
-        quote, literal = expressions.quote, expressions.literal
-        select_list = ", ".join(
-            f"{literal(self.constants[name])} AS {quote(name)}" if name in self.constants else quote(name)
-            for name in columns
-        )
-        return f"SELECT {select_list or '1'} FROM {read_parquet_sql(self.paths)}"
+        select_list = ", ".join(map(expressions.quote, columns)) or "1"
+        # The engine takes the columns of a path before those of the file.
+        named = self.named and not any(column.name == "day" for column in self.columns)
+        return f"SELECT {select_list} FROM {read_parquet_sql(self.paths, named=named)}"
 
     def _verify(self) -> None:
         """Verify the files once in a session. Raises InputError if one differs from the manifest."""
@@ -223,19 +225,19 @@ class _LakeTables(Mapping[str, list[RawTable]]):
     @cached_property
     def _found(self) -> dict[str, list[LakeTable]]:
         # Grouped by equal tables, because a year of a system may have hundreds of parts.
-        groups: dict[tuple[str, tuple[str, ...], str], list[_ReaderPart]] = {}
+        groups: dict[tuple[str, str], list[_ReaderPart]] = {}
         for stored in self._source.chosen:
-            groups.setdefault((stored.part.system, stored.sources, stored.part.tables), []).append(stored)
-        tables: dict[tuple[str, str, str, tuple[str, ...]], LakeTable] = {}
-        for (system, sources, _), parts in groups.items():
+            groups.setdefault((stored.part.system, stored.part.tables), []).append(stored)
+        # Outside the lake a folder may have a name with an equals sign, which would be a column.
+        in_paths = "=" not in self._source.lake.absolute("")
+        tables: dict[tuple[str, str, bool], LakeTable] = {}
+        for (system, _), parts in groups.items():
+            named = in_paths and file_names.is_in_path(system)
             for table, schema in self._source.schemas(parts[0]).items():
-                key = table, system, schema, sources
+                key = table, schema, named
                 if key not in tables:
-                    constants = {"system": system}
-                    if len(sources) == 1:
-                        constants["source"] = sources[0]
-                    tables[key] = LakeTable(table, constants, self._source.schema(schema), self._source)
-                tables[key].groups.append(parts)
+                    tables[key] = LakeTable(table, named, self._source.schema(schema), self._source)
+                tables[key].groups.setdefault(system, []).append(parts)
         by_name: dict[str, list[LakeTable]] = {}
         for lake_table in tables.values():
             by_name.setdefault(lake_table.name, []).append(lake_table)

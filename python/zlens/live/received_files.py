@@ -217,9 +217,7 @@ class ReceivedFiles:
         """
         if self._now == self.durable:
             return
-        if self._file is not None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
+        self._flush()
         durable_file.replace_document(self.folder / STATE, asdict(self._now))
         self.durable = _copy(self._now)
 
@@ -279,17 +277,22 @@ class ReceivedFiles:
                 now.size = 0
             self._file = open(self.folder / now.file, "ab")  # noqa: SIM115
             self._started = time.monotonic()
-        self._file.write(data)
+        with durable_file.writing(self.folder / now.file):
+            self._file.write(data)
         now.size += len(data)
+
+    def _flush(self) -> None:
+        if self._file is not None:
+            with durable_file.writing(self.folder / self._now.file):
+                self._file.flush()
+                os.fsync(self._file.fileno())
 
     def _is_full(self) -> bool:
         return self._now.size >= self._rotate_bytes or time.monotonic() - self._started >= self._rotate_s
 
     def _end_file(self) -> None:
-        if self._file is not None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self.close()
+        self._flush()
+        self.close()
         self._now.file, self._now.size = "", 0
 
     def _gap(self, frame: Frame, following: int) -> int:
@@ -301,7 +304,8 @@ class ReceivedFiles:
             if now.kind != MONREADER or not now.whole:
                 self._end_file()
         line = json.dumps({**fields, "sequence": frame.sequence, "file": now.file, "size": now.size}) + "\n"
-        with open(self.folder / GAPS, "a", encoding="utf-8") as file:
+        path = self.folder / GAPS
+        with durable_file.writing(path), open(path, "a", encoding="utf-8") as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
@@ -341,7 +345,7 @@ def _ending(state: DurableState) -> str:
 def _truncate(path: Path, size: int) -> int:
     """Truncate a file to at most `size` bytes; returns its new size."""
     try:
-        with open(path, "r+b") as file:
+        with durable_file.writing(path), open(path, "r+b") as file:
             current_size = file.seek(0, os.SEEK_END)
             if current_size > size:
                 file.truncate(size)

@@ -36,7 +36,7 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from zlens.errors import ReceiverError
+from zlens.errors import ReceiverError, describe_write_error
 from zlens.live import protocol
 from zlens.live.protocol import Frame, FrameKind
 from zlens.live.received_files import ReadPosition, ReceivedFiles, is_source_name
@@ -219,7 +219,7 @@ class Receiver:
         except OSError as error:
             self.stop()
             raise ReceiverError(
-                f"cannot be written: {error.strerror or error}",
+                f"cannot be written: {describe_write_error(error)}",
                 file=str(error.filename or self.folder),
                 cure="check the disk and the permissions of the folder",
             ) from None
@@ -277,7 +277,8 @@ class Receiver:
             channel.secure()
             self._receive(channel)
         except ReceiverError as error:
-            self._report("refused", {"peer": channel.peer, "reason": error.message})
+            written = {} if error.file is None else {"file": error.file}
+            self._report("refused", {"peer": channel.peer, "reason": error.message, **written})
             channel.refuse(error.message)
         except TimeoutError:
             self._report("silent", {"peer": channel.peer})
@@ -313,7 +314,7 @@ class Receiver:
             if source is None:
                 if len(self._sources) >= self.limits.sources:
                     raise ReceiverError(f"there are {self.limits.sources} sources, which is the limit")
-                with _storage_error():
+                with _storage_error(self.folder / name):
                     source = self._sources[name] = self._received(name)
         return source
 
@@ -345,7 +346,7 @@ class Receiver:
         if not source.lock.acquire(timeout=self.limits.handshake_s):
             raise ReceiverError(f"{source.name} is still being written by an earlier connection")
         try:
-            with _storage_error(source):
+            with _storage_error(source.folder, source):
                 following = source.begin_stream(kind, stream)
                 self._commit(source)
             self._report("connected", {"peer": channel.peer, "source": source.name, "next": following})
@@ -365,7 +366,7 @@ class Receiver:
         try:
             while True:
                 frame = channel.read()
-                with _storage_error(source):
+                with _storage_error(source.folder, source):
                     if frame.kind in {FrameKind.BEGIN, FrameKind.DATA, FrameKind.GAP}:
                         source.apply_record(frame)
                     elif frame.kind is FrameKind.END:
@@ -385,7 +386,7 @@ class Receiver:
                     return is_finished
         finally:
             # Commit complete records that precede a disconnect or an invalid frame.
-            with _storage_error(source):
+            with _storage_error(source.folder, source):
                 self._commit(source)
 
     def _commit(self, source: ReceivedFiles) -> None:
@@ -398,15 +399,20 @@ class Receiver:
 
 
 @contextlib.contextmanager
-def _storage_error(source: ReceivedFiles | None = None) -> Iterator[None]:
-    """Convert write errors to ReceiverError, which disconnects the forwarder; it retains its records."""
+def _storage_error(folder: Path, source: ReceivedFiles | None = None) -> Iterator[None]:
+    """Convert write errors to ReceiverError, which disconnects the forwarder; it retains its records.
+
+    The error names the file, and without one the folder.
+    """
     try:
         yield
     except OSError as error:
         if source is not None:
             with contextlib.suppress(OSError):
                 source.roll_back()
-        raise ReceiverError(f"the receiver cannot write: {error.strerror or error}") from None
+        raise ReceiverError(
+            f"the receiver cannot write: {describe_write_error(error)}", file=str(error.filename or folder)
+        ) from None
 
 
 class _FrameConnection:

@@ -33,11 +33,9 @@ MAX_CLIENTS = 1000
 class ServedWorkspace:
     """A workspace that is served until the server ends."""
 
-    #: Whether new data cannot be stored.
-    is_blocked = False
-
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self._is_blocked = False
         self._guard = threading.Lock()
         self._users: dict[int, int] = {}
         self._replaced: dict[int, Workspace] = {}
@@ -45,6 +43,11 @@ class ServedWorkspace:
     @property
     def current(self) -> Workspace:
         return self._workspace
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether new data cannot be stored."""
+        return self._is_blocked
 
     @contextmanager
     def use(self) -> Iterator[Workspace]:
@@ -104,6 +107,12 @@ class LiveWorkspace(ServedWorkspace):
         self._event = b"id: %d\nevent: interval\ndata: %s\n\n" % (self._number, body)
         self._wake()
 
+    def block(self, is_blocked: bool) -> None:
+        """Notify all clients that new data cannot be stored, or can be again."""
+        if is_blocked != self._is_blocked:
+            self._is_blocked = is_blocked
+            self._wake()
+
     def end(self) -> None:
         """End the event streams of all clients."""
         self._is_finished = True
@@ -133,20 +142,28 @@ class LiveWorkspace(ServedWorkspace):
         return not self._is_finished
 
     async def events(self) -> AsyncGenerator[bytes]:
-        """Yield the newest event, then later ones; of events that arrive during a send, only the last."""
+        """Yield the newest event, then later ones; of events that arrive during a send, only the last.
+
+        Events of storage tell whether new data cannot be stored, as `/readyz` does.
+        """
         self._loop = asyncio.get_running_loop()
         waiting = asyncio.Event()
         self._waiting.add(waiting)
         sent = None
+        told = False
         try:
             yield b"retry: 2000\n\n"
             while not self._is_finished:
+                if self._is_blocked is not told:
+                    told = self._is_blocked
+                    yield b"event: storage\ndata: %s\n\n" % json_values.body({"blocked": told})
+                    continue
                 if self._event is not None and self._event is not sent:
                     sent = self._event
                     yield sent
                     continue
                 waiting.clear()
-                if self._event is sent and not self._is_finished:
+                if self._event is sent and self._is_blocked is told and not self._is_finished:
                     try:
                         async with asyncio.timeout(_HEARTBEAT_S):
                             await waiting.wait()

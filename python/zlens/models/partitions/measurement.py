@@ -22,7 +22,7 @@ from zlens.models.interval_choice import interval_sql, local_time
 from zlens.models.partitions.model import TYPES
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value, by_name
 from zlens.rendering.answer_columns import answer_columns
-from zlens.schema.plain_text import format_list
+from zlens.schema.plain_text import format_list, replace_controls
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
@@ -80,10 +80,11 @@ def measured_partitions(session: CoreSession, system: str, end: dt.datetime) -> 
     online = _online_cores(session, system, where)
     names_by_note: dict[str, list[str]] = {}
     for name, kind, dedicated, weight, capped, caps, absolute_cap, logical, used, vh, vm, vl, msu in rows:
-        pair = (str(name), str(kind))
+        # Scenarios take printable names only.
+        pair = (replace_controls(str(name)), str(kind))
         reason = _left_out(measurement, pair, dedicated, weight)
         if reason is not None:
-            names_by_note.setdefault(reason, []).append(str(name))
+            names_by_note.setdefault(reason, []).append(pair[0])
             continue
         cores = defined = math.ceil(logical - 1e-6)
         if pair in online:
@@ -128,7 +129,8 @@ def _online_cores(session: CoreSession, system: str, where: str) -> dict[Pair, i
         "SELECT cpu_type, count(DISTINCT coalesce(core_id, cpu_id)) FROM cpu "
         f"WHERE {where} AND coalesce(online_pct, 100) > 0 GROUP BY cpu_type"
     )
-    return {(str(own[0][0]), str(kind)): cores for kind, cores in session.sql(query).rows}
+    lpar = replace_controls(str(own[0][0]))
+    return {(lpar, str(kind)): cores for kind, cores in session.sql(query).rows}
 
 
 def _physical(session: CoreSession, where: str, measurement: MeasuredPartitions) -> None:

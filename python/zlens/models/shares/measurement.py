@@ -20,6 +20,7 @@ from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import BUSY, interval_sql
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
 from zlens.rendering.answer_columns import answer_columns
+from zlens.schema.plain_text import replace_controls
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
@@ -73,9 +74,11 @@ def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredSha
     unknown: dict[str, list[str]] = {}
     unsampled = 0
     pools = _pools(session, system, end)
-    for (userid, kind), virtual in by_user.items():
+    for (recorded, kind), virtual in by_user.items():
         used = [row[3] for row in virtual if row[3] is not None]
-        share_kind, share, pool = shares.get(userid, (None, None, None))
+        share_kind, share, pool = shares.get(recorded, (None, None, None))
+        # Scenarios take printable names only.
+        userid = replace_controls(recorded)
         if kind is None or kind not in processors or len(used) < len(virtual):
             left_out.append(userid)
             continue
@@ -93,13 +96,14 @@ def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredSha
             "demands": [min(100.0, use + (wait or 0.0)) for use, wait in zip(used, waits, strict=True)],
         }
         if pool in pools and pools[pool]["type"] == kind:
-            user["pool"] = pool
+            user["pool"] = pools[pool]["name"]
         measurement.scenario["user"].append(user)
         measurement.observed[userid, kind] = sum(used)
         measurement.waited[userid, kind] = None if None in waits else sum(waits)
     occupied = {user["pool"] for user in measurement.scenario["user"] if "pool" in user}
     if occupied:
-        measurement.scenario["pool"] = [pools[name] for name in sorted(occupied)]
+        by_name = {entry["name"]: entry for entry in pools.values()}
+        measurement.scenario["pool"] = [by_name[name] for name in sorted(occupied)]
     for kind, number in processors.items():
         idle = (
             number
@@ -135,7 +139,7 @@ def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredSha
         measurement.notes.append(
             f"{unsampled} virtual CPUs have no samples of states: their demand is assumed to equal their use"
         )
-    empty = [name for name in sorted(pools) if name not in occupied]
+    empty = sorted(entry["name"] for entry in pools.values() if entry["name"] not in occupied)
     if empty:
         measurement.notes.append(
             f"CPU pools {', '.join(empty)}: the data does not list their guests; add them with settings"
@@ -161,7 +165,7 @@ def _limited(session: CoreSession, system: str, end: dt.datetime) -> list[str]:
         f"AND tod <= {literal(end.isoformat())}::TIMESTAMPTZ GROUP BY userid "
         "HAVING arg_max(max_share, tod) > 0 ORDER BY userid"
     ).rows
-    return [userid for (userid,) in rows]
+    return [replace_controls(userid) for (userid,) in rows]
 
 
 def _pools(session: CoreSession, system: str, end: dt.datetime) -> dict[str, dict[str, Any]]:
@@ -173,7 +177,7 @@ def _pools(session: CoreSession, system: str, end: dt.datetime) -> dict[str, dic
     ).rows
     limits = {"LIMITHARD": "limithard", "CAPACITY": "capacity"}
     return {
-        pool: {"name": pool, "type": kind or "CP", limits[limit]: float(amount)}
+        pool: {"name": replace_controls(pool), "type": kind or "CP", limits[limit]: float(amount)}
         for pool, kind, limit, amount in rows
         if limit in limits and amount is not None
     }

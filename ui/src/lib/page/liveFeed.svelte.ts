@@ -31,6 +31,8 @@ class LiveFeed {
   live = $state(false);
   /** Whether the server is available. */
   connected = $state(false);
+  /** Whether the server cannot store new data, so that none are shown. */
+  blocked = $state(false);
   /** Increases with new data: its readers repeat their requests. */
   revision = $state(0);
   open = $state.raw<LiveFinding[]>([]);
@@ -45,8 +47,15 @@ class LiveFeed {
     if (this.live) return;
     this.live = true;
     const source = new EventSource("/api/v1/follow");
-    source.onopen = () => (this.connected = true);
     source.onerror = () => (this.connected = false);
+    // A server tells only of blocked storage, and again after each new connection.
+    source.onopen = () => {
+      this.connected = true;
+      this.blocked = false;
+    };
+    source.addEventListener("storage", (message) => {
+      this.blocked = (JSON.parse((message as MessageEvent<string>).data) as { blocked: boolean }).blocked;
+    });
     source.addEventListener("interval", (message) => {
       const event = JSON.parse((message as MessageEvent<string>).data) as LiveEvent<S>;
       const show = (): void => {
