@@ -151,7 +151,7 @@ def rows(
     result.sql = (
         _sum_rows(role_entity, shown, union, result, values)
         if summed
-        else _select_rows(shown, union, result, values)
+        else _select_rows(shown, roles, union, result, values)
     )
     return result
 
@@ -204,11 +204,21 @@ def _needs_layer(role: Role, known: list[RoleOrigin], since: list[Role]) -> bool
 
 
 def _releases(origin: RoleOrigin, releases: Releases) -> list[tuple[str | None, list[str] | None]]:
-    values = origin.roles.values()
-    by_release = any(how.before or (how.fallback and how.fallback.before) for how in values)
-    if by_release and len(releases) > 1:
-        return list(releases.items())
+    """Return a release for each way to read an origin, with its systems; None for all systems."""
+    hows = [*origin.roles.values(), *(how.fallback for how in origin.roles.values() if how.fallback)]
+    limits = {how.before for how in hows if how.before}
+    ways: dict[frozenset[str], tuple[str | None, list[str]]] = {}
+    for release, systems in releases.items():
+        before = frozenset(limit for limit in limits if _is_before(release, limit))
+        ways.setdefault(before, (release, []))[1].extend(systems)
+    if len(ways) > 1:
+        return [(release, [*dict.fromkeys(systems)]) for release, systems in ways.values()]
     return [(next(iter(releases), None), None)]
+
+
+def _is_before(release: str | None, limit: str) -> bool:
+    """Return whether a release is known and precedes another."""
+    return () < release_key(release) < release_key(limit)
 
 
 def _no_rows(role_entity: Entity, roles: list[Role]) -> str:
@@ -442,7 +452,7 @@ class _OriginQuery:
         return compile(formula, self.column, type)
 
     def rule_sql(self, how: RoleValue, type: str) -> str:
-        if how.before and not () < release_key(self.release) < release_key(how.before):
+        if how.before and not _is_before(self.release, how.before):
             return "NULL"
         if how.value is not None:
             return expressions.literal(how.value) if isinstance(how.value, str) else repr(how.value)
@@ -544,6 +554,15 @@ class _ValueSql:
         inner = f"SELECT r.*, {interval_columns}, {began_sql} FROM {joined}"
         return f"(SELECT r.* REPLACE ({', '.join(replaced)}) FROM ({inner}) AS r) AS r"
 
+    def hidden(self, columns: Iterable[str]) -> list[str]:
+        """Return the columns of `rows` that belong to no role, with these columns of intervals."""
+        names = [_BROKEN] if self.told else []
+        if self.since:
+            names += [_BEGAN, _SAMPLED, *map(_since_column, self.since), _FRESH]
+        if self.since or self.long:
+            names += map(_of_interval, columns)
+        return names
+
     def of_interval(self, name: str) -> str:
         """Return a column of the interval of a row."""
         return f"r.{_of_interval(name)}" if self.since or self.long else f"i.{name}"
@@ -581,14 +600,30 @@ class _ValueSql:
         return f"r.{expressions.quote(name)}"
 
 
-def _select_rows(roles: list[Role], union: str, result: RoleQuery, values: _ValueSql) -> str:
-    """Return the rows in the intervals that the options select (table `_interval`)."""
+def _select_rows(
+    roles: list[Role], recorded: list[Role], union: str, result: RoleQuery, values: _ValueSql
+) -> str:
+    """Return the rows in the intervals that the options select (table `_interval`).
+
+    `recorded` are the roles in the rows of `union`, in their order.
+    """
     result.read("_interval", (*_INTERVAL, *_OF_FLAGS))
+    changed = {
+        "seconds": f"coalesce(r.seconds, {values.of_interval('seconds')})",
+        "flag": _flag(values),
+        **{expressions.quote(role.name): values[role] for role in values.bounds},
+    }
+    rows = values.rows(union, _OF_FLAGS)
+    if roles == recorded:
+        # A list of all columns would take long to parse.
+        hidden = values.hidden(_OF_FLAGS)
+        excluded = f" EXCLUDE ({', '.join(hidden)})" if hidden else ""
+        replaced = ", ".join(f"{sql} AS {name}" for name, sql in changed.items())
+        return f"SELECT r.*{excluded} REPLACE ({replaced}) FROM {rows}"
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
     return (
         "SELECT r.system, r.source, r.interval_end, "
-        f"coalesce(r.seconds, {values.of_interval('seconds')}) AS seconds, "
-        f"{_flag(values)} AS flag{selected} FROM {values.rows(union, _OF_FLAGS)}"
+        f"{changed['seconds']} AS seconds, {changed['flag']} AS flag{selected} FROM {rows}"
     )
 
 
