@@ -30,6 +30,7 @@ def compiled(
     made: Mapping[str, set[str]] | None = None,
     planned: Mapping[str, set[str]] | None = None,
     sizes: Mapping[str, int] | None = None,
+    share: bool = False,
     **options: object,
 ) -> Plan:
     raw = {}
@@ -45,7 +46,8 @@ def compiled(
         lambda tree: select("SELECT json_deserialize_sql(?)", json.dumps(tree)),
     )
     reads = [TableReads(query) for query in queries]
-    return compile_queries(reads, compiler, Schema(compiler), made or {}, planned or {}, sizes or {})
+    schema = Schema(compiler)
+    return compile_queries(reads, compiler, schema, made or {}, planned or {}, sizes or {}, share=share)
 
 
 def steps(plan: Plan) -> list[str]:
@@ -97,6 +99,23 @@ def test_role_that_queries_share_is_computed_once() -> None:
     # Raw tables are read for each query.
     raw = compiled(*[{"d0r2": {"system"}}] * 2)
     assert "d0r2" not in steps(raw)
+
+
+def test_role_that_tables_share_is_computed_once() -> None:
+    queries = {"cpu": {"busy_pct"}}, {"load": {"busy_pct", "capture_pct"}}, {"guest": {"cpu_pct"}}
+    assert not any(name.startswith("role.") for name in steps(compiled(*queries)))
+    plan = compiled(*queries, share=True)
+    tables = {step.table: step for step in plan.steps}
+    # Not guests: their rows have other seconds if counters are read.
+    assert "role.guest" not in tables
+    assert {"system_time", "user_time"} <= {*tables["role.processor"].columns}
+    for name in ("cpu", "load"):
+        statement = tables[name].statement
+        assert statement is not None
+        assert {"user_time"} <= statement.makes["role.processor"]
+        assert "d0r2" not in statement.reads
+        assert steps(plan).index("role.processor") < steps(plan).index(name)
+    assert "role.processor" not in steps(compiled(queries[2], share=True))
 
 
 def test_stages_begin_with_the_smallest_records() -> None:

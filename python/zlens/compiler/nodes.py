@@ -96,16 +96,16 @@ class NodeCatalog:
         self._tables: dict[str, list[str]] = {}
         self._joined: dict[str, list[str]] = {}
         self._rows: dict[str, Rows] = {}
-        self._inlined: dict[str, list[str]] = {}
+        self._shareable: dict[str, list[str]] = {}
         if isinstance(facts, list) and len(facts) == len(self._facts()):
             self._columns, self._depths, self._reads, self._entities, *others = facts
-            self._tables, self._joined, self._rows, self._inlined = others
+            self._tables, self._joined, self._rows, self._shareable = others
         self._known = sum(map(len, self._facts()))
 
     def _facts(self) -> list[Mapping[str, Any]]:
         return [
             *(self._columns, self._depths, self._reads, self._entities, self._tables, self._joined),
-            *(self._rows, self._inlined),
+            *(self._rows, self._shareable),
         ]
 
     def save_cache(self) -> None:
@@ -212,15 +212,21 @@ class NodeCatalog:
             self._rows[key] = sql_tree.required_tables(tree())
         return self._rows[key]
 
-    def inlined_entities(self, name: str) -> frozenset[str]:
-        """Return the roles that the statement of a node may include: those below no materialized node."""
+    def shareable_entities(self, name: str) -> frozenset[str]:
+        """Return the roles that the statement of a node may include: those below no separate node.
+
+        Without those whose rows have other seconds if counters are requested, too: subjects that began.
+        """
         name = plain(name)
-        if name.startswith(ROLE):
-            return frozenset({name.removeprefix(ROLE)})
-        if name not in self._inlined:
-            below = (node for node in self.referenced_nodes(name) if not self.is_separate(node))
-            self._inlined[name] = sorted(frozenset().union(*map(self.inlined_entities, below)))
-        return frozenset(self._inlined[name])
+        if name not in self._shareable:
+            if name.startswith(ROLE):
+                entity_name = name.removeprefix(ROLE)
+                began = any(origin.began for origin in entity(entity_name).origins)
+                self._shareable[name] = [] if began else [entity_name]
+            else:
+                below = (node for node in self.referenced_nodes(name) if not self.is_separate(node))
+                self._shareable[name] = sorted(frozenset().union(*map(self.shareable_entities, below)))
+        return frozenset(self._shareable[name])
 
     def is_separate(self, name: str) -> bool:
         """Return whether statements that name a node read it as a table, computed before."""

@@ -212,7 +212,7 @@ class Compiler:
         if name == "event":
             return self._events(requested, kinds)
         if shared:
-            shared &= {ROLE + entity for entity in self.nodes.inlined_entities(name)} - {name}
+            shared &= {ROLE + entity for entity in self.nodes.shareable_entities(name)} - {name}
         key = name, requested, ordered, shared
         if key not in self._plans:
             depends = self._depends(name, requested, ordered=ordered, shared=shared)
@@ -250,12 +250,10 @@ class Compiler:
         counts = Counter(
             entity
             for name in self.nodes.separate_nodes(names)
-            for entity in self.nodes.inlined_entities(name)
+            for entity in self.nodes.shareable_entities(name)
         )
         return frozenset(
-            ROLE + entity
-            for entity, count in counts.items()
-            if count > 1 and roles.origins(entity, self.input.raw)
+            role for entity, count in counts.items() if count > 1 and self.has_data(role := ROLE + entity)
         )
 
     def _depends(
