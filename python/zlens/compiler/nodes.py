@@ -204,7 +204,7 @@ class NodeCatalog:
             self._rows[name] = sql_tree.required_tables(self.helper(name, None, None))
         return self.can_have_rows(self._rows[name], tables)
 
-    def required_tables(self, query: str, tree: Callable[[], Tree]) -> Rows:
+    def required_tables(self, query: str, tree: Callable[[], Mapping[str, Any]]) -> Rows:
         """Return the tables without which a statement has no rows; `tree` parses it."""
         # Not by its text, because every command reads these facts.
         key = digest(query)

@@ -166,7 +166,7 @@ class Compiler:
         return self.nodes.has_rows(name, tables)
 
     def query_has_data(
-        self, query: str, tree: Callable[[], Tree], tables: Container[str] | None = None
+        self, query: str, tree: Callable[[], Mapping[str, Any]], tables: Container[str] | None = None
     ) -> bool:
         """Return whether a statement can have rows in the input, or with these tables; `tree` parses it."""
         needed = self.nodes.required_tables(query, tree)
