@@ -246,14 +246,19 @@ class Compiler:
         return replace(plan, omitted=test, columns=[*columns])
 
     def shared_roles(self, names: Iterable[str]) -> frozenset[str]:
-        """Return the roles with data that the statements of several tables below these would include."""
+        """Return the roles of several raw tables that the statements of several tables below would include.
+
+        A role of one raw table is short: a table of its own would take as long as including it twice.
+        """
         counts = Counter(
-            entity
+            ROLE + entity
             for name in self.nodes.separate_nodes(names)
             for entity in self.nodes.shareable_entities(name)
         )
         return frozenset(
-            role for entity, count in counts.items() if count > 1 and self.has_data(role := ROLE + entity)
+            role
+            for role, count in counts.items()
+            if count > 1 and sum(table in self.input.raw for table in self.nodes.tables(role)) > 1
         )
 
     def _depends(
