@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import duckdb
 import pytest
@@ -30,11 +30,14 @@ def compiled(
     made: Mapping[str, set[str]] | None = None,
     planned: Mapping[str, set[str]] | None = None,
     sizes: Mapping[str, int] | None = None,
+    share: bool = False,
+    more: Collection[str] = (),
     **options: object,
 ) -> Plan:
     raw = {}
     for origin in (origin for name in ("processor", "guest", "counter") for origin in entity(name).origins):
-        if origin.table in ("d0r2", "d4r3", *(counters.table for counters in entity("counter").origins)):
+        tables = ("d0r2", "d4r3", *(counters.table for counters in entity("counter").origins), *more)
+        if origin.table in tables:
             names = {field.lower() for how in origin.roles.values() for field in how.fields}
             columns = dict.fromkeys([*names, *(f"{name}_d" for name in names)], "int")
             raw[origin.table] = {"system": "text", "source": "text", "interval_end": "time", **columns}
@@ -45,7 +48,8 @@ def compiled(
         lambda tree: select("SELECT json_deserialize_sql(?)", json.dumps(tree)),
     )
     reads = [TableReads(query) for query in queries]
-    return compile_queries(reads, compiler, Schema(compiler), made or {}, planned or {}, sizes or {})
+    schema = Schema(compiler)
+    return compile_queries(reads, compiler, schema, made or {}, planned or {}, sizes or {}, share=share)
 
 
 def steps(plan: Plan) -> list[str]:
@@ -97,6 +101,25 @@ def test_role_that_queries_share_is_computed_once() -> None:
     # Raw tables are read for each query.
     raw = compiled(*[{"d0r2": {"system"}}] * 2)
     assert "d0r2" not in steps(raw)
+
+
+def test_role_that_tables_share_is_computed_once() -> None:
+    queries = {"cpu": {"busy_pct"}}, {"load": {"busy_pct", "capture_pct"}}, {"guest": {"cpu_pct"}}
+    assert not any(name.startswith("role.") for name in steps(compiled(*queries)))
+    # A role of one raw table is short.
+    assert "role.processor" not in steps(compiled(*queries, share=True))
+    plan = compiled(*queries, share=True, more=["rmf_cpu"])
+    tables = {step.table: step for step in plan.steps}
+    # Not guests: their rows have other seconds if counters are read.
+    assert "role.guest" not in tables
+    assert {"system_time", "user_time"} <= {*tables["role.processor"].columns}
+    for name in ("cpu", "load"):
+        statement = tables[name].statement
+        assert statement is not None
+        assert {"user_time"} <= statement.makes["role.processor"]
+        assert "d0r2" not in statement.reads
+        assert steps(plan).index("role.processor") < steps(plan).index(name)
+    assert "role.processor" not in steps(compiled(queries[2], share=True, more=["rmf_cpu"]))
 
 
 def test_stages_begin_with_the_smallest_records() -> None:

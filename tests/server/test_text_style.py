@@ -13,7 +13,9 @@ from answers import response_data
 REFUSED = {
     "a blank before a percent sign": r"\d[ \u00a0]%(?![A-Za-z(])",
     "a doubled percent sign": r"%[ \u00a0]?%",
-    "a plural after 1": r"(?<![\d.,:/\-])1 (?:intervals|rows|rules|findings|subjects|guests|minutes|systems|times)\b",
+    "a plural after 1": (
+        r"(?<![\d.,:/\-])1 (?:intervals|rows|rules|findings|subjects|guests|minutes|systems|times)\b"
+    ),
     "a doubled unit": r"(?<=\d)[ \u00a0]?(ms|s|/s|MB|GB|points)[ \u00a0]\1\b",
     "a number next to a name": r"\b[A-Z]{4,}\d{2}\d+\.\d",
 }

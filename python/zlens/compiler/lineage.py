@@ -12,7 +12,7 @@ from msgspec import Struct
 from zlens.catalog import measures
 from zlens.catalog.formula_policy import FormulaPolicy
 from zlens.catalog.roles import Entity, entity
-from zlens.compiler import formulas, nodes, roles, sql_tree
+from zlens.compiler import formulas, nodes, role_reads, sql_tree
 from zlens.compiler.nodes import ROLE, NodeCatalog
 from zlens.compiler.sql_tree import Reads, Tree
 
@@ -131,7 +131,7 @@ class LineageGraph:
         # The user may rebind an entity.
         role_entity = entity(name)
         if key not in self._raw or self._raw[key][0] is not role_entity:
-            self._raw[key] = (role_entity, roles.columns_read(name, requested))
+            self._raw[key] = (role_entity, role_reads.columns_read(name, requested))
         return self._raw[key][1]
 
     def _measure(self, name: str) -> tuple[Tree, formulas.Formulas]:

@@ -9,7 +9,7 @@ call it `_<name>`. Words in braces are placeholders for SQL that the CPU MF cata
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from zlens.catalog import measures
 from zlens.catalog.formula_policy import Present
 from zlens.catalog.interval_flags import GAP
 from zlens.catalog.roles import entity, tables_read
-from zlens.compiler import roles, sql_tree
-from zlens.compiler.compile_cache import CompileCache
+from zlens.compiler import role_bounds, roles, sql_tree
+from zlens.compiler.compile_cache import CompileCache, digest
 from zlens.compiler.sql_tree import ANY, Rows, Tree
 from zlens.errors import CatalogError
 
@@ -61,7 +61,7 @@ def node_sql(name: str) -> str:
     """Return the SQL of a helper, or of a measure with a placeholder for its columns."""
     if is_helper(name):
         sql = _helper_text(name)
-        return sql.replace(_IMPOSSIBLE, roles.withheld_rows_sql()) if _IMPOSSIBLE in sql else sql
+        return sql.replace(_IMPOSSIBLE, role_bounds.withheld_rows_sql()) if _IMPOSSIBLE in sql else sql
     if name.startswith("_") or not is_joined(name):
         raise CatalogError(f"there is no measure helper {name!r}", expected=", ".join(helpers()))
     return f'SELECT "{PLACE}" {measures.load_measure(name).rows}'
@@ -96,15 +96,16 @@ class NodeCatalog:
         self._tables: dict[str, list[str]] = {}
         self._joined: dict[str, list[str]] = {}
         self._rows: dict[str, Rows] = {}
+        self._shareable: dict[str, list[str]] = {}
         if isinstance(facts, list) and len(facts) == len(self._facts()):
             self._columns, self._depths, self._reads, self._entities, *others = facts
-            self._tables, self._joined, self._rows = others
+            self._tables, self._joined, self._rows, self._shareable = others
         self._known = sum(map(len, self._facts()))
 
     def _facts(self) -> list[Mapping[str, Any]]:
         return [
             *(self._columns, self._depths, self._reads, self._entities, self._tables, self._joined),
-            self._rows,
+            *(self._rows, self._shareable),
         ]
 
     def save_cache(self) -> None:
@@ -202,6 +203,51 @@ class NodeCatalog:
         if name not in self._rows:
             self._rows[name] = sql_tree.required_tables(self.helper(name, None, None))
         return self.can_have_rows(self._rows[name], tables)
+
+    def required_tables(self, query: str, tree: Callable[[], Mapping[str, Any]]) -> Rows:
+        """Return the tables without which a statement has no rows; `tree` parses it."""
+        # Not by its text, because every command reads these facts.
+        key = digest(query)
+        if key not in self._rows:
+            self._rows[key] = sql_tree.required_tables(tree())
+        return self._rows[key]
+
+    def shareable_entities(self, name: str) -> frozenset[str]:
+        """Return the roles that the statement of a node may include: those below no separate node.
+
+        Without those whose rows have other seconds if counters are requested, too: subjects that began.
+        """
+        name = plain(name)
+        if name not in self._shareable:
+            if name.startswith(ROLE):
+                entity_name = name.removeprefix(ROLE)
+                began = any(origin.began for origin in entity(entity_name).origins)
+                self._shareable[name] = [] if began else [entity_name]
+            else:
+                below = (node for node in self.referenced_nodes(name) if not self.is_separate(node))
+                self._shareable[name] = sorted(frozenset().union(*map(self.shareable_entities, below)))
+        return frozenset(self._shareable[name])
+
+    def is_separate(self, name: str) -> bool:
+        """Return whether statements that name a node read it as a table, computed before."""
+        name = plain(name)
+        return name in self.session or is_materialized(name) or name in measures.measure_names()
+
+    def separate_nodes(self, names: Iterable[str]) -> set[str]:
+        """Return nodes, with all those below that are computed before."""
+        found: set[str] = set()
+        pending = [*map(plain, names)]
+        seen: set[str] = set()
+        while pending:
+            name = pending.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if self.is_separate(name):
+                found.add(name)
+            if name not in self.session:
+                pending += map(plain, self.referenced_nodes(name))
+        return found
 
     def can_have_rows(self, needed: Rows, tables: Container[str]) -> bool:
         """Return whether a statement that needs these tables can have rows."""

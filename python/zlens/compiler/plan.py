@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, Protocol
@@ -23,6 +24,7 @@ Render = Callable[[Tree], str]
 Kinds = Collection[str] | None
 #: Name of all rows of a table in a condition on them.
 ROWS = "rows#"
+_NOTHING: frozenset[str] = frozenset()
 #: Cached instead of a plan that differs by set of generations.
 _BY_GENERATION = "by generation"
 
@@ -118,7 +120,7 @@ class Compiler:
         self.input = source
         self.nodes = NodeCatalog(parse, source.session, compile_cache)
         self._render = render
-        self._plans: dict[tuple[str, frozenset[str], bool], QueryPlan] = {}
+        self._plans: dict[tuple[str, frozenset[str], bool, frozenset[str]], QueryPlan] = {}
         self._compile_cache = compile_cache
         self._tables: dict[str, str] = {}
         self._filled: dict[str, bool] = {}
@@ -163,11 +165,12 @@ class Compiler:
             return True
         return self.nodes.has_rows(name, tables)
 
-    def query_has_data(self, parsed: Mapping[str, Any], tables: Container[str] | None = None) -> bool:
-        """Return whether a statement can have rows in the input, or with these raw tables."""
-        return self.nodes.can_have_rows(
-            sql_tree.required_tables(parsed), self.input.raw if tables is None else tables
-        )
+    def query_has_data(
+        self, query: str, tree: Callable[[], Mapping[str, Any]], tables: Container[str] | None = None
+    ) -> bool:
+        """Return whether a statement can have rows in the input, or with these tables; `tree` parses it."""
+        needed = self.nodes.required_tables(query, tree)
+        return self.nodes.can_have_rows(needed, self.input.raw if tables is None else tables)
 
     def raw_tables(self, name: str) -> set[str] | None:
         """Return the raw tables of the input that a measure reads with all its columns.
@@ -192,42 +195,75 @@ class Compiler:
     # -- compiling -----------------------------------------------------------------------------------
 
     def plan(
-        self, name: str, requested: Collection[str], *, ordered: bool = False, kinds: Kinds = None
+        self,
+        name: str,
+        requested: Collection[str],
+        *,
+        ordered: bool = False,
+        kinds: Kinds = None,
+        shared: frozenset[str] = _NOTHING,
     ) -> QueryPlan:
         """Return the statement for some columns of a node; rows of a measure are by system, time and subject.
 
-        `kinds` limits those of events.
+        `kinds` limits those of events; `shared` are roles that are tables, computed before.
         """
         # If no column is requested, rows are counted by their first one.
         requested = frozenset(requested or self.nodes.columns(name)[:1])
         if name == "event":
             return self._events(requested, kinds)
-        if (name, requested, ordered) not in self._plans:
-            depends = self._depends(name, requested, ordered=ordered)
+        if shared:
+            shared &= {ROLE + entity for entity in self.nodes.shareable_entities(name)} - {name}
+        key = name, requested, ordered, shared
+        if key not in self._plans:
+            depends = self._depends(name, requested, ordered=ordered, shared=shared)
             plan = self._read_cached(depends)
             if plan is None:
                 try:
-                    plan = self._compile(name, requested, ordered=ordered)
+                    plan = self._compile(name, requested, ordered=ordered, shared=shared)
                 except _GenerationsUnknownError:
                     return QueryPlan(by_generation=True, incomplete=True)
                 self._write_cached(plan, depends)
             if plan.incomplete:
                 return plan
-            self._plans[name, requested, ordered] = plan
-        return self._plans[name, requested, ordered]
+            self._plans[key] = plan
+        return self._plans[key]
 
     def rows(
-        self, name: str, columns: Collection[str], *, ordered: bool = False, kinds: Kinds = None
+        self,
+        name: str,
+        columns: Collection[str],
+        *,
+        ordered: bool = False,
+        kinds: Kinds = None,
+        shared: frozenset[str] = _NOTHING,
     ) -> QueryPlan:
         """Return the statement for columns of a table, without rows that repeat those of another source."""
         condition = self.input.repeated.get(name)
         if condition is None:
-            return self.plan(name, columns, ordered=ordered, kinds=kinds)
+            return self.plan(name, columns, ordered=ordered, kinds=kinds, shared=shared)
         test, named = condition
-        plan = self.plan(name, {*columns, *named}, ordered=ordered, kinds=kinds)
+        plan = self.plan(name, {*columns, *named}, ordered=ordered, kinds=kinds, shared=shared)
         return replace(plan, omitted=test, columns=[*columns])
 
-    def _depends(self, name: str, requested: frozenset[str], *, ordered: bool) -> list[Any] | None:
+    def shared_roles(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the roles of several raw tables that the statements of several tables below would include.
+
+        A role of one raw table is short: a table of its own would take as long as including it twice.
+        """
+        counts = Counter(
+            ROLE + entity
+            for name in self.nodes.separate_nodes(names)
+            for entity in self.nodes.shareable_entities(name)
+        )
+        return frozenset(
+            role
+            for role, count in counts.items()
+            if count > 1 and sum(table in self.input.raw for table in self.nodes.tables(role)) > 1
+        )
+
+    def _depends(
+        self, name: str, requested: frozenset[str], *, ordered: bool, shared: frozenset[str]
+    ) -> list[Any] | None:
         """Return all that a plan depends on, except the generations; None for a plan that is not cached."""
         source = self.input
         # Patterns of groups cannot be serialized.
@@ -235,7 +271,8 @@ class Compiler:
             return None
         by_release = len(source.releases) > 1
         return [
-            *(name, sorted(requested), ordered, source.summed, source.published, repr(source.trust)),
+            *(name, sorted(requested), ordered, sorted(shared)),
+            *(source.summed, source.published, repr(source.trust)),
             source.releases if by_release else [*source.releases],
             [self._table(table) for table in self.nodes.joined(name) if table in source.raw],
             self.session,
@@ -281,7 +318,9 @@ class Compiler:
         present = self.input.generations
         return None if present is None else sorted(map(str, present))
 
-    def _compile(self, name: str, requested: Collection[str], *, ordered: bool) -> QueryPlan:
+    def _compile(
+        self, name: str, requested: Collection[str], *, ordered: bool, shared: frozenset[str]
+    ) -> QueryPlan:
         plan = QueryPlan()
         if name in measures.measure_names() and not (nodes.is_joined(name) and self.has_data(name)):
             typed = [(column.name, column.type) for column in measures.load_measure(name).columns]
@@ -300,6 +339,7 @@ class Compiler:
                 plan.reads.setdefault(below, set()).update(columns)
             elif (
                 below in self.input.session
+                or below in shared
                 or nodes.is_materialized(below)
                 or below in measures.measure_names()
             ):

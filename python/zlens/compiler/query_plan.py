@@ -88,6 +88,7 @@ def compile_queries(
     *,
     statements: bool = True,
     keep: bool = False,
+    share: bool = False,
 ) -> Plan:
     """Return the plan of some queries.
 
@@ -96,8 +97,9 @@ def compile_queries(
     sizes       bytes of the records of raw tables, by the prefix of their names
     statements  whether to compile the statements of tables that are not materialized
     keep        whether to materialize lazy measures, too
+    share       whether to materialize roles that several of the tables read: planning takes longer than rows
     """
-    planning = _Planning(queries, compiler, schema, made, planned, sizes, statements, keep)
+    planning = _Planning(queries, compiler, schema, made, planned, sizes, statements, keep, share)
     return planning.plan()
 
 
@@ -116,6 +118,7 @@ class _Planning:
         sizes: Mapping[str, int],
         statements: bool,
         keep: bool,
+        share: bool,
     ) -> None:
         self._queries = queries
         self._compiler = compiler
@@ -131,6 +134,8 @@ class _Planning:
                 self._wanted.setdefault(name, set()).update(columns)
                 readers.setdefault(name, []).append(len(columns))
         self._kept = {name for name, counts in readers.items() if keep or self._is_kept(name, counts)}
+        self._shared = compiler.shared_roles(self._wanted) if share else frozenset[str]()
+        self._kept |= self._shared
         self._rows: list[dict[str, QueryPlan]] = [{} for _ in queries]
 
     def _is_kept(self, name: str, counts: list[int]) -> bool:
@@ -185,15 +190,21 @@ class _Planning:
         if name in self._kept or name not in self._wanted:
             extended = self._extend(name, columns, self._compiler.columns(name))
             ordered = not self._schema.is_streamed(name)
-            statement = self._complete(self._compiler.rows(name, extended, ordered=ordered))
+            statement = self._complete(
+                self._compiler.rows(name, extended, ordered=ordered, shared=self._shared)
+            )
             return TableStep(name, extended, statement), [statement]
         if not self._statements:
             kinds = all_kinds(query.kinds for query in self._queries if name in query.columns)
-            return None, [self._complete(self._compiler.rows(name, columns, kinds=kinds))]
+            return None, [
+                self._complete(self._compiler.rows(name, columns, kinds=kinds, shared=self._shared))
+            ]
         plans = []
         for query, rows in zip(self._queries, self._rows, strict=True):
             if name in query.columns and not self._has(name, query.columns[name]):
-                rows[name] = self._complete(self._compiler.rows(name, query.columns[name], kinds=query.kinds))
+                rows[name] = self._complete(
+                    self._compiler.rows(name, query.columns[name], kinds=query.kinds, shared=self._shared)
+                )
                 plans.append(rows[name])
         return None, plans
 

@@ -80,7 +80,8 @@ class Engine:
         self.raw = RawColumns(tables, self._session.keys())
         self._closed = False
         self._temporary = TemporaryFolder()
-        small = brief or (size is not None and size < _SMALL)
+        #: Whether planning a statement takes longer than computing its rows.
+        self.is_small = small = brief or (size is not None and size < _SMALL)
         self._connection = open_database(self._temporary.path, folders=folders, small=small)
         self.store = TableStore(self._connection, tables, self._session, self.raw, where, repeated or {})
         self.parser = SqlParser(self.store.cursor)

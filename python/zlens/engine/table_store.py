@@ -239,26 +239,29 @@ class TableStore:
             )
         needed = {*wanted, *(condition[1] if condition else ())}
         shown = [column for column in types if column in needed or fill]
+        parts = [(part, {column.name for column in part.columns} & needed) for part in self._raw[table]]
+        if not fill:
+            # Columns that a part lacks come last, because a list of the others would take long to parse.
+            shown.sort(key=lambda column: any(column not in available for _, available in parts))
         selects = []
-        for part in self._raw[table]:
-            available = [column.name for column in part.columns if column.name in needed]
+        for part, available in parts:
+            present = [column for column in shown if column in available]
             if isinstance(part, ParquetTable):
                 if not part.paths:
                     continue
-                rows = f"({part.sql(available)})"
+                rows = f"({part.sql(present)})"
             else:
                 # If no column is requested, rows are counted by the first one.
                 stream = f"{table}#{next(self._numbers)}"
-                cursor.register(stream, part.stream(available or [part.columns[0].name]))
+                cursor.register(stream, part.stream(present or [part.columns[0].name]))
                 rows = expressions.quote(stream)
-            if available and len(self._raw[table]) == 1 and len(available) == len(shown):
-                # The stream has exactly these columns; a list of them takes long to parse.
-                selects.append(f"SELECT * FROM {rows}")
-                continue
-            columns = (
-                expressions.quote(column) if column in available else _null(types[column], column)
-                for column in shown
-            )
+            if present and present == shown[: len(present)]:
+                columns = ["*", *(_null(types[column], column) for column in shown[len(present) :])]
+            else:
+                columns = [
+                    expressions.quote(column) if column in available else _null(types[column], column)
+                    for column in shown
+                ]
             selects.append(f"SELECT {', '.join(columns) or '1 AS one'} FROM {rows}")
         if not selects:
             nulls = ", ".join(_null(types[column], column) for column in shown)

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from zlens.catalog import measures, roles
 from zlens.catalog.expressions import literal, quote
-from zlens.compiler import roles as role_sql
+from zlens.compiler import role_origin
 from zlens.compiler.nodes import is_joined
 from zlens.errors import QueryError
 from zlens.explain.lineage import column_lineage
@@ -363,8 +363,8 @@ class _Part(Struct):
                 result.append(_Row(self.source, wanted, former.values, {}, before=True))
         return result
 
-    def _record_rows(self, requested: list[str]) -> tuple[dict[str, str], role_sql.RoleQuery]:
-        return role_sql.record_rows(self.entity.name, self.origin, requested, self.columns, self.release)
+    def _record_rows(self, requested: list[str]) -> tuple[dict[str, str], role_origin.RoleQuery]:
+        return role_origin.record_rows(self.entity.name, self.origin, requested, self.columns, self.release)
 
 
 def _parts(

@@ -47,7 +47,8 @@ def evidence(
     sql = _question(rule, system, subject)
     if rule.around:
         table, _, name = rule.around.partition(".")
-        unit, column = measures.load_measure(table).column(name).unit or "", rule.around
+        around = measures.load_measure(table).column(name)
+        unit, column = around.unit if around else "", rule.around
         sql = _around(rule, table, name, system, unit)
     thinned = f"""
 WITH points AS (
@@ -85,8 +86,8 @@ def _around(rule: Rule, table: str, column: str, system: str, unit: str) -> str:
     """Return SQL of the column that shows what was before and after the events of a rule."""
     limit = rule.threshold.get("T") if rule.unit == unit else None
     return f"""
-SELECT interval_end, CAST({column} AS DOUBLE) AS value, CAST({"NULL" if limit is None else limit} AS DOUBLE) AS threshold,
-    false AS held
+SELECT interval_end, CAST({column} AS DOUBLE) AS value,
+    CAST({"NULL" if limit is None else limit} AS DOUBLE) AS threshold, false AS held
 FROM {table}
 WHERE system = {expressions.literal(system)} AND flag IS NULL
 ORDER BY interval_end

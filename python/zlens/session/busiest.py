@@ -7,9 +7,14 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from zlens.inputs.source import Interval
+from zlens.errors import QueryError
+from zlens.inputs.source import Interval, SystemInfo
+from zlens.schema.wording import phrase
+from zlens.session.session_tables import bucket_end_us
 
+_SECOND = 1_000_000
 #: Fraction of an interval by which it may start late, because intervals end some milliseconds after their
 #: minute.
 _LATE = 0.02
@@ -21,6 +26,51 @@ class IntervalLoad(Struct, frozen=True):
     interval: Interval
     weight: float
     busy: float
+
+
+def peaks(
+    loads: Iterable[tuple[SystemInfo, list[IntervalLoad]]], minutes: int, every_s: int | None
+) -> list[tuple[SystemInfo, Interval]]:
+    """Return the intervals in the busiest window of each system, from the loads of its sources.
+
+    With buckets of `every_s` seconds, windows end with a bucket if they can. QueryError if a system has no
+    window without a gap.
+    """
+    found: list[tuple[SystemInfo, Interval]] = []
+    longest_s: dict[str, int] = {}
+    for info, of_source in loads:
+        of_runs = runs(of_source)
+        may_end = _may_end(info, minutes, every_s)
+        windows = [window for run in of_runs if (window := busiest(run, minutes * 60 * _SECOND, may_end))]
+        if windows:
+            _, intervals = max(windows, key=lambda window: window[0])
+            found += [(info, interval) for interval in intervals]
+        lengths = [(run[-1].interval.end_us - run[0].interval.start_us) // _SECOND for run in of_runs]
+        longest_s[info.system] = max([longest_s.get(info.system, 0), *lengths])
+    short = [system for system in longest_s if all(info.system != system for info, _ in found)]
+    if short:
+        raise QueryError(
+            f"{short[0]} has no {minutes} minutes without a gap",
+            expected=f"a peak of {longest_s[short[0]] // 60} minutes or less",
+        )
+    if not found:
+        raise QueryError(
+            "there is no processor utilization to find a peak in",
+            cure=phrase("no_peak"),
+        )
+    return found
+
+
+def _may_end(info: SystemInfo, minutes: int, every_s: int | None) -> Callable[[Interval], bool]:
+    """Return whether the busiest window may end with an interval; buckets stay complete if possible."""
+    if not every_s or minutes * 60 % every_s:
+        return lambda _: True
+
+    def ends_bucket(interval: Interval) -> bool:
+        following = replace(interval, end_us=2 * interval.end_us - interval.start_us)
+        return bucket_end_us(info, interval, every_s) != bucket_end_us(info, following, every_s)
+
+    return ends_bucket
 
 
 def runs(loads: Iterable[IntervalLoad]) -> list[list[IntervalLoad]]:

@@ -53,7 +53,7 @@ class Queries:
 
     def query_has_data(self, query: str, tables: Container[str] | None = None) -> bool:
         """Return whether a statement can have rows in the input, or with these raw tables."""
-        return self.compiler.query_has_data(self._reader.parse(query).tree, tables)
+        return self.compiler.query_has_data(query, lambda: self._reader.parse(query).tree, tables)
 
     def tables(self, query: str) -> frozenset[str]:
         """Return the tables that a statement names (`cpu`, `role.processor`), except those of WITH."""
@@ -228,6 +228,7 @@ class Queries:
                 self._sizes() if staged else {},
                 statements=not staged,
                 keep=keep,
+                share=self.engine.is_small,
             )
             if not plan.incomplete:
                 return plan

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
-from zlens.catalog.raw_columns import RawColumn
 from zlens.engine.cancellation import hold_lock
 from zlens.errors import QueryError
 from zlens.inputs import record_intervals
-from zlens.inputs.options import ALL, Options, TimeSpec
+from zlens.inputs.options import ALL, Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import (
     Interval,
@@ -29,8 +28,9 @@ from zlens.inputs.source import (
     table_prefix,
 )
 from zlens.inputs.unix_time import from_unix_us, to_unix_us
-from zlens.schema.wording import phrase
 from zlens.session.open_inputs import open_inputs
+from zlens.session.selection import condition, is_selected
+from zlens.session.source_tables import SourceTables
 
 if TYPE_CHECKING:
     from zlens.catalog.formula_policy import FormulaPolicy
@@ -43,43 +43,8 @@ if TYPE_CHECKING:
     from zlens.session.source_choice import SystemSource
     from zlens.session.throughput_join import ClockOffset
 
-_SECOND = 1_000_000
-#: Condition on a row with a time but without an interval end: it is in a selected interval.
-_WITHIN = """EXISTS (
-    SELECT 1
-    FROM (SELECT system AS "s#", source AS "o#", interval_start AS "a#", interval_end AS "e#" FROM _interval)
-    WHERE "s#" = system AND "o#" = source AND time > "a#" AND time <= "e#"
-)"""
 #: Engines are created one at a time, because queries may come from many threads.
 _OPENING = threading.RLock()
-
-
-class SourceTables(Mapping[str, list[RawTable]]):
-    """The raw tables of several sources as one mapping. A source may find its tables only on request."""
-
-    def __init__(self, computed: dict[str, list[RawTable]], sources: list[Source]) -> None:
-        self._computed = computed
-        self._sources = sources
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._computed or any(name in source.tables for source in self._sources)
-
-    def __getitem__(self, name: str) -> list[RawTable]:
-        if name in self._computed:
-            return self._computed[name]
-        parts = [part for source in self._sources if name in source.tables for part in source.tables[name]]
-        if not parts:
-            raise KeyError(name)
-        return parts
-
-    def __iter__(self) -> Iterator[str]:
-        names = dict.fromkeys(self._computed)
-        for source in self._sources:
-            names.update(dict.fromkeys(source.tables))
-        return iter(names)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
 
 class _RepeatedRows:
@@ -394,7 +359,7 @@ class CoreSession:
     @property
     def has_intervals(self) -> bool:
         """Whether any interval is within the options, of any record type."""
-        return any(self._is_selected(*each) for each in self._all_intervals())
+        return any(is_selected(self.options, *each) for each in self._all_intervals())
 
     def _all_intervals(self) -> Iterator[tuple[SystemInfo, Interval]]:
         yield from ((info, interval) for info in self.systems for interval in info.intervals)
@@ -410,7 +375,9 @@ class CoreSession:
                     f"{self.options.every_s} s is shorter than the intervals of {info.system}",
                     expected=f"{info.nominal_s:g} s or more",
                 )
-            rows += [(info, interval) for interval in info.intervals if self._is_selected(info, interval)]
+            rows += [
+                (info, interval) for interval in info.intervals if is_selected(self.options, info, interval)
+            ]
         if not rows and self.options.is_selective and any(info.intervals for info in self.systems):
             if self.has_intervals:
                 return rows
@@ -456,51 +423,13 @@ class CoreSession:
     def _folders(self) -> list[str]:
         return [path for source in self.sources for path in getattr(source, "folders", ())]
 
-    def _is_selected(self, info: SystemInfo, interval: Interval) -> bool:
-        if not (self.options.start or self.options.end or self.options.shift):
-            return True
-        zone = dt.UTC if self.options.utc else info.zone()
-        local = from_unix_us(interval.end_us).astimezone(zone)
-        start, end = (
-            bound and bound.at_end(info.last_us, zone) for bound in (self.options.start, self.options.end)
-        )
-        if start and not _after(local, start, zone):
-            return False
-        if end and _after(local, end, zone):
-            return False
-        return self.options.shift is None or self.options.shift.contains(local)
-
     def _peak(
         self, intervals: list[tuple[SystemInfo, Interval]], minutes: int
     ) -> list[tuple[SystemInfo, Interval]]:
         """Return the intervals in the busiest window, for each system that has one without a gap."""
         from zlens.session import busiest
 
-        peaks: list[tuple[SystemInfo, Interval]] = []
-        longest_s: dict[str, int] = {}
-        for info, loads in self._loads():
-            runs = busiest.runs(loads)
-            windows = [
-                peak
-                for run in runs
-                if (peak := busiest.busiest(run, minutes * 60 * _SECOND, self._may_end(info, minutes)))
-            ]
-            if windows:
-                _, window = max(windows, key=lambda peak: peak[0])
-                peaks += [(info, interval) for interval in window]
-            lengths = [(run[-1].interval.end_us - run[0].interval.start_us) // _SECOND for run in runs]
-            longest_s[info.system] = max([longest_s.get(info.system, 0), *lengths])
-        short = [system for system in longest_s if all(info.system != system for info, _ in peaks)]
-        if short:
-            raise QueryError(
-                f"{short[0]} has no {minutes} minutes without a gap",
-                expected=f"a peak of {longest_s[short[0]] // 60} minutes or less",
-            )
-        if not peaks:
-            raise QueryError(
-                "there is no processor utilization to find a peak in",
-                cure=phrase("no_peak"),
-            )
+        peaks = busiest.peaks(self._loads(), minutes, self.options.every_s)
         return record_intervals.within_time_range(intervals, peaks)
 
     def _loads(self) -> list[tuple[SystemInfo, list[IntervalLoad]]]:
@@ -521,23 +450,6 @@ class CoreSession:
             loads.setdefault((system, source), []).append(load)
         return [(info, loads[key]) for info in self.systems if (key := (info.system, info.source)) in loads]
 
-    def _may_end(self, info: SystemInfo, minutes: int) -> Callable[[Interval], bool]:
-        """Return whether the busiest window may end with an interval; buckets stay complete if possible."""
-        from zlens.session import session_tables
-
-        every_s = self.options.every_s
-        if not every_s or minutes * 60 % every_s:
-            return lambda _: True
-
-        def ends_bucket(interval: Interval) -> bool:
-            following = replace(interval, end_us=2 * interval.end_us - interval.start_us)
-            own, next_own = (
-                session_tables.bucket_end_us(info, each, every_s) for each in (interval, following)
-            )
-            return own != next_own
-
-        return ends_bucket
-
     # -- the engine's tables -------------------------------------------------------------------------
 
     def _open_queries(self, intervals: Callable[[], list[tuple[SystemInfo, Interval]]]) -> Queries:
@@ -549,7 +461,9 @@ class CoreSession:
         def chosen(of_records: list[tuple[SystemInfo, Interval]]) -> list[tuple[SystemInfo, Interval]]:
             if self.options.peak_minutes:
                 return record_intervals.within_time_range(of_records, intervals())
-            return [(info, interval) for info, interval in of_records if self._is_selected(info, interval)]
+            return [
+                (info, interval) for info, interval in of_records if is_selected(self.options, info, interval)
+            ]
 
         def others() -> list[tuple[SystemInfo, Interval]]:
             return chosen(self._other_intervals)
@@ -587,7 +501,7 @@ class CoreSession:
         engine = Engine(
             SourceTables(raw_tables, self.sources),
             session_tables_by_name,
-            where=lambda columns: self._conditions(columns, ends),
+            where=lambda columns: condition(self.options, columns, ends),
             folders=self._folders,
             size=sum(map(_size, self.sources)),
             brief=self.brief,
@@ -675,46 +589,10 @@ class CoreSession:
 
         return groups.cluster(system, self._groups)
 
-    def _conditions(
-        self, columns: Iterable[RawColumn], ends: Callable[[], tuple[int, int] | None]
-    ) -> tuple[str, set[str]] | None:
-        """Return the options as a condition on a raw table with these columns, and the columns that it names.
-
-        `ends` returns the first and last selected interval end, in microseconds UTC.
-        """
-        from zlens.catalog.expressions import literal
-
-        names = {column.name for column in columns}
-        parts: list[str] = []
-        columns_read: set[str] = set()
-        if self.options.systems and "system" in names:
-            parts.append(f"system IN ({', '.join(map(literal, self.options.systems))})")
-            columns_read.add("system")
-        if self.options.is_selective and "interval_end" in names:
-            parts.append(
-                "(system, source, interval_end) IN (SELECT (system, source, interval_end) FROM _interval)"
-            )
-            columns_read |= {"system", "source", "interval_end"}
-            if (span := ends()) is not None:
-                # The same as a plain range, which can exclude entire blocks of rows.
-                first, last = (from_unix_us(end) for end in span)
-                parts.append(f"interval_end BETWEEN TIMESTAMPTZ '{first}' AND TIMESTAMPTZ '{last}'")
-        elif self.options.is_selective and {"system", "source", "time"} <= names:
-            # Precomputed events.
-            parts.append(_WITHIN)
-            columns_read |= {"system", "source", "time"}
-        return (" AND ".join(parts), columns_read) if parts else None
-
 
 def empty_session() -> CoreSession:
     """Return a session without input: every table exists and is empty, so that queries can be checked."""
     return CoreSession.from_sources([], Options())
-
-
-def _after(local: dt.datetime, limit: TimeSpec, zone: dt.tzinfo) -> bool:
-    if limit.date is None:
-        return local.time() > limit.time
-    return local > limit.utc(zone, limit.date)
 
 
 def _span(session: CoreSession, info: SystemInfo) -> str:

@@ -1,0 +1,54 @@
+"""Bounds of roles: values beyond them are withheld."""
+
+from __future__ import annotations
+
+from zlens.catalog import expressions
+from zlens.catalog.roles import IMPOSSIBLE, Entity, Role, bounded_entities, entity
+
+#: Allowed excess of a value over its limit: a factor, and seconds of short intervals.
+_TOLERANCE, _SLACK = "1.02e0", "0.05e0"
+
+
+def bounded_roles(role_entity: Entity, roles: list[Role]) -> list[Role]:
+    """Return the requested roles with a limit; all of the entity if its impossible values are requested."""
+    requested = role_entity.roles.values() if any(role.name == IMPOSSIBLE for role in roles) else roles
+    return [role for role in requested if role.is_bounded]
+
+
+def beyond(value: str, limit: str | None) -> str:
+    """Return whether a value is negative or exceeds its limit; a limit that is not finite is not exceeded."""
+    return f"{value} < 0" + (f" OR {value} > {_TOLERANCE} * ({limit}) + {_SLACK}" if limit else "")
+
+
+def worded(role: Role, value: str, limit: str | None) -> str:
+    """Return SQL of a text: a role's value, its limit, and the unit."""
+    unit = role.unit if role.unit.startswith(("%", "/")) else f" {role.unit}".rstrip()
+    name, unit = (expressions.literal(text) for text in (f"{role.name} ", unit))
+    number = "format('{{:.6g}}', CAST({} AS DOUBLE))"
+    text = f"{name} || {number.format(value)}"
+    if limit is not None:
+        # A negative value is impossible whatever the limit, which may be unknown.
+        text += f" || coalesce(' of ' || {number.format(limit)}, '')"
+    return f"{text} || {unit}"
+
+
+def withheld_rows_sql() -> str:
+    """Return SQL of the samples with withheld values: system, source, kind and detail, one row per entity."""
+    parts = []
+    for name in bounded_entities():
+        role_entity = entity(name)
+        subject = ", ".join(f"CAST({expressions.quote(key)} AS VARCHAR)" for key in role_entity.key) or "''"
+        time = "tod" if role_entity.lasting else "interval_end"
+        order = f"({time}, concat_ws('/', {subject}))"
+        noun = name.replace("_", " ")
+        parts.append(
+            f"SELECT system, source, 'impossible' AS kind, "
+            f"count(*) || CASE count(*) WHEN 1 THEN ' sample of {noun} has' "
+            f"ELSE ' samples of {noun} have' END "
+            f"|| ' impossible values, which are left out; the first: {noun} ' "
+            f"|| coalesce(arg_min(concat_ws('/', {subject}), {order}), '?') || ', ' "
+            f"|| strftime(min({time}), '%Y-%m-%d %H:%M:%S') || ' UTC: ' "
+            f"|| arg_min(impossible, {order}) AS detail "
+            f"FROM role.{name} WHERE impossible IS NOT NULL GROUP BY system, source"
+        )
+    return "\nUNION ALL\n".join(parts)

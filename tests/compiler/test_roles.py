@@ -1,0 +1,39 @@
+"""Tests of the SQL of roles."""
+
+from __future__ import annotations
+
+import duckdb
+
+from zlens.compiler.roles import rows
+
+PROCESSORS = {
+    "d0r2": {"system", "source", "interval_end", "seconds", "flag", "sytprp_pfxcpuad", "sytprp_zlcore"}
+}
+RELEASES: dict[str | None, list[str]] = {"5.4": ["A"], "6.2": ["B"], "6.3": ["C"], "7.3": ["D"], None: ["E"]}
+
+
+def test_releases_with_equal_formulas_are_read_together() -> None:
+    """Before 6.3 a processor is a core: facts/roles/processor.toml."""
+    query = rows("processor", ["core_id"], PROCESSORS, RELEASES)
+    assert query.sql.count('FROM "d0r2"') == 2
+    with duckdb.connect() as database:
+        database.execute(
+            "CREATE TABLE d0r2 AS SELECT system, 'x' AS source, TIMESTAMPTZ '2024-01-01' AS interval_end, "
+            "60.0 AS seconds, NULL::VARCHAR AS flag, 7 AS sytprp_pfxcpuad, core::BIGINT AS sytprp_zlcore "
+            "FROM (VALUES ('A'), ('B'), ('C'), ('D'), ('E')) AS s(system), (VALUES (NULL), (3)) AS c(core)"
+        )
+        database.execute(
+            "CREATE TABLE _interval AS SELECT DISTINCT system, source, interval_end, 60.0 AS seconds, "
+            "NULL::VARCHAR AS flag, NULL::TIMESTAMPTZ AS gap_end FROM d0r2"
+        )
+        found = database.execute(f"SELECT system, core_id FROM ({query.sql}) ORDER BY ALL NULLS LAST")
+        cores = dict[str, list[int | None]]()
+        for system, core in found.fetchall():
+            cores.setdefault(system, []).append(core)
+    assert cores == {name: [3, 7] if name in "AB" else [3, None] for name in "ABCDE"}
+
+
+def test_all_systems_are_read_together_if_formulas_are_equal() -> None:
+    query = rows("processor", ["cpu_id"], PROCESSORS, {"6.3": ["C"], "7.3": ["D"]})
+    assert query.sql.count('FROM "d0r2"') == 1
+    assert " IN (" not in query.sql
