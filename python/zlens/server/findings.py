@@ -12,7 +12,7 @@ from zlens.engine.cancellation import hold_lock
 from zlens.findings import Finding, FindingsResult
 from zlens.findings import evidence as evidences
 from zlens.findings.evaluate import find_in_stages
-from zlens.server import json_values
+from zlens.server import buckets, json_values
 from zlens.server.workspace import Workspace
 from zlens.verdict import Clause, SystemVerdict, compose
 
@@ -47,7 +47,10 @@ def verdict(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     window = {**request, "classes": None, "input": None}
 
     def work() -> SystemVerdict:
-        [found] = compose(_complete(workspace, window), session=workspace.session, system=request["system"])
+        findings = _complete(workspace, window)
+        [found] = compose(
+            findings, session=workspace.session, system=request["system"], window=buckets.span(request)
+        )
         return found
 
     workspace.system_names(request["system"])

@@ -27,22 +27,34 @@ _DIGITS = 3
 
 
 def compose(
-    findings: FindingsResult, *, session: CoreSession | None = None, system: str | None = None
+    findings: FindingsResult,
+    *,
+    session: CoreSession | None = None,
+    system: str | None = None,
+    window: tuple[datetime | None, datetime | None] = (None, None),
 ) -> list[SystemVerdict]:
     """Return a verdict on each system, or only on `system`.
 
     session   where causes are searched, if not only in the window of the findings
+    window    start and end of that window; events without an effect are stated only if they are in it
     Raises CatalogError if rules explain each other.
     """
     session = session or findings.session
     names = dict.fromkeys(info.system for info in session.systems)
-    return [_Composer(session, findings, name).verdict() for name in names if system in (None, name)]
+    return [_Composer(session, findings, name, window).verdict() for name in names if system in (None, name)]
 
 
 class _Composer:
     """Composes the verdict on one system."""
 
-    def __init__(self, session: CoreSession, findings: FindingsResult, system: str) -> None:
+    def __init__(
+        self,
+        session: CoreSession,
+        findings: FindingsResult,
+        system: str,
+        window: tuple[datetime | None, datetime | None],
+    ) -> None:
+        self._window = window
         self._session = session
         self._system = system
         self._facts = load_verdict_facts()
@@ -179,11 +191,17 @@ class _Composer:
         lasting = [
             occurrence
             for occurrence in self._occurrences
-            if occurrence.cause.lasts and id(occurrence) not in explaining
+            if occurrence.cause.lasts and id(occurrence) not in explaining and self._is_inside(occurrence)
         ]
         for occurrence in lasting[: self._facts.most]:
             clause = self._cause(occurrence, None)
             yield [replace(clause, text=fill_placeholders(self._texts.no_effect, {"clause": clause.text}))]
+
+    def _is_inside(self, occurrence: Occurrence) -> bool:
+        start, end = self._window
+        return (end is None or occurrence.time <= end) and (
+            start is None or occurrence.until is None or occurrence.until > start
+        )
 
     def _chain(self, effect: Effect, before: str = "") -> Iterator[list[Clause]]:
         """Yield the clauses of an effect and of those that it explains, unless they were stated before."""
