@@ -63,7 +63,7 @@ def test_bytes_of_two_samples_give_the_value(vm_session: Session) -> None:
         assert seconds == pytest.approx(start + 60 * minute, abs=0.1)
 
 
-def test_entries_of_a_record_are_told_apart(vm_session: Session) -> None:
+def test_entries_of_a_record_have_own_places(vm_session: Session) -> None:
     subject = {"partition": "ZLDEMO", "cpu_type": "IFL"}
     found = origin_of(vm_session, "partition.total_pct", at=NINE, subject=subject)
     pairs = list(zip(found.records[::2], found.records[1::2], strict=True))

@@ -211,9 +211,11 @@ def _contains(session: CoreSession, row: dict[str, Any], at: TimeSpec) -> bool:
     end: dt.datetime | None = row["interval_end"]
     if end is None:
         return False
-    info = next(info for info in session.systems if info.system == row["system"])
+    last_us = max(
+        (info.last_us or 0 for info in session.systems if info.system == row["system"]), default=None
+    )
     zone = session.zone(row["system"]) or dt.UTC
-    time = at.at_end(info.last_us, zone).utc(zone, session.display(end, row["system"]).date())
+    time = at.at_end(last_us, zone).utc(zone, session.display(end, row["system"]).date())
     seconds: float = row["seconds"] or 0.0
     return time == end or end - dt.timedelta(seconds=seconds) < time < end
 
