@@ -16,7 +16,7 @@ from zlens.catalog import measures
 from zlens.cli import main
 from zlens.compiler.nodes import is_joined
 from zlens.errors import QueryError
-from zlens.explain.value_origin import FieldBytes, RecordBytes, ValueOrigin, find_origin
+from zlens.explain.value_origin import FieldBytes, RecordBytes, OriginOfValue, find_origin
 from zlens.inputs.options import parse_time_spec
 
 TOD_S = 4096e6
@@ -25,7 +25,7 @@ TOD_EPOCH_S = 2_208_988_800
 NINE = parse_time_spec("2010-03-09 09:00")
 
 
-def origin_of(session: Session, name: str, **how: Any) -> ValueOrigin:
+def origin_of(session: Session, name: str, **how: Any) -> OriginOfValue:
     return find_origin(session._core, name, **how)
 
 

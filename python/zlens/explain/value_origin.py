@@ -69,7 +69,7 @@ class RecordBytes(Struct, frozen=True):
     note: str = ""
 
 
-class ValueOrigin(Struct, frozen=True):
+class OriginOfValue(Struct, frozen=True):
     """A value of a column and what it is computed from.
 
     subject  the keys of the row
@@ -98,7 +98,7 @@ def find_origin(
     subject: Mapping[str, str] | None = None,
     source: str | None = None,
     window: tuple[dt.datetime | None, dt.datetime | None] = (None, None),
-) -> ValueOrigin:
+) -> OriginOfValue:
     """Return the origin of a value: of the interval that contains `at`, or the largest value in the window.
 
     Raises QueryError if the name is not `MEASURE.COLUMN`, and if no row or several rows match.
@@ -115,7 +115,7 @@ def find_origin(
     for entity_name, requested in _roles(table, column).items():
         for part in _parts(session, entity_name, requested, row):
             records += part.rows(row, _key_roles(table, keys, part.entity))
-    return ValueOrigin(
+    return OriginOfValue(
         column=name,
         system=row["system"],
         source=row["source"],

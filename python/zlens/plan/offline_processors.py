@@ -114,4 +114,4 @@ def _share(session: CoreSession, system: str, end: dt.datetime, own: str, added:
     used, would = before["allocation"], after["allocation"]
     if not isinstance(used, int | float) or not isinstance(would, int | float) or not used:
         return None
-    return would / used * cores / (cores + added)
+    return float(would / used * cores / (cores + added))
