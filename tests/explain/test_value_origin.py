@@ -16,7 +16,7 @@ from zlens.catalog import measures
 from zlens.cli import main
 from zlens.compiler.nodes import is_joined
 from zlens.errors import QueryError
-from zlens.explain.value_origin import FieldBytes, RecordBytes, OriginOfValue, find_origin
+from zlens.explain.value_origin import FieldBytes, OriginOfValue, RecordBytes, find_origin
 from zlens.inputs.options import parse_time_spec
 
 TOD_S = 4096e6

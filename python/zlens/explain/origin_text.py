@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from zlens.explain.value_origin import RecordBytes, OriginOfValue
+from zlens.explain.value_origin import OriginOfValue, RecordBytes
 
 _ROW = 16
 
