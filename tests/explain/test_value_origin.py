@@ -16,7 +16,7 @@ from zlens.catalog import measures
 from zlens.cli import main
 from zlens.compiler.nodes import is_joined
 from zlens.errors import QueryError
-from zlens.explain.value_origin import FieldBytes, RecordBytes, ValueOrigin, find_origin
+from zlens.explain.value_origin import FieldBytes, OriginOfValue, RecordBytes, find_origin
 from zlens.inputs.options import parse_time_spec
 
 TOD_S = 4096e6
@@ -25,7 +25,7 @@ TOD_EPOCH_S = 2_208_988_800
 NINE = parse_time_spec("2010-03-09 09:00")
 
 
-def origin_of(session: Session, name: str, **how: Any) -> ValueOrigin:
+def origin_of(session: Session, name: str, **how: Any) -> OriginOfValue:
     return find_origin(session._core, name, **how)
 
 
@@ -63,7 +63,7 @@ def test_bytes_of_two_samples_give_the_value(vm_session: Session) -> None:
         assert seconds == pytest.approx(start + 60 * minute, abs=0.1)
 
 
-def test_entries_of_a_record_are_told_apart(vm_session: Session) -> None:
+def test_entries_of_a_record_have_own_places(vm_session: Session) -> None:
     subject = {"partition": "ZLDEMO", "cpu_type": "IFL"}
     found = origin_of(vm_session, "partition.total_pct", at=NINE, subject=subject)
     pairs = list(zip(found.records[::2], found.records[1::2], strict=True))

@@ -6,12 +6,12 @@ import datetime as dt
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from zlens.explain.value_origin import RecordBytes, ValueOrigin
+from zlens.explain.value_origin import OriginOfValue, RecordBytes
 
 _ROW = 16
 
 
-def format_origin(origin: ValueOrigin, local: Callable[[dt.datetime], dt.datetime]) -> str:
+def format_origin(origin: OriginOfValue, local: Callable[[dt.datetime], dt.datetime]) -> str:
     """Return the origin of a value as text. `local` converts times to the system's zone."""
     subject = "".join(f", {key} {value}" for key, value in origin.subject.items())
     time = f", interval that ended {_time(local(origin.end))}" if origin.end is not None else ""

@@ -69,7 +69,7 @@ class RecordBytes(Struct, frozen=True):
     note: str = ""
 
 
-class ValueOrigin(Struct, frozen=True):
+class OriginOfValue(Struct, frozen=True):
     """A value of a column and what it is computed from.
 
     subject  the keys of the row
@@ -98,7 +98,7 @@ def find_origin(
     subject: Mapping[str, str] | None = None,
     source: str | None = None,
     window: tuple[dt.datetime | None, dt.datetime | None] = (None, None),
-) -> ValueOrigin:
+) -> OriginOfValue:
     """Return the origin of a value: of the interval that contains `at`, or the largest value in the window.
 
     Raises QueryError if the name is not `MEASURE.COLUMN`, and if no row or several rows match.
@@ -115,7 +115,7 @@ def find_origin(
     for entity_name, requested in _roles(table, column).items():
         for part in _parts(session, entity_name, requested, row):
             records += part.rows(row, _key_roles(table, keys, part.entity))
-    return ValueOrigin(
+    return OriginOfValue(
         column=name,
         system=row["system"],
         source=row["source"],
@@ -211,9 +211,11 @@ def _contains(session: CoreSession, row: dict[str, Any], at: TimeSpec) -> bool:
     end: dt.datetime | None = row["interval_end"]
     if end is None:
         return False
-    info = next(info for info in session.systems if info.system == row["system"])
+    last_us = max(
+        (info.last_us or 0 for info in session.systems if info.system == row["system"]), default=None
+    )
     zone = session.zone(row["system"]) or dt.UTC
-    time = at.at_end(info.last_us, zone).utc(zone, session.display(end, row["system"]).date())
+    time = at.at_end(last_us, zone).utc(zone, session.display(end, row["system"]).date())
     seconds: float = row["seconds"] or 0.0
     return time == end or end - dt.timedelta(seconds=seconds) < time < end
 

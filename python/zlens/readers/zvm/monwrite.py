@@ -373,8 +373,8 @@ class MonwriteSource:
         """Return a record that is read again, with the places of the columns of a raw table."""
         domain, number, section = record_places.split_table(table)
         data = record_places.read_bytes(file, offset, domain, number)
-        group = next(group for group in self.groups if group.info.system == system)
-        if data is None:
+        group = next((group for group in self.groups if group.info.system == system), None)
+        if data is None or group is None:
             return None
         choice = self.choices(group, layouts.record_id(domain, number)).get(len(data))
         return record_places.find_places(choice.layout if choice else None, section, data)
