@@ -85,6 +85,19 @@ fn gigabytes_of_zeros_need_little_time_and_memory() {
     let found = run(broken.repeat(1000), SIZE / 8);
     assert!(found.problems.len() >= MAX_BREAKS as u64);
     assert!(found.records >= MAX_BREAKS as u64);
+    // As many breaks as are followed, and one more: records up to it are read.
+    let breaks = MAX_BREAKS as u64;
+    let found = run(broken.repeat(1000), breaks * 49 + 48);
+    assert_eq!(
+        (found.records, found.skipped_bytes),
+        (2 * breaks + 2, breaks)
+    );
+    assert_eq!(found.problems.len(), breaks);
+    let found = run(broken.repeat(1000), (breaks + 1) * 49 + 48);
+    assert_eq!(
+        (found.records, found.skipped_bytes),
+        (2 * breaks + 2, breaks + 1 + 48)
+    );
     let used = peak();
     assert!(used < 200 << 20, "{used}");
     // Blocks of one record each, more than the index stores.

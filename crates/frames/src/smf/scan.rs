@@ -12,7 +12,7 @@ use crate::problem::ProblemKind;
 use crate::source::Error;
 use crate::source::{ReadAt, WINDOW, read_full};
 
-/// After this many breaks a chain of records is given up.
+/// A chain of records is given up at the first break after this many.
 pub const MAX_BREAKS: usize = 1_000_000;
 
 /// How much is read beyond a window, so that the parts of a record that are checked are mostly at
@@ -166,8 +166,10 @@ impl Scan<'_> {
                 },
             };
             let next = at + u64::from(header.length);
-            match header.check() {
-                Ok(()) if next <= self.end => {
+            let check = header.check();
+            let continues = check.is_ok() && next <= self.end;
+            match check {
+                Ok(()) if continues => {
                     self.chain.commit();
                     let clock = self.chain.clock(&header);
                     let mut far = Vec::new();
@@ -186,13 +188,13 @@ impl Scan<'_> {
                 Ok(()) => at = self.beyond(&view, at, header)?,
                 Err(fault) => at = self.fault(&view, at, header, fault)?,
             }
-            if self.chain.index.stretches.len() >= MAX_BREAKS {
-                self.chain.commit();
+            // Records after the last break are read up to the next one.
+            if !continues && at < self.end && self.chain.index.stretches.len() > MAX_BREAKS {
                 let rest = self.end - at;
                 self.chain.skip(ProblemKind::Resync, at, rest, || {
                     format!(
-                        "the chain of records broke {MAX_BREAKS} times; the rest, {rest} bytes, \
-                         is not read"
+                        "the chain of records broke more than {MAX_BREAKS} times; the rest, {rest} \
+                         bytes, is not read"
                     )
                 });
                 return Ok(self.end);
