@@ -19,10 +19,10 @@ REFUSED = {
 PATHS = (
     ("schema", {}),
     ("findings", {}),
-    ("peak", {"system": "ZLSIM"}),
+    ("peak", {"system": "ZLDEMO"}),
     *(
         ("explain", {"name": name})
-        for name in ("load.busy_pct", "findings", "CPU-014", "fcx304", "guest.cpu_pct")
+        for name in ("load.busy_pct", "findings", "load.tv", "fcx304", "guest.cpu_pct")
     ),
 )
 
@@ -47,7 +47,7 @@ def faults(text: str) -> list[str]:
 @pytest.mark.parametrize(("path", "values"), PATHS)
 def test_texts_of_answers_have_one_form(served: Any, path: str, values: dict[str, str]) -> None:
     found = list(texts(served.get(path, **values).json()))
-    assert len(found) > 5
+    assert len(found) > 3
     assert {text: faults(text) for text in found if faults(text)} == {}
 
 
