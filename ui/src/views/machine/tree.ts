@@ -357,7 +357,7 @@ function thread(row: Row, id: string, name: string): Node {
   return {
     id: `${id}/${number(row["cpu_id"])}`,
     kind: "thread",
-    name: alone ? cpuLabel(row["cpu_id"]) : `Thread ${row["cpu_id"]}`,
+    name: cpuLabel(row["cpu_id"]),
     weight: alone ? share(row) : 1,
     busy: parked ? null : number(row["busy_pct"]),
     word: alone
