@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from lake_builder import piece, write
+from lake_builder import recording, write
 from zlens import lake
 from zlens.catalog.expressions import literal
 from zlens.lake import file_names
@@ -30,7 +30,7 @@ def make(folder: Path, systems: Iterable[str]) -> Path:
     The records at the ends of inputs, which only a neighbor in time needs, keep the first name.
     """
     path = folder / "lake"
-    lake.add([write(folder / f"{FIRST}.data", piece(range(3), system=FIRST))], path)
+    lake.add([write(folder / f"{FIRST}.data", recording(range(3), system=FIRST))], path)
     manifest = json.loads((path / file_names.MANIFEST).read_bytes())
     (imported,) = manifest["inputs"]
     (key,) = imported["documents"]

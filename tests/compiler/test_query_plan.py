@@ -91,6 +91,14 @@ def test_lazy_measure_has_a_statement_for_each_query() -> None:
     assert [*shared.rows] == [{}, {}]
 
 
+def test_lazy_measure_that_a_measure_reads_is_materialized() -> None:
+    """Also if a query of its own reads it."""
+    plan = compiled({"capacity": {"known_s"}}, {"guest": {"cpu_s", "userid"}})
+    [guest] = [step for step in plan.steps if step.table == "guest"]
+    assert {"cpu_s", "userid", "interval_end"} <= {*guest.columns}
+    assert steps(plan).index("guest") < steps(plan).index("capacity")
+
+
 def test_role_that_queries_share_is_computed_once() -> None:
     single, shared = ({"role.processor": {"cpu_id"}},), [{"role.processor": {"cpu_id", "user_time"}}] * 2
     assert "role.processor" not in steps(compiled(*single))

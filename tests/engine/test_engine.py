@@ -24,48 +24,44 @@ def opened(options: Options | None = None, shares=SHARES, **facts):
 
 
 def test_query_reads_only_its_columns():
-    demo_session, table = opened()
-    rows = demo_session.sql(
-        "SELECT sytprp_pfxcpuad, sum(sytprp_pfxutime_d) FROM d0r2 GROUP BY 1 ORDER BY 1"
-    ).rows
+    queried, table = opened()
+    rows = queried.sql("SELECT sytprp_pfxcpuad, sum(sytprp_pfxutime_d) FROM d0r2 GROUP BY 1 ORDER BY 1").rows
     assert [cpu for cpu, _ in rows] == [0, 1]
-    assert table.demo_session == [["sytprp_pfxcpuad", "sytprp_pfxutime_d"]]
+    assert table.asked == [["sytprp_pfxcpuad", "sytprp_pfxutime_d"]]
 
 
 def test_filter_columns_are_read():
-    demo_session, table = opened()
-    assert demo_session.sql("SELECT count(*) FROM d0r2 WHERE sytprp_pfxcpuad = 1").rows == [(4,)]
-    assert table.demo_session == [["sytprp_pfxcpuad"]]
+    queried, table = opened()
+    assert queried.sql("SELECT count(*) FROM d0r2 WHERE sytprp_pfxcpuad = 1").rows == [(4,)]
+    assert table.asked == [["sytprp_pfxcpuad"]]
 
 
 def test_star_and_exclude_bind_same_twice():
-    demo_session, _ = opened()
-    whole = demo_session.sql("SELECT * FROM d0r2")
-    less = demo_session.sql("SELECT * EXCLUDE (flag, file) FROM d0r2")
+    queried, _ = opened()
+    whole = queried.sql("SELECT * FROM d0r2")
+    less = queried.sql("SELECT * EXCLUDE (flag, file) FROM d0r2")
     assert set(whole.columns) - set(less.columns) == {"flag", "file"}
     assert len(less.rows) == 8
 
 
 def test_measure_reads_raw_data_once():
-    demo_session, table = opened()
-    first = demo_session.sql("SELECT * FROM cpu").rows
-    count = len(table.demo_session)
-    assert demo_session.sql("SELECT * FROM cpu").rows == first
-    assert len(table.demo_session) == count
-    assert "sytprp_pfxutime" not in table.demo_session[0]
+    queried, table = opened()
+    first = queried.sql("SELECT * FROM cpu").rows
+    count = len(table.asked)
+    assert queried.sql("SELECT * FROM cpu").rows == first
+    assert len(table.asked) == count
+    assert "sytprp_pfxutime" not in table.asked[0]
 
 
 def test_busy_is_user_and_system():
-    demo_session, _ = opened()
-    rows = demo_session.sql(
-        "SELECT cpu_id, busy_pct, user_pct, system_pct, emulation_pct, wait_pct FROM cpu"
-    ).rows
+    queried, _ = opened()
+    rows = queried.sql("SELECT cpu_id, busy_pct, user_pct, system_pct, emulation_pct, wait_pct FROM cpu").rows
     assert rows[0] == pytest.approx((0, 15.0, 10.0, 5.0, 8.0, 80.0))
 
 
 def test_suspend_is_rest_of_online_time():
-    demo_session, _ = opened()
-    assert demo_session.sql("SELECT suspend_pct FROM cpu LIMIT 1").rows[0][0] == pytest.approx(5.0)
+    queried, _ = opened()
+    assert queried.sql("SELECT suspend_pct FROM cpu LIMIT 1").rows[0][0] == pytest.approx(5.0)
 
 
 def test_suspend_is_zero_without_rest():
@@ -76,8 +72,8 @@ def test_suspend_is_zero_without_rest():
     table = FakeTable("d0r2", made.columns, [(*row[:-1], row[-1] + idle) for row in made.rows])
     info = system()
     info.intervals = intervals(len(shares))
-    demo_session = session([FakeSource([info], [table])])
-    rows = demo_session.sql("SELECT suspend_pct, busy_pct + wait_pct FROM cpu").rows
+    queried = session([FakeSource([info], [table])])
+    rows = queried.sql("SELECT suspend_pct, busy_pct + wait_pct FROM cpu").rows
     assert [suspended for suspended, _ in rows] == [0.0] * len(rows)
     assert any(whole != 100 for _, whole in rows)
 
@@ -101,33 +97,33 @@ def test_two_systems_of_different_release():
 
 
 def test_load_is_mean_of_processors():
-    demo_session, _ = opened()
-    rows = demo_session.sql(
+    queried, _ = opened()
+    rows = queried.sql(
         "SELECT busy_pct, guest_pct, chargeable_cp_pct, nonchargeable_cp_pct, tv, online FROM load"
     )
     assert rows.rows[0] == pytest.approx((20.0, 12.0, 3.0, 5.0, 1.25, 2.0))
 
 
 def test_missing_inputs_give_null():
-    demo_session, _ = opened(shares=[[0.0, None]])
-    rows = demo_session.sql("SELECT cpu_id, busy_pct, user_pct FROM cpu ORDER BY 1").rows
+    queried, _ = opened(shares=[[0.0, None]])
+    rows = queried.sql("SELECT cpu_id, busy_pct, user_pct FROM cpu ORDER BY 1").rows
     assert rows[0] == pytest.approx((0, 5.0, 0.0))
     assert rows[1] == (1, None, None)
-    assert demo_session.sql("SELECT tv FROM load").rows == [(None,)]
+    assert queried.sql("SELECT tv FROM load").rows == [(None,)]
 
 
 @pytest.fixture(scope="module")
-def demo_session():
+def queried():
     return opened()[0]
 
 
 @pytest.mark.parametrize("name", measures.measure_names())
-def test_every_measure_exists_typed_and_commented(demo_session, name):
-    answer = demo_session.sql(f"FROM {name}")
+def test_every_measure_exists_typed_and_commented(queried, name):
+    answer = queried.sql(f"FROM {name}")
     assert list(zip(answer.columns, answer.types, strict=True)) == [
         (column.name, column.type) for column in measures.load_measure(name).columns
     ]
-    comments = demo_session.sql(
+    comments = queried.sql(
         "SELECT column_name, comment FROM duckdb_columns() "
         f"WHERE schema_name = 'main' AND table_name = '{name}'"
     ).rows
@@ -155,34 +151,34 @@ def test_every_measure_exists_typed_and_commented(demo_session, name):
     ],
 )
 def test_query_cannot_write(query):
-    demo_session, _ = opened()
+    queried, _ = opened()
     with pytest.raises(QueryError) as caught:
-        demo_session.sql(query)
+        queried.sql(query)
     assert "\n" not in str(caught.value)
 
 
 def test_explain_shows_query_plan():
-    demo_session, table = opened()
+    queried, table = opened()
     for how in ("EXPLAIN", "explain analyze"):
-        ((_, plan),) = demo_session.sql(f"{how} SELECT sum(sytprp_pfxutime_d) FROM d0r2").rows
+        ((_, plan),) = queried.sql(f"{how} SELECT sum(sytprp_pfxutime_d) FROM d0r2").rows
         assert "sytprp_pfxutime_d" in plan
-    assert table.demo_session == [["sytprp_pfxutime_d"]] * 2
+    assert table.asked == [["sytprp_pfxutime_d"]] * 2
 
 
 def test_division_by_zero_is_null():
-    demo_session, _ = opened()
-    assert demo_session.sql("SELECT 5 % 0, 5 // 0").rows == [(None, None)]
+    queried, _ = opened()
+    assert queried.sql("SELECT 5 % 0, 5 // 0").rows == [(None, None)]
 
 
 def test_misspelled_table_has_suggestion():
-    demo_session, _ = opened()
+    queried, _ = opened()
     with pytest.raises(QueryError, match="did you mean partition"):
-        demo_session.sql("SELECT * FROM partitions")
+        queried.sql("SELECT * FROM partitions")
 
 
 def test_show_tables_describes_tables():
-    demo_session, _ = opened()
-    rows = {name: (kind, text) for name, kind, text in demo_session.sql("show tables").rows}
+    queried, _ = opened()
+    rows = {name: (kind, text) for name, kind, text in queried.sql("show tables").rows}
     assert rows["cpu"][0] == "measure"
     assert rows["cpu"][1]
     assert rows["d0r2"][0] == "raw"
@@ -191,19 +187,19 @@ def test_show_tables_describes_tables():
 
 
 def test_times_are_aware_and_utc():
-    demo_session, _ = opened()
-    (end,) = demo_session.sql("SELECT min(interval_end) FROM cpu").rows[0]
+    queried, _ = opened()
+    (end,) = queried.sql("SELECT min(interval_end) FROM cpu").rows[0]
     assert end == dt.datetime(2023, 11, 14, 22, 14, tzinfo=dt.UTC)
 
 
 def test_from_and_to_are_local_times():
-    demo_session, _ = opened(
+    queried, _ = opened(
         Options(start=parse_time_spec("23:15"), end=parse_time_spec("23:16")), utc_offset_s=3600
     )
-    ends = demo_session.sql("SELECT interval_end FROM interval ORDER BY 1").rows
+    ends = queried.sql("SELECT interval_end FROM interval ORDER BY 1").rows
     assert [end.strftime("%H:%M") for (end,) in ends] == ["22:16"]
-    assert demo_session.sql("SELECT count(*) FROM cpu").rows == [(2,)]
-    assert demo_session.sql("SELECT count(*) FROM d0r2").rows == [(2,)]
+    assert queried.sql("SELECT count(*) FROM cpu").rows == [(2,)]
+    assert queried.sql("SELECT count(*) FROM d0r2").rows == [(2,)]
 
 
 def test_shift_applies_only_on_its_days():
@@ -215,16 +211,14 @@ def test_shift_applies_only_on_its_days():
 
 
 def test_peak_selects_busiest_interval():
-    demo_session, _ = opened(Options(peak_minutes=2))
-    ends = [
-        end.strftime("%H:%M") for (end,) in demo_session.sql("SELECT interval_end FROM load ORDER BY 1").rows
-    ]
+    queried, _ = opened(Options(peak_minutes=2))
+    ends = [end.strftime("%H:%M") for (end,) in queried.sql("SELECT interval_end FROM load ORDER BY 1").rows]
     assert ends == ["22:15", "22:16"]
 
 
 def test_every_sums_counters_and_divides_again():
-    demo_session, _ = opened(Options(every_s=240), shares=[[0.1], [0.3], [0.5], [None], [0.2]])
-    rows = demo_session.sql("SELECT interval_end, seconds, busy_pct FROM cpu ORDER BY 1").rows
+    queried, _ = opened(Options(every_s=240), shares=[[0.1], [0.3], [0.5], [None], [0.2]])
+    rows = queried.sql("SELECT interval_end, seconds, busy_pct FROM cpu ORDER BY 1").rows
     # 22:14 to 22:16 fall into the bucket that ends at 22:16, 22:17 and 22:18 into the next.
     assert [row[1] for row in rows] == [180.0, 60.0]
     assert [row[2] for row in rows] == pytest.approx([35.0, 25.0])
@@ -234,40 +228,40 @@ def test_every_leaves_flagged_rows_out():
     info = system()
     info.intervals = intervals(2)
     table = processors("SYSA", [[0.1], [0.5]], flags={1: "short"})
-    demo_session = session([FakeSource([info], [table])], Options(every_s=240))
-    assert demo_session.sql("SELECT seconds, user_pct FROM cpu").rows == [(60.0, pytest.approx(10.0))]
+    queried = session([FakeSource([info], [table])], Options(every_s=240))
+    assert queried.sql("SELECT seconds, user_pct FROM cpu").rows == [(60.0, pytest.approx(10.0))]
 
 
 def test_every_adds_percentiles_of_gauges():
-    demo_session, _ = opened(Options(every_s=240))
-    answer = demo_session.sql("SELECT online, online_p50, online_p95, online_max FROM load LIMIT 1")
+    queried, _ = opened(Options(every_s=240))
+    answer = queried.sql("SELECT online, online_p50, online_p95, online_max FROM load LIMIT 1")
     assert answer.rows == [(2.0, 2.0, 2.0, 2.0)]
 
 
 def test_every_shorter_than_interval_is_rejected():
-    demo_session, _ = opened(Options(every_s=10))
+    queried, _ = opened(Options(every_s=10))
     with pytest.raises(QueryError, match="shorter than the intervals"):
-        demo_session.sql("SELECT * FROM cpu")
+        queried.sql("SELECT * FROM cpu")
 
 
 def test_arrow_export_copies_no_python_rows():
-    demo_session, _ = opened()
-    table = pa.table(demo_session.sql("SELECT system, busy_pct, interval_end FROM load"))
+    queried, _ = opened()
+    table = pa.table(queried.sql("SELECT system, busy_pct, interval_end FROM load"))
     assert table.num_rows == 4
     assert str(table.schema.field("interval_end").type) == "timestamp[us, tz=UTC]"
 
 
 def test_results_are_independent():
     """A result that is read late or in chunks has the rows of its own query."""
-    demo_session, _ = opened()
-    first = demo_session.sql("SELECT sytprp_pfxutime FROM d0r2")
-    second = demo_session.sql("SELECT sytprp_pfxcpuad FROM d0r2")
+    queried, _ = opened()
+    first = queried.sql("SELECT sytprp_pfxutime FROM d0r2")
+    second = queried.sql("SELECT sytprp_pfxcpuad FROM d0r2")
     reader = pa.RecordBatchReader.from_stream(first)
-    assert demo_session.sql("SELECT max(busy_pct) FROM cpu").rows[0][0] > 0
+    assert queried.sql("SELECT max(busy_pct) FROM cpu").rows[0][0] > 0
     assert pa.table(second)["sytprp_pfxcpuad"].to_pylist() == [0, 1] * 4
     assert reader.read_all()["sytprp_pfxutime"].to_pylist() == [1] * 8
     assert first.rows == [(1,)] * 8
-    demo_session.close()
+    queried.close()
     assert first.rows == [(1,)] * 8
     for late in (lambda: second.rows, lambda: pa.table(second)):
         with pytest.raises(QueryError, match="session is closed"):
@@ -275,29 +269,27 @@ def test_results_are_independent():
 
 
 def test_exported_types_are_standard_arrow():
-    demo_session, _ = opened()
+    queried, _ = opened()
     query = (
         "SELECT sum(sytprp_pfxutime_d) AS s, 1.5 AS d, count(*)::UTINYINT AS n, DATE '2026-03-02' AS t, "
         "max(interval_end) AS e, bool_and(flag IS NULL) AS b, [1] AS l FROM d0r2"
     )
-    schema = pa.table(demo_session.sql(query)).schema
+    schema = pa.table(queried.sql(query)).schema
     assert {field.name: str(field.type) for field in schema} == {
         "s": "int64", "d": "double", "n": "int64", "t": "string",
         "e": "timestamp[us, tz=UTC]", "b": "bool", "l": "string",
     }  # fmt: skip
-    assert pa.table(demo_session.sql("SHOW TABLES")).column_names == ["table", "kind", "text"]
+    assert pa.table(queried.sql("SHOW TABLES")).column_names == ["table", "kind", "text"]
 
 
 def test_parquet_is_written_atomically(tmp_path):
     import pyarrow.parquet as pq
 
-    demo_session, _ = opened()
-    demo_session._core.queries.write_parquet("SELECT * FROM cpu", str(tmp_path / "cpu.parquet"))
+    queried, _ = opened()
+    queried._core.queries.write_parquet("SELECT * FROM cpu", str(tmp_path / "cpu.parquet"))
     assert pq.read_table(tmp_path / "cpu.parquet").num_rows == 8
     with pytest.raises(QueryError, match=r'Cannot open file ".*/nowhere/cpu\.parquet.*No such file'):
-        demo_session._core.queries.write_parquet(
-            "SELECT * FROM cpu", str(tmp_path / "nowhere" / "cpu.parquet")
-        )
+        queried._core.queries.write_parquet("SELECT * FROM cpu", str(tmp_path / "nowhere" / "cpu.parquet"))
     assert [path.name for path in tmp_path.iterdir()] == ["cpu.parquet"]
 
 
@@ -329,10 +321,10 @@ def test_zone_by_name_and_offset():
 
 def test_reset_subject_is_looked_up_once_per_table(monkeypatch):
     """A busy day has ten thousand resets in a dozen tables."""
-    demo_session = []
+    queried = []
 
     def kind(table):
-        demo_session.append(table)
+        queried.append(table)
         return "device"
 
     monkeypatch.setattr(session_tables, "subject_kind", kind)
@@ -344,15 +336,15 @@ def test_reset_subject_is_looked_up_once_per_table(monkeypatch):
     with session([source]) as opened:
         found = opened.sql("SELECT subject FROM event WHERE detail = 'VARY' ORDER BY subject").rows
     assert (len(found), found[0]) == (1000, ("device 0301",))
-    assert demo_session == ["d6r3"]
+    assert queried == ["d6r3"]
 
 
 @pytest.mark.parametrize("time", ["290000-01-01 00:00:00", "0044-03-15 (BC) 00:00:00"])
 def test_time_outside_python_range_is_error(time):
-    demo_session, _ = opened()
-    answer = demo_session.sql(f"SELECT '{time}'::TIMESTAMPTZ AS t")
+    queried, _ = opened()
+    answer = queried.sql(f"SELECT '{time}'::TIMESTAMPTZ AS t")
     with pytest.raises(QueryError, match="not in the years 1 to 9999"):
         answer.first(10)
     with pytest.raises(QueryError, match="not in the years 1 to 9999"):
         _ = answer.rows
-    assert demo_session.sql(f"SELECT '{time}'::TIMESTAMP::VARCHAR AS t").rows == [(time,)]
+    assert queried.sql(f"SELECT '{time}'::TIMESTAMP::VARCHAR AS t").rows == [(time,)]

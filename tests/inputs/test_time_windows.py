@@ -90,7 +90,7 @@ def three_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twenty minutes of each of three days, from 2026-03-02 11:00 on in the system's zone."""
     numbers = [day * 1440 + minute for day in range(3) for minute in range(20)]
     path = tmp_path_factory.mktemp("days") / "three.monwrite"
-    lake_builder.write(path, lake_builder.piece(numbers))
+    lake_builder.write(path, lake_builder.recording(numbers))
     return path
 
 

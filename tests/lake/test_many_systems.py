@@ -12,7 +12,7 @@ import pytest
 
 import lake_copies
 import zlens
-from lake_builder import differences, piece, tables, write
+from lake_builder import differences, recording, tables, write
 from zlens import lake
 from zlens.api import Session
 from zlens.inputs.options import Options
@@ -58,13 +58,13 @@ def test_query_of_one_of_many_opens_its_files(many: Path) -> None:
 
 def test_rows_of_copied_system_equal_those_of_its_file(many: Path, tmp_path: Path) -> None:
     name = lake_copies.name(SYSTEMS - 1)
-    path = write(tmp_path / "one.data", piece(range(3), system=name))
+    path = write(tmp_path / "one.data", recording(range(3), system=name))
     found = tables(many, Options(systems=(name,)))
     assert differences(found, tables(path)) == []
 
 
 def test_lake_below_folder_with_equals_sign(tmp_path: Path) -> None:
-    path = write(tmp_path / "one.data", piece(range(3), system="RIGHT"))
+    path = write(tmp_path / "one.data", recording(range(3), system="RIGHT"))
     wrong = tmp_path / "system=WRONG" / "source=wrong"
     lake.add([path], wrong / "lake")
     assert differences(tables(wrong / "lake"), tables(path)) == []
@@ -103,7 +103,7 @@ print(status, time.monotonic() - start, peak)
 @pytest.mark.long
 def test_lake_of_5000_systems_within_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = lake_copies.make(tmp_path, map(lake_copies.name, range(5000)))
-    new = write(tmp_path / "new.data", piece(range(3), system="NEWSYS"))
+    new = write(tmp_path / "new.data", recording(range(3), system="NEWSYS"))
     commands = [
         ["lake", "show", path],
         ["lake", "check", path],

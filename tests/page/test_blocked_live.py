@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import BrowserContext, Route, expect
 
 from chromium import PATIENCE, served
-from lake_builder import piece, write
+from lake_builder import recording, write
 
 
 def test_page_says_that_storage_is_blocked(context: BrowserContext, tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_page_says_that_storage_is_blocked(context: BrowserContext, tmp_path: Pa
     page.route("**/api/v1/schema*", live)
     # Each connection ends after its event, and the page connects again.
     page.route("**/api/v1/follow", follow)
-    with served(write(tmp_path / "small.data", piece(range(3)))) as address:
+    with served(write(tmp_path / "small.data", recording(range(3)))) as address:
         page.goto(f"{address}/#/overview")
         banner = page.get_by_test_id("blocked")
         expect(banner).to_contain_text("zlens live cannot store new data and waits", timeout=PATIENCE)

@@ -22,7 +22,7 @@ def test_verdict_is_first_card_and_links_to_proof(page: Page, address: str):
     card.get_by_role("link", name="CPU 3 was offline").click()
     ready(page, "processors")
     assert "cpu=3" in page.url
-    expect(page.locator('[data-testid="window"]')).to_contain_text("09:02:20 to 2010-03-09 09:19:00")
+    expect(page.locator('[data-testid="window"]')).to_contain_text("09:02:00 to 2010-03-09 09:19:00")
     page.go_back()
     ready(page, "overview")
     card.get_by_role("link", name="the processors (3 online)").click()

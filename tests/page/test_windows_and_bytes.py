@@ -19,7 +19,7 @@ def recordings(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     """Return the address of a server over the demo and twenty minutes of each of three days."""
     path = tmp_path_factory.mktemp("days") / "days.monwrite"
     numbers = [day * 1440 + minute for day in range(3) for minute in range(20)]
-    lake_builder.write(path, lake_builder.piece(numbers))
+    lake_builder.write(path, lake_builder.recording(numbers))
     with served(str(path), str(demo_folder / demo.MONWRITE_NAME)) as found:
         yield found
 

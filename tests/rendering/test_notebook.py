@@ -87,9 +87,7 @@ def test_notebook_shows_findings_and_report(demo_files):
         assert len(rows) == 1 + len(findings)
         assert rows[1][:2] == ["warn", "PAG-003"]
         assert rows[1][3:6] == ["ZLDEMO", findings.rows[0].subject, "35.7%"]
-        assert (
-            repr(findings) == f"<FindingsResult: {len(findings)} findings of 1 rules; 0 rules without data>"
-        )
+        assert repr(findings) == f"<FindingsResult: {len(findings)} findings of 1 rule; 0 rules without data>"
         report = session.report("prclog", only=["0"])
         document = Document(report._repr_html_()).frame
         assert document.startswith("<!DOCTYPE html>")

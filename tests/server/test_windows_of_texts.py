@@ -62,7 +62,7 @@ def test_recording_of_one_day_has_no_other_days(served):
 
 def test_days_have_the_busy_of_each_day(serve_over, tmp_path):
     numbers = [day * 1440 + minute for day in DAYS for minute in MINUTES]
-    path = lake_builder.write(tmp_path / "days.monwrite", lake_builder.piece(numbers))
+    path = lake_builder.write(tmp_path / "days.monwrite", lake_builder.recording(numbers))
     with zlens.open(path) as session, serve_over(session, [path]) as served:
         window = data(served.get("window", text="2026-03-09 11:02-11:05", system="LAKETEST"))
         answer = data(served.get("days", system="LAKETEST", **window))

@@ -136,6 +136,8 @@ class _Planning:
         self._kept = {name for name, counts in readers.items() if keep or self._is_kept(name, counts)}
         self._shared = compiler.shared_roles(self._wanted) if share else frozenset[str]()
         self._kept |= self._shared
+        #: Tables that statements read, which exist before them even if they are lazy.
+        self._required: set[str] = set()
         self._rows: list[dict[str, QueryPlan]] = [{} for _ in queries]
 
     def _is_kept(self, name: str, counts: list[int]) -> bool:
@@ -166,6 +168,7 @@ class _Planning:
             below[name] = {table for plan in plans for table in plan.makes}
             costs[name] = _TABLE_COST_BYTES + sum(self._size(table) for plan in plans for table in plan.reads)
             for plan in plans:
+                self._required |= plan.makes.keys()
                 for table, table_columns in plan.makes.items():
                     pending.setdefault(table, set()).update(table_columns)
         needs: dict[str, frozenset[str]] = {}
@@ -187,7 +190,7 @@ class _Planning:
             extended = self._extend(name, columns, all_columns)
             step = TableStep(name, extended if name in source.precomputed else all_columns, None)
             return step, [self._complete(plan) for plan in self._helper_plans(name)]
-        if name in self._kept or name not in self._wanted:
+        if name in self._kept or name in self._required or name not in self._wanted:
             extended = self._extend(name, columns, self._compiler.columns(name))
             ordered = not self._schema.is_streamed(name)
             statement = self._complete(

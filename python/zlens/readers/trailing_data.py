@@ -28,6 +28,7 @@ _NAMES = {
     "listing.source": "a printed report",
     "zos.text": "z/OS console text",
     "zvm.console": "z/VM console text",
+    "linux.zpwr": "power readings of Linux",
     "linux.counters": "counters of Linux",
 }
 RECORD_READERS = ("zvm.monwrite", "smf.dump")
