@@ -10,7 +10,7 @@ export default defineConfig({
     outDir: "../python/zlens/server/static",
     emptyOutDir: true,
     target: "es2022",
-    modulePreload: false,
+    modulePreload: { polyfill: false },
     cssCodeSplit: false,
     assetsInlineLimit: 0,
     license: { fileName: "licenses.txt" },

@@ -304,11 +304,6 @@ def test_rules_of_user(tmp_path: Path) -> None:
     assert {each.rule.id for each in found.rows} == {"OWN-001"}
 
 
-def test_class_ours_is_read_as_heuristic(tmp_path: Path) -> None:
-    path = write(tmp_path, USER.replace('class = "heuristic"', 'class = "ours"'))
-    assert rules.read(path).threshold_class == "heuristic"
-
-
 def test_control_characters_in_rule_are_rejected(tmp_path: Path) -> None:
     path = write(tmp_path, USER.replace('area = "cpu"', 'area = "\\u001b[31mcpu"'))
     with pytest.raises(CatalogError, match=r"own-001\.toml:\d+: area .*without control characters"):

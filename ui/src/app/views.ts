@@ -4,16 +4,12 @@ import type { Component } from "svelte";
 import { session, type Needs } from "../lib/api/session.svelte";
 import { register } from "../lib/page/viewRegistry";
 import CpuMf from "../views/cpumf/CpuMf.svelte";
-import Compare from "../views/compare/Compare.svelte";
 import Findings from "../views/findings/Findings.svelte";
 import Fleet from "../views/fleet/Fleet.svelte";
 import Guests from "../views/guests/Guests.svelte";
 import Io from "../views/io/Io.svelte";
 import Machine from "../views/machine/Machine.svelte";
-import Lanes from "../views/lanes/Lanes.svelte";
-import Lab from "../views/lab/Lab.svelte";
 import Overview from "../views/overview/Overview.svelte";
-import Rig from "../views/rig/Rig.svelte";
 import Reports from "../views/reports/Reports.svelte";
 import Sql from "../views/sql/Sql.svelte";
 import Processors from "../views/processors/Processors.svelte";
@@ -26,7 +22,9 @@ export interface View {
   shows: () => boolean;
   /** What it needs of the schema. */
   needs?: () => Needs;
-  component: Component;
+  /** Its component, or what loads it when the view is first opened. */
+  component?: Component;
+  load?: () => Promise<{ default: Component }>;
   /** Whether the view shows only intervals of the selected window. */
   windowed?: boolean;
 }
@@ -75,7 +73,7 @@ export const VIEWS: View[] = [
     title: "Lanes",
     letter: "l",
     shows: () => session.timed && session.fills("cpu", "partition", "guest", "workload", "device"),
-    component: Lanes,
+    load: () => import("../views/lanes/Lanes.svelte"),
   },
   {
     id: "machine",
@@ -122,16 +120,28 @@ export const VIEWS: View[] = [
     component: Io,
     windowed: true,
   },
-  { id: "compare", title: "Compare", letter: "k", shows: any("load", "guest", "cpu"), component: Compare },
+  {
+    id: "compare",
+    title: "Compare",
+    letter: "k",
+    shows: any("load", "guest", "cpu"),
+    load: () => import("../views/compare/Compare.svelte"),
+  },
   {
     id: "lab",
     title: "Laboratory",
     letter: "b",
     shows: () => true,
     needs: () => ({ parts: ["models"] }),
-    component: Lab,
+    load: () => import("../views/lab/Lab.svelte"),
   },
-  { id: "rig", title: "Rig", letter: "t", shows: () => !!session.schema?.runs, component: Rig },
+  {
+    id: "rig",
+    title: "Rig",
+    letter: "t",
+    shows: () => !!session.schema?.runs,
+    load: () => import("../views/rig/Rig.svelte"),
+  },
   {
     id: "reports",
     title: "Reports",
