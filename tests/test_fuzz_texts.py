@@ -13,6 +13,7 @@ TARGETS = (
     "linux_counters",
     "sysinfo",
     "hmc",
+    "linux_power",
     "dds",
     "rmf_xml",
     "rmf_monitor3",

@@ -15,7 +15,19 @@ from zlens.simulation import run
 
 #: Reports on data that z/VM does not record: SMF, RMF, the HMC, Linux files, the user's throughput.
 ELSEWHERE = {
-    *("hmc", "monitor3", "caf", "rmfcpu", "topology", "throughput", "jobs", "workload", "workstate"),
+    *(
+        "hmc",
+        "power",
+        "pai",
+        "monitor3",
+        "caf",
+        "rmfcpu",
+        "topology",
+        "throughput",
+        "jobs",
+        "workload",
+        "workstate",
+    ),
     *("his032i", "iwm064i"),
 }
 INTERVALS = 15

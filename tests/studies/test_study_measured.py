@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from zlens.errors import InputError
 from zlens.inputs.source import SystemInfo
 from zlens.models.scenario_errors import ScenarioErrors
+from zlens.models.scenario_keys import key_table
 from zlens.session.session import CoreSession
 from zlens.studies import measurement, notes, run_keys
 from zlens.studies.measurement import MeasuredRun
@@ -179,7 +180,7 @@ def test_explicit_numbers_drop_dependent_values(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(run_keys, "measure_run", lambda *_: of(FIRST, SECOND))
 
     def run(**told: Any) -> Any:
-        empty = {key.name: None for key in run_keys.NAMED.keys}
+        empty = {key.name: None for key in key_table("runs.named").keys}
         return run_keys.run_of(empty | {"name": "x", "file": "a"} | told, "run[1]", ScenarioErrors(None))[0]
 
     whole = run()

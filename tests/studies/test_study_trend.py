@@ -189,7 +189,7 @@ def test_wrong_files(values: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("table", "column", "said"),
     [
-        ("guest", "cpu_pct", "guest is not a measure with one row per system and interval; expected load"),
+        ("guest", "cpu_pct", "guest is not a measure with one row per system and interval; expected .*load"),
         ("load", "nothing", "load.nothing has no mean over time; expected a rate, ratio or gauge"),
         ("nothing", "x", "nothing is not a measure with one row per system and interval"),
     ],

@@ -336,8 +336,8 @@ def _maximum(answer: Answer, run: SmtRun, from_run: SmtRun, base: SmtRun) -> flo
     for source in (from_run, base):
         if source.says["threads"] == 2 and source.maximum is not None:
             answer.notes.append(
-                f"{run.name}: its max_capacity_factor is from {source.name}, {100 * source.maximum:.0f} "
-                "%; other work on the threads has a different one"
+                f"{run.name}: its max_capacity_factor is from {source.name}, {100 * source.maximum:.0f}%; "
+                "other work on the threads has a different one"
             )
             return source.maximum
     answer.notes.append(
