@@ -13,10 +13,11 @@ from iterations import quick_subset
 
 #: Maximum requests of the API for each view of the demo's z/VM system; raise one only for a good reason.
 REQUESTS = {
-    "overview": 17,
+    "overview": 22,
     "findings": 8,
     "fleet": 10,
     "processors": 14,
+    "lanes": 12,
     "machine": 14,
     "cpumf": 11,
     "guests": 12,
