@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_missing_input(session: CoreSession, arguments: argparse.Namespace) -> None:
-    """Print on standard error the input that a report without data needs, unless the output shown contains it."""
+    """Print on standard error the input that a report without data needs, unless the screen shows it."""
     from zlens import reports
 
     shown = arguments.format in ("text", "html") and not arguments.output
