@@ -101,3 +101,15 @@ def test_report_without_data_names_its_input(capsys: pytest.CaptureFixture[str],
         assert "zlens: no data for hpalias in this input; it needs: " in capsys.readouterr().err
         assert main(["report", "partition", *options]) == 0
         assert capsys.readouterr().err == ""
+
+
+def test_written_report_without_data_is_announced(
+    capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path
+) -> None:
+    """The file contains it, too, but is not on the screen."""
+    path = tmp_path / "x.lst"
+    assert main(["report", "hpalias", str(rmf_file), "--tz", "+01:00", "--output", str(path)]) == 0
+    assert "zlens: no data for hpalias in this input; it needs: " in capsys.readouterr().err
+    assert "This input has no data for this report. It needs: " in path.read_text()
+    assert main(["report", "hpalias", str(rmf_file), "--tz", "+01:00"]) == 0
+    assert capsys.readouterr().err == ""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
+import zlens
 from chromium import opened, quiet, ready, served, watched
 
 
@@ -196,6 +197,21 @@ def times_are_typed_in_24_hour_form(page: Page, address: str) -> None:
     field.fill("8:40 PM")
     field.press("Enter")
     expect(field).to_have_value("2010-03-09 08:40:00")
+
+
+def test_listed_guests_have_no_expected_shares(browser: Browser, demo: Path, tmp_path: Path):
+    """USER does not say how busy the processors are: the model of shares would fail."""
+    path = tmp_path / "user.lst"
+    with zlens.open(str(demo / "sim.monwrite")) as session:
+        path.write_text(session.report("user"))
+    with served(str(path)) as address, watched(browser, address) as page:
+        opened(page, address, "guests")
+        expect(page.locator("main")).to_contain_text("LINUX01")
+        expect(page.locator("main")).to_contain_text("CPU time by owner")
+        expect(page.locator("main")).not_to_contain_text("CPU shares")
+        opened(page, address, "lab")
+        expect(page.locator("main")).to_contain_text("Scenario")
+        expect(page.locator('[role="alert"]')).to_have_count(0)
 
 
 def test_listing_of_one_time_has_a_window(browser: Browser):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,6 +118,76 @@ def test_other_reports_feed_their_measures(
     for row, other in zip(printed, exact, strict=True):
         for value, wanted in zip(row, other, strict=True):
             assert value == (pytest.approx(wanted, abs=0.5001) if isinstance(wanted, float) else wanted)
+
+
+METRICS = {
+    "l1mp": 0.005, "l15p": 0.005, "l2lp": 0.005, "l2rp": 0.005, "l2p": 0.005, "l3p": 0.005, "l4lp": 0.005,
+    "l4rp": 0.005, "memp": 0.005, "cpi": 0.0005, "est_instr_cmplx_cpi": 0.0005, "est_finite_cpi": 0.0005,
+    "rni": 0.0005, "problem_state_pct": 0.005, "ghz": 0.0005, "lpar_cpu_pct": 0.005, "executed_mips": 0.05,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "key"), [("cpumf", "cpu_id"), ("cpumf_type", "cpu_type")])
+@pytest.mark.parametrize("input", ["dump_session", "sim_session"])
+def test_listed_counter_metrics_equal_records(
+    input: str, table: str, key: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """$CPUMFLG has metrics: a processor's are as printed, those of a type weighted by instructions."""
+    session: Session = request.getfixturevalue(input)
+    path = tmp_path / "cpumflog.txt"
+    path.write_text(reports.render("cpumflog", session._core))
+    query = (
+        f"SELECT interval_end, {key}, {', '.join(METRICS)}, basis, tlb_cpu_miss_pct, transactions "
+        f"FROM {table} WHERE flag IS NULL ORDER BY ALL"
+    )
+    with zlens.open(str(path)) as listing:
+        printed, exact = listing.sql(query).rows, session.sql(query).rows
+        assert not [problem.detail for problem in listing.problems if problem.kind != "zone"]
+    assert len(printed) == len(exact) >= 60
+    for row, other in zip(printed, exact, strict=True):
+        assert row[:2] == other[:2]
+        for (name, half), value, wanted in zip(METRICS.items(), row[2:-3], other[2:-3], strict=True):
+            # The sum of the processors' shares has the rounding of each.
+            allowed = half * (1 if table == "cpumf" else 10 if name == "lpar_cpu_pct" else 2)
+            assert value == (None if wanted is None else pytest.approx(wanted, abs=1.001 * allowed)), name
+        assert row[-2:] == (None, None)
+
+
+def test_idle_processor_does_not_hide_metrics(dump_session: Session, tmp_path: Path) -> None:
+    """Of a processor that ran no instruction nothing is printed but its speed and no use."""
+    lines = reports.render("cpumflog", dump_session._core).splitlines()
+    last = max(number for number, line in enumerate(lines) if re.match(r"\d\d:\d\d:\d\d +2 CP ", line))
+    cells = lines[last].split()[3:]
+    assert len(cells) == 13
+    idle = [*["." * 10] * 10, cells[10].rjust(10), "0.00".rjust(10), "." * 10]
+    places = [match.span() for match in re.finditer(r"\S+", lines[last])][3:]
+    for (_, end), cell in zip(places, idle, strict=True):
+        lines[last] = lines[last][: end - 10] + cell + lines[last][end:]
+    path = tmp_path / "cpumflog.txt"
+    path.write_text("\n".join(lines))
+    with zlens.open(str(path)) as listing:
+        [row] = listing.sql(
+            "SELECT cpi, l1mp, lpar_cpu_pct, executed_mips, processors FROM cpumf_type "
+            "ORDER BY interval_end DESC LIMIT 1"
+        ).rows
+        [alone] = listing.sql(
+            "SELECT cpi, l1mp, instructions, ghz FROM cpumf ORDER BY interval_end DESC, cpu_id DESC LIMIT 1"
+        ).rows
+    (l1mp, cpi, busy, mips), (other_l1mp, other_cpi, other_busy, other_mips) = (
+        [float(lines[number].split()[cell]) for cell in (3, 8, 14, 15)] for number in (last - 2, last - 1)
+    )
+    # Instructions are MIPS times CPU time.
+    first, second = mips * busy, other_mips * other_busy
+    assert row == pytest.approx(
+        (
+            (cpi * first + other_cpi * second) / (first + second),
+            (l1mp * first + other_l1mp * second) / (first + second),
+            busy + other_busy,
+            (first + second) / (busy + other_busy),
+            3,
+        )
+    )
+    assert alone == (None, None, 0, float(cells[10]))
 
 
 def test_listed_channels_equal_monitor(listed: Session, sim_session: Session) -> None:

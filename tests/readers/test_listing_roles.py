@@ -49,6 +49,14 @@ CELLS = {
         "ORDER BY interval_end, io_type LIMIT 2",
         [("0600", 0, "MDISK", 20, 2.00, 2.37, 27.18), ("0600", 0, "PAGING", 140, 14.00, 13.63, 5.19)],
     ),
+    "cpumflog": (
+        "SELECT cpu_id, cpu_type, l1mp, l2p, l3p, l4lp, cpi, instructions, ghz, lpar_cpu_pct "
+        "FROM cpumf WHERE cpu_id IN (2, 3) ORDER BY cpu_id",
+        [
+            (2, "IFL", 1.96, 87.01, 12.93, 0.0, None, None, None, None),
+            (3, "IFL", 1.96, 86.93, 13.01, 0.0, None, None, None, None),
+        ],
+    ),
     "smtmet-cores": (
         "SELECT core_id, cpu_type, round(core_busy_pct, 2), round(thread_density, 2), productivity_pct, "
         "round(mt_utilization_pct, 1) FROM core ORDER BY interval_end, core_id LIMIT 3",

@@ -14,7 +14,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from zlens.catalog import cpumf, expressions, generations
+from zlens.catalog import cpumf, expressions, generations, roles
 from zlens.catalog.cpumf import CpumfMetric
 from zlens.catalog.cpumf_weights import USER
 from zlens.catalog.expressions import literal
@@ -346,17 +346,33 @@ def _compile(formula: str) -> str:
     return expressions.compile_sql(formula, lambda name: name)
 
 
+#: A ratio that is not printed for a processor that ran leaves that of all unknown.
+_PRINTED_IS_KNOWN = (
+    "count(*) = 1 OR count(c1) = count(*) AND count(*) FILTER (WHERE c1 > 0 AND {0} IS NULL) = 0"
+)
+
+
 def summed_names() -> list[str]:
-    """Return the names that helpers add over processors: each counter, and each time in formulas."""
+    """Return the names that helpers add over processors: counters, times in formulas, printed ratios."""
     sets = cpumf.sets().values()
     numbers = (n for each in sets for n in range(each.first, each.first + each.max_size))
-    return ["used", "available", *(f"c{number}" for number in numbers)]
+    return ["used", "available", *(f"c{number}" for number in numbers), *_printed_names()]
+
+
+def _printed_names() -> list[str]:
+    """Return the roles with the weighted ratios of a listing."""
+    return [name for name in roles.catalog_entity("counter").roles if name.startswith("printed_")]
 
 
 def counter_sums_sql(requested: Collection[str] | None) -> str:
-    """Return sums over processors of requested `summed_names`, weighted by `part`, each processor's share."""
+    """Return sums over processors of requested `summed_names`, weighted by `part`, each processor's share.
+
+    A ratio is not printed for a processor that did not run; the instructions of the others are its weight.
+    """
+    printed = _printed_names()
     return "".join(
-        f",\n    CASE WHEN count({name}) = count(*) THEN sum({name} * part) END AS {name}"
+        f",\n    CASE WHEN {_PRINTED_IS_KNOWN if name in printed else 'count({0}) = count(*)'} "
+        "THEN sum({0} * part) END AS {0}".format(name)
         for name in summed_names()
         if requested is not None and name in requested
     )

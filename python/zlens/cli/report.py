@@ -100,10 +100,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_missing_input(session: CoreSession, arguments: argparse.Namespace) -> None:
-    """Print on standard error the input that a report without data needs; text and HTML contain it."""
+    """Print on standard error the input that a report without data needs, unless the screen shows it."""
     from zlens import reports
 
-    if arguments.format in ("csv", "json") and (needs := reports.missing_input(arguments.name, session)):
+    shown = arguments.format in ("text", "html") and not arguments.output
+    if not shown and (needs := reports.missing_input(arguments.name, session)):
         print_message(f"no data for {arguments.name} in this input; it needs: {needs}")
 
 

@@ -14,7 +14,8 @@ SELECT
     system, source, 'no_layout' AS kind,
     'counters of ' || count(*) || ' samples: ' || generation_by AS detail
 FROM _valid_counters
-WHERE generation IS NULL
+-- A listing has metrics, which need no machine.
+WHERE generation IS NULL AND printed_instructions IS NULL
 GROUP BY system, source, generation_by
 UNION ALL
 SELECT
