@@ -92,8 +92,8 @@ export const nameOf = (difference: Difference): string =>
 
 /** The forms of a difference. */
 export const FORMS: Record<string, string> = {
-  "new/base": "Other / Base",
-  "base/new": "Base / Other",
+  "other/base": "Other / Base",
+  "base/other": "Base / Other",
   percent: "Change in %",
   points: "Difference in units",
 };

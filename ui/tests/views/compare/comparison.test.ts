@@ -22,7 +22,7 @@ const difference = (changes: Partial<Difference>): Difference => ({
   other: "other",
   base_value: 10,
   other_value: 20,
-  form: "new/base",
+  form: "other/base",
   change: 2,
   ratio: 2,
   percent: 100,
@@ -44,7 +44,7 @@ test("numbers are formatted like zlens compare", () => {
   expect(shown(-1.06, "points")).toBe("-1.06");
   expect(shown(0.0182, "points")).toBe("+0.0182");
   expect(shown(-0.00001, "points")).toBe("-1.00e-5");
-  expect(shown(1.0634, "new/base")).toBe("1.063");
+  expect(shown(1.0634, "other/base")).toBe("1.063");
   expect(shown(12.34, "percent")).toBe("+12.3");
   expect(shown(null, "percent")).toBe("–");
 });
