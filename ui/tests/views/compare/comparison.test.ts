@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import {
   largest,
   noise,
-  reasons,
   result,
   shown,
   waterfalls,
@@ -68,10 +67,6 @@ test("bars keep the server's order and skip missing percentages", () => {
   ];
   expect(largest(rows, 9).map((row) => row.heading)).toEqual(["a", "c", "b"]);
   expect(largest(rows, 1)).toHaveLength(1);
-  expect(reasons([difference({ not_tested: "only 1.0 independent samples" }), difference({})])).toEqual([
-    "fewer than five independent samples, as when the load drifts",
-    "few",
-  ]);
 });
 
 test("small parts of a waterfall are combined", () => {
