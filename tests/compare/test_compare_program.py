@@ -87,12 +87,12 @@ def test_compare_command_prints_published_tcpnje(
     assert status == 0
     assert err.count("cover 12 of 12 intervals") == 4
     line = next(line for line in out.splitlines() if line.startswith("CPU/tx "))
-    assert re.findall(r"([\d.]+)  new/base", line) == ["1.560", "0.891", "1.105"]
+    assert re.findall(r"([\d.]+)  other/base", line) == ["1.560", "0.891", "1.105"]
     assert "CPU/tx: case2a/case1 1.560, outside, WORSE; beyond the noise" in out
     assert "CPU/tx: case3/case2b 1.105, outside, WORSE; beyond the noise" in out
     assert "ETR: case2a/case1 1.000, within; within the noise" in out
     assert "ITR: case2a/case1 0.641, outside, WORSE; beyond the noise" in out
-    first = out.index("Differences, largest first")
+    first = out.index("Beyond the noise (*), largest first")
     assert first < out.index("CPU/tx  ", first) < out.index("Samples:")
 
 

@@ -67,15 +67,15 @@ def cases() -> list[Side]:
 
 
 @pytest.mark.parametrize(
-    ("against", "printed"), [("first", ("1.56", "1.39", "1.54")), ("previous", ("1.56", "0.891", "1.105"))]
+    ("against", "printed"), [("base", ("1.56", "1.39", "1.54")), ("previous", ("1.56", "0.891", "1.105"))]
 )
 def test_comparison_of_published_tcpnje(against: str, printed: tuple[str, ...]) -> None:
     """RSCS TCPNJE encryption: Ratio, CPU/tx, incremental and since Case 1."""
     comparison = compare(cases(), CompareOptions(against=against))
     changes = row_of(comparison, CPU_TX).changes
-    assert [change.base for change in changes] == ([0, 0, 0] if against == "first" else [0, 1, 2])
+    assert [change.base for change in changes] == ([0, 0, 0] if against == "base" else [0, 1, 2])
     for change, text in zip(changes, printed, strict=True):
-        assert change.form == "new/base"
+        assert change.form == "other/base"
         assert change.value is not None
         assert f"{change.value:.{len(text.partition('.')[2])}f}" == text
 
@@ -108,13 +108,13 @@ def test_exploring_cpumf_hiperdispatch_improvement() -> None:
     heading = " ".join(table[at] for at in range(4))
     for word in ("CPI", "Prb", "SCPL1M", "L15P", "MEMP", "Intensity", "LPARCPU"):
         assert word in heading
-    # The form is always base/new, also of shares.
+    # The form is always base/other, also of shares.
     forms = {
         change.form
         for row in compare(sides, CompareOptions(burg=True)).systems[0].rows
         for change in row.changes
     }
-    assert forms == {"base/new"}
+    assert forms == {"base/other"}
 
 
 #: Exploring CPU MF (Burg, SHARE 8882, 2011), DB2 10 batch job with pages of 4 KB and of 1 MB on a z10: the
@@ -324,7 +324,7 @@ def test_waterfall_without_transactions_is_of_busy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "value"), [("new/base", 1.25), ("base/new", 0.8), ("percent", 25.0), ("points", 0.5)]
+    ("form", "value"), [("other/base", 1.25), ("base/other", 0.8), ("percent", 25.0), ("points", 0.5)]
 )
 def test_comparison_formats(form: str, value: float) -> None:
     sides = [
@@ -382,13 +382,13 @@ def test_significant_differences_are_first() -> None:
     names = {"load.tv": (1.2, 1.2), "per_transaction.etr": (100.0, 99.0), "load.page_rate": (100.0, 300.0)}
     sides = [side(name, {key: both[at] for key, both in names.items()}) for at, name in enumerate("ab")]
     [compared] = compare(sides).systems
-    first, rest, _ = compared.ordered()
-    assert [row.metric.key for row in first] == ["load.page_rate", "per_transaction.etr"]
-    assert [row.metric.key for row in rest] == ["load.tv"]
+    ordered = compared.ordered()
+    assert [row.metric.key for row in ordered.beyond] == ["load.page_rate", "per_transaction.etr"]
+    assert [row.metric.key for row in ordered.within] == ["load.tv"]
 
 
-def test_untested_large_difference_is_first_and_marked(demo_files: list[Path]) -> None:
-    """30% against 72% busy is a large difference, although the drift of the load prevents a test."""
+def test_untested_differences_follow_those_beyond_noise(demo_files: list[Path]) -> None:
+    """30% against 72% busy is a large difference, but the drift of the load prevents a test."""
     sides = []
     windows = {
         "base": Options(end=parse_time_spec("08:40")),
@@ -399,12 +399,15 @@ def test_untested_large_difference_is_first_and_marked(demo_files: list[Path]) -
             sides.append(Side(name, [measure_run(session._core, name)]))
     comparison = compare(sides)
     text = render(comparison, "text")
-    table = text[text.index("Differences, largest first") : text.index("Within the noise")]
+    beyond, untested, within = map(text.index, ("Beyond the noise", "\nNot tested", "\nWithin the noise"))
+    assert set(re.findall(r" ([*?])[!+-]* +[\d.]+ / [\d.]+$", text[beyond:untested], re.MULTILINE)) == {"*"}
+    table = text[untested:within]
+    assert "*" not in table
     assert re.search(r"^Busy .*30\.10 .*71\.73 .*\?", table, re.MULTILINE)
     assert re.search(r"^CPU of guest LNXBAT01 +% +\.{4} +54\.9", table, re.MULTILINE)
     assert re.search(r"^I/O of device 0120 ", table, re.MULTILINE)
     (compared,) = comparison.systems
-    first, _, _ = compared.ordered()
+    first = compared.ordered().untested
     assert first.index(next(row for row in first if row.name == "CPU of guest LNXBAT01")) < first.index(
         next(row for row in first if row.name == "Busy")
     )
@@ -425,10 +428,11 @@ def test_one_sided_metrics_are_last() -> None:
     sides[1].runs[0].systems["SYSA"].series["core.busy_pct", ("IFL",)] = [(START, 50.0, 1.0)]
     comparison = compare(sides)
     [compared] = comparison.systems
-    first, rest, alone = compared.ordered()
-    assert {row.metric.key for row in alone} >= {"load.busy_pct"}
-    assert not {row.metric.key for row in [*first, *rest]} & {"load.busy_pct", "core.busy_pct"}
-    assert {row.subject for row in first if row.metric.key == "guest.cpu_pct"} == {("A",), ("B",)}
+    ordered = compared.ordered()
+    assert {row.metric.key for row in ordered.one_sided} >= {"load.busy_pct"}
+    others = [*ordered.beyond, *ordered.untested, *ordered.within]
+    assert not {row.metric.key for row in others} & {"load.busy_pct", "core.busy_pct"}
+    assert {row.subject for row in ordered.untested if row.metric.key == "guest.cpu_pct"} == {("A",), ("B",)}
     for form in ("text", "html"):
         # Charts precede the tables.
         text = render(comparison, form).rpartition("</figure>")[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from chromium import opened, ready
+from chromium import VIEWS, Views, opened, ready
 from patience import until
 
 #: Controls smaller than 24 pixels that are not within a sentence or a number.
@@ -43,10 +43,61 @@ def test_header_has_one_row_with_every_view(page: Page, address: str, width: int
 
 def test_targets_have_24_pixels(page: Page, address: str):
     small = {}
-    for view in ("overview", "findings", "processors", "guests", "sql"):
+    for view in ("overview", "findings", "processors", "machine", "guests", "sql"):
         opened(page, address, view, system="ZLSIM")
         small[view] = page.evaluate(SMALL)
     assert not any(small.values()), small
+
+
+#: Tall drawings that are not in the frame of a chart, which has the menu.
+UNFRAMED = """() => [...document.querySelectorAll("main :is(canvas, svg)")]
+  .filter((each) => each.getBoundingClientRect().height > 100 && !each.closest("[data-testid^=chart-]"))
+  .map((each) => each.closest("[data-testid]").dataset.testid)"""
+#: Charts with a drawing or a menu, and tables.
+EXPORTS = """() => [
+  ...[...document.querySelectorAll("main [data-testid^=chart-]")]
+    .filter((each) => each.querySelector("canvas, svg, .menu")),
+  ...document.querySelectorAll("main [data-testid^=table-]")].map((each) => each.dataset.testid)"""
+#: The chart or table whose export has the focus; null outside of the view.
+FOCUSED = """() => {
+  const each = document.activeElement;
+  if (!each.closest("main")) return null;
+  return each.matches("summary[aria-label^=Export], button") && /⋮|Copy CSV/.test(each.textContent)
+    ? each.closest("[data-testid^=chart-], [data-testid^=table-]").dataset.testid : "";
+}"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "view", [view for view in VIEWS if view not in ("compare", "reports")], indirect=True
+)
+def test_keyboard_exports_csv_of_charts_and_tables(views: Views, view: str):
+    page = views.at(view, leaves=True)
+    assert page.evaluate(UNFRAMED) == []
+    everything = page.evaluate(EXPORTS)
+    page.evaluate("document.getElementById('main').focus()")
+    reached = []
+    for _ in range(1500):
+        page.keyboard.press("Tab")
+        name = page.evaluate(FOCUSED)
+        if name is None:
+            break
+        if not name or name in reached:
+            continue
+        reached.append(name)
+        page.evaluate("navigator.clipboard.writeText('')")
+        page.keyboard.press("Enter")
+        if name.startswith("chart-"):
+            until(
+                lambda: (page.keyboard.press("Tab"), page.evaluate("document.activeElement.textContent"))[
+                    1
+                ].endswith("as CSV")
+            )
+            page.keyboard.press("Enter")
+            # The focus is where it was before.
+            assert page.evaluate(FOCUSED) == name
+        until(lambda: "," in page.evaluate("navigator.clipboard.readText()"))
+    assert sorted(reached) == sorted(everything)
 
 
 def test_result_is_shown_with_its_own_query(page: Page, address: str):

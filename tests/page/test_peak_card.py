@@ -40,6 +40,13 @@ def test_peak_card_shows_vary_off_and_logon(page: Page, address: str):
 def test_peak_card_links_to_views(page: Page, address: str):
     opened(page, address, "overview", system="ZLDEMO")
     card = page.locator(CARD)
+    card.get_by_role("link", name="09:10:00 to 09:11:00").click()
+    ready(page, "processors")
+    expect(page.locator('[data-testid="window"]')).to_contain_text(
+        "09:10:00 to 2010-03-09 09:11:00 (60\N{NO-BREAK SPACE}s)"
+    )
+    page.go_back()
+    ready(page, "overview")
     card.get_by_role("link", name="CPU 3").first.click()
     ready(page, "processors")
     assert "cpu=3" in page.url

@@ -324,6 +324,11 @@ def test_two_windows_compared(served):
     found = response_data(served.post("compare", base={"to": half}, others=[{"from": half, "name": "later"}]))
     assert [side["name"] for side in found["sides"]] == ["base", "later"]
     assert [side["intervals"] for side in found["sides"]] == [30, 30]
+    assert "fewer than 1.5 independent samples, as when the load drifts" in found["not_tested"]
+    results = ["beyond" if row["beyond_noise"] else row["p"] is not None for row in found["differences"]]
+    # Beyond the noise, then not tested, then within the noise and untested without a difference.
+    assert results[: results.count("beyond")] == ["beyond"] * results.count("beyond")
+    assert 0 < results.count("beyond") < results.index(True)
     busy = next(one for one in found["differences"] if one["metric"] == "load.busy_pct")
     for sign, name in (("<=", "base_value"), (">", "other_value")):
         # Processors have equal weight; one that was varied on or off counts for its online time.

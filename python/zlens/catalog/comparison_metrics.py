@@ -68,11 +68,11 @@ class PublishedForm(FactTable, frozen=True):
     name: Annotated[str, Meta(description="its name and that of the option that prints it")]
     title: Annotated[str, Meta(description="title of its tables, before the subject")]
     differences: Annotated[
-        Literal["improvement", "change"], Meta(description="rows below the sides: base/new, or the change")
+        Literal["improvement", "change"], Meta(description="rows below the sides: base/other, or the change")
     ]
     note: Annotated[str, Meta(description="end of the title")] = ""
     form: Annotated[
-        Literal["", "base/new"], Meta(description="form of all differences of the comparison")
+        Literal["", "base/other"], Meta(description="form of all differences of the comparison")
     ] = ""
 
 

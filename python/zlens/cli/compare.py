@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from zlens.progress import Progress
 
 DESCRIPTION = """\
-Compare BASE with one or more OTHER sides, separated by --: values side by side, differences beyond the noise
-first, the parts that make up the change in CPU time per transaction, and anything that makes the runs not
-comparable.
+Compare BASE with one or more OTHER sides, separated by --: values side by side (differences beyond the noise
+first, then those without a test, then those within the noise), the parts that make up the change in CPU time
+per transaction, and anything that makes the runs not comparable.
 
 Each INPUT of a side is a run; so is a folder, a quoted pattern, or inputs joined by a plus sign
 (run1.monwrite + run1.smf). Options that select data (--system, --from, --to, --shift, --peak,
@@ -26,10 +26,10 @@ of BASE, and a side without inputs uses the inputs of BASE. All other options ap
 """
 EXAMPLES = """\
 Examples:
-  zlens compare before.data -- after.data
+  zlens compare base.data -- other.data
   zlens compare day.data --from 08:00 --to 10:00 -- --from 10:00 --to 12:00
-  zlens compare a1.data a2.data a3.data -- b1.data b2.data b3.data
-  zlens compare old.data --throughput old.csv -- new.data --throughput new.csv --format html -o compare.html
+  zlens compare base1.data base2.data base3.data -- other1.data other2.data other3.data
+  zlens compare base.data --throughput base.csv -- other.data --throughput other.csv --format html -o out.html
   zlens compare 1.data -- 2.data -- 3.data --against previous
 """
 #: Groups of options: a side has its own or uses the group of BASE.
@@ -55,18 +55,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     comparison.add_argument("--name", metavar="NAME", help="name of this side")
     comparison.add_argument(
         "--against",
-        choices=("first", "previous"),
-        help="compare with BASE (first: cumulative) or with the side before (previous: incremental)",
+        choices=("base", "previous"),
+        help="compare with BASE (base: cumulative) or with the side before (previous: incremental)",
     )
     comparison.add_argument(
         "--form",
-        choices=("new/base", "base/new", "percent", "points"),
-        help="form of differences (new/base); shares are compared in points",
+        choices=("other/base", "base/other", "percent", "points"),
+        help="form of differences (other/base); shares are compared in points",
     )
     comparison.add_argument(
         "--burg",
         action="store_true",
-        help="the form of IBM's CPU MF tables: base/new for everything, including shares",
+        help="the form of IBM's CPU MF tables: base/other for everything, including shares",
     )
     comparison.add_argument(
         "--delta",

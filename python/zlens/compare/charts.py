@@ -20,7 +20,8 @@ _MOST_BARS = 20
 def charts(comparison: Comparison, compared: SystemComparison) -> Iterator[Chart]:
     """Yield the charts of one system."""
     names = [side.name for side in comparison.sides]
-    first, _, _ = compared.ordered()
+    ordered = compared.ordered()
+    first = [*ordered.beyond, *ordered.untested]
     if first:
         yield _ratios(first, names)
     for row in [row for row in first if row.metric.column != "online"][:_MOST_CHARTS]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct, field
@@ -28,8 +29,8 @@ from zlens.schema.validators import Boolean, Choice, Integer
 from zlens.schema.wording import phrase
 
 #: Forms of a difference of metrics that are not shares.
-FORMS = ("new/base", "base/new", "percent", "points")
-AGAINST = ("first", "previous")
+FORMS = ("other/base", "base/other", "percent", "points")
+AGAINST = ("base", "previous")
 #: IBM's regression criterion: runs of the same work within this are considered equal.
 REGRESSION_CRITERION = NOISE
 
@@ -39,16 +40,16 @@ KEYS = (
     validators.Key(
         "against",
         Choice(AGAINST),
-        "the first side (cumulative), or the previous one (incremental) (first)",
-        default="first",
+        "base (cumulative), or the side before (previous: incremental) (base)",
+        default="base",
     ),
     validators.Key(
         "form",
         Choice(FORMS),
-        "form of differences of metrics that are not shares (new/base)",
-        default="new/base",
+        "form of differences of metrics that are not shares (other/base)",
+        default="other/base",
     ),
-    validators.Key("burg", Boolean(), "base/new for everything, including shares", default=False),
+    validators.Key("burg", Boolean(), "base/other for everything, including shares", default=False),
     validators.Key(
         "delta",
         Boolean(),
@@ -68,8 +69,8 @@ KEYS = (
 class CompareOptions(Struct, frozen=True):
     """Options of a comparison; KEYS describes them."""
 
-    against: str = "first"
-    form: str = "new/base"
+    against: str = "base"
+    form: str = "other/base"
     burg: bool = False
     delta: bool = False
     across_generations: bool = False
@@ -138,12 +139,14 @@ class ComparisonRow(Struct, frozen=True):
         return " ".join([self.metric.heading, *filter(None, self.subject), *marked])
 
     @property
-    def differs(self) -> bool:
-        """Whether some difference is beyond the noise, or could not be tested and is not 0."""
-        return any(
-            change.is_beyond_noise or (change.verdict.p is None and change.points != 0)
-            for change in self.changes
-        )
+    def is_beyond_noise(self) -> bool:
+        """Whether some difference is beyond the noise."""
+        return any(change.is_beyond_noise for change in self.changes)
+
+    @property
+    def is_untested(self) -> bool:
+        """Whether some difference could not be tested and is not 0."""
+        return any(change.verdict.p is None and change.points != 0 for change in self.changes)
 
 
 class WaterfallSet(Struct, frozen=True):
@@ -152,6 +155,18 @@ class WaterfallSet(Struct, frozen=True):
     base: int
     other: int
     waterfalls: tuple[Waterfall, ...]
+
+
+class OrderedRows(Struct):
+    """Rows beyond the noise and those without a test, both largest first; within the noise; of one side."""
+
+    beyond: list[ComparisonRow] = field(default_factory=list)
+    untested: list[ComparisonRow] = field(default_factory=list)
+    within: list[ComparisonRow] = field(default_factory=list)
+    one_sided: list[ComparisonRow] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[ComparisonRow]:
+        return chain(self.beyond, self.untested, self.within, self.one_sided)
 
 
 class SystemComparison(Struct):
@@ -168,12 +183,23 @@ class SystemComparison(Struct):
     def title(self) -> str:
         return " - ".join(dict.fromkeys(self.systems))
 
-    def ordered(self) -> tuple[list[ComparisonRow], list[ComparisonRow], list[ComparisonRow]]:
-        """Return differences beyond the noise or untested, largest first; within the noise; of one side."""
-        first = [row for row in self.rows if row.differs and not row.alone]
-        first.sort(key=_rank)
-        rest = [row for row in self.rows if not row.differs and not row.alone]
-        return first, rest, [row for row in self.rows if row.alone]
+    def ordered(self) -> OrderedRows:
+        """Return the rows in the order of all outputs."""
+        ordered = OrderedRows()
+        for row in self.rows:
+            rows = (
+                ordered.one_sided
+                if row.alone
+                else ordered.beyond
+                if row.is_beyond_noise
+                else ordered.untested
+                if row.is_untested
+                else ordered.within
+            )
+            rows.append(row)
+        ordered.beyond.sort(key=_rank)
+        ordered.untested.sort(key=_rank)
+        return ordered
 
     def tested(self) -> tuple[int, int, int]:
         """Return the number of differences tested, of those beyond the noise, and of those without a test."""
@@ -274,7 +300,7 @@ def _mark_one_sided(rows: list[ComparisonRow]) -> list[ComparisonRow]:
 
 
 def _side_pairs(sides: int, choice: CompareOptions) -> list[tuple[int, int]]:
-    return [(0 if choice.against == "first" else index - 1, index) for index in range(1, sides)]
+    return [(0 if choice.against == "base" else index - 1, index) for index in range(1, sides)]
 
 
 def _generations(runs: Sequence[Sequence[SystemRun]]) -> set[str]:
@@ -334,8 +360,8 @@ def change(
     ratio = after / before if before else None
     points = after - before
     shown = {
-        "new/base": ratio,
-        "base/new": before / after if after else None,
+        "other/base": ratio,
+        "base/other": before / after if after else None,
         "percent": None if ratio is None else 100 * (ratio - 1),
         "points": points,
     }

@@ -34,10 +34,9 @@ def objects(comparison: Comparison) -> Iterator[dict[str, Any]]:
     """Yield objects by kind: difference (as in `SystemComparison.ordered`), part, warning, note."""
     names = [side.name for side in comparison.sides]
     for compared in comparison.systems:
-        for rows in compared.ordered():
-            for row in rows:
-                for change in row.changes:
-                    yield _difference(compared, row, change, names)
+        for row in compared.ordered():
+            for change in row.changes:
+                yield _difference(compared, row, change, names)
         for step in compared.steps:
             for waterfall in step.waterfalls:
                 for part in waterfall.parts:

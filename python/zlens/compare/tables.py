@@ -22,9 +22,9 @@ from zlens.schema.plain_text import format_count
 _LEGEND = (
     f"* beyond the noise at {100 * noise.LEVEL:g}%   "
     f"! outside {100 * REGRESSION_CRITERION:g}%   + better   "
-    "- worse   ? no test possible   Noise: the smallest difference beyond the noise"
+    "- worse   ? not tested   Noise: the smallest difference beyond the noise"
 )
-_SAMPLES = "Samples: runs, or intervals corrected for autocorrelation, of base and other side"
+_SAMPLES = "Samples: runs, or intervals corrected for autocorrelation, of base and other"
 
 
 def build_answers(comparison: Comparison) -> list[Answer]:
@@ -36,7 +36,7 @@ def build_answers(comparison: Comparison) -> list[Answer]:
 
 def _system(comparison: Comparison, compared: SystemComparison) -> Answer:
     names = [side.name for side in comparison.sides]
-    first, rest, alone = compared.ordered()
+    ordered = compared.ordered()
     criterion = list(criterion_lines(compared, names))
     lists = []
     if compared.warnings:
@@ -44,19 +44,22 @@ def _system(comparison: Comparison, compared: SystemComparison) -> Answer:
     if criterion:
         within = f"IBM's regression criterion (within {100 * REGRESSION_CRITERION:g}%)"
         lists.append(AnswerList(within, criterion))
-    if rest and not first:
+    if compared.rows and not ordered.beyond:
         lists.append(AnswerList(headline(compared)))
     if not compared.rows:
         lists.append(AnswerList("These inputs have no values to compare."))
     tables: list[AnswerTable] = []
     for form in comparison.choice.published_forms:
         tables += _published(compared, names, published_forms()[form])
-    if first:
-        tables.append(_table("differences", headline(compared), first, names))
-    if rest:
-        tables.append(_table("noise", "Within the noise", rest, names, grouped=True))
-    if alone:
-        tables.append(_table("one_side", "Of one side only", alone, names, grouped=True))
+    if ordered.beyond:
+        tables.append(_table("differences", headline(compared), ordered.beyond, names))
+    if ordered.untested:
+        why = "; ".join(reasons(ordered.untested))
+        tables.append(_table("untested", f"Not tested (?), largest first: {why}", ordered.untested, names))
+    if ordered.within:
+        tables.append(_table("noise", "Within the noise", ordered.within, names, grouped=True))
+    if ordered.one_sided:
+        tables.append(_table("one_side", "Of one side only", ordered.one_sided, names, grouped=True))
     tables += [_parts(fall, step, names) for step in compared.steps for fall in step.waterfalls]
     return Answer(
         "compare",
@@ -86,13 +89,11 @@ def span(run: SystemRun) -> str:
 
 
 def headline(compared: SystemComparison) -> str:
-    """Return a summary of the certainty of the differences, in one line."""
+    """Return the numbers of differences beyond the noise, tested and not tested, in one line."""
     tested, beyond, untested = compared.tested()
-    sure = f"{beyond} of {tested} tested are beyond the noise (*)"
-    if not untested:
-        return f"Differences, largest first: {sure}"
-    why = "; ".join(reasons(compared.rows))
-    return f"Differences, largest first: {sure}; {untested} have no test (?): {why}"
+    order = ", largest first" if beyond else ""
+    unknown = f"; {untested} not tested (?)" if untested else ""
+    return f"Beyond the noise (*){order}: {beyond} of {tested} tested{unknown}"
 
 
 def reasons(rows: Sequence[ComparisonRow]) -> list[str]:

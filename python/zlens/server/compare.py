@@ -52,6 +52,9 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         "criterion": [
             line for system in comparison.systems for line in tables.criterion_lines(system, names)
         ],
+        "not_tested": list(
+            dict.fromkeys(why for system in comparison.systems for why in tables.reasons(system.rows))
+        ),
     }
 
 

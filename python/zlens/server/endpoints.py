@@ -618,11 +618,12 @@ ENDPOINTS = (
         ),
         {
             "sides": "names, systems and time ranges",
-            "differences": "beyond the noise first",
+            "differences": "beyond the noise first, then not tested, then within the noise",
             "waterfall": "parts of changes",
             "warnings": "reasons why the sides are not comparable",
             "notes": "further notes",
             "criterion": "results of IBM's 5% regression criterion, one line each",
+            "not_tested": "reasons why differences could not be tested",
             "html": "instead of all these: the comparison as one HTML file that fetches nothing",
         },
     ),

@@ -55,6 +55,7 @@ export interface ComparisonAnswer {
   warnings: Remark[];
   notes: Remark[];
   criterion?: string[];
+  not_tested: string[];
 }
 
 export interface Waterfall {
@@ -92,8 +93,8 @@ export const nameOf = (difference: Difference): string =>
 
 /** The forms of a difference. */
 export const FORMS: Record<string, string> = {
-  "new/base": "Other / Base",
-  "base/new": "Base / Other",
+  "other/base": "Other / Base",
+  "base/other": "Base / Other",
   percent: "Change in %",
   points: "Difference in units",
 };
@@ -119,18 +120,6 @@ export function noise(difference: Difference): string {
   if (difference.form === "points") return `±${formatShort(difference.noise)}`;
   const percent = noisePercent(difference);
   return percent === null ? NO_VALUE : `±${formatQuantity(percent, "%")}`;
-}
-
-/** The reasons why differences could not be tested, without the varying counts. */
-export function reasons(differences: readonly Difference[]): string[] {
-  const texts = differences.flatMap((difference) => {
-    const why = difference.not_tested;
-    if (why === null) return [];
-    if (why.includes("independent")) return ["fewer than five independent samples, as when the load drifts"];
-    if (why.includes("side")) return ["only one side has a value"];
-    return [why.includes("interval") ? "fewer than ten intervals" : why];
-  });
-  return [...new Set(texts)];
 }
 
 /** Differences below this percentage are not visible as a bar. */

@@ -33,9 +33,11 @@ export function drawDifferences(
     Math.max(40, ...values.map((value) => painter.measure(`${formatChange(value, 1)}%`, 11))) + 10;
   // Labels of negative bars are between the names and the bars.
   const left = wide + (values.some((value) => value < 0) ? 56 : 4);
-  // A metric that grew from nearly nothing must not flatten all others.
+  // A metric that grew from nearly nothing must not flatten all others, least of all those beyond the noise.
   const sizes = values.map(Math.abs).sort((a, b) => b - a);
-  const cut = Math.min(sizes[0] ?? 1, Math.max(4 * (sizes[3] ?? Infinity), 1));
+  const sure = rows.flatMap((row, at) => (verdict(row) === "beyond" ? [Math.abs(values[at]!)] : []));
+  const most = sure.length ? Math.max(...sure) : (sizes[3] ?? Infinity);
+  const cut = Math.min(sizes[0] ?? 1, Math.max(4 * most, 1));
   const low = Math.max(-cut, Math.min(0, ...values));
   const high = Math.max(Math.min(cut, Math.max(0, ...values)), low + 1e-9);
   const ticks = axis(low, high, width / 130).ticks.filter((tick) => tick >= low && tick <= high);

@@ -5,6 +5,8 @@ import type { AggregateAnswer, AggregateQuestion } from "../../lib/api/types";
 import type { Cell } from "../../lib/api/values";
 import { cpuLabel, sentence } from "../../lib/text/names";
 import { formatQuantity } from "../../lib/text/numbers";
+import { csv } from "../../lib/text/rows";
+import { dateTime } from "../../lib/time/format";
 
 export type Range = [number, number];
 
@@ -184,6 +186,26 @@ export function rowsOf(
       : [],
   );
 }
+
+/** The events and values of the rows as CSV. */
+export const csvOf = (rows: readonly Row[], offset: number): string =>
+  csv(
+    ["group", "subject", "time", "time_utc_s", "unit", "value"],
+    rows.flatMap((row): Cell[][] =>
+      row.kind === "events"
+        ? row.events.map(({ t, subject }) => [row.label, subject, dateTime(t, offset), t, null, null])
+        : row.kind === "lane"
+          ? row.t.map((t, at) => [
+              row.group.title,
+              row.label,
+              dateTime(t, offset),
+              t,
+              row.group.unit,
+              row.value[at] ?? null,
+            ])
+          : [],
+    ),
+  );
 
 /** The first row and the row after the last one in a scrolled part of rows of one height. */
 export const inView = (top: number, height: number, rowHeight: number, count: number): [number, number] => [

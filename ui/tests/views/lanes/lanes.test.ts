@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AggregateAnswer } from "../../../src/lib/api/types";
 import {
+  csvOf,
   GROUPS,
   inView,
   indexAt,
@@ -54,6 +55,19 @@ describe("lanes of a group", () => {
     ]);
     expect(question(guests, 240)).toMatchObject({ order: "cpu_pct_mean", descending: true });
     expect(question(GROUPS[0]!, 240).order).toBeUndefined();
+  });
+
+  it("are exported as CSV with the events, without headings", () => {
+    const event = { t: 90, kind: "logon", subject: "guest LINUX2", detail: null, inferred: null };
+    const [lane] = lanesOf(guests, answer, 180);
+    const rows = rowsOf([event], [{ group: guests, lanes: [lane!] }], new Set());
+    expect(csvOf(rows, 3600).trim().split(/\r?\n/)).toEqual([
+      "group,subject,time,time_utc_s,unit,value",
+      "Logon,guest LINUX2,1970-01-01 01:01:30,90,,",
+      "Guests,LINUX1,1970-01-01 01:01:00,60,%,40",
+      "Guests,LINUX1,1970-01-01 01:02:00,120,%,80",
+      "Guests,LINUX1,1970-01-01 01:03:00,180,%,",
+    ]);
   });
 
   it("find the value that covers a time", () => {
