@@ -64,7 +64,9 @@ def test_selected_lanes_print_totals_and_changes(page: Page, address: str):
     changes = page.locator('[data-testid="window-changes"]')
     expect(changes).to_contain_text("09:05:00 to 09:15:00")
     expect(changes).to_contain_text("10 intervals")
-    expect(changes.locator("section", has_text="Guests").locator("dt").first).to_contain_text("LNXBAT01")
+    expect(
+        changes.locator("section", has=page.get_by_role("heading", name="Guests")).locator("dt").first
+    ).to_contain_text("LNXBAT01")
     expect(changes.locator("section", has_text="Largest changes")).to_contain_text("Paging")
     # A drag selects another window.
     box = page.locator('[data-testid="lane-rows"] canvas').bounding_box()
