@@ -178,7 +178,7 @@ def test_brush_requests_only_its_window(wide: Page, place: str):
     assert FIRST_S < begin < end
     assert found
     for name, said in found:
-        windowed = ("aggregate", "peak", "correlations")
+        windowed = ("aggregate", "peak", "correlations", "verdict")
         assert name in windowed, "findings, schema and the like are those of the whole recording"
         assert (float(str(said["from"])), float(str(said["to"]))) == (begin, end)
     # Each request is sent once.

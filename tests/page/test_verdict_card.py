@@ -38,7 +38,7 @@ def test_verdict_arrives_without_layout_shift(page: Page, address: str, width: i
     page.route("**/api/v1/verdict*", lambda route: answers.append(route))
     page.goto(f"{address}/#/overview?system=ZLSIM")
     page.wait_for_selector('[data-testid="view-overview"][data-ready="true"]')
-    page.wait_for_function("document.documentElement.dataset.asking === '1'")
+    page.wait_for_selector('html[data-asking="1"]', state="attached")
     below = page.locator('[data-testid="happened"]')
     before = below.bounding_box()
     for answer in answers:
