@@ -119,6 +119,7 @@ def test_only_constants_have_no_raw_column() -> None:
         if raw_lines(table, column)[0] == ["none: it follows from the existing rows"]
     }
     assert told == {
+        "adapter.kind",
         "cpumf_polarity.processors",
         "job.flag",
         "lock.mode",
