@@ -144,11 +144,17 @@ export function lanesOf(group: LaneGroup, answer: AggregateAnswer, length: numbe
   const rows = answer.rows.map((row, at) => ({ row, value: answer.series?.[at] ?? [] }));
   const known = rows.filter(({ value }) => value.some((number) => number !== null));
   const largest = Math.max(0, ...known.map(({ row }) => Number(row[most] ?? 0)));
-  return known.map(({ row, value }) => {
+  const full = group.full ?? (largest || 1);
+  const lanes = new Map<string, Lane>();
+  for (const { row, value } of known) {
     const key = keys.map((at) => row[at] ?? null);
-    const full = group.full ?? (largest || 1);
-    return { kind: "lane", group, label: group.label(key), key, t, value, seconds, full };
-  });
+    const name = JSON.stringify(key);
+    // A subject has a row for each source of its system, and every interval is of one source.
+    const before = lanes.get(name)?.value ?? [];
+    const both = value.map((number, at) => before[at] ?? number);
+    lanes.set(name, { kind: "lane", group, label: group.label(key), key, t, value: both, seconds, full });
+  }
+  return [...lanes.values()];
 }
 
 /** Rows of the chart: events by kind, then each group with its lanes. */

@@ -57,6 +57,23 @@ describe("lanes of a group", () => {
     expect(question(GROUPS[0]!, 240).order).toBeUndefined();
   });
 
+  it("join the parts of a subject that different sources recorded", () => {
+    const parts = {
+      ...answer,
+      rows: [
+        ["S", "rmf-xml", "LINUX1", 40, 80],
+        ["S", "rmf3-xml", "LINUX1", 20, 20],
+      ],
+      series: [
+        [40, 80, null],
+        [null, null, 20],
+      ],
+    };
+    expect(lanesOf(guests, parts, 180).map(({ label, value }) => [label, value])).toEqual([
+      ["LINUX1", [40, 80, 20]],
+    ]);
+  });
+
   it("are exported as CSV with the events, without headings", () => {
     const event = { t: 90, kind: "logon", subject: "guest LINUX2", detail: null, inferred: null };
     const [lane] = lanesOf(guests, answer, 180);
