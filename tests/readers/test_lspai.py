@@ -92,6 +92,14 @@ def test_lspai_counts_by_interval(text: str, tmp_path: Path) -> None:
     assert counted(tmp_path / "x", text) == SUMS
 
 
+def test_appended_lspai_run_is_separate(tmp_path: Path) -> None:
+    """Totals of another run, which begin at 0 again, have no difference to those of the first."""
+    path = tmp_path / "x"
+    later = re.sub(r"17471\d+", lambda match: str(int(match[0]) + 600), as_json())
+    assert counted(path, as_json() + later) == SUMS * 2
+    assert open_files([str(path)], Options()).resets() == []
+
+
 def test_truncated_lspai_json_keeps_measurements(tmp_path: Path) -> None:
     path = tmp_path / "x"
     assert counted(path, as_json(whole=False)) == SUMS[:2]

@@ -5,16 +5,15 @@ The CSV is like that of lshwc. Counts get the names that perf prints for their e
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from zlens.catalog import pai
-from zlens.readers.linux import lshwc
+from zlens.readers.linux import json_lists, lshwc
 from zlens.readers.linux.perf import MAX_COUNTS, Count, Lines, Note, PerfReading
 
-_MEASUREMENTS = re.compile(r'"measurements"\s*:\s*\[')
+_MEASUREMENTS = json_lists.begins("measurements")
 _CPU = re.compile(r"cpu(\d{1,6})")
 _LAST_S = 2**33
 
@@ -36,35 +35,20 @@ def csv_readings(lines: Lines, note: Note) -> Iterator[PerfReading]:
 
 def json_readings(text: str, note: Note) -> Iterator[PerfReading]:
     """Yield the readings of lspai's JSON; a truncated file yields the complete ones."""
-    start = _MEASUREMENTS.search(text)
-    offset = start.end() if start else len(text)
-    load = json.JSONDecoder().raw_decode
-    while offset < len(text):
-        if text[offset] in ", \r\n\t":
-            offset += 1
-            continue
-        if text[offset] == "]":
-            return
-        try:
-            measurement, end = load(text, offset)
-        except (ValueError, RecursionError):
-            note("truncated", "the last measurement is incomplete; not read", offset)
-            return
-        reading = _reading(measurement, offset, note)
+    for offset, run, measurement in json_lists.entries(text, _MEASUREMENTS, note):
+        reading = _reading(measurement, offset, run, note)
         if reading is not None:
             yield reading
-        offset = end
-    note("truncated", "the list of measurements does not end", offset)
 
 
-def _reading(measurement: Any, offset: int, note: Note) -> PerfReading | None:
+def _reading(measurement: Any, offset: int, run: int, note: Note) -> PerfReading | None:
     """Return a measurement; None if it has no time or no counters."""
     time = measurement.get("time_epoch") if isinstance(measurement, dict) else None
     counters = measurement.get("counters") if isinstance(measurement, dict) else None
     if not isinstance(time, int) or not 0 <= time < _LAST_S or not isinstance(counters, list):
         note("header", "a measurement without time_epoch or counters; not read", offset)
         return None
-    reading = PerfReading(offset, epoch_s=time, absolute=measurement.get("valuetype") == "total")
+    reading = PerfReading(offset, run, epoch_s=time, absolute=measurement.get("valuetype") == "total")
     for counter in counters:
         (event,) = pai.lspai_events([_heading(counter)]) or (None,)
         if event is None:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,8 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import CounterlessSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import NotedFile, read_error
+from zlens.readers.linux import json_lists
+from zlens.readers.linux.perf import Note
 from zlens.readers.row_tables import Row, RowTable
 
 NAME = "linux-power"
@@ -36,11 +37,10 @@ _LISTS = {"lpar": ("cpu", "storage", "io"), "cpc": ("total", "unassigned_resourc
 _VALUES = (*_LISTS["lpar"], *_LISTS["cpc"])
 _TIMES = ("iteration", "time_epoch_sec", "time_epoch_nsec", "update_interval")
 _EXPECTED = "the output of zpwr --format json or csv on a Linux on Z"
-_READINGS = re.compile(r'"zpwr"\s*:\s*\[')
+_READINGS = json_lists.begins("zpwr")
 _HOST = re.compile(r'"host"\s*:\s*"([!-!#-\[\]-~]{1,64})"')
 _LOSING = frozenset({"truncated", "length"})
 
-Note = Callable[[str, str, int], None]
 #: Offset in the text and the values of a reading by name.
 _Reading = tuple[int, dict[str, Any]]
 
@@ -193,31 +193,11 @@ class PowerSource(CounterlessSource):
 
 def _json(text: str, note: Note) -> Iterator[_Reading]:
     """Yield the readings of JSON; a truncated file yields the complete ones."""
-    start = _READINGS.search(text)
-    offset = start.end() if start else len(text)
-    load = json.JSONDecoder().raw_decode
-    while offset < len(text):
-        if text[offset] in ", \r\n\t":
-            offset += 1
-            continue
-        if text[offset] == "]":
-            following = _READINGS.search(text, offset)
-            if following is None:
-                return
-            # Another run, appended to the first.
-            offset = following.end()
-            continue
-        try:
-            reading, end = load(text, offset)
-        except (ValueError, RecursionError):
-            note("truncated", "the last reading is incomplete; not read", offset)
-            return
+    for offset, _, reading in json_lists.entries(text, _READINGS, note):
         if isinstance(reading, dict):
             yield offset, {**reading, **_values(reading)}
         else:
-            note("header", f"{text[offset:end][:40]!r} is not a reading; not read", offset)
-        offset = end
-    note("truncated", "the list of readings does not end", offset)
+            note("header", f"{str(reading)[:40]!r} is not a reading; not read", offset)
 
 
 def _values(reading: dict[str, Any]) -> dict[str, Any]:
