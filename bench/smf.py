@@ -83,7 +83,7 @@ class Maker:
         )
 
     def _rmf(self, record: int, sections: dict[str, list[dict[str, Any]]]) -> bytes:
-        layout = smf_sections.layout(record)
+        layout = smf_sections.layout(str(record))
         (subtype,) = layout.subtypes
         product = smf_writer.interval(START_US, INTERVAL_US / 1e6)
         given = {"product": [product], **sections}
@@ -95,7 +95,7 @@ class Maker:
         header = smf_record.header(70, 1, "BENC", end_us)[6:14]
         tod = _native.tod_from_unix_us(end_us)
         start = smf_writer.interval(end_us, INTERVAL_US / 1e6)
-        (made,) = (smf_writer.encode_record(smf_sections.layout(70), 1, system="BENC", local_us=end_us,
+        (made,) = (smf_writer.encode_record(smf_sections.layout("70"), 1, system="BENC", local_us=end_us,
                                     sections={"product": [start]}),)  # fmt: skip
         begins = made[100 + 10 : 100 + 18]
         for record in self.rmf:

@@ -35,7 +35,7 @@ ALLOWED_GIB = 2.0
 def sections(end_us: int) -> list[bytes]:
     """Build one record of type 70 and 40 of type 72, with sections."""
     common = smf_writer.interval(end_us, INTERVAL_US / 1e6)
-    rmf70, rmf72 = smf_sections.layout(70), smf_sections.layout(72)
+    rmf70, rmf72 = smf_sections.layout("70"), smf_sections.layout("72")
     product = {**common, "SAM": 900, "PTN": 1, "SNM": "B000"}
     cpus = [{"WAT": 400.0 + cpu, "CID": cpu, "TYP": 0} for cpu in range(24)]
     partitions = [{"LPM": f"LP{n:02}", "LPN": n, "BDN": 10, "BDS": 10 * n} for n in range(20)]

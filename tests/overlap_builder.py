@@ -34,7 +34,7 @@ def rmf(end: float, polarity: str, parked_s: float, seconds: float = 900.0) -> b
         "name": [{"CIN": "CP", "CTN": 4, "CAN": 3600}],
     }
     return smf_writer.encode_record(
-        smf_sections.layout(70), 1, system="SYSA", local_us=end_us + 30_000, sections=sections
+        smf_sections.layout("70"), 1, system="SYSA", local_us=end_us + 30_000, sections=sections
     )
 
 

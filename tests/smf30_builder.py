@@ -53,7 +53,7 @@ def record(
     if counts is not None:
         sections["counter"] = [counts]
     header = {"WID": "JES2", "STP": subtype}
-    layout = smf_sections.layout(30)
+    layout = smf_sections.layout("30")
     return smf_writer.encode_record(
         layout,
         subtype,

@@ -176,7 +176,7 @@ def encoded(
         "sections": sections,
         "lengths": lengths,
     }
-    layout = smf_sections.layout(70)
+    layout = smf_sections.layout("70")
     record = smf_writer.encode_record(layout, 1, **facts)
     return [record] if most is None else smf_split.split(layout, record, most)
 

@@ -93,7 +93,7 @@ def one(select: str, row: Row) -> tuple[Any, ...]:
 
 
 def _section(name: str) -> tuple[smf_sections.SmfLayout, smf_sections.SmfSection]:
-    layout = smf_sections.layout(72)
+    layout = smf_sections.layout("72")
     return layout, layout.section(name)
 
 

@@ -42,7 +42,7 @@ fuzz_target!(|bytes: Vec<u8>| {
         leap_s: 0,
     };
     let decoder = Arc::new(Decoder::new(dumps, vec![PLAN.clone()]));
-    let all = decoder.everything(PLAN.record);
+    let all = decoder.everything(&PLAN.name);
     let together = rows(&decoder, &all);
     for (number, table) in PLAN.tables.iter().enumerate() {
         let few = ["section_no", "interval_end"].map(str::to_owned);
@@ -56,7 +56,7 @@ fuzz_target!(|bytes: Vec<u8>| {
             table.name
         );
     }
-    let mut scan = decoder.intervals(PLAN.record);
+    let mut scan = decoder.intervals(&[PLAN.name.clone()]);
     while !matches!(scan.step().expect("memory can be read"), Step::Done) {}
     let problems = decoder.problems();
     assert!(problems.iter().all(|found| found.problem.offset < size));

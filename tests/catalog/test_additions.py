@@ -141,7 +141,7 @@ for name in names():
 found = {"wrong": [*check_records.check_catalog(), *map(str, check_measures.check())]}
 units = [{"NAM": "A", "USE": 15, "FLG": ["ON"], "NUM": 7}, {"NAM": "B", "USE": 3}]
 sections = {"product": [{"IST": END_US - 60_000_000, "IET": END_US, "XNM": "PLEX1"}], "unit": units}
-layout = smf_sections.layout(199)
+layout = smf_sections.layout("199")
 record = smf_writer.encode_record(layout, 1, system="SYSA", local_us=END_US, sections=sections)
 with dump("units", [record]) as session:
     columns = "seconds, smf199nam, smf199use, smf199flg_on, smf199_number"

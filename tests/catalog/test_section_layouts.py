@@ -13,7 +13,7 @@ from zlens.checks import sections as check_sections
 from zlens.errors import CatalogError
 from zlens.explain.names import explain
 
-LAYOUT = smf_sections.layout(70)
+LAYOUT = smf_sections.layout("70")
 
 
 def test_section_layouts_are_consistent() -> None:
@@ -21,8 +21,8 @@ def test_section_layouts_are_consistent() -> None:
 
 
 def test_section_fact_has_source() -> None:
-    for record in smf_sections.records():
-        for section in smf_sections.layout(record).sections:
+    for layout in smf_sections.layouts():
+        for section in layout.sections:
             assert all(len(source) > 10 for source in (section.source, *(f.source for f in section.fields)))
             assert section.title
             assert all(field.text for field in section.fields)
@@ -104,7 +104,7 @@ def test_lengths_are_those_of_level_described() -> None:
         72: {28: 104, 36: 280, 44: 12, 52: 160, 60: 816, 68: 56, 76: 172, 84: 24},
     }
     for record, lengths in expected.items():
-        sections = smf_sections.layout(record).sections
+        sections = smf_sections.layout(str(record)).sections
         found = {s.triplet: s.length for s in sections if s.name != "asid"}
         assert found == lengths
 

@@ -149,7 +149,7 @@ def test_step_ending_before_start_has_null_length(tmp_path: Path) -> None:
 
 def _places(number: int, made: bytes | bytearray, section: str, field: str) -> list[int]:
     """Return the offsets of a field in the sections of a record."""
-    facts = smf_sections.layout(number).section(section)
+    facts = smf_sections.layout(str(number)).section(section)
     if facts.triplet is None:
         return []
     at = facts.triplet
@@ -159,7 +159,7 @@ def _places(number: int, made: bytes | bytearray, section: str, field: str) -> l
 
 def _class(**changed: Any) -> bytes:
     return smf_writer.encode_record(
-        smf_sections.layout(72),
+        smf_sections.layout("72"),
         3,
         system="SYSA",
         local_us=END_US,
@@ -196,7 +196,7 @@ def _damaged(chance: random.Random) -> tuple[str, list[bytes]]:
         else:
             fields = [
                 (section.name, field)
-                for section in smf_sections.layout(number).sections
+                for section in smf_sections.layout(str(number)).sections
                 for field in section.fields
                 if field.kind != "text"
                 and field.column in named

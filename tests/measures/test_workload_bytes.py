@@ -37,7 +37,7 @@ def record(
 ) -> bytes:
     """Return a record of one class with the fields that differ from those above."""
     return smf_writer.encode_record(
-        smf_sections.layout(72),
+        smf_sections.layout("72"),
         3,
         system="SYSA",
         local_us=end_us + ZONE_S * 1_000_000,

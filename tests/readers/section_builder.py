@@ -28,7 +28,7 @@ def rmf(
     most: int | None = None,
 ) -> list[bytes]:
     """Return an RMF record of the interval that ends at `end`, in segments of up to `most` bytes."""
-    layout = smf_sections.layout(record)
+    layout = smf_sections.layout(str(record))
     end_us = START_US + round(end * SECOND)
     own = {
         "SNM": system,
@@ -49,7 +49,7 @@ def rmf(
 
 def job(subtype: int, end: float, sections: Sections, *, zone_s: int = 0, system: str = "SYSA") -> bytes:
     """Return a type 30 record written at `end`."""
-    layout = smf_sections.layout(30)
+    layout = smf_sections.layout("30")
     local_us = START_US + round((end + zone_s) * SECOND)
     given = {"subsystem": [{"PNM": "SMF", "OSL": "SP7.3.1", "SYN": system}], **sections}
     header = {"WID": "JES2"}

@@ -63,7 +63,7 @@ def of_72(number: int, cpu_s: float, **product: Any) -> bytes:
         "wms": [{"MCNM": "ONLINE", "MNSP": "POLICY", "MADJ": 16, "MCPU": 10_000, "MSRB": 10_000}],
         "scs": [{"CPER": 1, "CCPU": round(cpu_s * 1e6)}],
     }
-    layout = smf_sections.layout(72)
+    layout = smf_sections.layout("72")
     local_us = START_US + round(number * QUARTER * US)
     return smf_writer.encode_record(layout, 3, system="SYSA", local_us=local_us, sections=sections)
 

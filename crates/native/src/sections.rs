@@ -12,8 +12,9 @@ use crate::rows::ProblemRow;
 use crate::smf::{SmfFile, dumps, problems};
 use crate::stream::ArrowStream;
 
-/// System, end of an interval in microseconds UTC, its seconds, whether it is a stub, how many records describe it.
-type IntervalRow = (String, i64, Option<f64>, bool, u64);
+/// Name of a plan, system, end of an interval in microseconds UTC, its seconds, whether it is a stub, how many records
+/// describe it.
+type IntervalRow = (String, String, i64, Option<f64>, bool, u64);
 
 /// The tables of sections of some dumps, decoded by compiled plans.
 #[pyclass(frozen, module = "zlens._native")]
@@ -34,7 +35,7 @@ fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
 impl SectionsDecoder {
     /// `systems` are dictionaries of name, ids (file, type and name of each stream of its records) and zone_us (how far
     /// local time is ahead, where records do not tell, or None); `files` are in the order of time; `plans` are in JSON,
-    /// one for each record type.
+    /// one for each record type or subtype.
     #[new]
     #[pyo3(signature = (source, systems, files, plans, leap_seconds = 0))]
     fn new(
@@ -79,22 +80,24 @@ impl SectionsDecoder {
         }))
     }
 
-    /// Decodes everything of a record type and returns none: for what is found out on the way.
-    fn drain(&self, py: Python<'_>, record: u8) -> PyResult<()> {
-        let selections = self.inner.everything(record);
+    /// Decodes everything of a plan and returns none: for what is found out on the way.
+    fn drain(&self, py: Python<'_>, plan: &str) -> PyResult<()> {
+        let selections = self.inner.everything(plan);
         drain(py, &mut self.inner.scan(&selections))
     }
 
-    /// The intervals that records of a type describe, in the order of systems and time.
-    fn intervals(&self, py: Python<'_>, record: u8) -> PyResult<Vec<IntervalRow>> {
-        let mut scan = self.inner.intervals(record);
+    /// The intervals that the records of these plans describe, in the order of plans, systems and time.
+    #[expect(clippy::needless_pass_by_value)]
+    fn intervals(&self, py: Python<'_>, plans: Vec<String>) -> PyResult<Vec<IntervalRow>> {
+        let mut scan = self.inner.intervals(&plans);
         drain(py, &mut scan)?;
         let systems = &self.inner.dumps().systems;
         let rows = scan.intervals().into_iter();
         Ok(rows
             .map(|one| {
+                let plan = self.inner.plans()[one.plan].name.clone();
                 let name = systems[one.system].name.clone();
-                (name, one.end_us, one.seconds, one.short, one.records)
+                (plan, name, one.end_us, one.seconds, one.short, one.records)
             })
             .collect())
     }

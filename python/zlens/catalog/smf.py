@@ -167,9 +167,9 @@ def root() -> Path:
     return FACTS / "smf"
 
 
-def path(form: str, record: int) -> Path:
-    """Return the file of a record type of one record format: `counters`, or `sections` (see smf_sections)."""
-    return root() / form / f"{record}.toml"
+def path(form: str, name: int | str) -> Path:
+    """Return a file of one record format: `counters`, or `sections` (see smf_sections)."""
+    return root() / form / f"{name}.toml"
 
 
 @cache
@@ -179,14 +179,16 @@ def type_names() -> dict[int, str]:
 
 
 @cache
-def record_types_by_form(form: str) -> tuple[int, ...]:
-    """Return the record types of one record format, in increasing order."""
-    return tuple(sorted(int(file.stem) for file in (root() / form).glob("[0-9]*.toml")))
+def layout_names(form: str) -> tuple[str, ...]:
+    """Return the names of the layouts of one record format: a record type, or 74-1 if it is of one subtype."""
+    names = (file.stem for file in (root() / form).glob("[0-9]*.toml"))
+    return tuple(sorted(names, key=lambda name: [int(number) for number in name.split("-")]))
 
 
+@cache
 def counter_record_types() -> tuple[int, ...]:
     """Return the record types that have a layout as records of counters."""
-    return record_types_by_form("counters")
+    return tuple(map(int, layout_names("counters")))
 
 
 def counter_record_type() -> int:

@@ -55,8 +55,12 @@ def components(record: int) -> Mapping[int | None, tuple[Component, ...]]:
             subtype: tuple(_of_counters(layout, subtype, *item) for item in layout.identity.items())
             for subtype in layout.order
         }
-    field_paths = smf_sections.layout(record).identity
-    return {None: tuple(_of_sections(record, name, item) for name, item in field_paths.items())}
+    listed = smf_sections.of_type(record)
+    return {
+        subtype: tuple(_of_sections(each, name, item) for name, item in each.identity.items())
+        for each in listed
+        for subtype in ([None] if len(listed) == 1 else each.subtypes)
+    }
 
 
 def _of_counters(layout: smf.SmfCounterLayout, subtype: int, name: str, field_path: str) -> Component:
@@ -68,9 +72,9 @@ def _of_counters(layout: smf.SmfCounterLayout, subtype: int, name: str, field_pa
     return Component(name, offsets, field.offset, field.length, field.type)
 
 
-def _of_sections(record: int, name: str, field_path: str) -> Component:
+def _of_sections(layout: smf_sections.SmfLayout, name: str, field_path: str) -> Component:
     section_name, _, field_name = field_path.partition(".")
-    section = smf_sections.layout(record).section(section_name)
+    section = layout.section(section_name)
     field, offset = section.field(field_name), section.triplet
     assert offset is not None
     return Component(name, (offset, offset + 4, offset + 6), field.offset, field.length, field.kind)
@@ -86,7 +90,7 @@ def plan() -> list[tuple[int, int | None, list[tuple[int, int, int, int, int]]]]
     """Return type, subtype, and locations of the components, for the index pass."""
     return [
         (record, subtype, [(*component.triplet, component.at, component.length) for component in listed])
-        for record in (*smf.counter_record_types(), *smf_sections.records())
+        for record in (*smf.counter_record_types(), *smf_sections.by_type())
         for subtype, listed in components(record).items()
         if listed
     ]

@@ -1,12 +1,13 @@
 """SMF records that are tables of sections: their contents, and the decoder plan.
 
-The facts are the files of `smf/sections`, one per record type; copy `_skeleton.toml` there to add one. A kind
-of section is a raw table, such as `smf70_cpu`: one row for each section that its triplet locates, with the
-fields that the length in the triplet covers.
+The facts are the files of `smf/sections`, one per record type or, such as 74-1, per subtype; copy
+`_skeleton.toml` there to add one. A kind of section is a raw table, such as `smf70_cpu` or `smf74_1_device`: one
+row for each section that its triplet locates, with the fields that the length in the triplet covers.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -20,6 +21,9 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.structs import FactTable, SourcedTable
+
+#: Length of a triplet: offset, length and number of sections.
+TRIPLET = 8
 
 #: Raw table type by kind of field.
 KINDS = {
@@ -53,6 +57,10 @@ class SmfField(FactTable, frozen=True):
     unit: Annotated[str, Meta(description="its unit")] = ""
     date: Annotated[str, Meta(description="the field with the day of a time of day")] = ""
     after: Annotated[str, Meta(description="the field with a time that comes before it")] = ""
+    when: Annotated[
+        dict[str, int],
+        Meta(description="a field and the value it must have; else the bytes are another field"),
+    ] = msgspec.field(default_factory=dict)
     bits: Annotated[
         dict[str, tuple[int, str]], Meta(description="named bits: number from the left, and text")
     ] = msgspec.field(default_factory=dict)
@@ -84,6 +92,9 @@ class SmfSection(SourcedTable, frozen=True):
     triplet: Annotated[
         int | None, Meta(description="the offset of its offset, length and number; left out: the header")
     ] = None
+    within: Annotated[
+        str, Meta(description="the section that has the triplet, if not the header; its first one counts")
+    ] = ""
     structure: Annotated[str, Meta(description="IBM's name")] = ""
     note: Annotated[str, Meta(description="a note")] = ""
     owner: Annotated[SectionOwner | None, Meta(description="the section that owns sections")] = None
@@ -114,15 +125,22 @@ class RecordTime(FactTable, frozen=True):
     """The section and fields with the interval of a record."""
 
     section: Annotated[str, Meta(description="the section")]
-    start: Annotated[str, Meta(description="the field with its start")]
-    end: Annotated[str, Meta(description="the field with its end")]
     of: Annotated[
-        Literal["system", "job"], Meta(description="whose interval it is; that of a job ends with it")
+        Literal["system", "job", "decision"],
+        Meta(
+            description="whose interval it is; that of a job ends with it, those of decisions are not intervals "
+            "of the system"
+        ),
     ]
     layer: Annotated[
         int, Meta(ge=1, description="intervals of lower layers are finer; they divide those of higher ones")
     ]
+    start: Annotated[str, Meta(description="the field with its start")] = ""
+    end: Annotated[
+        str, Meta(description="the field with its end; left out: the time in the header of the record")
+    ] = ""
     length: Annotated[str, Meta(description="the field with its length")] = ""
+    length_us: Annotated[str, Meta(description="the field with its length in microseconds")] = ""
     zone: Annotated[str, Meta(description="the field with the offset of local time from UTC")] = ""
     nominal: Annotated[str, Meta(description="the field with the usual length")] = ""
 
@@ -160,16 +178,25 @@ class WriterFields(FactTable, frozen=True):
 
 
 class SmfLayout(FactTable, frozen=True):
-    """One record type."""
+    """One record type, or one subtype of it, or (`record` is 0) what several have in common.
 
-    record: Annotated[int, Meta(description="its number")]
-    title: Annotated[str, Meta(description="title")]
-    subtypes: Annotated[dict[int, str], Meta(description="description of each subtype")]
+    In a layout, its name, the keys of its base and the columns, statuses and sources of fields are filled in.
+    """
+
     sources: Annotated[dict[str, str], Meta(description="the sources that the file abbreviates")]
     sections: Annotated[tuple[SmfSection, ...], Meta(description="kinds of sections")] = msgspec.field(
         name="section"
     )
-    time: Annotated[RecordTime, Meta(description="the interval and the time zone")]
+    record: Annotated[int, Meta(description="its number")] = 0
+    title: Annotated[str, Meta(description="title")] = ""
+    subtypes: Annotated[dict[int, str], Meta(description="description of each subtype")] = msgspec.field(
+        default_factory=dict
+    )
+    name: Annotated[str, Meta(description="the name of its file")] = ""
+    base: Annotated[
+        str, Meta(description="the file whose keys and sections it has too, without underscore and .toml")
+    ] = ""
+    time: Annotated[RecordTime | None, Meta(description="the interval and the time zone")] = None
     system: Annotated[WriterFields, Meta(description="what the record tells of its system")] = WriterFields()
     broken: Annotated[BrokenRecords | None, Meta(description="how split records are reassembled")] = None
     identity: Annotated[
@@ -181,74 +208,153 @@ class SmfLayout(FactTable, frozen=True):
             if section.name == name:
                 return section
         raise CatalogError(
-            f"type {self.record} has no section {name}", file=str(smf.path("sections", self.record))
+            f"type {self.name} has no section {name}", file=str(smf.path("sections", self.name))
         )
 
+    @property
+    def interval(self) -> RecordTime:
+        """Where the interval is; CatalogError if the file does not tell."""
+        if self.time is None:
+            raise CatalogError(f"type {self.name} has no time", file=str(smf.path("sections", self.name)))
+        return self.time
 
-def records() -> tuple[int, ...]:
-    """Return the record types that are read as tables of sections."""
-    return smf.record_types_by_form("sections")
+
+_TABLE = re.compile(r"smf(\d+)(?:_(\d+))?_.+")
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all layouts: the number of a type, or such as 74-1 of a subtype."""
+    return smf.layout_names("sections")
+
+
+def layouts() -> tuple[SmfLayout, ...]:
+    """Return all layouts, in the order of types and subtypes."""
+    return tuple(map(layout, names()))
 
 
 @cache
-def interval_records() -> tuple[int, ...]:
-    """Return the record types in the order in which their intervals count, finer ones first."""
-    return tuple(sorted(records(), key=lambda record: layout(record).time.layer))
+def by_type() -> Mapping[int, tuple[str, ...]]:
+    """Return the names of the layouts of each record type that is read as tables of sections."""
+    found: dict[int, tuple[str, ...]] = {}
+    for name in names():
+        record = int(name.partition("-")[0])
+        found[record] = (*found.get(record, ()), name)
+    return found
+
+
+def of_type(record: int) -> tuple[SmfLayout, ...]:
+    """Return the layouts of a record type; none if it is not read as tables of sections."""
+    return tuple(map(layout, by_type().get(record, ())))
+
+
+@cache
+def interval_layouts() -> tuple[SmfLayout, ...]:
+    """Return the layouts in the order in which their intervals count, finer ones first."""
+    return tuple(sorted(layouts(), key=lambda each: each.interval.layer))
 
 
 def is_decoded(record: int, subtype: int | None) -> bool:
     """Return whether records of a type and subtype are decoded, in any format."""
     if record in smf.counter_record_types():
         return subtype in smf.layout(record).subtypes
-    return record in records() and subtype in layout(record).subtypes
+    return any(subtype in each.subtypes for each in of_type(record))
 
 
 def title(record: int, subtype: int | None = None) -> str:
     """Return a short description of records of a type and subtype; empty if unknown."""
-    name = layout(record).title if record in records() else smf.type_names().get(record, "")
+    listed = of_type(record)
+    own = next((each for each in listed if subtype in each.subtypes), None)
+    # Layouts of one subtype each have titles of their own.
+    name = smf.type_names().get(record, "") if len(listed) > 1 or not listed else listed[0].title
     if subtype is None or not is_decoded(record, subtype):
         return name
-    counters = record in smf.counter_record_types()
-    text = smf.layout(record).subtypes[subtype].text if counters else layout(record).subtypes[subtype]
-    return f"{name}: {text}"
+    if own is None:
+        return f"{name}: {smf.layout(record).subtypes[subtype].text}"
+    return f"{own.title}: {own.subtypes[subtype]}"
 
 
-def table_record(table: str) -> int | None:
-    """Return the record type that a table name belongs to: 70 for smf70_cpu."""
-    number = table.removeprefix("smf").partition("_")[0]
-    has_form = table.startswith("smf") and "_" in table and number.isdecimal()
-    return int(number) if has_form and int(number) in records() else None
+def table_layout(table: str) -> str | None:
+    """Return the name of the layout that a table name belongs to: 70 for smf70_cpu, 74-1 for smf74_1_device."""
+    match = _TABLE.fullmatch(table)
+    listed = by_type().get(int(match[1]), ()) if match is not None else ()
+    return (
+        next((name for name in (f"{match[1]}-{match[2]}", match[1]) if name in listed), None)
+        if match
+        else None
+    )
 
 
-def entity_records(entity: str) -> tuple[int, ...]:
-    """Return the record types that have the rows of an entity of roles."""
-    found = (table_record(origin.table) for origin in roles.entity(entity).origins)
-    return tuple(dict.fromkeys(record for record in found if record is not None))
+def entity_layouts(entity: str) -> tuple[SmfLayout, ...]:
+    """Return the layouts that have the rows of an entity of roles."""
+    found = (table_layout(origin.table) for origin in roles.entity(entity).origins)
+    return tuple(layout(name) for name in dict.fromkeys(found) if name is not None)
 
 
-def interval_tables(types: Iterable[int]) -> list[str]:
-    """Return the raw tables whose sections contain the intervals of these record types."""
-    layouts = map(layout, types)
-    return sorted(each.section(each.time.section).table for each in layouts)
+def interval_tables(listed: Iterable[SmfLayout]) -> list[str]:
+    """Return the raw tables whose sections contain the intervals of systems or jobs in these layouts."""
+    return sorted(
+        each.section(each.interval.section).table for each in listed if each.interval.of != "decision"
+    )
 
 
 def find(table: str) -> tuple[SmfLayout, SmfSection] | None:
     """Return the section with that table; None if there is none."""
-    record = table_record(table)
-    if record is None:
+    name = table_layout(table)
+    if name is None:
         return None
-    record_layout = layout(record)
-    return next(
-        ((record_layout, section) for section in record_layout.sections if section.table == table), None
-    )
+    own = layout(name)
+    return next(((own, section) for section in own.sections if section.table == table), None)
 
 
 @cache
-def layout(record: int) -> SmfLayout:
-    """Return the layout of a record type; CatalogError if its file is invalid."""
-    record_layout = structs.load(smf.path("sections", record), SmfLayout)
-    sections = tuple(_completed(record_layout, section) for section in record_layout.sections)
-    return replace(record_layout, sections=sections)
+def layout(name: str) -> SmfLayout:
+    """Return the layout of a record type or subtype; CatalogError if its file is invalid."""
+    own = replace(structs.load(smf.path("sections", name), SmfLayout), name=name)
+    if own.base:
+        own = _with_base(own, structs.load(smf.path("sections", f"_{own.base}"), SmfLayout))
+    return replace(own, sections=tuple(_completed(own, section) for section in own.sections))
+
+
+def _with_base(own: SmfLayout, base: SmfLayout) -> SmfLayout:
+    """Return a layout with the keys and sections of its base that it lacks; IBM names them by record type."""
+    sections = (
+        replace(
+            section,
+            prefix=section.prefix.format(record=own.record),
+            structure=section.structure.format(record=own.record),
+        )
+        for section in base.sections
+    )
+    system = {
+        name: getattr(own.system, name) or getattr(base.system, name)
+        for name in WriterFields.__struct_fields__
+    }
+    return replace(
+        own,
+        sources={**base.sources, **own.sources},
+        sections=(*sections, *own.sections),
+        time=own.time or base.time,
+        broken=own.broken or base.broken,
+        system=WriterFields(**system),
+        identity={**base.identity, **own.identity},
+    )
+
+
+def section_starts(record_layout: SmfLayout, section: SmfSection, data: bytes) -> tuple[list[int], int]:
+    """Return where the sections of a kind begin in a record with its descriptor word, and their length."""
+    if section.triplet is None:
+        return [0], len(data)
+    at = section.triplet
+    if section.within:
+        outer, length = section_starts(record_layout, record_layout.section(section.within), data)
+        if not outer or at + TRIPLET > length:
+            return [], 0
+        at += outer[0]
+    if len(data) < at + TRIPLET:
+        return [], 0
+    start, length, count = (int.from_bytes(data[at + a : at + b]) for a, b in ((0, 4), (4, 6), (6, 8)))
+    fitting = max(0, len(data) - start) // length if length else 0
+    return [start + index * length for index in range(min(count, fitting))], length
 
 
 def _completed(record_layout: SmfLayout, section: SmfSection) -> SmfSection:
@@ -263,7 +369,7 @@ def _completed(record_layout: SmfLayout, section: SmfSection) -> SmfSection:
         )
         for field in section.fields
     )
-    table = section.table or f"smf{record_layout.record}_{section.name}"
+    table = section.table or f"smf{record_layout.name.replace('-', '_')}_{section.name}"
     owner = section.owner and replace(section.owner, status=section.owner.status or section.status)
     return replace(section, fields=fields, source=source, table=table, owner=owner)
 
@@ -295,14 +401,21 @@ def columns(record_layout: SmfLayout, section: SmfSection) -> list[RawColumn]:
     ]
 
 
-def plan(record: int) -> dict[str, Any]:
-    """Return the decoder plan of a record type, ready for JSON."""
-    record_layout = layout(record)
+def plan(record_layout: SmfLayout) -> dict[str, Any]:
+    """Return the decoder plan of a layout, ready for JSON."""
     parts = {section.name: number for number, section in enumerate(record_layout.sections)}
     return {
-        "record": record,
+        "name": record_layout.name,
+        "record": record_layout.record,
         "subtypes": list(record_layout.subtypes),
-        "parts": [{"name": section.name, "triplet": section.triplet} for section in record_layout.sections],
+        "parts": [
+            {
+                "name": section.name,
+                "triplet": section.triplet,
+                "within": parts[section.within] if section.within else None,
+            }
+            for section in record_layout.sections
+        ],
         "time": _time(record_layout, parts),
         "broken": _broken(record_layout, parts) if record_layout.broken is not None else None,
         "tables": [_table(record_layout, section, parts) for section in record_layout.sections],
@@ -314,10 +427,10 @@ def _bytes(field: SmfField) -> dict[str, int]:
 
 
 def _time(record_layout: SmfLayout, parts: Mapping[str, int]) -> dict[str, Any]:
-    time = record_layout.time
+    time = record_layout.interval
     section = record_layout.section(time.section)
     location: dict[str, Any] = {"part": parts[section.name]}
-    for role in ("start", "length", "end", "zone", "nominal"):
+    for role in ("start", "length", "length_us", "end", "zone", "nominal"):
         if name := getattr(time, role):
             field = section.field(name)
             location[role] = _bytes(field)
@@ -351,7 +464,8 @@ def _table(record_layout: SmfLayout, section: SmfSection, parts: Mapping[str, in
         columns.append(_column(section, field))
         for name, (bit, _) in field.bits.items():
             location = {"offset": field.offset + bit // 8, "length": 1, "bit": bit % 8}
-            columns.append({"name": f"{field.column}_{name.lower()}", "kind": "bit", **location})
+            column = {"name": f"{field.column}_{name.lower()}", "kind": "bit", **location}
+            columns.append(column | _condition(section, field))
     table: dict[str, Any] = {"table": section.table, "part": parts[section.name], "columns": columns}
     if owner is not None:
         owner_section = record_layout.section(owner.section)
@@ -367,9 +481,19 @@ def _table(record_layout: SmfLayout, section: SmfSection, parts: Mapping[str, in
 
 def _column(section: SmfSection, field: SmfField) -> dict[str, Any]:
     kind = "unsigned" if field.kind == "flags" else field.kind
-    column: dict[str, Any] = {"name": field.column, "kind": kind, **_bytes(field)}
+    column: dict[str, Any] = {
+        "name": field.column,
+        "kind": kind,
+        **_bytes(field),
+        **_condition(section, field),
+    }
     if field.date:
         column["date"] = section.field(field.date).offset
     if field.after:
         column["after"] = section.field(field.after).offset
     return column
+
+
+def _condition(section: SmfSection, field: SmfField) -> dict[str, Any]:
+    """Return the condition of a field, if it has one."""
+    return {"when": {**_bytes(section.field(name)), "value": value} for name, value in field.when.items()}

@@ -12,7 +12,7 @@ from typing import Any
 
 from zlens._native import encode_text, tod_from_unix_us
 from zlens.catalog import smf_record
-from zlens.catalog.smf_sections import SmfField, SmfLayout, SmfSection
+from zlens.catalog.smf_sections import TRIPLET, SmfField, SmfLayout, SmfSection
 
 _EPOCH = dt.date(1970, 1, 1)
 _DAY_US = 86_400_000_000
@@ -53,28 +53,36 @@ def encode_record(
         layout.section(name)
     kinds = sorted(
         (section for section in layout.sections if section.triplet is not None),
-        key=lambda section: section.triplet or 0,
+        key=lambda section: (_depth(layout, section), section.triplet or 0),
     )
+    outer = [section for section in kinds if not section.within]
     record = bytearray(smf_record.header(layout.record, subtype, system, local_us))
-    record.extend(bytes((kinds[-1].triplet or 0) + 8 - _HEADER))
+    record.extend(bytes(max(section.triplet or 0 for section in outer) + TRIPLET - _HEADER))
     header_section = next((section for section in layout.sections if section.triplet is None), None)
     if header_section is not None:
         for name, value in (header or {}).items():
             field = header_section.field(name)
             record[field.offset : field.offset + field.length] = _field(field, value)
     elif layout.broken is not None:
-        record[24:26] = len(kinds).to_bytes(2)
+        record[24:26] = len(outer).to_bytes(2)
+    starts: dict[str, int] = {}
     for section in kinds:
         all_values = sections.get(section.name)
         if not all_values:
             continue
         length = (lengths or {}).get(section.name, section.length)
-        triplet = section.triplet or 0
-        record[triplet : triplet + 8] = (
-            len(record).to_bytes(4) + length.to_bytes(2) + len(all_values).to_bytes(2)
-        )
+        start = starts[section.name] = len(record)
         record += b"".join(_section(section, values, length) for values in all_values)
+        triplet = (section.triplet or 0) + (starts[section.within] if section.within else 0)
+        record[triplet : triplet + TRIPLET] = (
+            start.to_bytes(4) + length.to_bytes(2) + len(all_values).to_bytes(2)
+        )
     return bytes(record)
+
+
+def _depth(layout: SmfLayout, section: SmfSection) -> int:
+    """Return how many sections lead to a section."""
+    return 1 + _depth(layout, layout.section(section.within)) if section.within else 0
 
 
 def _section(section: SmfSection, values: Values, length: int) -> bytes:
@@ -100,7 +108,7 @@ def _field(field: SmfField, value: Any) -> bytes:
         units = round(float(value) * 4096e6)
         return units.to_bytes(8, signed=kind == "offset")
     if kind == "hfp":
-        return hexadecimal(value)
+        return hexadecimal(value)[:length]
     if kind == "flags" and not isinstance(value, int):
         set_bits: int = sum(1 << (8 * length - 1 - field.bits[name][0]) for name in value)
         return set_bits.to_bytes(length)

@@ -12,10 +12,11 @@ from zlens.errors import CatalogError
 
 #: Allowed lengths by kind of field; other kinds may have any.
 _LENGTHS: dict[str, tuple[int, ...]] = {
-    "unsigned": (1, 2, 4, 8),
+    "unsigned": (1, 2, 3, 4, 8),
     "signed": (1, 2, 4, 8),
     "flags": (1, 2, 4),
-    **dict.fromkeys(("tod", "tod_local", "duration", "offset", "hfp"), (8,)),
+    **dict.fromkeys(("tod", "tod_local", "duration", "offset"), (8,)),
+    "hfp": (4, 8),
     **dict.fromkeys(("date", "packed_time", "packed_duration", "hundredths"), (4,)),
 }
 _TIMES_OF_DAY = ("packed_time", "hundredths")
@@ -24,18 +25,18 @@ _TIMES_OF_DAY = ("packed_time", "hundredths")
 def check() -> list[str]:
     """Return catalog issues of the files, one sentence each."""
     problems: list[str] = []
-    tables: dict[str, int] = {}
-    for record in smf_sections.records():
-        here = f"smf/{record}.toml"
+    tables: dict[str, str] = {}
+    for name in smf_sections.names():
+        here = f"smf/{name}.toml"
         try:
-            layout = smf_sections.layout(record)
+            layout = smf_sections.layout(name)
             problems += [f"{here}: {problem}" for problem in _layout(layout)]
-            smf_sections.plan(record)
+            smf_sections.plan(layout)
         except (CatalogError, KeyError, TypeError, ValueError) as error:
             problems.append(f"{here}: {error}")
             continue
         for section in layout.sections:
-            if tables.setdefault(section.table, record) != record:
+            if tables.setdefault(section.table, name) != name:
                 problems.append(f"{here}: table {section.table} is also one of type {tables[section.table]}")
     return problems
 
@@ -44,7 +45,7 @@ def _layout(layout: SmfLayout) -> Iterator[str]:
     names = [section.name for section in layout.sections]
     for name in {name for name in names if names.count(name) > 1}:
         yield f"section {name} is defined twice"
-    triplets = [section.triplet for section in layout.sections]
+    triplets = [(section.within, section.triplet) for section in layout.sections]
     if len(set(triplets)) < len(triplets):
         yield "two sections have the same triplet"
     for section in layout.sections:
@@ -79,13 +80,18 @@ def _section(layout: SmfLayout, section: SmfSection) -> Iterator[str]:
         if column.name in seen:
             yield f"column {column.name} is defined twice"
         seen[column.name] = section.name
-    taken: dict[int, str] = {}
-    for field in section.fields:
+    # Fields that need different values of another may share bytes.
+    taken: dict[tuple[int, tuple[tuple[str, int], ...]], str] = {}
+    for field in sorted(section.fields, key=lambda field: bool(field.when)):
         yield from (f"field {field.name}: {problem}" for problem in _field(section, field))
+        when = tuple(field.when.items())
         for byte in range(field.offset, field.offset + field.length):
-            if taken.setdefault(byte, field.name) != field.name:
-                yield f"fields {taken[byte]} and {field.name} overlap"
+            other = taken.get((byte, ()), "") or taken.setdefault((byte, when), field.name)
+            if other != field.name:
+                yield f"fields {other} and {field.name} overlap"
                 break
+    if section.within and (section.triplet is None or layout.section(section.within) is section):
+        yield "it has no triplet in another section"
     if section.owner is not None:
         owner = layout.section(section.owner.section)
         for name in filter(None, (section.owner.first, section.owner.number)):
@@ -109,6 +115,8 @@ def _field(section: SmfSection, field: SmfField) -> Iterator[str]:
         yield f"{field.date} is not a date"
     if field.after and section.field(field.after).kind != field.kind:
         yield f"{field.after} is not a {field.kind}"
+    if any(section.field(name).kind not in ("unsigned", "flags") for name in field.when):
+        yield "its condition is not on a number"
     bits = [bit for bit, _ in field.bits.values()]
     if bits and field.kind != "flags":
         yield "only flags have bits"

@@ -344,8 +344,7 @@ def _encode(
     header: dict[str, Any] | None = None,
 ) -> bytes:
     """Return a record of the type that has the rows of an entity, of its first subtype if none is given."""
-    (record,) = smf_sections.entity_records(entity)
-    layout = smf_sections.layout(record)
+    (layout,) = smf_sections.entity_layouts(entity)
     return smf_writer.encode_record(
         layout,
         min(layout.subtypes) if subtype is None else subtype,

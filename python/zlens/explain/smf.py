@@ -19,7 +19,7 @@ def smf_pages(name: str) -> Iterator[Description]:
     match = _RECORD.fullmatch(name)
     if match is not None:
         record = int(match[1])
-        if record in (*smf.counter_record_types(), *smf_sections.records()):
+        if record in (*smf.counter_record_types(), *smf_sections.by_type()):
             yield describe_record(record)
     section = smf_sections.find(name)
     if section is not None:
@@ -31,8 +31,8 @@ def smf_pages(name: str) -> Iterator[Description]:
 def smf_names() -> list[str]:
     """Return the names of the raw tables of SMF records and their fields."""
     names = [smf.layout(record).table for record in smf.counter_record_types()]
-    for record in smf_sections.records():
-        for section in smf_sections.layout(record).sections:
+    for layout in smf_sections.layouts():
+        for section in layout.sections:
             names.append(section.table)
             names += [field.column for field in section.fields]
     return list(dict.fromkeys(names))
@@ -50,8 +50,8 @@ def place_lines(table: str, name: str) -> list[str]:
 def summary() -> list[tuple[str, str]]:
     """Return all raw tables of SMF records, with a description."""
     rows = [(smf.layout(record).table, smf.layout(record).text) for record in smf.counter_record_types()]
-    for record in smf_sections.records():
-        rows += [(section.table, section.title) for section in smf_sections.layout(record).sections]
+    for layout in smf_sections.layouts():
+        rows += [(section.table, section.title) for section in layout.sections]
     return sorted(rows)
 
 
@@ -73,12 +73,20 @@ def describe_record(record: int) -> Description:
                 ("Example", f"SELECT * FROM {counters.table} LIMIT 10"),
             ],
         )
-    layout = smf_sections.layout(record)
+    layouts = smf_sections.of_type(record)
+    title = layouts[0].title if len(layouts) == 1 else smf.type_names()[record]
     return Description(
-        f"SMF {record}: {layout.title}",
+        f"SMF {record}: {title}",
         [
-            ("Subtypes", [f"{number}: {text}" for number, text in layout.subtypes.items()]),
-            ("Tables", [f"{section.table}: {section.title}" for section in layout.sections]),
+            (
+                "Subtypes",
+                [
+                    f"{number}: {text}" if len(layouts) == 1 else f"{number}: {layout.title}: {text}"
+                    for layout in layouts
+                    for number, text in layout.subtypes.items()
+                ],
+            ),
+            ("Tables", [f"{each.table}: {each.title}" for layout in layouts for each in layout.sections]),
             ("Join", "sections of one record have system, file and offset in common"),
         ],
     )
@@ -96,6 +104,7 @@ def describe_table(layout: SmfLayout, section: SmfSection) -> Description:
         for key in smf_sections.key_columns(layout, section)
     ]
     location = "the header" if section.triplet is None else f"triplet at {section.triplet}"
+    location += f" of section {section.within}" if section.within else ""
     position = f"{section.structure}, {location}, {section.length} bytes at the level described"
     return Description(
         f"{section.table}: {section.title}",
@@ -125,24 +134,30 @@ def _place(section: SmfSection, field: SmfField) -> str:
 
 
 def _fields(name: str) -> Iterator[Description]:
-    for record in smf_sections.records():
-        for section in smf_sections.layout(record).sections:
-            for field in section.fields:
-                bit = next((b for b in field.bits if f"{field.column}_{b.lower()}" == name), None)
-                if field.column != name and bit is None:
-                    continue
-                text = field.text if bit is None else f"{field.bits[bit][1]} (bit {field.bits[bit][0]})"
-                yield Description(
-                    f"{section.table}.{name}: {text}",
-                    [
-                        ("Where", _place(section, field)),
-                        ("Type", smf_sections.KINDS[field.kind] if bit is None else "bool"),
-                        ("Unit", field.unit),
-                        ("Status", field.status),
-                        ("Source", field.source),
-                        ("Roles", list(_roles(section.table, field.column)) or "none"),
-                    ],
-                )
+    listed = (
+        (section, field)
+        for each in smf_sections.layouts()
+        for section in each.sections
+        for field in section.fields
+    )
+    for section, field in listed:
+        bit = next((b for b in field.bits if f"{field.column}_{b.lower()}" == name), None)
+        if field.column != name and bit is None:
+            continue
+        text = field.text if bit is None else f"{field.bits[bit][1]} (bit {field.bits[bit][0]})"
+        when = [f"{section.field(other).column} = {value}" for other, value in field.when.items()]
+        yield Description(
+            f"{section.table}.{name}: {text}",
+            [
+                ("Where", _place(section, field)),
+                ("Only if", when),
+                ("Type", smf_sections.KINDS[field.kind] if bit is None else "bool"),
+                ("Unit", field.unit),
+                ("Status", field.status),
+                ("Source", field.source),
+                ("Roles", list(_roles(section.table, field.column)) or "none"),
+            ],
+        )
 
 
 def _roles(table: str, column: str) -> Iterator[str]:

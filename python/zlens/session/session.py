@@ -389,7 +389,7 @@ class CoreSession:
     def _other_intervals(self) -> list[tuple[SystemInfo, Interval]]:
         from zlens.catalog import smf_sections
 
-        return self._record_intervals(lambda: smf_sections.interval_tables(smf_sections.records()))
+        return self._record_intervals(lambda: smf_sections.interval_tables(smf_sections.layouts()))
 
     @cached_property
     def _load_intervals(self) -> list[tuple[SystemInfo, Interval]]:
@@ -397,7 +397,7 @@ class CoreSession:
         from zlens.catalog import smf_sections
 
         return self._record_intervals(
-            lambda: smf_sections.interval_tables(smf_sections.entity_records("processor"))
+            lambda: smf_sections.interval_tables(smf_sections.entity_layouts("processor"))
         )
 
     def _record_intervals(self, tables: Callable[[], Iterable[str]]) -> list[tuple[SystemInfo, Interval]]:

@@ -85,7 +85,7 @@ impl DuplicateRecords {
         let record = place.record.0;
         place.problem(
             ProblemKind::Duplicate,
-            ("again", record),
+            ("again", place.record),
             first,
             bytes,
             || format!("{count} duplicate records of type {record}; each is decoded once"),

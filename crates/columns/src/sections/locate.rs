@@ -5,6 +5,8 @@ use zlens_frames::smf::{CURE, LONG, swallowed};
 
 use super::plan::{MAX_PARTS, Plan};
 
+/// Length of a triplet.
+const TRIPLET: u32 = 8;
 /// No section is shorter; what says so would make rows of single bytes.
 const MIN_SECTION_LEN: u16 = 4;
 
@@ -63,59 +65,33 @@ pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) ->
         if u64::from(at) + 8 > limit {
             break;
         }
-        let Some(&[a, b, c, d, l1, l2, n1, n2]) = record.get(usize::from(at)..usize::from(at) + 8)
-        else {
+        let Some(triplet) = Triplet::read(record, usize::from(at)) else {
             break;
         };
-        let offset = u32::from_be_bytes([a, b, c, d]);
-        let (length, count) = (u16::from_be_bytes([l1, l2]), u16::from_be_bytes([n1, n2]));
-        if length == 0 || count == 0 {
-            continue;
-        }
-        let name = &plan.parts[part].name;
-        if length < MIN_SECTION_LEN {
-            let lost = u64::from(length) * u64::from(count);
-            let lost = lost.min(size.saturating_sub(u64::from(offset)));
-            let detail = format!("{count} {name} sections of {length} bytes can hold nothing");
+        let run = triplet.run(record, &plan.parts[part].name, &mut |lost, detail| {
             faulty = true;
-            report(ProblemKind::Section, name, lost, detail);
+            report(ProblemKind::Section, &plan.parts[part].name, lost, detail);
+        });
+        if run.count > 0 {
+            limit = limit.min(u64::from(run.at));
+        }
+        runs[part] = run;
+    }
+    for &(part, within) in &plan.nested {
+        let outer = runs[within];
+        let Some(at) = plan.parts[part].triplet else {
             continue;
-        }
-        let fitting = size.saturating_sub(u64::from(offset)) / u64::from(length);
-        if (offset as usize) < LONG || fitting == 0 {
-            let lost = size
-                .saturating_sub(u64::from(offset))
-                .min(u64::from(length) * u64::from(count));
-            faulty = true;
-            report(
-                ProblemKind::Section,
-                name,
-                lost,
-                format!(
-                    "the {name} section of {length} bytes at offset {offset} does not lie after the header of the record of {size} bytes"
-                ),
-            );
-            continue;
-        }
-        if fitting < u64::from(count) {
-            let lost = (size - u64::from(offset)) % u64::from(length);
-            faulty = true;
-            report(
-                ProblemKind::Section,
-                name,
-                lost,
-                format!(
-                    "{count} {name} sections of {length} bytes from offset {offset} on do not lie in the record of {size} bytes; {fitting} do"
-                ),
-            );
-        }
-        limit = limit.min(u64::from(offset));
-        runs[part] = SectionRun {
-            at: offset,
-            length: u32::from(length),
-            count: u64::from(count).min(fitting) as u32,
-            number: 0,
         };
+        if outer.count == 0 || u32::from(at) + TRIPLET > outer.length {
+            continue;
+        }
+        let Some(triplet) = Triplet::read(record, outer.at as usize + usize::from(at)) else {
+            continue;
+        };
+        runs[part] = triplet.run(record, &plan.parts[part].name, &mut |lost, detail| {
+            faulty = true;
+            report(ProblemKind::Section, &plan.parts[part].name, lost, detail);
+        });
     }
     let found = runs
         .iter()
@@ -146,6 +122,72 @@ pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) ->
         );
     }
     runs
+}
+
+/// Offset, length and number of sections of a kind, as a record has them.
+struct Triplet {
+    offset: u32,
+    length: u16,
+    count: u16,
+}
+
+impl Triplet {
+    fn read(record: &[u8], at: usize) -> Option<Self> {
+        let &[a, b, c, d, l1, l2, n1, n2] = record.get(at..at + TRIPLET as usize)? else {
+            return None;
+        };
+        Some(Self {
+            offset: u32::from_be_bytes([a, b, c, d]),
+            length: u16::from_be_bytes([l1, l2]),
+            count: u16::from_be_bytes([n1, n2]),
+        })
+    }
+
+    /// The sections that lie in the record; reports those that do not, with the bytes that are not read.
+    fn run(&self, record: &[u8], name: &str, report: &mut dyn FnMut(u64, String)) -> SectionRun {
+        let &Self {
+            offset,
+            length,
+            count,
+        } = self;
+        if length == 0 || count == 0 {
+            return SectionRun::default();
+        }
+        let size = record.len() as u64;
+        let rest = size.saturating_sub(u64::from(offset));
+        let all = u64::from(length) * u64::from(count);
+        if length < MIN_SECTION_LEN {
+            report(
+                all.min(rest),
+                format!("{count} {name} sections of {length} bytes can hold nothing"),
+            );
+            return SectionRun::default();
+        }
+        let fitting = rest / u64::from(length);
+        if (offset as usize) < LONG || fitting == 0 {
+            report(
+                all.min(rest),
+                format!(
+                    "the {name} section of {length} bytes at offset {offset} does not lie after the header of the record of {size} bytes"
+                ),
+            );
+            return SectionRun::default();
+        }
+        if fitting < u64::from(count) {
+            report(
+                rest % u64::from(length),
+                format!(
+                    "{count} {name} sections of {length} bytes from offset {offset} on do not lie in the record of {size} bytes; {fitting} do"
+                ),
+            );
+        }
+        SectionRun {
+            at: offset,
+            length: u32::from(length),
+            count: u64::from(count).min(fitting) as u32,
+            number: 0,
+        }
+    }
 }
 
 /// End of the last section of a record, of those kinds too that no table is made of: triplets are back to back, up to

@@ -19,6 +19,12 @@ pub fn hfp(bytes: [u8; 8]) -> f64 {
     if word >> 63 == 0 { value } else { -value }
 }
 
+/// A short one: its fraction has 24 bits.
+#[must_use]
+pub fn hfp_short([a, b, c, d]: [u8; 4]) -> f64 {
+    hfp([a, b, c, d, 0, 0, 0, 0])
+}
+
 /// Seconds of a duration in TOD units.
 #[must_use]
 pub fn duration(bytes: [u8; 8]) -> f64 {

@@ -14,6 +14,8 @@ const MAX_OFFSET: u32 = 1 << 16;
 /// The tables of a record type.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Plan {
+    /// Its name, such as 74-1.
+    pub name: String,
     /// Type of the records.
     pub record: u8,
     /// The subtypes that are read.
@@ -27,9 +29,12 @@ pub struct Plan {
     pub broken: Option<Reassembly>,
     /// The tables.
     pub tables: Vec<Table>,
-    /// Parts with a triplet, in the order in which triplets are.
+    /// Parts with a triplet in the header, in the order in which triplets are.
     #[serde(skip)]
     pub(crate) order: Vec<usize>,
+    /// Parts with a triplet in a section, after the parts of these.
+    #[serde(skip)]
+    pub(crate) nested: Vec<(usize, usize)>,
 }
 
 /// A kind of section.
@@ -39,6 +44,9 @@ pub struct Part {
     pub name: String,
     /// Position of its triplet: an offset of four bytes, a length and a number of two; none: the record itself.
     pub triplet: Option<u16>,
+    /// The kind of section whose first one has the triplet; none: the header.
+    #[serde(default)]
+    pub within: Option<usize>,
 }
 
 /// A number in a section.
@@ -56,15 +64,20 @@ pub struct Time {
     /// The section.
     pub part: usize,
     /// Start of the interval: a packed time, with `date`, or a TOD value, without.
-    pub start: FieldRef,
+    #[serde(default)]
+    pub start: Option<FieldRef>,
     /// The packed date of its start.
     #[serde(default)]
     pub date: Option<FieldRef>,
     /// Its length, packed decimal.
     #[serde(default)]
     pub length: Option<FieldRef>,
-    /// Actual or planned end; a TOD value.
-    pub end: FieldRef,
+    /// Its length in microseconds.
+    #[serde(default)]
+    pub length_us: Option<FieldRef>,
+    /// Actual or planned end; a TOD value. None: when the record was written.
+    #[serde(default)]
+    pub end: Option<FieldRef>,
     /// Offset of local time from UTC, in TOD units.
     #[serde(default)]
     pub zone: Option<FieldRef>,
@@ -175,6 +188,20 @@ pub struct Column {
     /// Offset of an earlier time of day; if this one is before it, it is of the next day.
     #[serde(default)]
     pub after: Option<u32>,
+    /// What the section must be like; otherwise its bytes are those of another field.
+    #[serde(default)]
+    pub when: Option<Condition>,
+}
+
+/// A number of a section, and its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Condition {
+    /// Its position.
+    pub offset: u32,
+    /// Its length.
+    pub length: u32,
+    /// The value.
+    pub value: u64,
 }
 
 /// Conversion of the bytes of a field to a value.
@@ -236,10 +263,15 @@ impl Plan {
                 .map_err(|reason| error(&table.name, reason))?;
         }
         let mut order: Vec<usize> = (0..plan.parts.len())
-            .filter(|&part| plan.parts[part].triplet.is_some())
+            .filter(|&part| plan.parts[part].triplet.is_some() && plan.parts[part].within.is_none())
             .collect();
         order.sort_by_key(|&part| plan.parts[part].triplet);
         plan.order = order;
+        let mut nested: Vec<(usize, usize)> = (plan.parts.iter().enumerate())
+            .filter_map(|(part, facts)| Some((part, facts.within?)))
+            .collect();
+        nested.sort_by_key(|&(part, _)| plan.depth(part));
+        plan.nested = nested;
         Ok(plan)
     }
 
@@ -258,10 +290,14 @@ impl Plan {
         {
             return Err("no such section".into());
         }
+        if (0..self.parts.len()).any(|part| self.depth(part) > self.parts.len()) {
+            return Err("a section has its triplet in no section".into());
+        }
         let tod = |bytes: FieldRef| bytes.length == 8;
         let time = &self.time;
         let start = if time.date.is_some() { 4 } else { 8 };
-        if !tod(time.end) || time.start.length != start || !time.zone.is_none_or(tod) {
+        let starts = time.start.is_none_or(|place| place.length == start);
+        if !time.end.is_none_or(tod) || !starts || !time.zone.is_none_or(tod) {
             return Err("a time has the wrong length".into());
         }
         let mut names = HashSet::new();
@@ -269,6 +305,19 @@ impl Plan {
             return Err("a table is specified twice".into());
         }
         Ok(())
+    }
+
+    /// How many sections lead to a part; more than there are parts if none does.
+    fn depth(&self, part: usize) -> usize {
+        let mut at = part;
+        for depth in 0..=self.parts.len() {
+            match self.parts.get(at).map(|part| part.within) {
+                Some(Some(within)) => at = within,
+                Some(None) => return depth,
+                None => break,
+            }
+        }
+        usize::MAX
     }
 
     fn check_table(&self, table: &Table) -> Result<(), String> {
@@ -308,14 +357,27 @@ impl Column {
             Kind::Unsigned | Kind::Signed => (1..=8).contains(&self.length),
             Kind::Text | Kind::Hex | Kind::Packed => self.length > 0,
             Kind::Bit => self.length == 1 && self.bit < 8,
-            Kind::Tod | Kind::TodLocal | Kind::Duration | Kind::Offset | Kind::Hfp => {
-                self.length == 8
-            }
+            Kind::Tod | Kind::TodLocal | Kind::Duration | Kind::Offset => self.length == 8,
+            Kind::Hfp => self.length == 4 || self.length == 8,
             Kind::Date | Kind::PackedDuration => self.length == 4,
             Kind::PackedTime | Kind::Hundredths => self.length == 4 && self.date.is_some(),
             Kind::Subtype | Kind::Owner => true,
         };
-        ends && dated && length
+        let condition = self
+            .when
+            .is_none_or(|when| when.offset < MAX_OFFSET && (1..=8).contains(&when.length));
+        ends && dated && length && condition
+    }
+}
+
+impl Condition {
+    /// Whether a section is like this.
+    pub(crate) fn holds(self, section: &[u8]) -> bool {
+        let place = FieldRef {
+            offset: self.offset,
+            length: self.length,
+        };
+        place.number(section) == Some(self.value)
     }
 }
 

@@ -8,7 +8,7 @@ use super::locate::{SectionRun, SectionRuns};
 use super::plan::{MAX_PARTS, Plan, Reassembly};
 use super::times::RecordMeta;
 
-/// Limit on the bytes of pending parts.
+/// Limit on the bytes of pending parts of all plans.
 const MAX_WAITING: usize = 64 << 20;
 /// Length of the start of a section that identifies its interval.
 const KEY: usize = 60;
@@ -52,11 +52,12 @@ pub(crate) struct ReassembledRecord {
     pub faults: Vec<(ProblemKind, &'static str, String)>,
 }
 
-/// Parts of incomplete records.
-#[derive(Debug, Default)]
+/// Parts of incomplete records of one plan.
+#[derive(Debug)]
 pub(crate) struct PendingParts {
     groups: VecDeque<SplitGroup>,
     bytes: usize,
+    limit: usize,
 }
 
 /// Reassembly data of a split record: sequence, total, and offsets of its sections.
@@ -155,6 +156,15 @@ impl Key {
 }
 
 impl PendingParts {
+    /// Of one of so many plans that are read at once.
+    pub(crate) fn new(plans: usize) -> Self {
+        Self {
+            groups: VecDeque::new(),
+            bytes: 0,
+            limit: MAX_WAITING / plans.max(1),
+        }
+    }
+
     /// Adds a part. Returns the record if this was its last missing part, or the oldest one if there is no space for
     /// more.
     pub(crate) fn add(&mut self, plan: &Plan, piece: SplitPart) -> Vec<ReassembledRecord> {
@@ -176,7 +186,7 @@ impl PendingParts {
         if let Some(place) = self.groups.iter().position(complete) {
             done.extend(self.groups.remove(place));
         }
-        while self.bytes > MAX_WAITING + done.iter().map(SplitGroup::bytes).sum::<usize>() {
+        while self.bytes > self.limit + done.iter().map(SplitGroup::bytes).sum::<usize>() {
             let Some(oldest) = self.groups.pop_front() else {
                 break;
             };
@@ -323,7 +333,7 @@ mod tests {
         const SIZE: usize = 1 << 20;
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sections/plan.json");
         let plan = Plan::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
-        let mut waiting = PendingParts::default();
+        let mut waiting = PendingParts::new(1);
         let mut gone = Vec::new();
         for number in 0..80_u64 {
             let facts = RecordMeta {

@@ -23,6 +23,8 @@ use crate::core::select::{SelectError, types};
 /// An interval that records describe; microseconds UTC.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
+    /// Number of the plan of these records.
+    pub plan: usize,
     /// Number of the system.
     pub system: usize,
     /// Its end.
@@ -89,21 +91,27 @@ impl Decoder {
         Selection::new(facts, (plan, table), columns, |_| true)
     }
 
-    /// Everything of one record type, in one scan.
+    /// The plans.
     #[must_use]
-    pub fn everything(&self, record: u8) -> Vec<Selection> {
-        let plans = self.plans.iter().filter(|plan| plan.record == record);
+    pub fn plans(&self) -> &[Plan] {
+        &self.plans
+    }
+
+    /// Everything of the plan with a name, in one scan.
+    #[must_use]
+    pub fn everything(&self, name: &str) -> Vec<Selection> {
+        let plans = self.plans.iter().filter(|plan| plan.name == name);
         let tables = plans.flat_map(|plan| &plan.tables);
         tables
             .filter_map(|table| self.select(&table.name, None).ok())
             .collect()
     }
 
-    /// A scan of all files, of tables of one record type.
+    /// A scan of all files, of tables of one plan.
     #[must_use]
     pub fn scan(self: &Arc<Self>, selections: &[Selection]) -> Scan {
         let plan = selections.first().map(|selection| selection.table.0);
-        Sections::scan(self, plan, selections)
+        Sections::scan(self, Vec::from_iter(plan), selections)
     }
 
     /// A scan of all files in the form Arrow's consumers know.
@@ -115,21 +123,17 @@ impl Decoder {
         )
     }
 
-    /// A scan that only finds out which intervals records of a type describe.
+    /// A scan that only finds out which intervals the records of the plans with these names describe.
     #[must_use]
-    pub fn intervals(self: &Arc<Self>, record: u8) -> Scan {
-        let plan = self.plans.iter().position(|plan| plan.record == record);
-        Sections::scan(self, plan, &[])
+    pub fn intervals(self: &Arc<Self>, names: &[String]) -> Scan {
+        let named = |&plan: &usize| names.contains(&self.plans[plan].name);
+        Sections::scan(self, (0..self.plans.len()).filter(named).collect(), &[])
     }
 
     /// Problems found by scans so far, each once; [`NO_SYSTEM`] means no system.
     #[must_use]
     pub fn problems(&self) -> Vec<DecodeProblem> {
         self.journal.problems()
-    }
-
-    fn plan(&self, number: Option<usize>) -> Option<&Plan> {
-        number.and_then(|number| self.plans.get(number))
     }
 
     fn place<'d>(&'d self, plan: &'d Plan, system: usize, file: usize) -> Reporter<'d> {
@@ -148,11 +152,11 @@ impl Decoder {
 pub type Scan = scan::Scan<Sections>;
 
 impl Scan {
-    /// The known intervals, ordered by system and time.
+    /// The known intervals, ordered by plan, system and time.
     #[must_use]
     pub fn intervals(&self) -> Vec<Interval> {
         let mut all: Vec<Interval> = self.decoding.intervals.values().copied().collect();
-        all.sort_by_key(|one| (one.system, one.end_us));
+        all.sort_by_key(|one| (one.plan, one.system, one.end_us));
         all
     }
 }
@@ -160,20 +164,21 @@ impl Scan {
 /// Tables of sections while their files are scanned.
 pub struct Sections {
     decoder: Arc<Decoder>,
-    /// None: there is nothing to read.
-    plan: Option<usize>,
+    /// The plans of which records are read; several only for intervals.
+    plans: Vec<usize>,
     wanted: Vec<(u8, u16)>,
     by_id: HashMap<Id, u16>,
     file: usize,
-    waiting: PendingParts,
+    /// By plan.
+    waiting: Vec<PendingParts>,
     seen: DuplicateFilter,
-    /// By system: records of the file that came before.
-    again: Vec<DuplicateRecords>,
+    /// By plan and system: records of the file that came before.
+    again: Vec<Vec<DuplicateRecords>>,
     facts: Vec<RecordMeta>,
     rows: Vec<Rows>,
     batches: Vec<Batch>,
     ended: bool,
-    intervals: HashMap<(u16, i64), Interval>,
+    intervals: HashMap<(usize, u16, i64), Interval>,
 }
 
 impl WindowDecoder for Sections {
@@ -185,48 +190,59 @@ impl WindowDecoder for Sections {
     }
 
     fn open(&mut self) -> Option<(Pass, String)> {
-        self.plan?;
+        self.plans.first()?;
         self.decoder.dumps.pass(self.file, &self.wanted)
     }
 
     fn window(&mut self, window: &Window<'_>) -> Result<(), ArrowError> {
         let decoder = Arc::clone(&self.decoder);
-        let Some(plan) = decoder.plan(self.plan) else {
-            return Ok(());
-        };
         self.facts.clear();
         self.rows.iter_mut().for_each(Rows::clear);
         let mut wholes = Vec::new();
-        for (slot, &subtype) in plan.subtypes.iter().enumerate() {
-            for &record in window.records(slot) {
-                let bytes = window.bytes_of(record);
-                let offset = window.offset_of(record);
-                // Offsets in the window's bytes are those of the record after its start.
-                let base = record.pos;
-                let Some((facts, mut runs)) = self.record(&decoder, plan, subtype, bytes, offset)
-                else {
-                    continue;
-                };
-                match self.piece(&decoder, plan, &facts, bytes, &runs) {
-                    Some(done) => wholes.extend(done),
-                    None => {
-                        runs.iter_mut().for_each(|run| run.at += base);
-                        self.gather(plan, facts, window.bytes, &[runs]);
+        let mut slot = 0;
+        for nth in 0..self.plans.len() {
+            let plan = &decoder.plans[self.plans[nth]];
+            for &subtype in &plan.subtypes {
+                for &record in window.records(slot) {
+                    let bytes = window.bytes_of(record);
+                    let offset = window.offset_of(record);
+                    // Offsets in the window's bytes are those of the record after its start.
+                    let base = record.pos;
+                    let Some((facts, mut runs)) =
+                        self.record(&decoder, nth, subtype, bytes, offset)
+                    else {
+                        continue;
+                    };
+                    match self.piece(&decoder, nth, &facts, bytes, &runs) {
+                        Some(done) => wholes.extend(done.into_iter().map(|whole| (nth, whole))),
+                        None => {
+                            runs.iter_mut().for_each(|run| run.at += base);
+                            self.gather(&decoder, nth, facts, window.bytes, &[runs]);
+                        }
                     }
                 }
+                slot += 1;
             }
         }
-        self.decode(&decoder, plan, window.bytes);
-        self.decode_reassembled(&decoder, plan, wholes);
+        self.decode(&decoder, window.bytes);
+        for (nth, whole) in wholes {
+            self.decode_reassembled(&decoder, nth, whole);
+        }
         Ok(())
     }
 
     fn close(&mut self, problems: Option<&ProblemLog>) -> Result<(), ArrowError> {
         let decoder = Arc::clone(&self.decoder);
-        if let (Some(problems), Some(plan)) = (problems, decoder.plan(self.plan)) {
+        for (nth, of_plan) in self.again.iter_mut().enumerate() {
+            let plan = &decoder.plans[self.plans[nth]];
             let place = decoder.place(plan, NO_SYSTEM, self.file);
-            decoder.journal.pass(problems, &place);
-            for (system, again) in self.again.iter_mut().enumerate() {
+            let Some(problems) = problems else {
+                continue;
+            };
+            if nth == 0 {
+                decoder.journal.pass(problems, &place);
+            }
+            for (system, again) in of_plan.iter_mut().enumerate() {
                 again.report(&Reporter { system, ..place });
             }
         }
@@ -237,13 +253,13 @@ impl WindowDecoder for Sections {
     /// Decodes records that wait for more parts, then returns what is left of each table.
     fn rest(&mut self) -> Result<Option<TableBatch>, ArrowError> {
         let decoder = Arc::clone(&self.decoder);
-        let Some(plan) = decoder.plan(self.plan) else {
-            return Ok(None);
-        };
         if !self.ended {
             self.ended = true;
-            let rest = self.waiting.drain(plan);
-            self.decode_reassembled(&decoder, plan, rest);
+            for nth in 0..self.plans.len() {
+                for whole in self.waiting[nth].drain(&decoder.plans[self.plans[nth]]) {
+                    self.decode_reassembled(&decoder, nth, whole);
+                }
+            }
         }
         for number in 0..self.batches.len() {
             if let Some(batch) = self.take(number)? {
@@ -255,26 +271,35 @@ impl WindowDecoder for Sections {
 }
 
 impl Sections {
-    fn scan(decoder: &Arc<Decoder>, plan: Option<usize>, selections: &[Selection]) -> Scan {
-        let facts = decoder.plan(plan);
-        let batch = |selection: &Selection| Some(Batch::new(facts?, selection));
-        let own = selections.iter().filter(|one| Some(one.table.0) == plan);
-        let batches: Vec<Batch> = own.filter_map(batch).collect();
+    fn scan(decoder: &Arc<Decoder>, plans: Vec<usize>, selections: &[Selection]) -> Scan {
+        let own = selections.iter().filter(|one| plans.contains(&one.table.0));
+        let batch =
+            |selection: &Selection| Batch::new(&decoder.plans[selection.table.0], selection);
+        let batches: Vec<Batch> = own.map(batch).collect();
         let systems = &decoder.dumps.systems;
+        let kinds = plans.iter().map(|&plan| &decoder.plans[plan]);
         scan::Scan::new(Self {
-            wanted: facts.map_or_else(Vec::new, |plan| {
-                plan.subtypes.iter().map(|&s| (plan.record, s)).collect()
-            }),
+            wanted: kinds
+                .flat_map(|plan| plan.subtypes.iter().map(|&subtype| (plan.record, subtype)))
+                .collect(),
+            waiting: plans
+                .iter()
+                .map(|_| PendingParts::new(plans.len()))
+                .collect(),
             by_id: numbers(systems.iter().map(|system| &system.ids)),
             decoder: Arc::clone(decoder),
-            plan,
-            file: 0,
-            waiting: PendingParts::default(),
-            seen: DuplicateFilter::default(),
-            again: systems
+            again: plans
                 .iter()
-                .map(|_| DuplicateRecords::default())
+                .map(|_| {
+                    systems
+                        .iter()
+                        .map(|_| DuplicateRecords::default())
+                        .collect()
+                })
                 .collect(),
+            plans,
+            file: 0,
+            seen: DuplicateFilter::default(),
             facts: Vec::new(),
             rows: batches.iter().map(|_| Rows::default()).collect(),
             batches,
@@ -293,11 +318,12 @@ impl Sections {
     fn record(
         &mut self,
         decoder: &Decoder,
-        plan: &Plan,
+        nth: usize,
         subtype: u16,
         bytes: &[u8],
         offset: u64,
     ) -> Option<(RecordMeta, SectionRuns)> {
+        let plan = &decoder.plans[self.plans[nth]];
         let header = Header::parse(bytes)?;
         let lost = bytes.len() as u64;
         let Some(&system) = self
@@ -311,7 +337,7 @@ impl Sections {
             return None;
         };
         if self.seen.is_duplicate(system, bytes) {
-            self.again[usize::from(system)].add(offset, lost);
+            self.again[nth][usize::from(system)].add(offset, lost);
             return None;
         }
         let place = Reporter {
@@ -360,11 +386,12 @@ impl Sections {
     fn piece(
         &mut self,
         decoder: &Decoder,
-        plan: &Plan,
+        nth: usize,
         facts: &RecordMeta,
         bytes: &[u8],
         runs: &SectionRuns,
     ) -> Option<Vec<ReassembledRecord>> {
+        let plan = &decoder.plans[self.plans[nth]];
         match split_info(plan, bytes, runs) {
             Ok(None) => None,
             Ok(Some(told)) => {
@@ -377,7 +404,7 @@ impl Sections {
                     runs: *runs,
                     places: told.places,
                 };
-                Some(self.waiting.add(plan, piece))
+                Some(self.waiting[nth].add(plan, piece))
             }
             Err(detail) => {
                 let system = usize::from(facts.system);
@@ -395,7 +422,16 @@ impl Sections {
     }
 
     /// Adds the rows that a record gives.
-    fn gather(&mut self, plan: &Plan, facts: RecordMeta, bytes: &[u8], pieces: &[SectionRuns]) {
+    fn gather(
+        &mut self,
+        decoder: &Decoder,
+        nth: usize,
+        facts: RecordMeta,
+        bytes: &[u8],
+        pieces: &[SectionRuns],
+    ) {
+        let number = self.plans[nth];
+        let plan = &decoder.plans[number];
         let record = self.facts.len() as u32;
         for (rows, batch) in self.rows.iter_mut().zip(&self.batches) {
             rows.add(&plan.tables[batch.table()], record, bytes, pieces);
@@ -404,8 +440,9 @@ impl Sections {
         if self.batches.is_empty() && facts.end != NO_TIME && room {
             let interval = self
                 .intervals
-                .entry((facts.system, facts.end))
+                .entry((number, facts.system, facts.end))
                 .or_insert(Interval {
+                    plan: number,
                     system: usize::from(facts.system),
                     end_us: facts.end,
                     seconds: (!facts.seconds.is_nan()).then_some(facts.seconds),
@@ -418,7 +455,11 @@ impl Sections {
     }
 
     /// Makes columns of the rows gathered so far.
-    fn decode(&mut self, decoder: &Decoder, plan: &Plan, bytes: &[u8]) {
+    fn decode(&mut self, decoder: &Decoder, bytes: &[u8]) {
+        // Batches are of one plan.
+        let Some(plan) = self.plans.first().map(|&plan| &decoder.plans[plan]) else {
+            return;
+        };
         let place = decoder.place(plan, NO_SYSTEM, self.file);
         for (rows, batch) in self.rows.iter_mut().zip(&mut self.batches) {
             let context = Context {
@@ -435,24 +476,17 @@ impl Sections {
         self.facts.clear();
     }
 
-    /// Decodes records that were reassembled.
-    fn decode_reassembled(
-        &mut self,
-        decoder: &Decoder,
-        plan: &Plan,
-        wholes: Vec<ReassembledRecord>,
-    ) {
-        for whole in wholes {
-            let facts = whole.facts;
-            let (system, file) = (usize::from(facts.system), facts.file as usize);
-            let place = decoder.place(plan, system, file);
-            for (kind, key, detail) in whole.faults {
-                place.problem(kind, (key, facts.offset, &detail), facts.offset, 0, || {
-                    detail.clone()
-                });
-            }
-            self.gather(plan, facts, &whole.bytes, &whole.pieces);
-            self.decode(decoder, plan, &whole.bytes);
+    /// Decodes a record that was reassembled.
+    fn decode_reassembled(&mut self, decoder: &Decoder, nth: usize, whole: ReassembledRecord) {
+        let facts = whole.facts;
+        let (system, file) = (usize::from(facts.system), facts.file as usize);
+        let place = decoder.place(&decoder.plans[self.plans[nth]], system, file);
+        for (kind, key, detail) in whole.faults {
+            place.problem(kind, (key, facts.offset, &detail), facts.offset, 0, || {
+                detail.clone()
+            });
         }
+        self.gather(decoder, nth, facts, &whole.bytes, &whole.pieces);
+        self.decode(decoder, &whole.bytes);
     }
 }

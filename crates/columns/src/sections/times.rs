@@ -83,14 +83,15 @@ pub(crate) fn fill_times(
     facts.tod = header
         .local()
         .map_or(NO_TIME, |hundredths| utc(hundredths * 10_000, facts.zone));
-    let planned = tod_us(time.end.get(section), leap_s);
+    let planned = tod_us(time.end.and_then(|place| place.get(section)), leap_s);
+    let start_bytes = time.start.and_then(|place| place.get(section));
     let (end, seconds) = match time.date {
         Some(date) => {
             let seconds = time
                 .length
                 .and_then(|place| packed_duration(chunk(place.get(section))?));
             let local = chunk(date.get(section)).and_then(midnight).and_then(|day| {
-                let start = day + packed_time(chunk(time.start.get(section))?)?;
+                let start = day + packed_time(chunk(start_bytes)?)?;
                 Some(start + (seconds? * 1e6) as i64)
             });
             let told = local.map_or(NO_TIME, |local| utc(local, facts.zone));
@@ -101,10 +102,11 @@ pub(crate) fn fill_times(
             (end, seconds)
         }
         None => {
-            let start = tod_us(time.start.get(section), leap_s);
-            let seconds = start
-                .zip(planned)
-                .map(|(start, end)| (end - start) as f64 / 1e6);
+            let start = tod_us(start_bytes, leap_s);
+            let measured = time.length_us.and_then(|place| place.number(section));
+            let seconds = measured
+                .map(|us| us as f64 / 1e6)
+                .or_else(|| Some((planned? - start?) as f64 / 1e6));
             let end = planned.or((facts.tod != NO_TIME).then_some(facts.tod));
             (end, seconds)
         }

@@ -8,8 +8,8 @@ use arrow_schema::ArrowError;
 use zlens_frames::{ProblemKind, tod};
 
 use super::numbers::{
-    DAY_US, calendar, duration, hfp, hundredths, midnight, offset, packed, packed_duration,
-    packed_time,
+    DAY_US, calendar, duration, hfp, hfp_short, hundredths, midnight, offset, packed,
+    packed_duration, packed_time,
 };
 use super::plan::{Column, ColumnKind};
 use super::rows::{NO_OWNER, Rows};
@@ -143,13 +143,44 @@ impl Values {
         for &(length, count) in &from.rows.lengths {
             let count = count as usize;
             if end <= length {
-                self.fields(from, at..at + count, row, wide);
+                self.fields_if(from, at..at + count, row, length, wide);
             } else {
                 self.nulls(row + at, count, wide);
             }
             at += count;
         }
         self.report_overflow(from, row);
+    }
+
+    /// The field of some rows whose sections all hold it, where its condition holds.
+    fn fields_if(
+        &mut self,
+        from: &ValueInput<'_>,
+        range: std::ops::Range<usize>,
+        row: usize,
+        length: u32,
+        wide: &mut Int64Block,
+    ) {
+        let Some(when) = self.column.when else {
+            return self.fields(from, range, row, wide);
+        };
+        let holds = |nth: usize| {
+            let start = from.rows.places[nth] as usize;
+            let section = from.bytes.get(start..start + length as usize);
+            when.holds(section.unwrap_or_default())
+        };
+        let mut at = range.start;
+        while at < range.end {
+            let is_field = holds(at);
+            let next = (at + 1..range.end).find(|&nth| holds(nth) != is_field);
+            let next = next.unwrap_or(range.end);
+            if is_field {
+                self.fields(from, at..next, row, wide);
+            } else {
+                self.nulls(row + at, next - at, wide);
+            }
+            at = next;
+        }
     }
 
     fn report_overflow(&self, from: &ValueInput<'_>, row: usize) {
@@ -231,6 +262,9 @@ impl Values {
                 values.resize(first + places.len(), 0.0);
                 let out = &mut values[first..];
                 match column.kind {
+                    ColumnKind::Hfp if column.length == 4 => {
+                        map_fields(out, bytes, places, hfp_short);
+                    }
                     ColumnKind::Hfp => map_fields(out, bytes, places, hfp),
                     ColumnKind::Duration => map_fields(out, bytes, places, duration),
                     ColumnKind::Offset => map_fields(out, bytes, places, offset),

@@ -224,7 +224,7 @@ pub fn rows(records: &[Vec<u8>], table: &str) -> Vec<Row> {
 
 /// Decodes everything once, and returns the problems.
 pub fn problems(decoder: &Arc<Decoder>) -> Vec<DecodeProblem> {
-    let mut scan = decoder.scan(&decoder.everything(70));
+    let mut scan = decoder.scan(&decoder.everything("70"));
     while !matches!(scan.step().unwrap(), Step::Done) {}
     decoder.problems()
 }

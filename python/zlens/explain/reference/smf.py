@@ -21,16 +21,16 @@ table `problem` says so."""
 
 _STATUS = """\
 Status: verified means that two sources agree on offsets and lengths; verified-secondary, that one good source
-has them; unverified, that they follow from a description."""
+has them; unverified, that they follow from a description; inferred, that their place is concluded from the order of
+others."""
 
 
 def smf_page() -> str:
     """Return the page as Markdown."""
     lines = [_INTRODUCTION, "", _STATUS]
-    for record in sorted((*smf.counter_record_types(), *smf_sections.records())):
+    for record in sorted((*smf.counter_record_types(), *smf_sections.by_type())):
         lines += format_markdown(describe_record(record))
-        if record in smf_sections.records():
-            layout = smf_sections.layout(record)
+        for layout in smf_sections.of_type(record):
             for section in layout.sections:
                 lines += format_markdown(describe_table(layout, section), level=3)
     return "\n".join(lines) + "\n"

@@ -30,10 +30,9 @@ def open_boundary(source: Source, system: str) -> SmfBoundaryReader | None:
 
 def deduplicated_tables() -> dict[str, list[str]]:
     """Return the record types whose repeated records the decoder reads once, with their tables."""
-    layouts = {record: smf_sections.layout(record) for record in smf_sections.records()}
     return {
-        f"SMF {record}.{min(layout.subtypes)}": [section.table for section in layout.sections]
-        for record, layout in layouts.items()
+        f"SMF {layout.record}.{min(layout.subtypes)}": [section.table for section in layout.sections]
+        for layout in smf_sections.layouts()
     }
 
 

@@ -11,7 +11,6 @@ _RDW = 4
 #: Offset of the record type in a record, and of its subtype.
 _TYPE = 5
 _SUBTYPE = (22, 2)
-_TRIPLET = 8
 
 
 def read_record(table: str, path: str, offset: int) -> RecordRead | None:
@@ -38,14 +37,7 @@ def _rows(table: str, data: bytes) -> list[tuple[dict[str, tuple[int, int]], dic
     if found is None:
         return []
     layout, section = found
-    if section.triplet is None:
-        starts = [0]
-    elif len(data) < section.triplet + _TRIPLET:
-        return []
-    else:
-        at = section.triplet
-        start, length, count = (int.from_bytes(data[at + a : at + b]) for a, b in ((0, 4), (4, 6), (6, 8)))
-        starts = [start + index * length for index in range(count)]
+    starts, _ = smf_sections.section_starts(layout, section, data)
     return [
         (_places(layout, section, start, len(data)), {"section_no": at}) for at, start in enumerate(starts)
     ]

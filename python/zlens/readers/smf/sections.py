@@ -22,6 +22,9 @@ from zlens.readers.smf.systems import SmfDump, SmfSystem, first_record, offset_s
 
 NAME = "smf"
 
+#: End in microseconds UTC, seconds, whether it is a stub, number of records.
+_Interval = tuple[int, float | None, bool, int]
+
 
 class SectionTable:
     """The raw table of one kind of section."""
@@ -50,16 +53,17 @@ class SectionTables:
         self._groups = groups
         self._leap = leap
         kinds = {(row["record"], row["subtype"]) for dump in self._dumps for row in dump.rows}
-        self.records = [
-            record
-            for record in smf_sections.records()
-            if any((record, subtype) in kinds for subtype in smf_sections.layout(record).subtypes)
+        found = [
+            layout
+            for record in sorted({record for record, _ in kinds})
+            for layout in smf_sections.of_type(record)
+            if any((record, subtype) in kinds for subtype in layout.subtypes)
         ]
-        self.tables: dict[str, list[RawTable]] = {}
-        for record in self.records:
-            layout = smf_sections.layout(record)
-            for facts in layout.sections:
-                self.tables[facts.table] = [SectionTable(self, layout, facts)]
+        #: Layouts of which there are records, in the order in which their intervals count.
+        self.layouts = sorted(found, key=lambda layout: layout.interval.layer)
+        self.tables: dict[str, list[RawTable]] = {
+            facts.table: [SectionTable(self, layout, facts)] for layout in found for facts in layout.sections
+        }
 
     @cached_property
     def decoder(self) -> SectionsDecoder:
@@ -70,36 +74,34 @@ class SectionTables:
             zone_us = None if zone is None else zone * 1_000_000
             systems.append({"name": name, "ids": group.ids, "zone_us": zone_us})
         files = [dump.file for dump in self._dumps]
-        plans = [json.dumps(smf_sections.plan(record)) for record in self.records]
+        plans = [json.dumps(smf_sections.plan(layout)) for layout in self.layouts]
         return SectionsDecoder(NAME, systems, files, plans, self._leap)
 
     def intervals(self) -> None:
         """Add the intervals of these records to the system's intervals (inputs.record_intervals.union)."""
-        for record in smf_sections.interval_records():
-            if record not in self.records:
-                continue
-            intervals: dict[str, list[tuple[int, float | None, bool, int]]] = {}
-            for name, end_us, seconds, short, count in self.decoder.intervals(record):
-                intervals.setdefault(name, []).append((end_us, seconds, short, count))
-            for name, of_system in intervals.items():
-                _add_intervals(self._groups[name], record, of_system)
+        listed = [layout for layout in self.layouts if layout.interval.of != "decision"]
+        found: dict[str, dict[str, list[_Interval]]] = {layout.name: {} for layout in listed}
+        rows = self.decoder.intervals([*found]) if listed else []
+        for layout_name, system, end_us, seconds, short, count in rows:
+            found[layout_name].setdefault(system, []).append((end_us, seconds, short, count))
+        for layout in listed:
+            for system, of_system in found[layout.name].items():
+                _add_intervals(self._groups[system], layout, of_system)
 
     def problems(self, *, complete: bool = False) -> Iterator[Problem]:
         """Yield the problems of decoding; `complete` decodes all records first."""
-        if not self.records:
+        if not self.layouts:
             return
         if complete:
-            for record in self.records:
-                self.decoder.drain(record)
+            for layout in self.layouts:
+                self.decoder.drain(layout.name)
         for system, file, offset, lost, record_name, kind, detail in self.decoder.problems():
             yield Problem(system, NAME, file, offset, record_name, kind, detail, lost)
 
 
-def _add_intervals(
-    group: SmfSystem, record: int, intervals: list[tuple[int, float | None, bool, int]]
-) -> None:
+def _add_intervals(group: SmfSystem, layout: smf_sections.SmfLayout, intervals: list[_Interval]) -> None:
     info = group.info
-    time = smf_sections.layout(record).time
+    time = layout.interval
     of_jobs = time.of == "job"
     usual_s = _usual_s([round(seconds) for _, seconds, _, _ in intervals if seconds])
     if info.nominal_s is None and not of_jobs:
@@ -131,9 +133,8 @@ def _usual_s(lengths: list[int]) -> float | None:
 def identify(group: SmfSystem) -> None:
     """Set machine, release, partition and time zone of a system from its first records, unless known."""
     # Records with intervals of systems have the time zone; those of jobs only imply it.
-    for record in smf_sections.interval_records():
-        layout = smf_sections.layout(record)
-        data = first_record(group, record, layout.subtypes)
+    for layout in smf_sections.interval_layouts():
+        data = first_record(group, layout.record, layout.subtypes)
         if data is not None:
             _identify(group, layout, data)
 
@@ -189,7 +190,7 @@ def _zone_of_intervals(group: SmfSystem, layout: smf_sections.SmfLayout) -> int 
     for subtype in layout.system.written_at_end:
         data = first_record(group, layout.record, [subtype])
         if data is not None:
-            end_tod = next(_values(layout, f"{layout.time.section}.{layout.time.end}", data), None)
+            end_tod = next(_values(layout, f"{layout.interval.section}.{layout.interval.end}", data), None)
             written = smf_record.local_us(data)
             if end_tod and written is not None:
                 return offset_s(written, unix_us_from_tod(end_tod, group.info.leap_s))
@@ -206,16 +207,9 @@ def _values(layout: smf_sections.SmfLayout, field_path: str, data: bytes) -> Ite
 def _sections(layout: smf_sections.SmfLayout, name: str, data: bytes) -> Iterator[dict[str, Any]]:
     """Yield the sections of a kind in a record as field values by name."""
     facts = layout.section(name)
-    triplet = facts.triplet
-    if triplet is None or len(data) < triplet + 8:
-        return
-    offset, length, count = (
-        int.from_bytes(data[triplet + a : triplet + b]) for a, b in ((0, 4), (4, 6), (6, 8))
-    )
-    for index in range(count):
-        entry = data[offset + index * length : offset + (index + 1) * length]
-        if not length or len(entry) < length:
-            return
+    starts, length = smf_sections.section_starts(layout, facts, data)
+    for start in starts:
+        entry = data[start : start + length]
         values = {}
         for field in facts.fields:
             raw = entry[field.offset : field.offset + field.length]

@@ -145,14 +145,16 @@ def measure(files: Sequence[SmfFile], streams: Iterable[Stream], leap: int) -> N
                     if stream_of_id is not None and start is not None:
                         begin_us, end_us = (unix_us_from_tod(tod, leap) for tod in (start, end))
                         stream_of_id.spans.append((begin_us / 1e6, end_us / 1e6))
-        elif record in smf_sections.records():
+        elif listed := smf_sections.of_type(record):
             systems = [
                 {"name": str(index), "ids": [stream.id], "zone_us": None}
                 for index, stream in enumerate(type_streams)
             ]
-            plan = json.dumps(smf_sections.plan(record))
-            decoder = SectionsDecoder("smf", systems, list(files), [plan], leap)
-            for name, end_us, seconds, _, _ in decoder.intervals(record):
+            plans = [json.dumps(smf_sections.plan(layout)) for layout in listed]
+            decoder = SectionsDecoder("smf", systems, list(files), plans, leap)
+            for _, name, end_us, seconds, _, _ in decoder.intervals(
+                [layout.name for layout in listed if layout.interval.of != "decision"]
+            ):
                 type_streams[int(name)].spans.append((end_us / 1e6 - (seconds or 0), end_us / 1e6))
 
 
