@@ -187,7 +187,7 @@ class CountersDecoder:
 
 @final
 class SectionsDecoder:
-    """Tables of sections of SMF records, decoded by compiled plans (JSON), one for each record type or subtype."""
+    """Tables of sections of SMF records, decoded by compiled plans (JSON), one for each layout."""
 
     def __init__(
         self,

@@ -180,7 +180,7 @@ def type_names() -> dict[int, str]:
 
 @cache
 def layout_names(form: str) -> tuple[str, ...]:
-    """Return the names of the layouts of one record format: a record type, or 74-1 if it is of one subtype."""
+    """Return the names of the layouts of one record format: a record type, or 74-1 for a subtype."""
     names = (file.stem for file in (root() / form).glob("[0-9]*.toml"))
     return tuple(sorted(names, key=lambda name: [int(number) for number in name.split("-")]))
 

@@ -1,8 +1,9 @@
 """SMF records that are tables of sections: their contents, and the decoder plan.
 
 The facts are the files of `smf/sections`, one per record type or, such as 74-1, per subtype; copy
-`_skeleton.toml` there to add one. A kind of section is a raw table, such as `smf70_cpu` or `smf74_1_device`: one
-row for each section that its triplet locates, with the fields that the length in the triplet covers.
+`_skeleton.toml` there to add one. A kind of section is a raw table, such as `smf70_cpu` or
+`smf74_1_device`: one row for each section that its triplet locates, with the fields that the length in the
+triplet covers.
 """
 
 from __future__ import annotations
@@ -128,8 +129,8 @@ class RecordTime(FactTable, frozen=True):
     of: Annotated[
         Literal["system", "job", "decision"],
         Meta(
-            description="whose interval it is; that of a job ends with it, those of decisions are not intervals "
-            "of the system"
+            description="whose interval it is; that of a job ends with it, those of decisions are not "
+            "intervals of the system"
         ),
     ]
     layer: Annotated[
@@ -274,14 +275,12 @@ def title(record: int, subtype: int | None = None) -> str:
 
 
 def table_layout(table: str) -> str | None:
-    """Return the name of the layout that a table name belongs to: 70 for smf70_cpu, 74-1 for smf74_1_device."""
+    """Return the name of the layout that a table belongs to: 70 for smf70_cpu, 74-1 for smf74_1_device."""
     match = _TABLE.fullmatch(table)
-    listed = by_type().get(int(match[1]), ()) if match is not None else ()
-    return (
-        next((name for name in (f"{match[1]}-{match[2]}", match[1]) if name in listed), None)
-        if match
-        else None
-    )
+    if match is None:
+        return None
+    listed = by_type().get(int(match[1]), ())
+    return next((name for name in (f"{match[1]}-{match[2]}", match[1]) if name in listed), None)
 
 
 def entity_layouts(entity: str) -> tuple[SmfLayout, ...]:
@@ -496,4 +495,5 @@ def _column(section: SmfSection, field: SmfField) -> dict[str, Any]:
 
 def _condition(section: SmfSection, field: SmfField) -> dict[str, Any]:
     """Return the condition of a field, if it has one."""
-    return {"when": {**_bytes(section.field(name)), "value": value} for name, value in field.when.items()}
+    conditions = [{**_bytes(section.field(name)), "value": value} for name, value in field.when.items()]
+    return {"when": conditions[0]} if conditions else {}

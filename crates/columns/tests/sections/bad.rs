@@ -97,8 +97,15 @@ fn contradicting_plans_are_rejected() {
     for (from, to, words) in [
         (
             "\"kind\": \"hfp\", \"offset\": 20, \"length\": 8",
-            "\"kind\": \"hfp\", \"offset\": 20, \"length\": 4",
+            "\"kind\": \"hfp\", \"offset\": 20, \"length\": 6",
             "service",
+        ),
+        ("\"within\": 2", "\"within\": 4", "in no section"),
+        ("\"within\": 2", "\"within\": 9", "in no section"),
+        (
+            "\"length\": 4, \"value\": 1",
+            "\"length\": 9, \"value\": 1",
+            "raw_of_1",
         ),
         (
             "\"part\": 3,\n        \"first\"",

@@ -36,6 +36,8 @@ fn every_field_kind_is_decoded() {
         ("large", int(3)),
         // One second after midnight: not before the interval start at 01:00, so on the next day.
         ("begin", at(86_401)),
+        ("short", Cell::Float(1.5)),
+        ("raw_of_1", Cell::Null),
     ];
     assert_eq!(row.len(), expected.len());
     for (name, value) in expected {
@@ -174,4 +176,44 @@ proptest! {
         let found: Vec<Cell> = found.iter().map(|row| row["owner_no"].clone()).collect();
         prop_assert_eq!(found, expected.to_vec());
     }
+}
+
+#[test]
+fn triplet_in_section_leads_to_sections() {
+    let mut items = [item(7), item(8)];
+    let inner = [[1, 2, 3, 0], [0, 0, 9, 0]];
+    let mut bytes = record(4500, &items, &[]);
+    let offset = bytes.len() as u32;
+    items[0][40..44].copy_from_slice(&offset.to_be_bytes());
+    items[0][44..48].copy_from_slice(&[0, 4, 0, 2]);
+    let mut bytes_of = |items: &[Vec<u8>]| {
+        bytes = record(4500, items, &[]);
+        bytes.extend(inner.concat());
+        rows(std::slice::from_ref(&bytes), "inner")
+    };
+    let found = bytes_of(&items);
+    let values: Vec<_> = found.iter().map(|row| row["value"].clone()).collect();
+    assert_eq!(values, [int(0x01_0203), int(9)]);
+    // Only the first section of its kind leads to them.
+    items.swap(0, 1);
+    assert_eq!(bytes_of(&items), []);
+}
+
+#[test]
+fn triplet_beyond_its_section_is_none() {
+    let mut bytes = header("SYSA", 4500, 1);
+    add(&mut bytes, 28, &[product(4500, 0)]);
+    add(&mut bytes, 36, &[vec![0xFF; 44]]);
+    assert_eq!(rows(&[bytes], "inner"), []);
+}
+
+#[test]
+fn field_is_read_if_its_condition_holds() {
+    let items = [item(1), item(2), item(1), item(1)];
+    let found = rows(&[record(4500, &items, &[])], "item");
+    let raw: Vec<_> = found.iter().map(|row| row["raw_of_1"].clone()).collect();
+    let read = Cell::Text("abcd".to_owned());
+    assert_eq!(raw, [read.clone(), Cell::Null, read.clone(), read]);
+    // 0x41180000: 16 to the power of 1, times 0x18/0x100.
+    assert!(found.iter().all(|row| row["short"] == Cell::Float(1.5)));
 }

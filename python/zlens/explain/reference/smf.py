@@ -21,8 +21,8 @@ table `problem` says so."""
 
 _STATUS = """\
 Status: verified means that two sources agree on offsets and lengths; verified-secondary, that one good source
-has them; unverified, that they follow from a description; inferred, that their place is concluded from the order of
-others."""
+has them; unverified, that they follow from a description; inferred, that their place is concluded from the
+order of others."""
 
 
 def smf_page() -> str:
