@@ -42,6 +42,8 @@ def test_section_fact_has_source() -> None:
         ("WAT", {"date": "CID"}, "a time of day needs"),
         ("CNF", {"bits": {"A": (8, "beyond")}}, "its bits do not name each bit"),
         ("CID", {"bits": {"A": (0, "no flags")}}, "only flags have bits"),
+        ("WAT", {"when": {"WAT": 1}}, "its condition is not on a number"),
+        ("WAT", {"when": {"CID": 1, "TYP": 2}}, "it has several conditions"),
     ],
 )
 def test_invalid_section_layouts_are_found(name: str, change: dict[str, Any], words: str) -> None:

@@ -117,6 +117,8 @@ def _field(section: SmfSection, field: SmfField) -> Iterator[str]:
         yield f"{field.after} is not a {field.kind}"
     if any(section.field(name).kind not in ("unsigned", "flags") for name in field.when):
         yield "its condition is not on a number"
+    if len(field.when) > 1:
+        yield "it has several conditions"
     bits = [bit for bit, _ in field.bits.values()]
     if bits and field.kind != "flags":
         yield "only flags have bits"
