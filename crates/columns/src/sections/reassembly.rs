@@ -156,7 +156,7 @@ impl Key {
 }
 
 impl PendingParts {
-    /// Of one of so many plans that are read at once.
+    /// For one plan out of `plans` that are read together.
     pub(crate) fn new(plans: usize) -> Self {
         Self {
             groups: VecDeque::new(),
