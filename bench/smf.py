@@ -3,8 +3,9 @@
 Each interval of 15 minutes holds, for each of 24 processors, a record of type 113 subtype 1 and one of
 subtype 2 with the counter sets of a z15 (188 counters), one of type 70 with 24 processors, 6 partitions and
 40 logical processors, and 40 of type 72 with one to three periods. --only-113 omits the other types,
---only-70 all but type 70. Complete commands are measured with the file in the page cache, best of several
-runs.
+--only-70 all but type 70; --all-types adds what RMF writes of devices, channels, storage and coupling
+facilities, in records of up to 32 kB. Complete commands are measured with the file in the page cache, best of
+several runs.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ INTERVAL_US = 900_000_000
 
 
 CLASSES = 40
+#: Bytes of the sections of a record, without those that all records have.
+LONGEST = 32_000
 PROCESSOR_ACTIVITY: dict[str, list[dict[str, Any]]] = {
     "control": [{"MOD": "8561", "CSC": "00000000000BE7C1", "MDL": "724", "DSA": 900}],
     "cpu": [{"CID": n, "WAT": 300.5 + n, "CNF": 9} for n in range(PROCESSORS)],
@@ -66,8 +69,21 @@ class Maker:
             for subtype in (1, 2)
         }
         self.totals = [[cpu * 1000 + n for n in range(188)] for cpu in range(PROCESSORS)]
-        self.rmf = [bytearray(self._rmf(70, PROCESSOR_ACTIVITY))]
-        self.rmf += [bytearray(self._rmf(72, workload(n))) for n in range(CLASSES)]
+        self.rmf = [bytearray(self._rmf("70", PROCESSOR_ACTIVITY))]
+        self.rmf += [bytearray(self._rmf("72", workload(n))) for n in range(CLASSES)]
+
+    def add_other_types(self) -> None:
+        """Add a record of each other type of RMF, with as many sections as it can hold."""
+        for layout in smf_sections.layouts():
+            if layout.base != "rmf" or layout.name in ("70", "72"):
+                continue
+            own = [each for each in layout.sections if each.triplet is not None and each.name != "product"]
+            # Sections with the triplets of others are there once, as are those that are as long as a record.
+            once = {each.within for each in own} | {each.name for each in own if each.length > 1000}
+            rest = sum(each.length for each in own if each.name not in once)
+            count = (LONGEST - sum(each.length for each in own if each.name in once)) // max(rest, 1)
+            sections = {each.name: [{}] * (1 if each.name in once else count) for each in own}
+            self.rmf.append(bytearray(self._rmf(layout.name, sections)))
 
     def _record(self, cpu: int, subtype: int) -> bytes:
         speed = "CPUSPEED" if subtype == 1 else "CPSP"
@@ -82,8 +98,8 @@ class Maker:
             self.layout, subtype, system="BENC", local_us=START_US, values=values, sets=sets
         )
 
-    def _rmf(self, record: int, sections: dict[str, list[dict[str, Any]]]) -> bytes:
-        layout = smf_sections.layout(str(record))
+    def _rmf(self, name: str, sections: dict[str, list[dict[str, Any]]]) -> bytes:
+        layout = smf_sections.layout(name)
         (subtype,) = layout.subtypes
         product = smf_writer.interval(START_US, INTERVAL_US / 1e6)
         given = {"product": [product], **sections}
@@ -127,13 +143,15 @@ class Maker:
         return records
 
 
-def bench_file(size: int, *, only: int | None, subtypes: tuple[int, ...]) -> Path:
-    path = DATA / f"smf-{only or 'all'}-{''.join(map(str, subtypes))}-{size}.smf"
+def bench_file(size: int, *, only: int | None, subtypes: tuple[int, ...], all_types: bool) -> Path:
+    path = DATA / f"smf-{'types' if all_types else only or 'all'}-{''.join(map(str, subtypes))}-{size}.smf"
     if path.exists():
         return path
     DATA.mkdir(exist_ok=True)
     begin = time.perf_counter()
     maker = Maker()
+    if all_types:
+        maker.add_other_types()
     part = path.with_suffix(".part")
     writer = _native.SmfWriter(str(part))
     written = number = 0
@@ -166,11 +184,12 @@ def main() -> int:
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--only-113", action="store_const", const=113, dest="only", help="no other types")
     only.add_argument("--only-70", action="store_const", const=70, dest="only", help="no other types")
+    only.add_argument("--all-types", action="store_true", help="all types that RMF writes")
     parser.add_argument("--subtype", type=int, choices=(1, 2), help="of type 113 only this subtype")
     arguments = parser.parse_args()
     subtypes = (arguments.subtype,) if arguments.subtype else (1, 2)
     size = arguments.megabytes * 1_000_000
-    path = bench_file(size, only=arguments.only, subtypes=subtypes)
+    path = bench_file(size, only=arguments.only, subtypes=subtypes, all_types=arguments.all_types)
     size = path.stat().st_size
     print(f"machine: {machine()}")
     base = touch(path, 5)
@@ -204,9 +223,9 @@ def main() -> int:
 
 def sections(path: Path, say: Callable[[str, float], None]) -> None:
     """Measure decoding of section tables, including the index, and complete queries."""
-    for record in opened(path).sections.records:
-        seconds = best(3, lambda record=record: opened(path).sections.decoder.drain(record))
-        say(f"index and all sections of type {record}", seconds)
+    for layout in opened(path).sections.layouts:
+        seconds = best(3, lambda name=layout.name: opened(path).sections.decoder.drain(name))
+        say(f"index and all sections of type {layout.name}", seconds)
     say("zlens sql, dispatch times of partitions", ask(
         path, "SELECT partition_no, sum(smf70pdt) FROM smf70_logical GROUP BY 1"))  # fmt: skip
 
