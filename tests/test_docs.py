@@ -20,7 +20,8 @@ LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 
 #: A line of each page of the reference, as in the facts.
 REFERENCE = {
-    "records.md": "| D0R2 | MRSYTPRP | Processor Data (Per Processor) | sample | 5.4:124 6.2:140 6.4:352 |",
+    "records.md": "| D0R2 | MRSYTPRP | Processor Data (Per Processor) | sample | "
+    "4.3:104 5.4:124 6.2:140 6.4:352 | 7.3: VM66678 (2023-11-10); 7.5 |",
     "smf.md": "### smf70_cpu\n",
     "cpumf.md": "| 145 | `L1D_OFFCHIP_L3_SOURCED_WRITES` | ",
     "measures.md": "| `busy_pct` | float, % | share of its online time that the processor was busy",

@@ -109,8 +109,9 @@ def test_partial_layout_reports_remaining_bytes() -> None:
 
 
 def test_more_complete_partial_layout_is_selected() -> None:
-    assert names(select_layout("D5R2", 28, root=NOWHERE).layout) == ["PFXCPUAD", "VOFFRSON"]
-    assert names(select_layout("D5R2", 24, root=NOWHERE).layout) == ["PFXCPUAD"]
+    known = ["LANOWNER", "LANNAME", "NICOWNER", "NICBASE", "NICTYPE", "LANTYPE", "NICMGPOR", "NICMGIFI"]
+    assert names(select_layout("D8R3", 60, root=NOWHERE).layout) == known
+    assert names(select_layout("D8R3", 56, root=NOWHERE).layout) == [*known[:4], *known[6:]]
 
 
 def test_sections_extend_record_without_problem() -> None:
@@ -262,9 +263,10 @@ def test_needs_list_pages_with_missing_fields() -> None:
         "D0R1": [116],
         "D1R11": [20],
         "D31R9": [64],
+        "D5R18": [44],
     }
     found = {need.record: need for need in missing_pages(inventory, release="6.4", root=NOWHERE)}
-    assert list(found) == ["D0R2", "D4R3", "D5R13", "D31R9"]
+    assert list(found) == ["D0R2", "D4R3", "D5R13", "D5R18", "D31R9"]
     d0r2 = found["D0R2"]
     assert (d0r2.page, d0r2.reason, d0r2.bytes, d0r2.decoded_with) == ("MRSYTPRP", "longer", 244, "5.3")
     assert d0r2.url == "https://www.vm.ibm.com/pubs/mon640/MRSYTPRP.HTML"
@@ -276,6 +278,7 @@ def test_needs_list_pages_with_missing_fields() -> None:
         380,
         (300, 400),
     )
+    assert (found["D5R18"].bytes, found["D5R18"].note) == (16, "28 to 43 and the stanzas are not known")
     assert (found["D31R9"].page, found["D31R9"].url) == (None, None)
 
 

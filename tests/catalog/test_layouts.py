@@ -25,7 +25,7 @@ def builtin() -> list[RecordLayout]:
 
 
 def test_built_in_records_are_complete() -> None:
-    assert len(layouts.records(NOWHERE)) == 194
+    assert len(layouts.records(NOWHERE)) == 201
     assert layouts.records(NOWHERE)[:3] == ["D0R1", "D0R2", "D0R3"]
     assert layouts.records(NOWHERE)[-1] == "D11R8"
 
@@ -40,9 +40,9 @@ def test_complete_layouts_of_5_3() -> None:
 
 def test_built_in_layouts_have_all_known_fields() -> None:
     known = builtin()
-    assert len(known) == 156
-    assert sum(len(x.fields) for x in known) == 2629
-    assert sum(1 for x in known for f in x.fields if not f.reserved) == 2406
+    assert len(known) == 183
+    assert sum(len(x.fields) for x in known) == 2849
+    assert sum(1 for x in known for f in x.fields if not f.reserved) == 2610
     assert sum(1 for x in known for s in x.sections for f in s.fields if not f.reserved) == 153
 
 
@@ -153,7 +153,7 @@ def test_clear_cache_rereads_changed_files(tmp_path: Path) -> None:
         ('dsect = "MRSYTPRP"', "", "dsect is missing"),
         ('dsect = "MRSYTPRP"', "dsect = 5", "dsect is 5"),
         ('"5.4" = 124', '"5.4" = "124"', 'lengths.5.4 is "124"'),
-        ("length = 108", "length = true", "d00r02.toml:13: layout[1].length is true"),
+        ("length = 108", "length = true", "d00r02.toml:14: layout[1].length is true"),
         ("complete = true", "color = 1\ncomplete = true", "layout[1].color is not known here"),
         ("at = 20,", "at = '20',", 'layout[1].fields[1].at is "20"'),
         ("at = 20,", "at = -20,", "at is -20"),
@@ -224,6 +224,7 @@ _fields = st.builds(
     count=st.integers(1, 4096),
     first=_number,
     note=_some_text,
+    status=_text,
 )
 _sections = st.builds(
     MonitorSection,
@@ -258,7 +259,9 @@ def test_record_file_round_trips_any_text(
         "kind": text,
         "pack": "p",
     }
-    head = RecordInfo(**named, lengths={text: 1}, variable=bool(copies), note=text or None)
+    head = RecordInfo(
+        **named, lengths={text: 1}, variable=bool(copies), note=text or None, changed_by={text: {"VM1": text}}
+    )
     made = tuple(
         RecordLayout(
             **named,
@@ -274,7 +277,7 @@ def test_record_file_round_trips_any_text(
 
 
 def test_record_file_writer_covers_field_members() -> None:
-    made = MonitorField("N", 1, 2, "signed", "timer", "stated", "u", "t", "up", True, 3, 0, "n")
+    made = MonitorField("N", 1, 2, "signed", "timer", "stated", "u", "t", "up", True, 3, 0, "n", "inferred")
     assert all(getattr(made, m.name) != m.default for m in members(MonitorField))
     named = {"record": "D3R4", "domain": 3, "number": 4, "dsect": "MRX", "title": "t", "kind": "sample"}
     head = RecordInfo(**named, pack="p")

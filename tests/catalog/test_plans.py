@@ -145,11 +145,11 @@ def test_unknown_kind_is_never_differenced() -> None:
 
 
 def test_columns_of_several_layouts_are_joined() -> None:
-    old, new = of("D5R2"), of("D5R2", "6.4")
+    old, new = of("D5R2"), of("D5R2", "6.3")
     plan = plans.table_plan("d5r2", "D5R2", {24: old, 28: new})
-    assert [c["name"] for c in plan["columns"]] == ["prcvof_pfxcpuad", "prcvof_voffrson"]
+    assert [c["name"] for c in plan["columns"]] == ["prcvof_pfxcpuad", "prcvof_voffrson", "prcvof_corid"]
     assert set(places(plan, 24)) == {"prcvof_pfxcpuad"}
-    assert set(places(plan, 28)) == {"prcvof_pfxcpuad", "prcvof_voffrson"}
+    assert set(places(plan, 28)) == {"prcvof_pfxcpuad", "prcvof_voffrson", "prcvof_corid"}
 
 
 def _made(

@@ -63,7 +63,7 @@ def test_smf_events_name_existing_columns() -> None:
     assert {event.kind for event in told} >= {"capacity change", "boost", "processor reconfigured"}
     for event in told:
         places = [
-            match[1] for text in (event.subject, *event.details) for match in events.PLACE.finditer(text)
+            match[1] for text in (*event.subjects, *event.details) for match in events.PLACE.finditer(text)
         ]
         wanted = {place.lower().removesuffix(".before") for place in places}
         wanted |= {field.lower() for field in event.changes}

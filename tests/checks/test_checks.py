@@ -18,7 +18,7 @@ def test_built_in_catalog_has_no_findings() -> None:
 
 def test_catalog_check_passes() -> None:
     assert check.check_catalog(NOWHERE) == []
-    assert check.summary(NOWHERE).startswith("194 records with 156 layouts of 2,559 fields, 0 packs")
+    assert check.summary(NOWHERE).startswith("201 records with 183 layouts of 2,763 fields, 0 packs")
 
 
 D0R2 = (layouts.monitor_root() / "d00r02.toml").read_text(encoding="utf-8")
@@ -44,6 +44,8 @@ def found(text: str, tmp_path: Path, name: str = "d00r02.toml") -> list[check.Ca
         ('"5.4" = 124', '"V5" = 124', "the release 'V5'"),
         ('"5.4" = 124', '"5.4" = 12', "length of release 5.4 is 12"),
         ('"5.4" = 124', '"5.3" = 124', "has 108 bytes, the record page 124"),
+        ('"7.5" = {}', '"V7" = {}', "changed_by has 'V7' with"),
+        ("VM66678 =", "UM66678 =", "changed_by has '7.3' with UM66678"),
         ('release = "6.4"', 'release = "5.3"', "two layouts of 5.3"),
         ('release = "5.3"', 'release = "V5R3"', "not a release"),
         ("length = 108", "length = 5000", "has 5000 bytes"),
@@ -59,6 +61,7 @@ def found(text: str, tmp_path: Path, name: str = "d00r02.toml") -> list[check.Ca
         (UTIME, UTIME.replace("SYTPRP_PFXUTIME", "SYTPRP PFXUTIME"), "not a field name"),
         (UTIME, UTIME.replace("SYTPRP_PFXUTIME", "OFFSET"), "the column offset"),
         (UTIME, UTIME.replace("SYTPRP_PFXUTIME", "SYTPRP_PFXRUNCI_D"), "the column sytprp_pfxrunci_d"),
+        (UTIME, UTIME.replace("len = 8", 'len = 8, status = "sure"'), "the status 'sure'"),
         (UTIME, UTIME.replace("len = 8", "len = 4, count = 0"), "count is 0"),
         (UTIME, UTIME.replace("len = 8", "len = 0"), "no length and is not at the end"),
         (UTIME, UTIME.replace("len = 8", "len = 9"), "a timer of 9 bytes"),

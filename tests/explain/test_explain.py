@@ -91,6 +91,15 @@ def test_explain_shows_record_field_and_offset() -> None:
     assert "byte 32, 8 bytes, timer (stated)" in told
 
 
+def test_inferred_place_and_changes_are_named() -> None:
+    told = explain("SYTPOW_POWUNASGN")
+    assert "inferred byte 76, 8 bytes, counter (stated)" in told
+    assert "inferred: the order of control block POWBK and the length of the record" in told
+    told = " ".join(explain("d0r25").split())
+    assert "7.3: VM66823 (2025-06-11); 7.4: VM66824 (2025-06-18)" in told
+    assert "that belong to no partition (inferred)" in told
+
+
 def test_missing_input_names_its_record_page() -> None:
     told = "D0R2: not available so far; its record page MRSYTPRP may describe a field"
     assert told in explain("cpu.mvs_busy_pct")

@@ -50,6 +50,16 @@ def test_describe_record_without_layout() -> None:
     assert "https://www.ibm.com/support/pages/zvm/pubs/mon730/mrprcmfc.html" in text
 
 
+def test_describe_changes_and_inferred_places() -> None:
+    """The APARs are those of IBM's lists of changes of 7.3 and 7.4; 7.5 itself changed D6R54."""
+    text = " ".join(describe("D6R54", root=NOWHERE).split())
+    assert "changed 7.3: VM66823 (2025-06-11); 7.4: VM66824 (2025-06-18); 7.5 " in text
+    assert "control queue: bytes sent; inferred: the page has 48, where it would overlap" in text
+    text = describe("D0R25", root=NOWHERE)
+    assert "of the machine that belong to no partition; inferred: the order of control block POWBK" in text
+    assert "8 of 92 bytes of the records of 7.5 are not described." in text
+
+
 def test_payloads_and_arrays() -> None:
     text = describe("D10R2", root=NOWHERE)
     assert "only    where APLSDT_MDGPROD begins with d3c9d5e4e7d2d9d5d301" in text

@@ -38,7 +38,7 @@ def test_every_field_of_event_is_one_of_its_record() -> None:
         known = [*layouts.layouts(record, NOWHERE), *layouts.sim_layouts(record)]
         parts = [part for layout in known for part in (layout, *layout.sections)]
         names = {field.name for part in parts for field in part.fields}
-        for text in (event.subject, *event.details):
+        for text in (*event.subjects, *event.details):
             wanted = {match[1].removesuffix(".before") for match in events.PLACE.finditer(text)}
             assert wanted <= names, (record, wanted - names)
 

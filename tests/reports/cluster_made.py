@@ -71,7 +71,7 @@ def real(record: str, time_us: int, values: Mapping[str, Any], release: str | No
 
 def named_pool(folder: Path) -> Path:
     """Write a file with real layouts, in which only the names of pools are known."""
-    pool = real("D1R28", made.START_US - 1_200, {"MTRCPC_LIMPOOL": "WEB"}, "7.3")
+    pool = real("D1R28", made.START_US - 1_200, {"MTRCPC_LIMPOOL": "WEB"}, "6.4")
     config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"}
     groups = [made.configuration(made.START_US, config, more=[pool]), *made.minutes(2)]
     return made.write(folder / "a.mon", groups)
@@ -103,24 +103,82 @@ def ssi(folder: Path) -> Path:
     An end point with the id 0 means that no sample could be taken.
     """
     config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.5.0"}
-    cluster = real("D1R25", made.START_US - 1_200, {"MTRSSI_SYSPLXNM": "CLUSTER1", "MTRSSI_SYSPLXLV": 1})
+    facts = {"SYSPLXNM": "CLUSTER1", "SYSPLXLV": 1, "SYSPLXML": 2, "SYSPLXNS": 4, "SYSPLXNR": 3}
+    cluster = real("D1R25", made.START_US - 1_200, named("MTRSSI", facts))
     groups = [made.configuration(made.START_US, config, more=[cluster])]
     for number in range(4):
         end = made.START_US + number * made.MINUTE_US
         if number == 2:
             at = end - 20 * made.S_US
+            changed = {"SYSPLXOM": b"\x01", "SYSPLXPM": b"\x02", "CALOLDST": b"\x03", "CALNEWST": b"\x04"}
             events = [
-                real("D11R3", at, {"SSISCH_CALSYSNM": "MEMBER2", "SSISCH_SYSPLXOM": b"\x01"}),
+                real("D11R3", at, named("SSISCH", {"CALSYSNM": "MEMBER2", **changed})),
                 real("D11R8", at + made.S_US, {"SSIPDR_SYSPLVOL": "PDRVL2"}),
             ]
             groups.append((False, events))
         samples = [
-            real("D11R1", end - 300, {"SSISCS_PLMSYCNT": 100 + 30 * number}),
-            real("D11R2", end - 200, {"SSISMI_PLMNJONG": 3 + number // 2}),
-            *(real("D9R2", end - 100, {"ISFISA_SCKID": point}) for point in (0, 1, 0x10)),
+            real("D11R1", end - 300, named("SSISCS", {"PLMSYCNT": 100 + 30 * number, **sent(number)})),
+            real("D11R2", end - 200, named("SSISMI", states(number))),
+            *(real("D9R2", end - 100, named("ISFISA", end_point(number, point))) for point in (0, 1, 0x10)),
         ]
         groups.append(made.interval(end, samples))
     return made.write(folder / "a.mon", groups)
+
+
+def sent(number: int) -> dict[str, int]:
+    return {"PLMSYPRO": 60 * number, "PLMSYPRP": 28 * number}
+
+
+def states(number: int) -> dict[str, int]:
+    """Return counts of a member that joins for 2.5 s in the second minute; times are microseconds."""
+    joined = number // 2
+    counts = {"PLMNJONG": 3 + joined, "PLMNJOND": 3 + joined, "PLMNSUSP": joined, "PLMNINFL": 2 * joined}
+    times = {"PLMTJONG": 2_500_000 * joined, "PLMTJOND": 60_000_000 * number - 2_500_000 * joined}
+    return {**counts, **times, "PLMNSTAB": 2 * joined}
+
+
+def end_point(number: int, point: int) -> dict[str, int]:
+    """Return a sample: 10 messages of 100 bytes a second received and 5 sent, each times the id."""
+    received, sent = 600 * number * point, 300 * number * point
+    counts = {"SCKRXMSG": received, "SCKRXBYT": 100 * received, "SCKTXMSG": sent, "SCKTXBYT": 100 * sent}
+    return {"SCKID": point, **counts, "SCKTXDSC": 2 * number, "SCKOUTSD": 4, "SCKIQCTR": number}
+
+
+def isfc_pages(folder: Path) -> Path:
+    """Write the end points of a listing, and a link of two devices, with the layouts of the record pages."""
+    config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"}
+    kinds = {"LSN": 0, "DGR": 2}
+    head = []
+    for end_point, kind, activity, port, _, _, _, *text in publications.rows("isfeconf"):
+        assert activity == "BND"
+        values = {"SCKID": int(end_point, 16), "SCKTYPE": kinds[kind], "ACTIVITY": 1, "SCKPORT": port}
+        values["SCKNAME"] = " ".join(text).strip("'")
+        head.append(real("D1R23", made.START_US - 1_200, named("MTRISC", values)))
+    link = {"NODEID": "MEMBER2", "LNKDEVCT": 2, "LDVDEVID": "0A400A41"}
+    head.append(real("D1R24", made.START_US - 1_100, named("MTRILC", link)))
+    groups = [made.configuration(made.START_US, config, more=head), *made.minutes(2)]
+    return made.write(folder / "a.mon", groups)
+
+
+def pools_of_pages(folder: Path) -> Path:
+    """Write a pool that is defined, and a user that joins another, with the layouts of the record pages."""
+    config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"}
+    at = made.START_US + 30 * made.S_US
+    defined = {
+        "LIMPOOL": "WEB",
+        "FLAGS": 0x80,
+        "LIMCPUTY": IFL,
+        "TYPELIM": CAPACITY,
+        "COMMAND": 1,
+        "MAXSHARE": 150,
+    }
+    joins = {"VMDUSER": "LNXBAT01", "COMMAND": 2, "PREVPOOL": "WEB"}
+    events = [
+        real("D1R29", at, named("MTRCPD", defined)),
+        real("D4R13", at + made.S_US, named("USECPC", joins)),
+    ]
+    groups = [made.configuration(made.START_US, config), *made.minutes(1), (False, events)]
+    return made.write(folder / "a.mon", [*groups, *made.minutes(2, first=1)])
 
 
 def members(folder: Path, *members: Mapping[str, Any]) -> list[Path]:

@@ -270,17 +270,20 @@ def pci_functions(folder: Path, seconds: Sequence[int] = (60, 60), way: str | Wa
                 values[f"IODPAC_{name}"] = rate if still else rate * sum(seconds[:n])
             records.append(make("D6R39", end - 100, values))
         if n == 1:
-            groups.append(_attachment("D6R36", "IODPAT", end - 30 * S_US, 0x10, "LINUX01"))
-            groups.append(_attachment("D6R36", "IODPAT", end - 20 * S_US, 0x11, "LINUX02"))
+            groups.append(_attachment(config, "D6R36", "IODPAT", end - 30 * S_US, 0x10, "LINUX01"))
+            groups.append(_attachment(config, "D6R36", "IODPAT", end - 20 * S_US, 0x11, "LINUX02"))
         if n == 2:
-            groups.append(_attachment("D6R37", "IODPDT", end - 20 * S_US, 0x11, "LINUX02"))
+            groups.append(_attachment(config, "D6R37", "IODPDT", end - 20 * S_US, 0x11, "LINUX02"))
         groups.append(interval(end, records))
     return made.write(folder / "a", groups)
 
 
-def _attachment(record: str, prefix: str, time_us: int, function: int, user: str) -> made.Group:
+def _attachment(
+    config: Mapping[str, Any], record: str, prefix: str, time_us: int, function: int, user: str
+) -> made.Group:
     values = {"RPCIPFID": function, "VPCIPFID": function + 0x100, "VMDUSER": user}
-    layout = layouts.layouts(record)[0]
+    synthetic = layouts.sim_layouts(record) if config == made.SIM_CONFIG else []
+    layout = (synthetic or layouts.layouts(record))[0]
     tod = _native.tod_from_unix_us(time_us)
     return False, [plans.encode(layout, {f"{prefix}_{k}": v for k, v in values.items()}, tod=tod)]
 

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import cluster_made
+
 import monwrite_builder as made
 from monwrite_builder import MINUTE_US, S_US, START_US, Way, configuration, interval, way_of
 
@@ -211,4 +213,22 @@ def translations(folder: Path) -> Path:
             "SYTSYG_CPURESVD": 1,
         }
         groups.append(interval(end, [made.record("D0R19", end - 100, values)]))
+    return made.write(folder / "a.mon", groups)
+
+
+def power_of_partition(folder: Path) -> Path:
+    """Write sums of six readings a minute in a partition; the third minute has none of the machine.
+
+    The other powers are those of the example in the manual of zpwr: 1.7192, 40 and 15406 W.
+    """
+    groups = [made.configuration(made.START_US, {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"})]
+    for number in range(4):
+        end = made.START_US + number * made.MINUTE_US
+        readings = 6 * number
+        sums = {"POWCPU": 140_000 * readings, "POWSTO": round(1719.2 * readings), "POWIO": 40_000 * readings}
+        values = {"POWPARNM": "ZVMLPAR", "POWCOUNT": 1000 + readings, **sums}
+        values["POWTOTCPC"] = 15_406_000 * min(readings, 12)
+        groups.append(
+            made.interval(end, [cluster_made.real("D0R25", end - 100, cluster_made.named("SYTPOW", values))])
+        )
     return made.write(folder / "a.mon", groups)

@@ -46,6 +46,9 @@ ALLOWED: dict[str, dict[str, str]] = {
     "dispwait.guests": {"mean_us": "a ratio of sums of the row"},
     "indicate_multithread.state": {"interval_start": "a time"},
     "indload.lines": {"line_no": PLACE, "?": PLACE},
+    "isfeact.end_points": {
+        "received_rate sent_rate received_bytes_rate sent_bytes_rate": RATE,
+    },
     "isflact.links": {
         "local_received_rate local_sent_rate forwarded_received_rate forwarded_sent_rate": RATE,
     },

@@ -29,9 +29,9 @@ def folder(tmp_path: Path) -> Path:
     here.mkdir()
     for name in ("prclog", "user"):
         shutil.copy(definition.files()[name], here)
-    (here / "pools.toml").write_text(
-        """name = "pools"
-title = "Pools"
+    (here / "links.toml").write_text(
+        """name = "links"
+title = "Links"
 group = "x"
 text = "x"
 source = "x"
@@ -40,7 +40,7 @@ needs = "x"
 
 [[tables]]
 key = "x"
-query = "SELECT system, 'x' AS p FROM role.cpu_pool"
+query = "SELECT system, 'x' AS p FROM role.isfc_link"
 subject = ["p"]
 
 [tables.columns]
@@ -91,22 +91,22 @@ def test_missing_records_and_unbound_roles(tmp_path: Path, folder: Path) -> None
 
 
 def test_report_without_measures_names_missing_records(tmp_path: Path, folder: Path) -> None:
-    one = found(processors(tmp_path), folder)["pools"]
+    one = found(processors(tmp_path), folder)["links"]
     assert one.records
     assert not one.roles
     assert all(layouts.record_info(record) is not None for record in one.records)
     assert (
-        "  pools  0 of 2 columns (no data, 1 have no public source)\n         missing: D"
+        "  links  0 of 2 columns (no data, 1 have no public source)\n         missing: D"
         in missing_data.format_missing([one])
     )
 
 
 def test_existing_record_is_not_missing(tmp_path: Path, folder: Path) -> None:
-    bare = made.bare_event("D5R19", made.START_US + 30 * made.S_US)
+    bare = made.bare_event("D9R4", made.START_US + 30 * made.S_US)
     groups = [made.configuration(made.START_US), *made.minutes(2), bare]
-    one = found(made.write(tmp_path / "x.mon", groups), folder)["pools"]
+    one = found(made.write(tmp_path / "x.mon", groups), folder)["links"]
     assert one.records == []
-    assert one.missing["cpu_pool"].why == "no layout of D5R19 is known (page MRPRCCPU)"
+    assert one.missing["isfc_link"].why == "no layout of D9R4 is known (page MRISFNOD)"
 
 
 def test_field_of_pack_is_not_missing(tmp_path: Path, folder: Path) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import cluster_made
+
 import guest_builder as guests
 import monwrite_builder as made
 from monwrite_builder import Way, way_of
@@ -209,3 +211,14 @@ def processors_alone(folder: Path, minutes: int = 2, cpus: int = 2) -> Path:
     """Write minutes in which every processor runs for users for half the time, and nothing else."""
     groups = [made.configuration(made.START_US), *made.minutes(minutes, cpus=cpus)]
     return made.write(folder / "a", groups)
+
+
+def relocation_of_page(folder: Path) -> Path:
+    """Write the start of a relocation as the record page of z/VM 7.2 has it, one second before its record."""
+    at = made.START_US + 30 * made.S_US
+    values = {"RLOISSUER": "OPERATOR", "RLOUSER": "LNX2", "RLOSRCSYS": "ZVM1", "RLODSTSYS": "ZVM2"}
+    values |= {"RLOSTARTM": guests.tod(at - made.S_US), "RLOMAXT": 120, "RLOMAXQ": 10}
+    start = cluster_made.real("D4R11", at, cluster_made.named("USERLS", values))
+    config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.2.0"}
+    groups = [made.configuration(made.START_US, config), *made.minutes(1), (False, [start])]
+    return made.write(folder / "a.mon", [*groups, *made.minutes(2, first=1)])

@@ -35,7 +35,10 @@ class Event(FactTable, frozen=True):
 
     table: Annotated[str, Meta(description="their raw table")]
     kind: Annotated[str, Meta(description="what happened")]
-    subject: Annotated[str, Meta(description="the text of what it happened to")]
+    subject: Annotated[
+        str | tuple[str, ...],
+        Meta(description="the text of what it happened to; of several, the first whose fields are known"),
+    ]
     detail: Annotated[
         str | tuple[str, ...],
         Meta(description="more: a text, or those whose fields are known"),
@@ -53,6 +56,11 @@ class Event(FactTable, frozen=True):
     def tables(self) -> list[str]:
         """The raw tables that it reads, its own first."""
         return [self.table, *([self.join.table] if self.join else [])]
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """The texts of the subject, in the order in which they are tried."""
+        return (self.subject,) if isinstance(self.subject, str) else self.subject
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -176,7 +184,8 @@ def events_sql(listed: Iterable[Event], tables: Mapping[str, frozenset[str]], *,
         read = event_columns_read([event], tables)
         joined = frozenset(read[event.join.table]) if event.join else frozenset()
         rows, columns, conditions = _events_of(event, tables[event.table], joined)
-        subject = _template_sql(event.subject, columns)
+        subjects = (_template_sql(text, columns) for text in event.subjects)
+        subject = next(filter(None, subjects), None)
         detail = _detail_sql(event.details, columns)
         time = "tod" if "tod" in columns else "interval_end"
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -197,7 +206,7 @@ def event_columns_read(listed: Iterable[Event], tables: Mapping[str, frozenset[s
     """Return the columns of the raw tables that the SELECT of events reads."""
     columns_read: dict[str, set[str]] = {}
     for event in listed:
-        texts = [event.subject, *event.details]
+        texts = [*event.subjects, *event.details]
         names = {match[1].lower().removesuffix(".before") for text in texts for match in PLACE.finditer(text)}
         if event.where:
             names.update(expressions.names(event.where))

@@ -43,6 +43,7 @@ class MonitorField(FactTable, frozen=True):
     count: Annotated[Count, Meta(description="number of elements")] = 1
     first: Annotated[Size, Meta(description="the number of its first element")] = 1
     note: Annotated[str | None, Meta(description="a note")] = None
+    status: Annotated[str, Meta(description="how well its place is known, if not as its layout")] = ""
 
     def __post_init__(self) -> None:
         if not self.type:
@@ -62,6 +63,11 @@ class MonitorField(FactTable, frozen=True):
     @property
     def reserved(self) -> bool:
         return self.name == "*"
+
+    @property
+    def remark(self) -> str:
+        """Its note, after the status of its place if that is not the layout's."""
+        return ": ".join(part for part in (self.status, self.note) if part)
 
     @property
     def has_difference(self) -> bool:

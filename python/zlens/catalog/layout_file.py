@@ -85,6 +85,7 @@ def _head(table: RecordTable, pack: str) -> RecordInfo:
         lengths=table.lengths,
         variable=table.variable,
         note=table.note,
+        changed_by=table.changed_by,
         pack=pack,
     )
 

@@ -51,6 +51,8 @@ class MissingPage(Struct, frozen=True):
     lengths: tuple[int, ...]
     #: The current layout, such as `5.3`; None if there is none.
     decoded_with: str | None
+    #: The note of a partial layout, which says what is not known.
+    note: str | None
 
 
 def select_layout(
@@ -129,6 +131,7 @@ def missing_pages(
                 bytes=max(undecoded),
                 lengths=lengths,
                 decoded_with=None if layout is None else _label(layout),
+                note=None if layout is None or layout.complete else layout.note,
             )
         )
     return needed_pages

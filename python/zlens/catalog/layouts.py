@@ -105,6 +105,7 @@ UNITS = (
     "mib",
     "percent",
     "cpercent",
+    "mW",
     "2048ths",
 )
 #: Encodings of a text or identifier: characters, packed decimal digits, or plain bytes.
@@ -143,6 +144,10 @@ class HeadKeys(FactTable, frozen=True, kw_only=True):
     )
     variable: Annotated[bool, Meta(description="whether these are the minimum")] = False
     note: Annotated[str | None, Meta(description="a note")] = None
+    changed_by: Annotated[
+        dict[str, dict[str, str]],
+        Meta(description="APARs that changed it, by release, and their dates; none: changed in the release"),
+    ] = msgspec.field(default_factory=dict)
 
 
 class RecordInfo(HeadKeys, frozen=True, kw_only=True):
@@ -151,6 +156,15 @@ class RecordInfo(HeadKeys, frozen=True, kw_only=True):
     domain: int
     number: int
     pack: str
+
+    @property
+    def changes(self) -> str:
+        """Releases that changed it, with the APARs and their dates; empty if none is known."""
+        releases = []
+        for release, apars in self.changed_by.items():
+            dated = ", ".join(f"{apar} ({day})" for apar, day in apars.items())
+            releases.append(f"{release}: {dated}" if dated else release)
+        return "; ".join(releases)
 
 
 class LayoutKeys(FactTable, frozen=True, kw_only=True):

@@ -49,6 +49,7 @@ _PAGE = re.compile(r"MR[A-Z0-9]{3,8}")
 _FIELD = re.compile(r"[A-Za-z$#@][A-Za-z0-9_$#@]*")
 _SECTION = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _RELEASE = re.compile(r"\d+\.\d+")
+_APAR = re.compile(r"VM\d{5}")
 _TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 #: Maximum length of a record, which never crosses a 4 KB frame.
 _MAX_RECORD = 4096
@@ -206,6 +207,13 @@ def _file(file: RecordFile, path: Path) -> _Problems:
             yield None, f"lengths has the release {release!r}", "write releases as 7.3"
         if not HEADER_LENGTH <= length <= _MAX_RECORD:
             yield None, f"the length of release {release} is {length}", "add the length on the record page"
+    for release, apars in info.changed_by.items():
+        if not _RELEASE.fullmatch(release) or not all(map(_APAR.fullmatch, apars)):
+            yield (
+                None,
+                f"changed_by has {release!r} with {', '.join(apars)}",
+                "write releases as 7.3, APARs as VM66823",
+            )
     seen: set[str] = set()
     for layout in file.layouts:
         if layout.release in seen and not layout.callevel:
@@ -221,8 +229,10 @@ def _file(file: RecordFile, path: Path) -> _Problems:
             yield None, problem, "correct one of them"
         yield from _layout(layout)
     names = {field.name for layout in file.layouts for field in layout.fields}
+    # A partial layout need not have them: they may be in the part that is not known.
+    complete = any(layout.complete for layout in file.layouts)
     for name in (*file.subject, *file.reset_on):
-        if file.layouts and name not in names:
+        if complete and name not in names:
             yield None, f"no layout has the field {name} of subject or reset_on", "name a field of the record"
     yield from _same_kinds(file)
 
@@ -368,6 +378,8 @@ def _field(field: MonitorField, here: str) -> _Problems:
             f"{here} has the kind_status {field.kind_status!r}",
             f"use one of {', '.join(KIND_STATUS)}",
         )
+    if field.status not in ("", *STATUS):
+        yield name, f"{here} has the status {field.status!r}", f"use one of {', '.join(STATUS)}"
     if (field.kind == "unknown") != (field.kind_status == "unknown"):
         yield (
             name,

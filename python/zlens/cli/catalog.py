@@ -9,7 +9,7 @@ from typing import TextIO
 
 from zlens.cli import inputs
 from zlens.errors import CatalogError, QueryError
-from zlens.rendering.text_lines import with_unit
+from zlens.rendering.text_lines import with_unit, wrap_hanging
 
 DESCRIPTION = """\
 Show and check the catalog of record layouts and formulas, list which of IBM's monitor record pages would add
@@ -215,6 +215,8 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
                 out.write(f"  {need.record:<7} {need.title}\n")
                 state = f"decoded with {need.decoded_with}" if need.decoded_with else "not decoded"
                 out.write(f"          {need.reason}, {state}; up to {need.bytes:,} more bytes per record\n")
+                if need.note:
+                    out.writelines(f"{line}\n" for line in wrap_hanging(" " * 10, need.note))
                 if need.url:
                     out.write(f"          {need.page}: {need.url}\n")
             out.write("Save those pages, then: zlens catalog import FOLDER\n")

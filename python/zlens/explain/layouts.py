@@ -104,6 +104,8 @@ def _head(head: RecordInfo, infos: list[RecordInfo], layouts: list[RecordLayout]
         lines.append(f"resets    {', '.join(resetting)}")
     if head.note:
         lines += wrap_hanging("note      ", head.note)
+    if head.changed_by:
+        lines += wrap_hanging("changed   ", head.changes)
     return lines
 
 
@@ -204,7 +206,7 @@ def _fields(fields: tuple[MonitorField, ...]) -> list[str]:
         name = ("  " if field.overlay else "") + field.name
         if field.count > 1:
             name += f"({field.first}:{field.first + field.count - 1})"
-        text = "; ".join(part for part in (field.text, field.note) if part)
+        text = "; ".join(part for part in (field.text, field.remark) if part)
         length = str(field.length) if field.length else "rest"
         rows.append(
             (str(field.offset), f"{field.offset:X}", length, field.type, kind, field.unit or "", name, text)

@@ -204,7 +204,8 @@ def _positions_by_release(table: str, name: str) -> list[str]:
     for layout in layouts.layouts(record):
         for section, field in _fields(layout):
             if field.name == name:
-                position = f"{_field_position(layout, section, field)}, {_kind(field)}"
+                place = f"{field.status} {_field_position(layout, section, field)}".lstrip()
+                position = f"{place}, {_kind(field)}"
                 releases_by_position.setdefault(position, []).append(_release(layout))
     if not releases_by_position and name != "seconds":
         is_synthetic = any(
@@ -325,12 +326,14 @@ def _record(record: str) -> Description:
             [_layout(layout) for layout in known_layouts] or "none; import the record page of your release",
         ),
         ("Note", head.note or ""),
+        ("Changed", head.changes),
         ("Fault", caveats.explain_lines(caveats.find_caveats(record=record))),
     ]
     fields: dict[str, str] = {}
     for layout in known_layouts:
         for _, field in _fields(layout):
-            fields[field.name] = field.text or fields.get(field.name, "")
+            text = field.text or fields.get(field.name, "")
+            fields[field.name] = f"{text} ({field.status})" if field.status else text
     return Description(
         f"{record} {head.dsect}: {head.title}",
         facts,
@@ -384,7 +387,7 @@ def _field(record: str, requested: str) -> Iterator[Description]:
                 ("Unit", _unit(field.unit)),
                 ("Places", _positions_by_release(table, name)),
                 ("Roles", ", ".join(dict.fromkeys(feeds)) or "none"),
-                ("Note", field.note or ""),
+                ("Note", field.remark),
             ],
         )
 

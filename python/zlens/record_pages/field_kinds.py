@@ -84,6 +84,8 @@ class KnownRecord(Struct, frozen=True):
     """
 
     file: RecordFile | None
+    #: Fields that identify its subject: those of z/VM, then those of the synthetic layout if others.
+    subjects: tuple[tuple[str, ...], ...]
     #: By name in upper case, because some pages have names in mixed case.
     by_name: dict[str, MonitorField]
     by_short: dict[str, MonitorField]
@@ -102,13 +104,14 @@ def known_record(record: str) -> KnownRecord:
     """Return the fields of a record known to the catalog, from the newest layout that states their kind."""
     path = monitor_root() / file_name(record)
     if not path.is_file():
-        return KnownRecord(None, {}, {})
+        return KnownRecord(None, (), {}, {})
     file = read(path, BUILTIN)
+    subjects = [file.subject]
     if (sim_root() / path.name).is_file():
         sim_file = read(sim_root() / path.name, SIM)
+        subjects.append(sim_file.subject)
         file = replace(
             file,
-            subject=file.subject or sim_file.subject,
             subject_kind=file.subject_kind or sim_file.subject_kind,
             reset_on=file.reset_on or sim_file.reset_on,
             layouts=(*sim_file.layouts, *file.layouts),
@@ -121,7 +124,12 @@ def known_record(record: str) -> KnownRecord:
                     field.name not in by_name or by_name[field.name].kind == "unknown"
                 ):
                     by_name[field.name] = field
-    return KnownRecord(file, by_name, {short(name): field for name, field in reversed(by_name.items())})
+    return KnownRecord(
+        file,
+        tuple(filter(None, dict.fromkeys(subjects))),
+        by_name,
+        {short(name): field for name, field in reversed(by_name.items())},
+    )
 
 
 @cache

@@ -51,8 +51,8 @@ def add_zlens_names(
         if section.name not in section_names
     )
     subject = layout.subject
-    if not subject and knowledge.file and set(knowledge.file.subject) <= set(_names(fields)):
-        subject = knowledge.file.subject
+    if not subject:
+        subject = next((names for names in knowledge.subjects if set(names) <= set(_names(fields))), ())
     return replace(layout, fields=fields, sections=(*layout.sections, *derived), subject=subject)
 
 

@@ -135,8 +135,11 @@ def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltL
     ]
     variable = main.variable or bool(others) or any(page_field.length == 0 for page_field in fields)
     lookup = _lookup(fields)
-    subject = _match_names(known_file.subject, lookup) if known_file else ()
-    certain = _subject_is_certain(known_file, subject, built.file.head)
+    matches = [(names, _match_names(names, lookup)) for names in knowledge.subjects]
+    identified = [found for names, found in matches if len(found) == len(names)]
+    subject = identified[0] if identified else matches[0][1] if matches else ()
+    # Rows of two subjects must not be differenced.
+    certain = bool(identified) if matches else _describes_system(known_file, built.file.head)
     sampled = built.file.head.kind in SAMPLED_CLASSES
     if sampled and not certain and any(page_field.has_difference for page_field in fields):
         fields = _without_differences(fields)
@@ -176,10 +179,7 @@ def _uncovered_bytes(rows: list[FieldRow], start: int) -> list[tuple[int, int]]:
     return gaps
 
 
-def _subject_is_certain(old: RecordFile | None, subject: tuple[str, ...], head: RecordInfo) -> bool:
-    """Return whether the record's subject is known; rows of two subjects must not be differenced."""
-    if old is not None and old.subject:
-        return len(subject) == len(old.subject)
+def _describes_system(old: RecordFile | None, head: RecordInfo) -> bool:
     return (old is not None and old.subject_kind == "system") or "(global)" in head.title.lower()
 
 

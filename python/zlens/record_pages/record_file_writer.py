@@ -33,6 +33,7 @@ def text(file: RecordFile) -> str:
         lengths={_value(release): length for release, length in head.lengths.items()} or None,
         variable=head.variable or None,
         note=head.note or None,
+        changed_by={_value(release): apars for release, apars in head.changed_by.items()} or None,
         subject=file.subject or None,
         subject_kind=file.subject_kind or None,
         reset_on=file.reset_on or None,
@@ -144,6 +145,7 @@ _ORDER = (
     "direction",
     "unit",
     "text",
+    "status",
     "note",
 )
 #: The value of each member that is omitted.
@@ -173,7 +175,8 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_value(inner)}" for key, inner in value.items()) + " }"
+        pairs = ", ".join(f"{key} = {_value(inner)}" for key, inner in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, Sequence):
         return "[" + ", ".join(map(_value, value)) + "]"
     return str(value)

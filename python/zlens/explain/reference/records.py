@@ -15,9 +15,10 @@ def records_page() -> str:
         "# Records of z/VM monitor data",
         "",
         "Made from `python/zlens/facts/zvm/records`; `zlens catalog show D0R2` prints a record's fields.",
-        "Lengths are from published record pages, by release. Fields are from the built-in layouts,",
-        "by what is known about their kind: stated by the record page or an equal source, inferred from a",
-        "description, or unknown. A field of unknown kind is decoded but never differenced.",
+        "Lengths are from published record pages, and APARs from IBM's lists of changes, by release.",
+        "Fields are from the built-in layouts, by what is known about their kind: stated by the record page",
+        "or an equal source, inferred from a description, or unknown. A field of unknown kind is decoded but",
+        "never differenced.",
         "",
     ]
     rows = []
@@ -37,10 +38,10 @@ def records_page() -> str:
             f"{layout.release}:{layout.length}{'' if layout.complete else ' partial'}"
             for layout in file.layouts
         )
-        cells = [head.record, head.dsect, head.title, head.kind, lengths, layouts]
+        cells = [head.record, head.dsect, head.title, head.kind, lengths, head.changes, layouts]
         cells += [str(counts[status]) if file.layouts else "" for status in KIND_STATUS]
         rows.append(cells)
-    headings = ("record", "page", "title", "class", "published lengths", "layouts", *KIND_STATUS)
+    headings = ("record", "page", "title", "class", "lengths", "changed by", "layouts", *KIND_STATUS)
     lines += [
         *format_table(headings, rows, right=len(KIND_STATUS)),
         "",
