@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -199,6 +201,19 @@ def parse_minutes(text: str) -> int:
     if seconds % 60:
         raise QueryError(f"{text!r} is not an integer number of minutes", expected="something like 60m")
     return seconds // 60
+
+
+def parse_selection(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options shift, peak_minutes and every_s; values has their texts as shift, peak and every.
+
+    A text that is missing or None is no option. Raises QueryError if one is invalid.
+    """
+    shift, peak, every = (values.get(name) for name in ("shift", "peak", "every"))
+    return {
+        **({"shift": parse_shift(shift)} if shift else {}),
+        **({"peak_minutes": parse_minutes(peak)} if peak else {}),
+        **({"every_s": parse_duration(every)} if every else {}),
+    }
 
 
 def parse_leap(text: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from zlens import reports
 from zlens._native import Lines
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, load_report
-from zlens.inputs.options import parse_duration
+from zlens.inputs.options import parse_selection
 from zlens.reports import column_facts, header, style
 from zlens.reports.rows import Block, Part, fetch, rows_in_order, rows_sql
 from zlens.server import json_values
@@ -22,13 +22,12 @@ MOST = 50_000
 
 def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     definition = load_report(request["name"])
-    every = request["every"]
     with workspace.open_narrow(
         request["system"],
         request["from"],
         request["to"],
         request["input"],
-        every_s=parse_duration(every) if every else None,
+        selection=parse_selection(request),
     ) as session:
         options = reports.ReportOptions.from_values(request)
         if request["format"] == "table":
