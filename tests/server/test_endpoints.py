@@ -261,6 +261,20 @@ def test_report_of_shift_and_of_peak(served):
     assert served.get("report", name="prclog", peak="90s").status_code == 400
 
 
+def test_report_of_groups_from_lines(served, tmp_path):
+    """`group` over HTTP has the lines of the file of --group."""
+    lines = '[guest]\n"LNX*" = "linux"\n'
+    (tmp_path / "groups.toml").write_text(lines)
+    grouped = served.session.narrow(replace(served.session.options, group=str(tmp_path / "groups.toml")))
+    text = response_data(served.get("report", name="user", format="csv", group=lines))["text"]
+    assert text == reports.render("user", grouped, "csv")
+    assert "linux" in text
+    assert "LNX" not in text
+    answer = served.get("report", name="user", group='[guest]\n"LNX*" = 5')
+    assert answer.status_code == 400
+    assert "[guest] 'LNX*' is 5" in answer.text
+
+
 def lines_of(response):
     assert response.headers["content-type"] == LINES
     return [json.loads(line) for line in response.text.splitlines()]

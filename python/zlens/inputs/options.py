@@ -116,6 +116,7 @@ class Options(Struct, frozen=True):
     allow_unverified  include metrics whose formula no source confirms
     weights       file with the user's own numbers for RNI and finite CPI
     group         file with the user's groups of guests, devices, volumes and partitions (catalog/groups.py)
+    group_lines   the lines of such a file, in place of it
     throughput    CSV file with the throughput of an application (readers/throughput/table.py)
     throughput_columns   meaning of its columns: 'time=When,rate=Load:per min'
     throughput_offset_s  seconds to add to its times to match the system's clock
@@ -138,6 +139,7 @@ class Options(Struct, frozen=True):
     allow_unverified: bool = False
     weights: str | None = None
     group: str | None = None
+    group_lines: str | None = None
     throughput: str | None = None
     throughput_columns: str | None = None
     throughput_offset_s: float = 0.0

@@ -88,7 +88,7 @@ class Workspace(Struct):
     ) -> Iterator[CoreSession]:
         """Yield a session limited to a system, a time window, an input, or a source of each system.
 
-        selection   options of intervals (inputs.options.parse_selection), instead of those of the session
+        selection   other options, by their names, instead of those of the session
         """
         options = replace(self._options(system, start, end, source), **(selection or {}))
         if input is not None and input not in self.names:
