@@ -70,12 +70,12 @@ def test_zmemtopo_memory_of_partitions(text: str, tmp_path: Path) -> None:
     path = tmp_path / "m"
     path.write_text(text)
     with CoreSession([str(path)]) as session:
-        query = "SELECT partition, partition_number, memory_bytes FROM partition ORDER BY partition"
+        query = "SELECT partition, memory_bytes FROM partition_use ORDER BY partition"
         assert [tuple(row) for row in session.sql(query).rows] == [
-            ("LPAR003", 3, 8.0 * 2**30),
-            ("LPAR005", 5, 8.0 * 2**30),
-            ("LPAR006", 6, 8.0 * 2**30),
-            ("LPAR013", 13, 48.0 * 2**30),
+            ("LPAR003", 8.0 * 2**30),
+            ("LPAR005", 8.0 * 2**30),
+            ("LPAR006", 8.0 * 2**30),
+            ("LPAR013", 48.0 * 2**30),
         ]
         query = "SELECT level, depth, path, increments, own_number FROM zmemtopo WHERE name = 'LPAR013'"
         assert [tuple(row) for row in session.sql(f"{query} AND increments > 0").rows] == [
