@@ -32,11 +32,13 @@ from readers import (  # noqa: E402
     test_cp_console,
     test_dds,
     test_hmc,
+    test_hyptop,
     test_linux_counters,
     test_listing_formats,
     test_listing_published,
     test_lspai,
     test_rmf_printed,
+    test_zmemtopo,
     test_zos_notices,
     test_zpwr,
 )
@@ -44,7 +46,7 @@ from zlens.errors import InputError  # noqa: E402
 from zlens.inputs.options import Options  # noqa: E402
 from zlens.inputs.problems import KINDS  # noqa: E402
 from zlens.readers.linux import counters as linux_counters  # noqa: E402
-from zlens.readers.linux import sysinfo, zpwr  # noqa: E402
+from zlens.readers.linux import hyptop, sysinfo, zmemtopo, zpwr  # noqa: E402
 from zlens.readers.listing import source as listing  # noqa: E402
 from zlens.readers.openmetrics import dds, hmc  # noqa: E402
 from zlens.readers.rmf import listing as rmf_printed  # noqa: E402
@@ -142,7 +144,22 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
         "linux_counters": (of_reader(linux_counters), [text.encode() for text in counters]),
         "linux_power": (
             of_reader(zpwr),
-            [text.encode() for text in (test_zpwr.as_json(), test_zpwr.as_csv())],
+            [text.encode() for text in (test_zpwr.as_json(), test_zpwr.as_lines(), test_zpwr.as_csv())],
+        ),
+        "linux_hypervisor": (
+            of_reader(hyptop),
+            [
+                text.encode()
+                for text in (
+                    test_hyptop.as_json(),
+                    test_hyptop.as_lines(),
+                    test_hyptop.as_json(test_hyptop.OTHERS),
+                )
+            ],
+        ),
+        "linux_memory": (
+            of_reader(zmemtopo),
+            [text.encode() for text in (test_zmemtopo.as_json(), test_zmemtopo.as_lines())],
         ),
         "sysinfo": (
             of_reader(sysinfo),

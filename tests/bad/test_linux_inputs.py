@@ -14,7 +14,7 @@ import pytest
 import sysinfo_builder
 import zlens
 from iterations import iterations, quick_subset
-from readers import test_lspai, test_zpwr
+from readers import test_hyptop, test_lspai, test_zmemtopo, test_zpwr
 from readers.test_dds import MADE as DDS
 from readers.test_hmc import MADE
 from readers.test_linux_counters import LSHWC, PERF_CSV, PERF_EACH, SERVICE, lshwc_json, perf_json
@@ -23,7 +23,7 @@ from zlens import cli
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.readers.linux import counters as linux_counters
-from zlens.readers.linux import sysinfo, zpwr
+from zlens.readers.linux import hyptop, sysinfo, zmemtopo, zpwr
 from zlens.readers.openmetrics import dds, hmc
 
 LSCPU = """\
@@ -54,6 +54,9 @@ TEXTS = {
     "lspai-json": test_lspai.as_json(),
     "zpwr-json": test_zpwr.as_json(),
     "zpwr-csv": test_zpwr.as_csv(),
+    "hyptop": test_hyptop.as_json(),
+    "hyptop-lines": test_hyptop.as_lines(),
+    "zmemtopo": test_zmemtopo.as_json(),
     "lscpu": LSCPU,
     "cpuinfo": CPUINFO,
     "service_levels": SERVICE,
@@ -179,6 +182,7 @@ def test_among_thousands_of_files(said: Said, tmp_path: Path) -> None:
 
 OPENERS = {
     **{"hmc": hmc, "dds": dds, "zpwr-json": zpwr, "zpwr-csv": zpwr},
+    **{"hyptop": hyptop, "hyptop-lines": hyptop, "zmemtopo": zmemtopo},
     **dict.fromkeys(("sysinfo", "cpuinfo", "lscpu", "tar", "tgz"), sysinfo),
 }
 
@@ -253,5 +257,7 @@ def test_four_gigabytes_of_trailing_zeros(said: Said, tmp_path: Path, form: str)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # Of these, up to 64 MiB are read at once.
-    assert most < (300 << 20 if form.startswith(("lshwc-", "lspai-", "zpwr-")) else 32 << 20)
+    assert most < (
+        300 << 20 if form.startswith(("lshwc-", "lspai-", "zpwr-", "hyptop", "zmemtopo")) else 32 << 20
+    )
     assert status == (2 if form == "nothing" else 0), error

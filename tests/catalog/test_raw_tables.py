@@ -16,8 +16,10 @@ from readers import (
     test_cp_console,
     test_dds,
     test_hmc,
+    test_hyptop,
     test_linux_counters,
     test_lspai,
+    test_zmemtopo,
     test_zos_notices,
     test_zpwr,
 )
@@ -44,6 +46,12 @@ CASES: dict[str, tuple[str, tuple[str | bytes, ...], str]] = {
         "",
     ),
     "linux/power_tables": ("linux.zpwr", (test_zpwr.as_json(),), ""),
+    "linux/hypervisor_tables": (
+        "linux.hyptop",
+        (test_hyptop.as_json(), test_hyptop.as_json(test_hyptop.OTHERS)),
+        "",
+    ),
+    "linux/memory_tables": ("linux.zmemtopo", (test_zmemtopo.as_json(),), ""),
     "zos/text_tables": ("zos.text", (*ZOS, test_zos_notices.LOG), ""),
     "zvm/console_tables": ("zvm.console", (test_cp_console.REDUCED, test_cp_console.LOAD), ""),
     "openmetrics/scrape_tables hmc": ("openmetrics.hmc", (test_hmc.MADE,), "hmc_"),

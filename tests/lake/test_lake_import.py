@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,34 @@ def file(tmp_path: Path) -> str:
 
 
 # Files --------------------------------------------------------------------------------------------
+
+
+def test_earlier_file_is_read_once_for_all_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each system of a file is checked against earlier files, before and after decoding it."""
+    for number in (1, 2):
+        (tmp_path / f"{number}.txt").write_text(
+            "".join(f'zhmc_cpc_power_watt{{cpc="{cpc}"}} {number} {number}000000\n' for cpc in "ABCDE")
+        )
+    lake.add([tmp_path / "1.txt"], tmp_path / "lake")
+    checking: list[bool] = []
+    read: list[tuple[str, str]] = []
+    check, document = importer.check_compatible, lake_folder.LakeFolder.document
+
+    def checked(*arguments: Any) -> None:
+        checking.append(True)
+        check(*arguments)
+        checking.pop()
+
+    def counted(folder: Any, imported: Any, key: str) -> Any:
+        if checking:
+            read.append((imported.path, key))
+        return document(folder, imported, key)
+
+    monkeypatch.setattr(importer, "check_compatible", checked)
+    monkeypatch.setattr(lake_folder.LakeFolder, "document", counted)
+    (added,), problems = lake.add([tmp_path / "2.txt"], tmp_path / "lake")
+    assert (added.systems, problems) == ([*"ABCDE"], [])
+    assert [path for path, _ in read] == [str(tmp_path / "1.txt")] * 2
 
 
 def test_folder_for_each_table_system_and_day(tmp_path: Path) -> None:

@@ -125,6 +125,29 @@ def test_measures_of_hmc(tmp_path: Path) -> None:
         assert pool == (10.0, None, None, None, 30.0, None)
 
 
+def test_processors_without_pool_are_of_machine(tmp_path: Path) -> None:
+    """They are of no type of partition: each type of cec has the counts of the machine."""
+    counts = "".join(
+        f'zhmc_cpc_{name}_processor_count{{cpc="BOX"}} {count}\n'
+        for name, count in {"cp": 2, "sap": 3, "spare": 4, "defective": 0}.items()
+    )
+    made = source(tmp_path, MADE + counts)
+    with zlens.open(made.systems[0].files) as session:
+        asked = "SELECT cpu_type, physical, saps, spare_cpus, defective_cpus FROM cec ORDER BY cpu_type"
+        assert session.sql(asked).rows == [
+            ("CP", 2.0, 3.0, 4.0, 0.0),
+            ("IFL", 10.0, 3.0, 4.0, 0.0),
+            ("ZIIP", None, 3.0, 4.0, 0.0),
+        ]
+
+
+@needs(SAMPLE)
+def test_published_scrape_has_saps() -> None:
+    with zlens.open([str(SAMPLE)]) as session:
+        asked = "SELECT cpu_type, saps, spare_cpus, defective_cpus FROM cec"
+        assert session.sql(asked).rows == [("IFL", 2.0, 0.0, 0.0)]
+
+
 #: The meaning of each number in the descriptions of both metrics (zhmc-prometheus-exporter, metrics.yaml).
 STATUS = [
     ("status_int", 0, "Active"), ("status_int", 1, "Degraded"), ("status_int", 10, "Paused"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 
 import listing_roundtrip
 import zlens
+from readers import test_lspai, test_zpwr
 from zlens import reports
 from zlens.api import Session
 from zlens.catalog import listings, roles
@@ -20,6 +22,21 @@ MONITOR = (
     "partition", "dispwait", "relocations", "topolog",
 )  # fmt: skip
 DUMP = ("workload", "workstate", "partition")
+#: A scrape of an HMC whose reports have all kinds of adapters, and partitions with and without power.
+SCRAPE = """\
+zhmc_nic_data_rate_sent_bytes_per_second{cpc="A",partition="P1",nic="N",adapter="OSD1",port="1"} 5000000
+zhmc_port_bandwidth_usage_ratio{cpc="A",adapter="OSD1",port="1"} 0.25
+zhmc_channel_usage_ratio{cpc="A",channel_css_chpid="0.5C",partition="P2",shared="false"} 0.5
+zhmc_channel_usage_ratio{cpc="A",channel_css_chpid="0.5D",partition="",shared="true"} 0.75
+zhmc_partition_power_watt{cpc="A",partition="P1"} 812.5
+zhmc_partition_power_watt{cpc="A",partition="P2"} 12.5
+zhmc_partition_network_adapter_usage_ratio{cpc="A",partition="P1"} 0.4
+zhmc_partition_crypto_adapter_usage_ratio{cpc="A",partition="P3"} 0.1
+zhmc_cpc_power_watts{cpc="A"} 6081.0
+zhmc_cpc_heat_load_total_btu_per_hour{cpc="A"} 20927
+"""
+#: Inputs of reports of neither system, and values that they have at least.
+INPUTS = {"power": (test_zpwr.as_json(), 14), "hmc": (SCRAPE, 12)}
 
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "published" / "listings"
@@ -128,6 +145,52 @@ def test_reports_of_z_os(name: str, dump_session: Session, tmp_path: Path) -> No
     same, missing, wrong = listing_roundtrip.of_measures(dump_session._core, name, tmp_path)
     assert (missing, wrong) == ([], [])
     assert same > 100
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_reports_of_linux_and_of_hmc(name: str, tmp_path: Path) -> None:
+    text, least = INPUTS[name]
+    path = tmp_path / "input"
+    path.write_text(text)
+    with zlens.open(path) as session:
+        same, missing, wrong = listing_roundtrip.of_measures(session._core, name, tmp_path)
+    assert (missing, wrong) == ([], [])
+    assert same >= least
+
+
+def test_executions_of_listing_by_time_and_in_total(tmp_path: Path) -> None:
+    """Rows >>Mean>> of a report without intervals have the mean of an interval, and the rate of all time."""
+    path = tmp_path / "input"
+    path.write_text(test_lspai.csv())
+    columns = '"set", state, name, function, sum(executions) FROM pai WHERE executions > 0'
+    by_time = f"SELECT interval_end, {columns} GROUP BY ALL ORDER BY ALL"
+    in_total = f"SELECT {columns} GROUP BY ALL ORDER BY ALL"
+    with zlens.open(path) as session:
+        lines = reports.render("pai", session._core).splitlines(keepends=True)
+        exact, total = session.sql(by_time).rows, session.sql(in_total).rows
+    path.write_text("".join(lines))
+    with zlens.open(path) as session:
+        assert session.sql(by_time).rows == exact
+    path.write_text("".join(line for line in lines if not re.match(r"\d\d:|>>Peak", line)))
+    with zlens.open(path) as session:
+        printed = session.sql(in_total).rows
+    assert [row[:-1] for row in printed] == [row[:-1] for row in total]
+    # A rate has two decimals, and the time is of two minutes.
+    assert [row[-1] for row in printed] == [pytest.approx(row[-1], abs=120 * 0.005 + 0.5) for row in total]
+    assert len(total) == 2
+
+
+def test_use_of_partition_in_two_reports_is_joined(tmp_path: Path) -> None:
+    path = tmp_path / "input"
+    path.write_text(SCRAPE)
+    query = "SELECT partition, power_w, network_pct, crypto_pct FROM partition_use ORDER BY partition"
+    with zlens.open(path) as session:
+        exact = session.sql(query).rows
+        printed = "\n".join(reports.render(name, session._core) for name in ("hmc", "power"))
+    path.write_text(printed)
+    with zlens.open(path) as session:
+        assert session.sql(query).rows == exact
+    assert exact == [("P1", 812.5, 40.0, None), ("P2", 12.5, None, None), ("P3", None, None, 10.0)]
 
 
 def test_interval_report_replaces_total_report(sim_session: Session, tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ ROOT = Path(__file__).parents[2]
 TEXTS = {
     "linux_counters": "linux.counters",
     "linux_power": "linux.zpwr",
+    "linux_hypervisor": "linux.hyptop",
+    "linux_memory": "linux.zmemtopo",
     "sysinfo": "linux.sysinfo",
     "hmc": "openmetrics.hmc",
     "dds": "openmetrics.dds",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import tracemalloc
 from pathlib import Path
@@ -135,6 +136,24 @@ def test_processor_going_offline(tmp_path: Path) -> None:
             (0, 3.0, 50.0),
             (1, 5.0, 25.0),
         ]
+
+
+def test_undated_counters_say_where_their_date_is_from(tmp_path: Path) -> None:
+    """Without the end of a run, a .CNT file has no time that its counters are of."""
+    texts = {"a.CNT": made.cnt(ends=(False, False))}
+    with opened(tmp_path, texts) as session:
+        assert kinds(session)["zone"] == (
+            "HIS019I: no run has an end, and the text has no date; it is taken to be 2026-03-01, that of the "
+            "file (option date)"
+        )
+    # The two start times of a run say that local time is five hours behind UTC.
+    with opened(tmp_path / "given", texts, date=dt.date(2010, 3, 1)) as session:
+        assert kinds(session)["zone"].endswith("it is taken to be 2010-03-01, the given one")
+        assert session.sql("SELECT DISTINCT interval_end FROM his_cnt").rows == [
+            (dt.datetime(2010, 3, 1, 5, tzinfo=dt.UTC),)
+        ]
+    with opened(tmp_path / "ended", {"a.CNT": made.cnt(ends=(True, False))}) as session:
+        assert "zone" not in kinds(session)
 
 
 def test_invalid_zos_times(tmp_path: Path) -> None:

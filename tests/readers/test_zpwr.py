@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
 from zlens.readers.linux import zpwr
+from zlens.readers.linux.readings import ReadingSource
+from zlens.readers.row_tables import RowTable
 from zlens.session.session import CoreSession
 
 NAMES = ("cpu", "storage", "io", "total", "unassigned_resources", "infrastructure")
@@ -45,10 +48,17 @@ READINGS = [
 ]
 
 
-def as_json(readings: list[dict[str, Any]] = READINGS, *, lists: bool = False) -> str:
-    if lists:
-        readings = [{**one, "lpar": [one["lpar"]], "cpc": [one["cpc"]]} for one in readings]
-    return json.dumps({"meta": {"version": "2.38.0", "host": "lnx1"}, "zpwr": readings})
+META = {"meta": {"version": "2.38.0", "host": "lnx1"}}
+
+
+def as_json(readings: list[dict[str, Any]] = READINGS) -> str:
+    """Return the text that zpwr prints: its objects lpar and cpc are in brackets of lists."""
+    text = json.dumps({**META, "zpwr": readings}, indent=2)
+    return re.sub(r'("(?:lpar|cpc)": )\{([^}]*)\}', r"\1[\2]", text)
+
+
+def as_lines(*, separator: str = "") -> str:
+    return "".join(f"{separator}{json.dumps(one)}\n" for one in (META, *READINGS))
 
 
 def as_csv(readings: list[dict[str, Any]] = READINGS) -> str:
@@ -63,12 +73,22 @@ def as_csv(readings: list[dict[str, Any]] = READINGS) -> str:
     return text.getvalue()
 
 
-def opened(path: Path, text: str) -> zpwr.PowerSource:
+def opened(path: Path, text: str) -> ReadingSource:
     path.write_text(text)
     return zpwr.open_files([str(path)], Options())
 
 
-@pytest.mark.parametrize("text", [as_json(), as_json(lists=True), as_csv()], ids=["json", "lists", "csv"])
+def rows_of(source: ReadingSource) -> list[dict[str, Any]]:
+    (table,) = source.tables["linux_power"]
+    assert isinstance(table, RowTable)
+    return [*table.rows]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [as_json(), json.dumps({"zpwr": READINGS}), as_lines(), as_lines(separator="\x1e"), as_csv()],
+    ids=["json", "objects", "jsonl", "json-seq", "csv"],
+)
 def test_power_of_manual_in_watts(text: str, tmp_path: Path) -> None:
     """The power of all partitions is what is left: 15.41 - 7.58 - 5.28 = 2.54 kW."""
     path = tmp_path / "power.txt"
@@ -98,14 +118,14 @@ def test_reading_of_two_files_counts_once(tmp_path: Path) -> None:
     second.write_text(as_json(READINGS))
     third.write_text(as_json([reading(1, 0, cpu=1)]))
     source = zpwr.open_files([str(first), str(second), str(third)], Options())
-    assert [(row["tod"] - START_S * 10**6) / 10**6 for row in source.rows] == [0.5, 10.5]
+    assert [(row["tod"] - START_S * 10**6) / 10**6 for row in rows_of(source)] == [0.5, 10.5]
     assert [problem.kind for problem in source.problems()] == ["duplicate", "conflict"]
 
 
 @pytest.mark.parametrize("form", [as_json, as_csv])
 def test_truncated_zpwr_output_keeps_readings(form: Any, tmp_path: Path) -> None:
     source = opened(tmp_path / "x", form()[:-30])
-    assert len(source.rows) == 1
+    assert len(rows_of(source)) == 1
     assert [problem.kind for problem in source.problems()] == ["truncated"]
 
 
@@ -114,7 +134,7 @@ def test_truncated_zpwr_output_keeps_readings(form: Any, tmp_path: Path) -> None
 )
 def test_reading_without_time_or_values(changed: dict[str, Any], tmp_path: Path) -> None:
     source = opened(tmp_path / "x", as_json([reading(1, 0), {**reading(2, 10), **changed}]))
-    assert len(source.rows) == 1
+    assert len(rows_of(source)) == 1
     assert [problem.kind for problem in source.problems()] in (["time"], ["header"])
     with pytest.raises(InputError, match="no power reading"):
         opened(tmp_path / "x", as_json([{**reading(2, 10), **changed}]))
@@ -123,7 +143,7 @@ def test_reading_without_time_or_values(changed: dict[str, Any], tmp_path: Path)
 @given(st.text(max_size=100), st.integers(0, 900))
 def test_any_zpwr_text_gives_rows_or_problems(text: str, at: int) -> None:
     notes: list[str] = []
-    for parse, whole in ((zpwr._json, as_json()), (zpwr._csv, as_csv())):
+    for parse, whole in ((zpwr._json, as_json()), (zpwr._json, as_lines()), (zpwr._csv, as_csv())):
         for damaged in (text, whole[:at] + text + whole[at:]):
             for offset, values in parse(damaged, lambda kind, *_: notes.append(kind)):
                 assert 0 <= offset < len(damaged)
@@ -141,7 +161,7 @@ def test_random_power_values_are_read(seed: int, tmp_path: Path) -> None:
     readings = [reading(n, 10 * n, **values) for n, values in enumerate(known)]
     for text in (as_json(readings), as_csv(readings)):
         source = opened(tmp_path / "x", text)
-        assert [{name: row[name] for name in NAMES} for row in source.rows] == known
+        assert [{name: row[name] for name in NAMES} for row in rows_of(source)] == known
 
 
 def test_power_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

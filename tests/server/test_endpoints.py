@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 
 import duckdb
@@ -14,6 +15,7 @@ from zlens.catalog import measures
 from zlens.errors import QueryError
 from zlens.explain import names as explain
 from zlens.findings import FindingsResult
+from zlens.inputs.options import Shift
 from zlens.server import aggregate, schema
 from zlens.server.endpoints import ENDPOINTS
 from zlens.server.response_bodies import LINES
@@ -241,6 +243,36 @@ def test_report_of_longer_intervals(served):
     assert text == reports.render("prclog", longer, "csv")
     assert 0 < text.count("\ninterval,") < 60
     assert served.get("report", name="prclog", every="soon").status_code == 400
+
+
+def test_report_of_shift_and_of_peak(served):
+    """`shift` and `peak` over HTTP are those of the command line."""
+    own = served.session.options
+    whole = reports.render("prclog", served.session, "csv").count("\ninterval,")
+    for values, options in (
+        ({"shift": "08:00-09:00"}, {"shift": Shift(frozenset(range(7)), dt.time(8), dt.time(9))}),
+        ({"peak": "20m"}, {"peak_minutes": 20}),
+        ({"peak": "20m", "every": "5m"}, {"peak_minutes": 20, "every_s": 300}),
+    ):
+        text = response_data(served.get("report", name="prclog", format="csv", **values))["text"]
+        assert text == reports.render("prclog", served.session.narrow(replace(own, **options)), "csv")
+        assert 0 < text.count("\ninterval,") < whole
+    assert served.get("report", name="prclog", shift="always").status_code == 400
+    assert served.get("report", name="prclog", peak="90s").status_code == 400
+
+
+def test_report_of_groups_from_lines(served, tmp_path):
+    """`group` over HTTP has the lines of the file of --group."""
+    lines = '[guest]\n"LNX*" = "linux"\n'
+    (tmp_path / "groups.toml").write_text(lines)
+    grouped = served.session.narrow(replace(served.session.options, group=str(tmp_path / "groups.toml")))
+    text = response_data(served.get("report", name="user", format="csv", group=lines))["text"]
+    assert text == reports.render("user", grouped, "csv")
+    assert "linux" in text
+    assert "LNX" not in text
+    answer = served.get("report", name="user", group='[guest]\n"LNX*" = 5')
+    assert answer.status_code == 400
+    assert "[guest] 'LNX*' is 5" in answer.text
 
 
 def lines_of(response):

@@ -16,11 +16,9 @@ from zlens.errors import InputError, QueryError, ZlensError
 from zlens.inputs.options import (
     Options,
     parse_date,
-    parse_duration,
     parse_leap,
-    parse_minutes,
     parse_offset,
-    parse_shift,
+    parse_selection,
     parse_time_spec,
     parse_zone,
 )
@@ -125,17 +123,13 @@ def _add_throughput(parser: argparse.ArgumentParser) -> None:
 def parse_options(arguments: argparse.Namespace) -> Options:
     """Parse the options of the command line; raises QueryError if one is invalid."""
     values = vars(arguments)
-    start, end, shift = values.get("start"), values.get("end"), values.get("shift")
-    peak, every = values.get("peak"), values.get("every")
+    start, end = values.get("start"), values.get("end")
     zone, date, leap = values.get("tz"), values.get("date"), values.get("leap")
     return Options(
         systems=tuple(values.get("system", ())),
         source=values.get("source"),
         start=parse_time_spec(start) if start else None,
         end=parse_time_spec(end) if end else None,
-        shift=parse_shift(shift) if shift else None,
-        peak_minutes=parse_minutes(peak) if peak else None,
-        every_s=parse_duration(every) if every else None,
         tz=parse_zone(zone) if zone else None,
         date=parse_date(date) if date else None,
         utc=values.get("utc", False),
@@ -143,6 +137,7 @@ def parse_options(arguments: argparse.Namespace) -> Options:
         allow_unverified=values.get("allow_unverified", False),
         weights=values.get("weights"),
         group=values.get("group"),
+        **parse_selection(values),
         **_throughput_of(values),
     )
 

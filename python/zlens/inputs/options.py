@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -114,6 +116,7 @@ class Options(Struct, frozen=True):
     allow_unverified  include metrics whose formula no source confirms
     weights       file with the user's own numbers for RNI and finite CPI
     group         file with the user's groups of guests, devices, volumes and partitions (catalog/groups.py)
+    group_lines   the lines of such a file, in place of it
     throughput    CSV file with the throughput of an application (readers/throughput/table.py)
     throughput_columns   meaning of its columns: 'time=When,rate=Load:per min'
     throughput_offset_s  seconds to add to its times to match the system's clock
@@ -136,6 +139,7 @@ class Options(Struct, frozen=True):
     allow_unverified: bool = False
     weights: str | None = None
     group: str | None = None
+    group_lines: str | None = None
     throughput: str | None = None
     throughput_columns: str | None = None
     throughput_offset_s: float = 0.0
@@ -199,6 +203,19 @@ def parse_minutes(text: str) -> int:
     if seconds % 60:
         raise QueryError(f"{text!r} is not an integer number of minutes", expected="something like 60m")
     return seconds // 60
+
+
+def parse_selection(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options shift, peak_minutes and every_s; values has their texts as shift, peak and every.
+
+    A text that is missing or None is no option. Raises QueryError if one is invalid.
+    """
+    shift, peak, every = (values.get(name) for name in ("shift", "peak", "every"))
+    return {
+        **({"shift": parse_shift(shift)} if shift else {}),
+        **({"peak_minutes": parse_minutes(peak)} if peak else {}),
+        **({"every_s": parse_duration(every)} if every else {}),
+    }
 
 
 def parse_leap(text: str) -> int:

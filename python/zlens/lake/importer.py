@@ -6,6 +6,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -20,7 +21,7 @@ from zlens.inputs.source import Progress, Source, SystemInfo
 from zlens.lake import lake_folder
 from zlens.lake.boundaries import BoundaryUpdater
 from zlens.lake.file_names import is_url
-from zlens.lake.lake_folder import LakeFolder, Staging
+from zlens.lake.lake_folder import LakeFolder, Staging, find_part_document
 from zlens.lake.location import is_lake, open_folder
 from zlens.lake.manifest import LakeInput, Manifest, known_systems
 from zlens.lake.parquet_engine import ParquetEngine
@@ -287,6 +288,8 @@ def check_compatible(
     All times of a system must be computed alike to be ordered. Data decoded with synthetic layouts are never
     mixed with data of real systems.
     """
+    # An input with many systems has them in one document.
+    document = cache(lambda sha256, key: lake.document(manifest.inputs[sha256], key))
     for system, origin in systems.items():
         for imported in manifest.inputs.values():
             part = imported.parts.get(system) if imported.source == draft.source else None
@@ -303,7 +306,8 @@ def check_compatible(
                 raise LakeError(
                     f"{system} is in the lake with {times}", file=draft.path, cure=phrase("tz_alike")
                 )
-            if (lake.part_document(imported, part).info.release == SIM) != origin.synthetic:
+            stored = find_part_document(document(imported.sha256, part.document), part, lake)
+            if (stored.info.release == SIM) != origin.synthetic:
                 kind = "data from a real system" if origin.synthetic else f"data of zlens' own pack {SIM}"
                 raise LakeError(
                     f"{system} is in the lake with {kind}",

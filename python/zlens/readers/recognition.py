@@ -30,6 +30,8 @@ READERS = (
     "zos.text",
     "zvm.console",
     "linux.zpwr",
+    "linux.hyptop",
+    "linux.zmemtopo",
     "linux.counters",
 )
 

@@ -29,6 +29,8 @@ _NAMES = {
     "zos.text": "z/OS console text",
     "zvm.console": "z/VM console text",
     "linux.zpwr": "power readings of Linux",
+    "linux.hyptop": "output of hyptop",
+    "linux.zmemtopo": "output of zmemtopo",
     "linux.counters": "counters of Linux",
 }
 RECORD_READERS = ("zvm.monwrite", "smf.dump")

@@ -359,7 +359,10 @@ ENDPOINTS = (
                 default="text",
             ),
             *report_options.KEYS,
+            Key("shift", Text(100, 1), "only these hours: Mon-Fri 08:00-17:00", default=None),
+            Key("peak", Text(32, 1), "only the busiest period of each system: 60m, 2h", default=None),
             Key("every", Text(32, 1), "combine intervals up to this length: 15m, 1h", default=None),
+            Key("group", Text(100_000, 1), "groups: the lines of a file of groups", default=None),
             *_WINDOW,
         ),
         {

@@ -8,8 +8,10 @@ from typing import Any
 
 from zlens import reports
 from zlens._native import Lines
+from zlens.catalog import groups
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, load_report
-from zlens.inputs.options import parse_duration
+from zlens.errors import InputError, QueryError
+from zlens.inputs.options import parse_selection
 from zlens.reports import column_facts, header, style
 from zlens.reports.rows import Block, Part, fetch, rows_in_order, rows_sql
 from zlens.server import json_values
@@ -22,19 +24,29 @@ MOST = 50_000
 
 def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     definition = load_report(request["name"])
-    every = request["every"]
     with workspace.open_narrow(
         request["system"],
         request["from"],
         request["to"],
         request["input"],
-        every_s=parse_duration(every) if every else None,
+        selection={**parse_selection(request), **_groups(request["group"])},
     ) as session:
         options = reports.ReportOptions.from_values(request)
         if request["format"] == "table":
             return _tables(reports.apply_options(definition, session, options), session)
         text = reports.render(definition, session, request["format"], options=options)
         return {"name": definition.name, "format": request["format"], "text": text}
+
+
+def _groups(lines: str | None) -> dict[str, Any]:
+    """Return the option of groups in the lines of a file of groups; QueryError if they are invalid."""
+    if lines is None:
+        return {}
+    try:
+        groups.parse(lines, "group")
+    except InputError as error:
+        raise QueryError(error.message, expected=error.expected, cure=error.cure) from None
+    return {"group_lines": lines}
 
 
 def _tables(definition: ReportDefinition, session: CoreSession) -> dict[str, Any]:

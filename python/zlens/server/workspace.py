@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -84,15 +84,13 @@ class Workspace(Struct):
         end: str | float | None = None,
         input: str | None = None,
         source: str | None = None,
-        every_s: int | None = None,
+        selection: Mapping[str, Any] | None = None,
     ) -> Iterator[CoreSession]:
         """Yield a session limited to a system, a time window, an input, or a source of each system.
 
-        every_s   combines intervals up to this length, instead of what the session's options say
+        selection   other options, by their names, instead of those of the session
         """
-        options = self._options(system, start, end, source)
-        if every_s is not None:
-            options = replace(options, every_s=every_s)
+        options = replace(self._options(system, start, end, source), **(selection or {}))
         if input is not None and input not in self.names:
             raise QueryError(f"no input is named {input!r}", expected=f"one of {', '.join(self.names)}")
         if len(self.inputs) == 1:

@@ -131,10 +131,10 @@ class CoreSession:
     @property
     def without_groups(self) -> CoreSession:
         """The same input and options without --group: totals are over members, not over groups."""
-        if not self.options.group:
+        if not (self.options.group or self.options.group_lines):
             return self
         if self._ungrouped is None:
-            self._ungrouped = self.narrow(replace(self.options, group=None))
+            self._ungrouped = self.narrow(replace(self.options, group=None, group_lines=None))
         return self._ungrouped
 
     def narrow(self, options: Options) -> Self:
@@ -561,6 +561,8 @@ class CoreSession:
     def _groups(self) -> Groups | None:
         from zlens.catalog import groups
 
+        if self.options.group_lines:
+            return groups.parse(self.options.group_lines, "group")
         return groups.read(self.options.group) if self.options.group else None
 
     def unmatched_groups(self) -> list[str]:

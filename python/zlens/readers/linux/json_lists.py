@@ -18,15 +18,16 @@ def begins(name: str) -> re.Pattern[str]:
 def entries(text: str, beginning: re.Pattern[str], note: Note) -> Iterator[tuple[int, int, Any]]:
     """Yield offset, run and value of the entries of all lists with a beginning; a list is one run of a tool.
 
-    A truncated list yields its complete entries, and a note.
+    A text without such a list is a sequence of entries (formats jsonl and json-seq), where an object with the
+    key `meta` begins a run. A truncated list yields its complete entries, and a note.
     """
     start, run = beginning.search(text), 0
     load = json.JSONDecoder().raw_decode
-    offset = start.end() if start else len(text)
+    offset = start.end() if start else 0
     while offset < len(text):
-        if text[offset] in ", \r\n\t":
+        if text[offset] in ", \r\n\t\x1e\ufeff":
             offset += 1
-        elif text[offset] == "]":
+        elif text[offset] == "]" and start:
             following = beginning.search(text, offset)
             if following is None:
                 return
@@ -38,6 +39,10 @@ def entries(text: str, beginning: re.Pattern[str], note: Note) -> Iterator[tuple
             except (ValueError, RecursionError):
                 note("truncated", "the last entry is incomplete; not read", offset)
                 return
-            yield offset, run, value
+            if not start and isinstance(value, dict) and "meta" in value:
+                run += 1
+            else:
+                yield offset, run, value
             offset = end
-    note("truncated", "the list does not end", offset)
+    if start:
+        note("truncated", "the list does not end", offset)

@@ -186,18 +186,22 @@ class ZosTextSource(CounterlessSource):
             file.date = notice.start.date
             return
         date, origin = file.date, "that of a line above"
-        if date is None and self._date is not None:
-            date, origin = self._date, "the given one"
-        elif date is None:
-            date, origin = (
-                (_EPOCH + dt.timedelta(microseconds=file.time_us)).date(),
-                "that of the file (option date)",
-            )
+        if date is None:
+            date, origin = self._date_outside(file)
+        self._note_date(file, notice.start, f"the line has no date; it is taken to be {date}, {origin}")
         notice.start = replace(notice.start, date=date)
+
+    def _date_outside(self, file: _MessageFile) -> tuple[dt.date, str]:
+        """Return the date of a text that has none, and where it is from."""
+        if self._date is not None:
+            return self._date, "the given one"
+        return (_EPOCH + dt.timedelta(microseconds=file.time_us)).date(), "that of the file (option date)"
+
+    def _note_date(self, file: _MessageFile, start: texts.MessageStart, detail: str) -> None:
+        """Report once for a file where its date is from."""
         if not file.undated:
             file.undated = True
-            detail = f"{notice.start.id}: the line has no date; it is taken to be {date}, {origin}"
-            file.note("zone", detail, notice.start.offset)
+            file.note("zone", f"{start.id}: {detail}", start.offset)
 
     def _messages(self, file: _MessageFile, lines: Iterator[LogLine]) -> Iterator[Message]:
         """Yield the messages of a file in order."""
@@ -385,6 +389,10 @@ class ZosTextSource(CounterlessSource):
             return unix_us_from_tod(max(ends), self._leap)
         start = statement.message.start
         local = start.local
+        if local is None and isinstance(statement.message, HisRun) and start.id == texts.COUNTERS:
+            date, origin = self._date_outside(statement.file)
+            detail = f"no run has an end, and the text has no date; it is taken to be {date}, {origin}"
+            self._note_date(statement.file, start, detail)
         if local is None and self._date is not None:
             local = dt.datetime.combine(self._date, start.clock or dt.time())
         if local is None:

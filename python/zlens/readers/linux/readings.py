@@ -1,0 +1,220 @@
+"""Readings that tools of s390-tools print: each is of one moment, or of the time since the last one.
+
+The system is named by the JSON, otherwise by the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from zlens.catalog.raw_tables import load_tables
+from zlens.errors import InputError
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import CounterlessSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.files import NotedFile, read_error
+from zlens.readers.linux.perf import Note
+from zlens.readers.row_tables import Row, RowTable
+
+#: Maximum bytes of a file, which is read at once: of zpwr, two weeks of readings every ten seconds.
+MAX_SIZE = 64 << 20
+#: Maximum number of rows of a file.
+_MAX_ROWS = 3_000_000
+#: The year 2200.
+_LAST_S = 7_258_118_400
+_LARGEST = 2**63
+_SECOND = 1_000_000
+_HOST = re.compile(r'"host"\s*:\s*"([!-!#-\[\]-~]{1,64})"')
+_LOSING = frozenset({"truncated", "length"})
+
+
+class Reading(Struct):
+    """Rows by table; their columns after the leading ones. `tod` is in microseconds UTC."""
+
+    offset: int
+    tod: int
+    rows: dict[str, list[Row]]
+    #: Length of the interval that ends at `tod`; None: the reading is of one moment.
+    seconds: float | None = None
+
+
+class Tool(Struct, frozen=True):
+    """A tool whose readings are a source.
+
+    `form` returns the format of a text from its beginning, None if it is of another tool; `readings` yields
+    those of a text in a format.
+    """
+
+    source: str
+    name: str
+    #: What one reading is, such as "power reading".
+    title: str
+    #: Set of the raw tables.
+    tables: str
+    expected: str
+    form: Callable[[str], str | None]
+    readings: Callable[[str, str, Note], Iterator[Reading]]
+
+    def detect(self, first_bytes: bytes) -> bool:
+        """Return whether a file is the output of the tool."""
+        return self.form(first_bytes.decode("utf-8", "replace")) is not None
+
+    def open_files(self, paths: list[str], progress: Progress | None) -> ReadingSource:
+        """Read the readings of all files. Raises InputError if there are none."""
+        source = ReadingSource(self)
+        error: InputError | None = None
+        for done, path in enumerate(paths):
+            try:
+                source.read(path)
+            except OSError as failure:
+                error = error or read_error(path, failure)
+                source.refuse(path, read_error(path, failure))
+            if progress is not None:
+                progress(done + 1, len(paths), path)
+        if not source.readings:
+            raise error or InputError(f"it has no {self.title}", file=paths[0], expected=self.expected)
+        source.finish()
+        return source
+
+
+class _File(NotedFile, kw_only=True):
+    system: str
+    readings: list[Reading] = field(default_factory=list)
+
+
+class ReadingSource(CounterlessSource):
+    """All readings of an input."""
+
+    def __init__(self, tool: Tool) -> None:
+        self.tool = tool
+        self.name = tool.source
+        self.systems: list[SystemInfo] = []
+        self.tables: dict[str, list[RawTable]] = {}
+        self._files: list[_File] = []
+        self._problems: list[Problem] = []
+
+    @property
+    def readings(self) -> list[Reading]:
+        """The readings of all files."""
+        return [reading for file in self._files for reading in file.readings]
+
+    def read(self, path: str) -> None:
+        """Read a file, with problems for what is not a reading."""
+        file = _File(path, system=f"unknown-{Path(path).stem}")
+        with open(path, "rb") as raw:
+            file.size = os.fstat(raw.fileno()).st_size
+            # A system crash leaves zeros at the end of a file being written.
+            text = raw.read(MAX_SIZE).rstrip(b"\0").decode("utf-8", "replace")
+            if os.fstat(raw.fileno()).st_size != file.size:
+                file.note("changed", "the file changed while it was read", file.size)
+        if file.size > MAX_SIZE:
+            file.note("length", f"only the first {MAX_SIZE:,} bytes are read", MAX_SIZE)
+        beginning = text[: 64 * 1024]
+        if host := _HOST.search(beginning):
+            file.system = host[1]
+        form = self.tool.form(beginning)
+        rows = 0
+        for reading in self.tool.readings(text, form, file.note) if form else ():
+            rows += sum(map(len, reading.rows.values()))
+            if rows > _MAX_ROWS:
+                file.note("length", f"more than {_MAX_ROWS:,} rows; not read from here on", reading.offset)
+                break
+            file.readings.append(reading)
+        self._files.append(file)
+
+    def refuse(self, path: str, error: InputError) -> None:
+        """Report a file that cannot be read."""
+        self._problems.append(Problem(None, self.name, path, None, None, "changed", error.message, None))
+
+    def finish(self) -> None:
+        """Build the tables and the systems; a reading that is in several files is read once."""
+        tables = load_tables(self.tool.tables)
+        rows: dict[str, list[Row]] = {name: [] for name in tables.tables}
+        first_by_time: dict[tuple[Any, ...], tuple[str, Reading]] = {}
+        intervals: dict[str, dict[int, Interval]] = {}
+        for file in self._files:
+            for reading in file.readings:
+                key = file.system, reading.tod, *reading.rows
+                path, first = first_by_time.setdefault(key, (file.path, reading))
+                if first is not reading:
+                    kind, difference = "duplicate", ""
+                    if first.rows != reading.rows:
+                        kind, difference = "conflict", " with other values"
+                    detail = f"a reading of this time was read in {path}{difference}; not read"
+                    file.note(kind, detail, reading.offset)
+                    continue
+                known = intervals.setdefault(file.system, {})
+                known.setdefault(reading.tod, Interval(reading.tod, reading.seconds))
+                leading = {
+                    "system": file.system,
+                    "source": self.name,
+                    "file": file.path,
+                    "offset": reading.offset,
+                    "tod": reading.tod,
+                    "interval_end": reading.tod,
+                    "seconds": reading.seconds,
+                }
+                for name, own in reading.rows.items():
+                    rows[name] += ({**leading, **row} for row in own)
+        for file in self._files:
+            self._problems += file.problems(file.system, self.name, self.tool.name, _LOSING)
+        for name, own in rows.items():
+            if own:
+                own.sort(key=lambda row: (row["system"], row["tod"]))
+                self.tables[name] = [RowTable(name, tables.columns(name), own)]
+        for system, known in intervals.items():
+            files = [file.path for file in self._files if file.system == system]
+            self.systems.append(
+                SystemInfo(
+                    system, self.name, first_us=min(known), last_us=max(known), files=files,
+                    known=[known[tod] for tod in sorted(known)],
+                )
+            )  # fmt: skip
+
+    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
+        """Return one row per file."""
+        rows = []
+        for file in self._files:
+            times = [reading.tod for reading in file.readings]
+            if times:
+                rows.append(
+                    InventoryRow(
+                        file.system, self.name, file.path, None, None, self.tool.name, f"{self.tool.title}s",
+                        "reading", len(times), file.size, min(times), max(times), layout="zlens",
+                    )
+                )  # fmt: skip
+        return rows
+
+    def info(self) -> list[dict[str, Any]]:
+        """Return one object per file."""
+        return [
+            {
+                "format": f"{self.tool.title}s of Linux on Z ({self.tool.name})",
+                "path": file.path,
+                "bytes": file.size,
+                "system": file.system,
+                "readings": len(file.readings),
+                "times": "UTC",
+            }
+            for file in self._files
+        ]
+
+
+def microseconds(seconds: Any, nanoseconds: Any = 0) -> int | None:
+    """Return a time since 1970 in microseconds; None if it is none, or not before the year 2200."""
+    whole = integer(seconds)
+    if whole is None or not 0 < whole < _LAST_S:
+        return None
+    return whole * _SECOND + min(integer(nanoseconds) or 0, 10**9 - 1) // 1000
+
+
+def integer(value: Any) -> int | None:
+    """Return an integer that is not negative, also one in quotes; None if it is none."""
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdecimal() and len(value) < 25:
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST else None
