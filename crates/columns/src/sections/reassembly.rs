@@ -267,7 +267,11 @@ impl SplitGroup {
                 }
             }
         }
-        pieces.extend(further.into_iter().flatten());
+        let pieces = pieces
+            .into_iter()
+            .zip(further)
+            .flat_map(|(runs, more)| std::iter::once(runs).chain(more))
+            .collect();
         ReassembledRecord {
             bytes,
             pieces,
