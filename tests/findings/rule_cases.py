@@ -88,7 +88,8 @@ def page_volumes(*ssids: str) -> dict[str, list[Row]]:
 def command_responses(*milliseconds: float) -> list[Row]:
     """Return the channel paths of a logical control unit with these times to the initial command response."""
     return several(
-        {"lcu": "0042", "chpid": f"4{n}", "initial_response_s": ms / 1000} for n, ms in enumerate(milliseconds)
+        {"lcu": "0042", "chpid": f"4{n}", "initial_response_s": ms / 1000}
+        for n, ms in enumerate(milliseconds)
     )
 
 

@@ -77,8 +77,8 @@ class SectionOwner(FactTable, frozen=True):
     first: Annotated[
         str,
         Meta(
-            description="the field of the owner with the number of its first section; left out: the owner has "
-            "their triplet"
+            description="the field of the owner with the number of its first section; left out: the owner "
+            "has their triplet"
         ),
     ] = ""
     base: Annotated[int, Meta(description="the number of the first of all sections")] = 0

@@ -47,8 +47,8 @@ def encode_record(
 ) -> bytes:
     """Return a record with space for its descriptor word. `lengths` are section lengths of another level.
 
-    The values of a section that has its triplet in one of several have the number of that section, by the name
-    of the column with its owner; without it, its triplet is in the first.
+    The values of a section that has its triplet in one of several have the number of that section, by the
+    name of the column with its owner; without it, its triplet is in the first.
 
     Raises CatalogError for a section or a field that the layout does not have.
     """
