@@ -85,6 +85,14 @@ def page_volumes(*ssids: str) -> dict[str, list[Row]]:
     }
 
 
+def command_responses(*milliseconds: float) -> list[Row]:
+    """Return the channel paths of a logical control unit with these times to the initial command response."""
+    return several(
+        {"lcu": "0042", "chpid": f"4{n}", "initial_response_s": ms / 1000}
+        for n, ms in enumerate(milliseconds)
+    )
+
+
 def inventory(*names: str, after: float = 0.0) -> list[Row]:
     last = START + 4 * MINUTE
     rows = [{**SYSTEM, "name": name, "class": "sample", "last_time": last} for name in names]
@@ -356,6 +364,7 @@ CASES: dict[str, Case] = {
     "IO-001": one("device", {"resp_s": 0.00657, "queued": 13.2}, {}, **DISK),
     "IO-002": one("device", {"disc_s": 0.0015}, {"disc_s": 0.0001}, **DISK, pend_s=0.0002),
     "IO-003": one("alias_pool", {"queued": 5.2}, {"queued": 0.0}, **POOL, in_use=13.9, entitlement=14.0),
+    "IO-008": Case({"lcu_path": command_responses(11, 3, 2, 4)}, {"lcu_path": command_responses(9, 3, 2, 4)}),
     "IO-005": Case(
         {"event": [event(2, record="D6R31", kind="minidisk caching changed by CP", subject="guest A")]},
         {"event": [event(2, record="D6R32", kind="HPF feature change", subject="device 0A00")]},

@@ -262,6 +262,31 @@ def test_printed_devices_are_read(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_printed_devices_are_devices(tmp_path: Path) -> None:
+    """The measure has the printed numbers: of times, the sum is the printed response time."""
+    path = tmp_path / "device.txt"
+    header = HEADER.format(system="SYSA", date="04/12/2022", time="08.00.00", interval="14.59.999")
+    path.write_text(DEVICE.format(header=header))
+    columns = "device, volume, lcu, storage_group, cylinders, round(rate, 6)"
+    for name in (
+        "resp_s",
+        "queue_s",
+        "initial_response_s",
+        "interrupt_delay_s",
+        "pend_s",
+        "disc_s",
+        "conn_s",
+    ):
+        columns += f", round(1000 * {name}, 6)"
+    columns += ", round(connected_pct, 2), utilization_pct, allocations, allocated_pct"
+    assert ask(path, f"SELECT {columns} FROM device ORDER BY device") == [
+        (*("1500", "DB2001", "0046", "SGDB2", 10017, 120.5, 0.9, 0.01, 0.02, 0.03, 0.2, 0.1, 0.59),
+         *(7.11, 8.31, 12.5, 100.0)),
+        (*("1501", "SYSRES", "0046", None, 3339, 0.25, 0.3, 0.0, 0.01, 0.0, 0.12, 0.0, 0.18),
+         *(0.0, 0.01, 3.0, 100.0)),
+    ]  # fmt: skip
+
+
 def test_unplaced_printed_line_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "report.txt"
     header = HEADER.format(system="SYSA", date="04/12/2022", time="08.00.00", interval="14.59.999")

@@ -143,6 +143,7 @@ def random_record(
     sections = sections_of(facts)
     values: dict[str, list[dict[str, Any]]] = {}
     begins: dict[str, int] = {}
+    lengths = {section["name"]: section["length"] for section in sections}
     data = bytearray(max(s["triplet"] for s in sections if "within" not in s) + 8)
     data[4:6] = bytes((0x5E, facts["record"]))
     data[6:14] = (450_000).to_bytes(4) + packed(f"1{DAY:%y%j}", 4)
@@ -164,9 +165,12 @@ def random_record(
         at = section["triplet"] + begins.get(section.get("within", ""), 0)
         data[at : at + 8] = begins[name].to_bytes(4) + length.to_bytes(2) + count.to_bytes(2)
         for field in own_fields(sections, section):
-            start = begins[section["within"]] + field["offset"]
-            number = int.from_bytes(data[start : start + field["length"]])
-            values[section["within"]][0][field["name"]] = number
+            # All sections of its kind have been written: the first leads to these, the others to none.
+            for nth, own in enumerate(values[section["within"]]):
+                start = begins[section["within"]] + nth * lengths[section["within"]] + field["offset"]
+                if nth:
+                    data[start : start + field["length"]] = bytes(field["length"])
+                own[field["name"]] = int.from_bytes(data[start : start + field["length"]])
     return bytes(data), values
 
 

@@ -224,6 +224,36 @@ def test_split_record_equals_complete_one(tmp_path: Path) -> None:
     assert parts.problems(complete=True) == []
 
 
+def test_paths_of_split_record_belong_to_their_units(tmp_path: Path) -> None:
+    """Each part has configuration sections, and their paths: numbers count over the whole record."""
+    layout = smf_sections.layout("78")
+    parts = []
+    for sequence, units in enumerate(([0x42, 0x43], [0x44]), 1):
+        product = {**smf_writer.interval(START_US + 900 * SECOND, 900), "SNM": "SYSA"}
+        sections: dict[str, list[dict[str, Any]]] = {
+            "product": [product],
+            "configuration_control": [{"ID1": unit} for unit in units],
+            "path": [
+                {"CPID": f"{unit:02x}", "CPST": ["CPI"], "configuration_no": number}
+                for number, unit in enumerate(units)
+            ],
+        }
+        given: dict[str, Any] = {"system": "SYSA", "local_us": START_US + 902 * SECOND}
+        whole = smf_writer.encode_record(layout, 3, sections=sections, **given)
+        # The reassembly area follows: of two parts, this one, with a block for each kind of section.
+        (start,), _ = smf_sections.section_starts(layout, layout.section("product"), whole)
+        area = len(whole) - start
+        product |= {"RAO": area, "RAL": 16, "RAN": 1}
+        blocks = [(1, 1), (3, 1 if sequence == 1 else 3), (0, 0), (0, 0), (0, 0)]
+        told = struct.pack(">HHIHH4x", 2, sequence, area + 16, 4, len(blocks))
+        made = smf_writer.encode_record(layout, 3, sections=sections, **given)
+        parts.append(made + told + b"".join(struct.pack(">HH", *block) for block in blocks))
+    source = opened(dump(tmp_path / "split.smf", parts))
+    paths = rows(source, ["section_no", "configuration_no", "r783cpid"], "smf78_path")
+    assert [tuple(row.values())[-3:] for row in paths] == [(0, 0, "42"), (1, 1, "43"), (2, 2, "44")]
+    assert source.problems(complete=True) == []
+
+
 def test_missing_segments_of_split_record_are_reported(tmp_path: Path) -> None:
     sections: Sections = {"control": [MACHINE], "logical": [{"PDT": n} for n in range(600)]}
     pieces = rmf(70, 900, sections, most=32_756)

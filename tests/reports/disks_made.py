@@ -12,6 +12,7 @@ import publications
 from fake_session import FakeSession
 
 import monwrite_builder as made
+import smf_io_builder
 from monwrite_builder import (
     MINUTE_US,
     S_US,
@@ -419,3 +420,23 @@ def paging_volumes(folder: Path, runs: Sequence[str] = RUNS) -> list[Path]:
             written.append(interval(end, records))
         paths.append(made.write(folder / run, written))
     return paths
+
+
+def rmf_disks(folder: Path) -> Path:
+    """Write two intervals of z/OS: disks at 100 and then 10 requests per second, in HyperPAV, and invalid."""
+    disk = smf_io_builder.DEVICE
+    slower = {**disk, "SSC": 9_000, "MEC": 8_000, "CNN": 20_000, "PEN": 25_000, "DIS": 5_000, "IOS": 0.0}
+    slower |= {"CMR": 6_000, "DVB": 1_000, "IDT": 400_000}
+    base = {**disk, "NUM": 0x0A02, "NM2": 0x0A02, "SER": "ZLVOL2", "CNX": ["HPV"], "NUX": 900, "PSM": 450}
+    varied = {**disk, "NUM": 0x0A03, "NM2": 0x0A03, "SER": "ZLVOL3", "CNF": ["VAC"]}
+    records = [
+        smf_io_builder.devices(disk, base, varied),
+        smf_io_builder.devices(slower, base, varied, number=2),
+    ]
+    return smf_io_builder.written(folder / "disks.smf", records)
+
+
+def rmf_queues(folder: Path) -> Path:
+    """Write an interval of one logical control unit of z/OS and its cache."""
+    records = [smf_io_builder.queuing(), smf_io_builder.cached(smf_io_builder.CACHED)]
+    return smf_io_builder.written(folder / "queues.smf", records)

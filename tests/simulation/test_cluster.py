@@ -27,6 +27,9 @@ ELSEWHERE = {
         "jobs",
         "workload",
         "workstate",
+        "rmfdevice",
+        "rmfioq",
+        "rmfcache",
     ),
     *("his032i", "iwm064i"),
 }

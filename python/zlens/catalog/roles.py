@@ -77,7 +77,7 @@ class RoleValue(FactTable, frozen=True, kw_only=True):
     codes: Annotated[str, Meta(description="a table of codes whose words replace numbers")] = ""
     base: Annotated[Literal[10, 16] | None, Meta(description="of the number that a text is")] = None
     part: Annotated[Literal[1, 2] | None, Meta(description="what is before, or after, a slash")] = None
-    digits: Annotated[int | None, Meta(description="a number as so many hexadecimal digits")] = None
+    digits: Annotated[int | None, Meta(description="a number as at least so many hexadecimal digits")] = None
     value: Annotated[bool | int | float | str | None, Meta(description="a constant")] = None
     expression: Annotated[str, Meta(description="formula over columns of the table")] = ""
     over: Annotated[

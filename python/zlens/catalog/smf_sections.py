@@ -74,9 +74,15 @@ class SectionOwner(FactTable, frozen=True):
 
     column: Annotated[str, Meta(description="the column with the number of the owner")]
     section: Annotated[str, Meta(description="the kind of the owner")]
-    first: Annotated[str, Meta(description="the field of the owner with the number of its first section")]
-    base: Annotated[int, Meta(description="the number of the first of all sections")]
     text: Annotated[str, Meta(description="description of the column")]
+    first: Annotated[
+        str,
+        Meta(
+            description="the field of the owner with the number of its first section; left out: the owner "
+            "has their triplet"
+        ),
+    ] = ""
+    base: Annotated[int, Meta(description="the number of the first of all sections")] = 0
     number: Annotated[str, Meta(description="the field of the owner with the count of its sections")] = ""
     none: Annotated[int | None, Meta(description="the value that means no section")] = None
     status: Annotated[str, Meta(description="how well it is known, if not like its section")] = ""
@@ -94,7 +100,7 @@ class SmfSection(SourcedTable, frozen=True):
         int | None, Meta(description="the offset of its offset, length and number; left out: the header")
     ] = None
     within: Annotated[
-        str, Meta(description="the section that has the triplet, if not the header; its first one counts")
+        str, Meta(description="the section that has the triplet, if not the header: each its own")
     ] = ""
     structure: Annotated[str, Meta(description="IBM's name")] = ""
     note: Annotated[str, Meta(description="a note")] = ""
@@ -343,17 +349,18 @@ def section_starts(record_layout: SmfLayout, section: SmfSection, data: bytes) -
     """Return where the sections of a kind begin in a record with its descriptor word, and their length."""
     if section.triplet is None:
         return [0], len(data)
-    at = section.triplet
+    outer, size = [0], len(data)
     if section.within:
-        outer, length = section_starts(record_layout, record_layout.section(section.within), data)
-        if not outer or at + TRIPLET > length:
-            return [], 0
-        at += outer[0]
-    if len(data) < at + TRIPLET:
-        return [], 0
-    start, length, count = (int.from_bytes(data[at + a : at + b]) for a, b in ((0, 4), (4, 6), (6, 8)))
-    fitting = max(0, len(data) - start) // length if length else 0
-    return [start + index * length for index in range(min(count, fitting))], length
+        outer, size = section_starts(record_layout, record_layout.section(section.within), data)
+    starts: list[int] = []
+    of_one = 0
+    for at in (base + section.triplet for base in outer if section.triplet + TRIPLET <= size):
+        start, length, count = (int.from_bytes(data[at + a : at + b]) for a, b in ((0, 4), (4, 6), (6, 8)))
+        fitting = max(0, len(data) - start) // length if length else 0
+        found = [start + index * length for index in range(min(count, fitting))]
+        starts += found
+        of_one = length if found else of_one
+    return starts, of_one
 
 
 def _completed(record_layout: SmfLayout, section: SmfSection) -> SmfSection:
@@ -470,7 +477,7 @@ def _table(record_layout: SmfLayout, section: SmfSection, parts: Mapping[str, in
         owner_section = record_layout.section(owner.section)
         table["owner"] = {
             "part": parts[owner_section.name],
-            "first": _bytes(owner_section.field(owner.first)),
+            "first": _bytes(owner_section.field(owner.first)) if owner.first else None,
             "number": _bytes(owner_section.field(owner.number)) if owner.number else None,
             "base": owner.base,
             "none": owner.none,

@@ -47,6 +47,9 @@ def encode_record(
 ) -> bytes:
     """Return a record with space for its descriptor word. `lengths` are section lengths of another level.
 
+    The values of a section that has its triplet in one of several have the number of that section, by the
+    name of the column with its owner; without it, its triplet is in the first.
+
     Raises CatalogError for a section or a field that the layout does not have.
     """
     for name in sections:
@@ -65,18 +68,20 @@ def encode_record(
             record[field.offset : field.offset + field.length] = _field(field, value)
     elif layout.broken is not None:
         record[24:26] = len(outer).to_bytes(2)
-    starts: dict[str, int] = {}
+    starts: dict[str, list[int]] = {"": [0]}
     for section in kinds:
-        all_values = sections.get(section.name)
-        if not all_values:
-            continue
         length = (lengths or {}).get(section.name, section.length)
-        start = starts[section.name] = len(record)
-        record += b"".join(_section(section, values, length) for values in all_values)
-        triplet = (section.triplet or 0) + (starts[section.within] if section.within else 0)
-        record[triplet : triplet + TRIPLET] = (
-            start.to_bytes(4) + length.to_bytes(2) + len(all_values).to_bytes(2)
-        )
+        owner = section.owner.column if section.owner is not None and not section.owner.first else ""
+        starts[section.name] = []
+        for number, base in enumerate(starts[section.within]):
+            values = [each for each in sections.get(section.name, ()) if each.get(owner, 0) == number]
+            if not values:
+                continue
+            start = len(record)
+            starts[section.name] += range(start, start + length * len(values), length)
+            record += b"".join(_section(section, each, length, owner) for each in values)
+            at = base + (section.triplet or 0)
+            record[at : at + TRIPLET] = start.to_bytes(4) + length.to_bytes(2) + len(values).to_bytes(2)
     return bytes(record)
 
 
@@ -85,9 +90,11 @@ def _depth(layout: SmfLayout, section: SmfSection) -> int:
     return 1 + _depth(layout, layout.section(section.within)) if section.within else 0
 
 
-def _section(section: SmfSection, values: Values, length: int) -> bytes:
+def _section(section: SmfSection, values: Values, length: int, owner: str) -> bytes:
     coded = bytearray(length)
     for name, value in values.items():
+        if name == owner:
+            continue
         field = section.field(name)
         if field.offset + field.length <= length:
             coded[field.offset : field.offset + field.length] = _field(field, value)

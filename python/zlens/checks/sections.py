@@ -94,6 +94,8 @@ def _section(layout: SmfLayout, section: SmfSection) -> Iterator[str]:
         yield "it has no triplet in another section"
     if section.owner is not None:
         owner = layout.section(section.owner.section)
+        if not section.owner.first and section.within != owner.name:
+            yield "its owner neither has its triplet nor names its first section"
         for name in filter(None, (section.owner.first, section.owner.number)):
             if owner.field(name).kind not in ("unsigned", "signed"):
                 yield f"field {name} of its owner is not a number"

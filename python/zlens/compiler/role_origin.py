@@ -285,7 +285,8 @@ class OriginQuery:
         if how.value is not None:
             return expressions.literal(how.value) if isinstance(how.value, str) else repr(how.value)
         if how.expression:
-            return self.expression(how.expression, type, bounded=True)
+            number = self.expression(how.expression, "int" if how.digits else type, bounded=True)
+            return _hexadecimal(number, how.digits) if how.digits and number != "NULL" else number
         for name in how.fields:
             column = name.lower() + how.suffix
             if column in self.place:
@@ -301,13 +302,18 @@ class OriginQuery:
             prefix = "'0x' || " if how.base == 16 else ""
             sql = f"TRY_CAST({prefix}{sql} AS BIGINT)"
         if how.digits:
-            sql = f"lpad(hex({sql}), {how.digits}, '0')"
+            # Of a field, no number has more digits.
+            sql = _hexadecimal(sql, how.digits) if how.base else f"lpad(hex({sql}), {how.digits}, '0')"
         if how.codes:
             sql = code_words_sql(sql, how.codes)
         if how.scale:
             # An exponent makes it a DOUBLE: a DECIMAL constant could overflow.
             sql = f"{expressions.cast(sql, 'DOUBLE')} * {scale_factor(how.scale):.17e}"
         return sql
+
+
+def _hexadecimal(number: str, digits: int) -> str:
+    return f"printf('%0{digits}X', {number})"
 
 
 def record_rows(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zlens.catalog import smf_sections, smf_writer
-from zlens.demo import machine, rmf, zos
+from zlens.demo import machine, rmf, smf_io, zos
 from zlens.demo.machine import PHYSICAL, MachineMinute
 from zlens.demo.zos import ClassWork, SpaceWork
 
@@ -33,8 +33,6 @@ _ADJUSTMENT, _SCALE = 548_571, 1000
 #: Goals by kind: SMF's bit, and the report class for the same work.
 _GOALS = {"percentile": 0x80, "average": 0x40, "velocity": 0x20, "system": 0x08}
 _REPORT_CLASS = {"CICSHI": "RCICS"}
-#: I/O samples are a quarter of a second apart, and an operation lasts two milliseconds.
-_OPERATION_S = 0.002
 
 Sections = dict[str, list[dict[str, Any]]]
 
@@ -93,6 +91,8 @@ class QuarterHourWriter:
                 yield _encode("class_period", local_us + 20_000, sections)
             for space in class_work.works:
                 yield from self.address_space(class_work, space, end_us)
+        for entity, io_sections in smf_io.sections(work, QUARTER_S, SAMPLES):
+            yield _encode(entity, local_us + 30_000, {"product": [product], **io_sections})
 
     # -- processors --------------------------------------------------------------------------------------
 
@@ -255,8 +255,7 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
     """Return the sections of a service class, or of the report class for the same work."""
     service, goal = class_work.service, class_work.service.goal
     cpu, srb = zos.service_units(class_work.task), zos.service_units(class_work.srb)
-    operations = round(class_work.io_using * zos.SAMPLE_MS / 1000 / _OPERATION_S)
-    units = operations * 0.5
+    units = class_work.operations * 0.5
     # Transactions are active for their response time, address spaces all the time.
     active_us = class_work.response_us if class_work.buckets else len(service.spaces) * QUARTER_US
     period = {
@@ -294,10 +293,10 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
             + class_work.io_delay
             + class_work.idle
         ),
-        "CICT": class_work.io_using * zos.SAMPLE_MS * 0.7 * 1000 / 128,
-        "CIDT": class_work.io_using * zos.SAMPLE_MS * 0.3 * 1000 / 128,
-        "CIWT": class_work.io_delay * zos.SAMPLE_MS * 1000 / 128,
-        "CIRC": operations,
+        "CICT": class_work.connect,
+        "CIDT": class_work.disconnect,
+        "CIWT": class_work.io_wait,
+        "CIRC": class_work.operations,
         "RTDM": goal.response_ms,
         "PLSC": service.name if report else "",
     }

@@ -19,6 +19,12 @@ CAPTURED = 0.945
 _SRB = 0.12
 #: Cycle of the state sampler, in milliseconds.
 SAMPLE_MS = 250
+#: I/O samples are a quarter of a second apart, and an operation lasts two milliseconds.
+_OPERATION_S = 0.002
+#: Part of a disk operation in which it is connected; in the rest, it is disconnected.
+_CONNECTED = 0.7
+#: Disk times are in units of 128 microseconds.
+_DISK_UNITS = SAMPLE_MS * 1000 / 128
 #: Kind of the address spaces that are jobs.
 JOB = "JES2"
 #: Bounds of the response time distribution, in percent of the goal.
@@ -156,6 +162,24 @@ class ClassWork(Struct, frozen=True):
     @property
     def srb(self) -> int:
         return sum(work.srb for work in self.works)
+
+    @property
+    def operations(self) -> int:
+        """Disk operations."""
+        return round(self.io_using * SAMPLE_MS / 1000 / _OPERATION_S)
+
+    @property
+    def connect(self) -> float:
+        """Time connected to disks, as the next two in units of 128 microseconds."""
+        return self.io_using * _CONNECTED * _DISK_UNITS
+
+    @property
+    def disconnect(self) -> float:
+        return self.io_using * (1 - _CONNECTED) * _DISK_UNITS
+
+    @property
+    def io_wait(self) -> float:
+        return self.io_delay * _DISK_UNITS
 
 
 def simulate_quarter(

@@ -10,14 +10,15 @@ const TRIPLET: u32 = 8;
 /// No section is shorter; what says so would make rows of single bytes.
 const MIN_SECTION_LEN: u16 = 4;
 
-/// Sections that follow each other: where the first begins, the length of one, how many there are, and the number of
-/// the first among those of its kind in the whole record.
+/// Sections that follow each other: where the first begins, the length of one, how many there are, the number of the
+/// first among those of its kind in the whole record, and the number of the section that has their triplet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SectionRun {
     pub at: u32,
     pub length: u32,
     pub count: u32,
     pub number: u32,
+    pub owner: u32,
 }
 
 impl SectionRun {
@@ -38,11 +39,85 @@ impl SectionRun {
 /// The sections of a record by kind; missing kinds have a count of 0.
 pub(crate) type SectionRuns = [SectionRun; MAX_PARTS];
 
+/// The sections of a record, and, if several sections have triplets of the same kind, those of all but the first.
+#[derive(Debug)]
+pub(crate) struct Located {
+    pub runs: SectionRuns,
+    pub more: Vec<SectionRuns>,
+}
+
+impl Located {
+    /// Adds the sections of a kind whose triplets are in sections of another.
+    fn nest(
+        &mut self,
+        record: &[u8],
+        plan: &Plan,
+        part: usize,
+        within: usize,
+        report: &mut dyn FnMut(u64, String),
+    ) {
+        let Some(at) = plan.parts[part].triplet else {
+            return;
+        };
+        let name = &plan.parts[part].name;
+        let (mut number, mut used) = (0, 0);
+        for piece in 0..=self.more.len() {
+            let outer = match piece.checked_sub(1) {
+                None => self.runs[within],
+                Some(nth) => self.more[nth][within],
+            };
+            if u32::from(at) + TRIPLET > outer.length {
+                continue;
+            }
+            for nth in 0..outer.count {
+                let place = outer.start(nth) as usize + usize::from(at);
+                let Some(triplet) = Triplet::read(record, place) else {
+                    continue;
+                };
+                let mut run = triplet.run(record, name, report);
+                used += (run.count * run.length) as usize;
+                if used > record.len() {
+                    report(
+                        0,
+                        format!("{name} sections overlap; those after {number} are not read"),
+                    );
+                    return;
+                }
+                (run.number, run.owner) = (number, outer.number + nth);
+                number += run.count;
+                if run.count > 0 {
+                    self.add(part, run);
+                }
+            }
+        }
+    }
+
+    /// Adds a run to the first sections that have none of its kind.
+    fn add(&mut self, part: usize, run: SectionRun) {
+        let free = std::iter::once(&mut self.runs)
+            .chain(&mut self.more)
+            .find(|runs| runs[part].count == 0);
+        if let Some(runs) = free {
+            runs[part] = run;
+        } else {
+            let mut runs = [SectionRun::default(); MAX_PARTS];
+            runs[part] = run;
+            self.more.push(runs);
+        }
+    }
+
+    /// Moves all sections by this many bytes.
+    pub(crate) fn shift(&mut self, by: u32) {
+        let runs = std::iter::once(&mut self.runs).chain(&mut self.more);
+        runs.flatten().for_each(|run| run.at += by);
+    }
+}
+
 /// Reports damage of a record.
 pub(crate) type Report<'r> = &'r mut dyn FnMut(ProblemKind, &str, u64, String);
 
 /// Finds the sections of a record. Every one of a run lies in the record.
-pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) -> SectionRuns {
+pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) -> Located {
     let mut runs = [SectionRun::default(); MAX_PARTS];
     let size = record.len() as u64;
     for (run, part) in runs.iter_mut().zip(&plan.parts) {
@@ -52,6 +127,7 @@ pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) ->
                 length: record.len() as u32,
                 count: 1,
                 number: 0,
+                owner: 0,
             };
         }
     }
@@ -77,25 +153,19 @@ pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) ->
         }
         runs[part] = run;
     }
+    let mut located = Located {
+        runs,
+        more: Vec::new(),
+    };
     for &(part, within) in &plan.nested {
-        let outer = runs[within];
-        let Some(at) = plan.parts[part].triplet else {
-            continue;
-        };
-        if outer.count == 0 || u32::from(at) + TRIPLET > outer.length {
-            continue;
-        }
-        let Some(triplet) = Triplet::read(record, outer.at as usize + usize::from(at)) else {
-            continue;
-        };
-        runs[part] = triplet.run(record, &plan.parts[part].name, &mut |lost, detail| {
+        located.nest(record, plan, part, within, &mut |lost, detail| {
             faulty = true;
             report(ProblemKind::Section, &plan.parts[part].name, lost, detail);
         });
     }
-    let found = runs
-        .iter()
-        .zip(&plan.parts)
+    let found = std::iter::once(&located.runs)
+        .chain(&located.more)
+        .flat_map(|runs| runs.iter().zip(&plan.parts))
         .filter(|(_, part)| part.triplet.is_some());
     let known = found.map(|(run, _)| run.start(run.count) as usize).max();
     let end = last(record, plan, limit).max(known.unwrap_or(0));
@@ -121,7 +191,7 @@ pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) ->
             ),
         );
     }
-    runs
+    located
 }
 
 /// Offset, length and number of sections of a kind, as a record has them.
@@ -186,6 +256,7 @@ impl Triplet {
             length: u32::from(length),
             count: u64::from(count).min(fitting) as u32,
             number: 0,
+            owner: 0,
         }
     }
 }

@@ -44,7 +44,7 @@ pub struct Part {
     pub name: String,
     /// Position of its triplet: an offset of four bytes, a length and a number of two; none: the record itself.
     pub triplet: Option<u16>,
-    /// The kind of section whose first one has the triplet; none: the header.
+    /// The kind of section that has the triplet, each of its own sections; none: the header.
     #[serde(default)]
     pub within: Option<usize>,
 }
@@ -154,12 +154,14 @@ pub struct Table {
 pub struct Owner {
     /// The other kind.
     pub part: usize,
-    /// The first that belongs to it.
-    pub first: FieldRef,
+    /// The first that belongs to it; `None`: it has their triplet.
+    #[serde(default)]
+    pub first: Option<FieldRef>,
     /// Number of them; `None`: one.
     #[serde(default)]
     pub number: Option<FieldRef>,
     /// The number of the first section of all: 0 or 1.
+    #[serde(default)]
     pub base: i64,
     /// Value that represents no system.
     #[serde(default)]

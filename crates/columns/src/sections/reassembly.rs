@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use zlens_frames::ProblemKind;
 
-use super::locate::{SectionRun, SectionRuns};
+use super::locate::{Located, SectionRun, SectionRuns};
 use super::plan::{MAX_PARTS, Plan, Reassembly};
 use super::times::RecordMeta;
 
@@ -21,6 +21,7 @@ pub(crate) struct SplitPart {
     pub facts: RecordMeta,
     pub bytes: Vec<u8>,
     pub runs: SectionRuns,
+    pub more: Vec<SectionRuns>,
     /// By kind of section: the number in the complete record and the index of the first one in this part, if recorded.
     pub places: Option<[(u32, u32); MAX_PARTS]>,
 }
@@ -226,13 +227,16 @@ impl SplitGroup {
             faults.push((ProblemKind::Truncated, "pieces", detail));
         }
         let mut pieces: Vec<SectionRuns> = Vec::with_capacity(self.pieces.len());
+        let mut further: Vec<Vec<SectionRuns>> = Vec::with_capacity(self.pieces.len());
         let mut bytes = Vec::with_capacity(self.bytes());
         for piece in &self.pieces {
-            let mut runs = piece.runs;
-            for run in &mut runs {
-                run.at += bytes.len() as u32;
-            }
-            pieces.push(runs);
+            let mut located = Located {
+                runs: piece.runs,
+                more: piece.more.clone(),
+            };
+            located.shift(bytes.len() as u32);
+            pieces.push(located.runs);
+            further.push(located.more);
             bytes.extend_from_slice(&piece.bytes);
         }
         let leads = plan.broken.as_ref().map(|broken| broken.part);
@@ -240,6 +244,8 @@ impl SplitGroup {
             if Some(part) == leads || plan.parts[part].triplet.is_none() {
                 // Every part has one.
                 pieces[1..].iter_mut().for_each(|runs| runs[part].count = 0);
+            } else if plan.parts[part].within.is_some() {
+                // Numbered below, as their owners are.
             } else if let Err(detail) = self.assign_numbers(part, &mut pieces, complete) {
                 let detail = format!(
                     "{} sections of a split record: {detail}",
@@ -248,6 +254,24 @@ impl SplitGroup {
                 faults.push((ProblemKind::Section, "places", detail));
             }
         }
+        for &(part, within) in &plan.nested {
+            let mut next = 0;
+            for (runs, more) in pieces.iter_mut().zip(&mut further) {
+                let before = runs[within].number;
+                for run in std::iter::once(runs)
+                    .chain(more)
+                    .map(|runs| &mut runs[part])
+                {
+                    (run.number, run.owner) = (next, before + run.owner);
+                    next += run.count;
+                }
+            }
+        }
+        let pieces = pieces
+            .into_iter()
+            .zip(further)
+            .flat_map(|(runs, more)| std::iter::once(runs).chain(more))
+            .collect();
         ReassembledRecord {
             bytes,
             pieces,
@@ -358,6 +382,7 @@ mod tests {
                 facts,
                 bytes: vec![0; SIZE],
                 runs: [SectionRun::default(); MAX_PARTS],
+                more: Vec::new(),
                 places: None,
             };
             let done = waiting.add(&plan, piece);

@@ -1,7 +1,7 @@
 //! The rows of one table that some records give, before they become columns.
 
 use super::locate::{SectionRun, SectionRuns};
-use super::plan::{Owner, Table};
+use super::plan::{FieldRef, Owner, Table};
 
 /// A section that belongs to none of the other kind.
 pub(crate) const NO_OWNER: u32 = u32::MAX;
@@ -45,7 +45,14 @@ impl Rows {
             self.run(runs[table.part], record);
         }
         if let Some(owner) = &table.owner {
-            self.assign_owner(owner, from, bytes, pieces);
+            if let Some(first) = owner.first {
+                self.assign_owner(owner, first, from, bytes, pieces);
+            } else {
+                let runs = pieces.iter().map(|runs| runs[table.part]);
+                self.owners.extend(
+                    runs.flat_map(|run| std::iter::repeat_n(run.owner, run.count as usize)),
+                );
+            }
         }
     }
 
@@ -65,13 +72,20 @@ impl Rows {
     }
 
     /// Assigns owners to the rows from `from` on.
-    fn assign_owner(&mut self, owner: &Owner, from: usize, bytes: &[u8], pieces: &[SectionRuns]) {
+    fn assign_owner(
+        &mut self,
+        owner: &Owner,
+        first: FieldRef,
+        from: usize,
+        bytes: &[u8],
+        pieces: &[SectionRuns],
+    ) {
         let mut ranges = Vec::new();
         for runs in pieces {
             let run = runs[owner.part];
             for nth in 0..run.count {
                 let section = run.section(nth, bytes);
-                let Some(first) = owner.first.signed(section) else {
+                let Some(first) = first.signed(section) else {
                     continue;
                 };
                 let number = match owner.number {
@@ -105,7 +119,7 @@ impl Rows {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::{FieldRef, MAX_PARTS};
+    use super::super::plan::MAX_PARTS;
     use super::*;
 
     const fn run(at: u32, length: u32, count: u32, number: u32) -> SectionRun {
@@ -114,6 +128,7 @@ mod tests {
             length,
             count,
             number,
+            owner: 0,
         }
     }
 
@@ -128,7 +143,7 @@ mod tests {
             columns: Vec::new(),
             owner: Some(Owner {
                 part: 0,
-                first: place(0),
+                first: Some(place(0)),
                 number: Some(place(2)),
                 base: 0,
                 none: None,

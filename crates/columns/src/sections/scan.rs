@@ -9,7 +9,7 @@ use zlens_frames::{ProblemKind, ProblemLog, Window};
 
 use super::batch::{Batch, Context};
 use super::duplicates::DuplicateFilter;
-use super::locate::{SectionRuns, locate_sections};
+use super::locate::{Located, SectionRuns, locate_sections};
 use super::plan::Plan;
 use super::reassembly::{Key, PendingParts, ReassembledRecord, SplitPart, split_info};
 use super::rows::Rows;
@@ -208,16 +208,22 @@ impl WindowDecoder for Sections {
                     let offset = window.offset_of(record);
                     // Offsets in the window's bytes are those of the record after its start.
                     let base = record.pos;
-                    let Some((facts, mut runs)) =
+                    let Some((facts, mut located)) =
                         self.record(&decoder, nth, subtype, bytes, offset)
                     else {
                         continue;
                     };
-                    match self.piece(&decoder, nth, &facts, bytes, &runs) {
+                    match self.piece(&decoder, nth, &facts, bytes, &located) {
                         Some(done) => wholes.extend(done.into_iter().map(|whole| (nth, whole))),
                         None => {
-                            runs.iter_mut().for_each(|run| run.at += base);
-                            self.gather(&decoder, nth, facts, window.bytes, &[runs]);
+                            located.shift(base);
+                            let Located { runs, mut more } = located;
+                            if more.is_empty() {
+                                self.gather(&decoder, nth, facts, window.bytes, &[runs]);
+                            } else {
+                                more.insert(0, runs);
+                                self.gather(&decoder, nth, facts, window.bytes, &more);
+                            }
                         }
                     }
                 }
@@ -322,7 +328,7 @@ impl Sections {
         subtype: u16,
         bytes: &[u8],
         offset: u64,
-    ) -> Option<(RecordMeta, SectionRuns)> {
+    ) -> Option<(RecordMeta, Located)> {
         let plan = &decoder.plans[self.plans[nth]];
         let header = Header::parse(bytes)?;
         let lost = bytes.len() as u64;
@@ -344,7 +350,7 @@ impl Sections {
             record: (plan.record, subtype),
             ..decoder.place(plan, usize::from(system), self.file)
         };
-        let runs = locate_sections(bytes, plan, &mut |kind, key, lost, detail| {
+        let located = locate_sections(bytes, plan, &mut |kind, key, lost, detail| {
             place.problem(kind, (key, offset), offset, lost, || detail);
         });
         let mut facts = RecordMeta {
@@ -359,7 +365,7 @@ impl Sections {
             zone: NO_TIME,
         };
         let zone = decoder.dumps.systems[usize::from(system)].zone_us;
-        let time = runs[plan.time.part];
+        let time = located.runs[plan.time.part];
         let section = if time.count > 0 {
             time.section(0, bytes)
         } else {
@@ -378,7 +384,7 @@ impl Sections {
                 "UTC offset is unknown; local times are NULL (set the option tz)".to_owned()
             });
         }
-        Some((facts, runs))
+        Some((facts, located))
     }
 
     /// Processes a part of a split record and returns the records that it completes; `None` if the record is not a
@@ -389,19 +395,20 @@ impl Sections {
         nth: usize,
         facts: &RecordMeta,
         bytes: &[u8],
-        runs: &SectionRuns,
+        located: &Located,
     ) -> Option<Vec<ReassembledRecord>> {
         let plan = &decoder.plans[self.plans[nth]];
-        match split_info(plan, bytes, runs) {
+        match split_info(plan, bytes, &located.runs) {
             Ok(None) => None,
             Ok(Some(told)) => {
-                let run = runs[plan.time.part];
+                let run = located.runs[plan.time.part];
                 let piece = SplitPart {
                     sequence: told.sequence,
                     key: Key::new(facts, &told, run.section(0, bytes)),
                     facts: *facts,
                     bytes: bytes.to_vec(),
-                    runs: *runs,
+                    runs: located.runs,
+                    more: located.more.clone(),
                     places: told.places,
                 };
                 Some(self.waiting[nth].add(plan, piece))
