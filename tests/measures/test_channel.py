@@ -8,31 +8,15 @@ from typing import Any
 
 import pytest
 
+import channel_builder
 import monwrite_builder as made
 import zlens
+from channel_builder import ALL, COUNTS, EXTENDED, MOST, PTI, THREE, UNIT, T, entry
 from monwrite_builder import MINUTE_US, START_US, configuration, interval
-from readers import section_builder, smf113_builder
+from readers import smf113_builder
 from zlens import _native
 from zlens.api import Session
 from zlens.catalog import layouts, plans
-
-#: Units of 1024 microseconds of a quarter of an hour, less half a second; the time that they are, in seconds.
-PTI = 878_418
-T = PTI * 1024e-6
-ALL = ["WD1", "WD2", "WD3", "WD4", "WD5"]
-#: Counts and maximum rates of a FICON channel path, by the names of group 2.
-MOST = {"MBC": 2_000_000, "MCU": 8_000, "MWU": 200_000, "MRU": 220_000}
-COUNTS = {
-    "TBC": 300_000_000, "TUC": 3_000_000, "PUC": 2_100_000, "TWU": 9_000_000, "PWU": 8_000_000,
-    "TRU": 33_000_000, "PRU": 30_000_000,
-}  # fmt: skip
-UNIT = 4096
-
-
-def entry(chpid: str, group: int, words: Mapping[str, Any], **others: Any) -> dict[str, Any]:
-    prefix = {4: "G4", 5: "G5"}.get(group, "")
-    own = {f"{prefix}{name}": value for name, value in words.items()}
-    return {"PID": chpid, "CMG": group, "FG3": ["VLD"], "FG5": ALL, "PTI": PTI, "ACR": "FC_S"} | own | others
 
 
 def opened(
@@ -42,8 +26,9 @@ def opened(
     **control: Any,
 ) -> Session:
     folder.mkdir(exist_ok=True)
-    sections = {"control": [{"CMI": 2} | control], "channel": channels, "extended": extended}
-    return zlens.open([smf113_builder.dump(folder / "a", section_builder.rmf(73, 900, sections))])
+    return zlens.open(
+        [smf113_builder.dump(folder / "a", channel_builder.record(channels, extended, **control))]
+    )
 
 
 def one(session: Session, columns: str) -> tuple[Any, ...]:
@@ -118,10 +103,6 @@ def test_busy_time_of_old_channel_paths(tmp_path: Path) -> None:
         assert one(session, UTILIZATION) == (None,) * 5
 
 
-THREE = {
-    "PDU": 64, "TDU": 0, "PUM": 0, "TUM": 4, "PMS": 30_000, "TMS": 20_000, "PUS": 90, "PUB": 45, "TUB": 180,
-    "PDS": 3_000_000, "TDS": 6_000_000,
-}  # fmt: skip
 MESSAGES = (
     "message_rate, partition_message_rate, message_size, partition_message_size, "
     "partition_send_fail_rate, receive_fail_rate, partition_receive_fail_rate, write_rate, "
@@ -165,7 +146,6 @@ def test_entry_of_no_channel_path_is_no_row(tmp_path: Path) -> None:
 
 
 OPERATIONS = "ficon_rate, ficon_active, ficon_defer_rate, zhpf_rate, zhpf_active, zhpf_defer_rate"
-EXTENDED = {"ECP": "5B", "EOC": 90_000, "EOD": 450, "EOS": 180_000, "ETC": 0, "ETD": 0, "ETS": 0}
 
 
 def test_operations_of_extended_section(tmp_path: Path) -> None:
