@@ -46,7 +46,8 @@ def test_structures_are_used_by_transactions(dump_session: Session) -> None:
     """A transaction uses nine locks and five pages; each request takes four microseconds."""
     rows = dump_session.sql(
         "SELECT s.interval_end, any_value(f.busy_pct * f.processor_s / 100), "
-        "any_value(f.request_rate) * 900, sum(s.request_rate) * 900, max(s.request_rate * 900) FILTER (structure = 'DSNZL_LOCK1'), "
+        "any_value(f.request_rate) * 900, sum(s.request_rate) * 900, "
+        "max(s.request_rate * 900) FILTER (structure = 'DSNZL_LOCK1'), "
         "max(s.request_rate * 900) FILTER (structure = 'DSNZL_GBP0') "
         "FROM coupling_structure AS s JOIN coupling_facility AS f USING (system, interval_end, facility) "
         "GROUP BY ALL ORDER BY ALL"

@@ -139,7 +139,7 @@ def test_invalid_channel_path_has_no_values(tmp_path: Path, flags: dict[str, Any
         assert one(session, f"{UTILIZATION}, {BYTES}") == (None,) * 9
 
 
-def test_entry_of_no_channel_path_is_no_row(tmp_path: Path) -> None:
+def test_entry_without_channel_path_has_no_row(tmp_path: Path) -> None:
     known = [entry("5A", 2, {**MOST, **COUNTS, "US": UNIT}), entry("5B", 2, {}, FG3=[])]
     with opened(tmp_path, known) as session:
         assert one(session, "chpid") == ("5A",)

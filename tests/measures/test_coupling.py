@@ -176,7 +176,7 @@ def test_asynchronous_duplexing_of_structure(tmp_path: Path) -> None:
     ]
 
 
-def test_instances_of_rebuild_are_apart(tmp_path: Path) -> None:
+def test_instances_of_rebuild_are_distinguished(tmp_path: Path) -> None:
     with opened(tmp_path, [LOCK, LOCK | {"SVER": "0000000000000009"}]) as session:
         assert session.sql("SELECT count(*), count(DISTINCT version) FROM coupling_structure").rows == [
             (2, 2)
