@@ -17,6 +17,7 @@ from readers import smf113_builder
 from zlens import _native
 from zlens.api import Session
 from zlens.catalog import layouts, plans
+from zlens.explain.names import explain
 
 
 def opened(
@@ -240,3 +241,12 @@ def test_wrapped_word_is_one_difference(tmp_path: Path) -> None:
     with monitor(tmp_path, 2, COUNTS | {"TBC": 2**32 - 1_000_000 - 1000}, characteristics(2)) as session:
         assert one(session, "bus_util_pct")[0] is not None
         assert session.sql("SELECT count(*) FROM problem").rows == [(0,)]
+
+
+def test_explanation_names_inferred_fields() -> None:
+    """What is concluded for groups 4 and 5, and for D0R20, is labelled as such."""
+    assert "G4TUC" in explain("smf73_channel").upper()
+    assert "groups 4 and 5 of SMF 73 are inferred" in " ".join(explain("channel.util_pct").split())
+    for column in ("util_pct", "read_rate", "message_rate", "engine"):
+        assert "unverified: not confirmed" in explain(f"channel.{column}")
+    assert "verified-secondary: " in explain("channel.ficon_rate")
