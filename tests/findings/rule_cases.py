@@ -310,6 +310,20 @@ CASES: dict[str, Case] = {
     ),
     "SHR-003": one("guest", {"limit_wait_pct": 3.0}, {"limit_wait_pct": 0.0}, **GUEST, limit_kind="hard"),
     "CPL-001": Case(pool(115.0), pool(100.0)),
+    "CF-001": one("coupling_facility", {"busy_pct": 50.0}, {"busy_pct": 49.9}, facility="CF01"),
+    "CF-002": one("coupling_facility", {"delayed_pct": 10.1}, {"delayed_pct": 9.9}, facility="CF01"),
+    "CF-003": one(
+        "coupling_structure", {"changed_pct": 10.0}, {"changed_pct": 9.9}, facility="CF01", structure="LOCK1"
+    ),
+    "CHN-001": one(
+        "channel",
+        {"util_pct": 50.1},
+        {"util_pct": 50.0},
+        chpid="5A",
+        measurement_group=2,
+        channel_type="FC_S",
+        partition_util_pct=20.0,
+    ),
     "RMF-001": one("role_ready_work", {"within_pct": 38.0}, {"within_pct": 41.0}),
     "RMF-004": one(
         "workload",

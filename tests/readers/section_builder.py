@@ -16,7 +16,7 @@ Sections = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def rmf(
-    record: int,
+    record: int | str,
     end: float,
     sections: Sections,
     *,

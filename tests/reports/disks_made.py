@@ -179,8 +179,10 @@ def channel_paths(
         end = START_US + n * MINUTE_US
         records = [made.record("D0R20", end - 200, {"SYTEPM_CALCHPID": 0x10})] if bare else []
         for chpid, states in chpids.items():
-            entry = {f"SYTEPM_SMF73{name}": 60 * sum(states[:n]) * rate for name, rate in BUSY.items()}
-            can = {"SYTEPM_CHPID": chpid, "SYTEPM_CMG": group} | {
+            entry = {"SYTEPM_CUIV": 0x7F} | {
+                f"SYTEPM_SMF73{name}": 60 * sum(states[:n]) * rate for name, rate in BUSY.items()
+            }
+            can = {"SYTEPM_CHPID": chpid, "SYTEPM_CMG": group, "SYTEPM_CMCV": 0x1F} | {
                 f"SYTEPM_SMF73{k}": v for k, v in CAN.items()
             }
             sections = {"ECMENTRY": [entry], "CMCHARS": [can]}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import cluster_made
+import coupling_made
 import disks_made
 import machine_made
 import processors_made
@@ -19,7 +20,7 @@ import users_made
 
 #: Modification time of files of cases: 2023-11-14 22:14:00 UTC.
 FILE_TIME_S = 1_700_000_040
-MODULES = (cluster_made, disks_made, machine_made, processors_made, systems_made, users_made)
+MODULES = (cluster_made, coupling_made, disks_made, machine_made, processors_made, systems_made, users_made)
 
 
 def make(call: str, folder: Path, **more: Any) -> Any:

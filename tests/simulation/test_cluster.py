@@ -21,6 +21,7 @@ ELSEWHERE = {
         "pai",
         "monitor3",
         "caf",
+        "rmfcf",
         "rmfcpu",
         "topology",
         "throughput",

@@ -7,6 +7,7 @@ spliced into SQL. The elements are:
     names                column, or entity.role
     + - * /  = != <> < <= > >=  and or not  is null  is not null
     functions            coalesce nullif greatest least abs round floor sqrt
+                         bits(number, mask): those bits of a whole number that are on in the mask
                          elapsed(from, to): seconds between two times
                          case(condition, value, condition, value, ..., [otherwise])
     aggregates           sum avg min max count any_value last
@@ -44,6 +45,7 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "floor": (1, 1),
     "sqrt": (1, 1),
     "nullif": (2, 2),
+    "bits": (2, 2),
     "elapsed": (2, 2),
     "sum": (1, 1),
     "total": (1, 1),
@@ -394,6 +396,8 @@ class _FormulaCompiler:
         if name in ("greatest", "least"):
             present = " AND ".join(f"{value} IS NOT NULL" for value in values)
             return f"(CASE WHEN {present} THEN {name}({', '.join(values)}) END)"
+        if name == "bits":
+            return f"({cast(values[0], 'BIGINT')} & {cast(values[1], 'BIGINT')})"
         if name == "elapsed":
             return f"(epoch_us({values[1]}) / 1e6 - epoch_us({values[0]}) / 1e6)"
         if name == "total":

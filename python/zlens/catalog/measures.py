@@ -67,6 +67,8 @@ SCOPES = {
     "zone": "one zone of storage",
     "volume": "one volume",
     "port": "one port",
+    "facility": "one coupling facility",
+    "structure": "one structure of a coupling facility",
     "channel": "one channel path",
     "row": "the row",
 }

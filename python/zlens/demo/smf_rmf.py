@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zlens.catalog import smf_sections, smf_writer
-from zlens.demo import machine, rmf, smf_io, zos
+from zlens.demo import machine, rmf, smf_coupling, smf_io, zos
 from zlens.demo.machine import PHYSICAL, MachineMinute
 from zlens.demo.zos import ClassWork, SpaceWork
 
@@ -93,6 +93,10 @@ class QuarterHourWriter:
                 yield from self.address_space(class_work, space, end_us)
         for entity, io_sections in smf_io.sections(work, QUARTER_S, SAMPLES):
             yield _encode(entity, local_us + 30_000, {"product": [product], **io_sections})
+        requests = sum(each.operations for each in work)
+        transactions = sum(each.ended for each in work)
+        for entity, found in smf_coupling.sections(requests, transactions, QUARTER_S, machine.ZOS_SYSTEM):
+            yield _encode(entity, local_us + 40_000, {"product": [product], **found})
 
     # -- processors --------------------------------------------------------------------------------------
 

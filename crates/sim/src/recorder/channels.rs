@@ -11,6 +11,9 @@ const KIB: f64 = 1_024.0;
 const PAGE: f64 = 4.0;
 /// Channel measurement group of the fields that are filled.
 const GROUP: u64 = 2;
+/// All seven words of the entry are valid, and all five characteristics.
+const VALID_WORDS: u64 = 0x7F;
+const VALID_CHARACTERISTICS: u64 = 0x1F;
 
 impl<W: Write> Recorder<W> {
     pub(super) fn channels(&mut self, world: &World, tod: Ticks) {
@@ -47,6 +50,7 @@ impl<W: Write> Recorder<W> {
                     record.number("CALCHPID", chpid);
                     record.entries("ECMENTRY", 1, |_, entry| {
                         entry
+                            .number("CUIV", VALID_WORDS)
                             .number("SMF73TBC", cycles as u64)
                             .number("SMF73TUC", (work * whole) as u64)
                             .number("SMF73PUC", work as u64)
@@ -58,6 +62,7 @@ impl<W: Write> Recorder<W> {
                     record.entries("CMCHARS", 1, |_, entry| {
                         entry
                             .number("CHPID", chpid)
+                            .number("CMCV", VALID_CHARACTERISTICS)
                             .number("CMG", GROUP)
                             .number("SMF73MBC", u64::from(limits.bus_cycles))
                             .number("SMF73MCU", u64::from(limits.work_units))
