@@ -61,6 +61,17 @@ def jobs(folder: Path) -> Path:
     return smf113_builder.dump(folder / "a", records)
 
 
+def jobs_with_io(folder: Path) -> Path:
+    """Write an interval with I/O and paging, and one without, whose paging counts are incomplete."""
+    io, storage = smf30_builder.IO, smf30_builder.STORAGE
+    idle = {"io_activity": [io | {"AIS": 0}], "storage": [storage | {"SFL": ["SIN"]}]}
+    made = [
+        smf30_builder.record(smf30_builder.INTERVAL, more={"io_activity": [io], "storage": [storage]}),
+        smf30_builder.record(smf30_builder.INTERVAL, 1, job="IDLE", more=idle),
+    ]
+    return smf113_builder.dump(folder / "a", made)
+
+
 def address_space(folder: Path) -> Path:
     """Write an interval of a system address space."""
     return smf113_builder.dump(folder / "a", [smf30_builder.record(smf30_builder.SYSTEM)])
