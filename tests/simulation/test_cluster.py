@@ -22,6 +22,8 @@ ELSEWHERE = {
         "monitor3",
         "caf",
         "rmfcpu",
+        "rmfpaging",
+        "rmfpagesp",
         "topology",
         "throughput",
         "jobs",
