@@ -221,8 +221,8 @@ def test_printed_paging_feeds_the_same_measures() -> None:
 
 LOCAL: Fields = {
     "DSN": "PAGE.LOCAL1", "PST": ["LOC"], "FL2": ["VIO", "DNM"], "CHA": "a81f", "VOL": "PAGE01",
-    "DEV": "33909", "SLA": 180_000, "MNU": 1000, "MXU": 5000, "AVU": 2999, "LVU": 3000.5, "BDS": 7, "USE": 90, "REQ": 90,
-    "SIO": 1800, "PGX": 27_000,
+    "DEV": "33909", "SLA": 180_000, "MNU": 1000, "MXU": 5000, "AVU": 2999, "LVU": 3000.5, "BDS": 7,
+    "USE": 90, "REQ": 90, "SIO": 1800, "PGX": 27_000,
 }  # fmt: skip
 SCM: Fields = {"PST": ["LOC"], "FL2": ["SCM"], "DSN": "x", "VOL": "x", "SLA": 1000, "PGX": 0, "REQ": 0}
 

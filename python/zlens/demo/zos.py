@@ -19,6 +19,8 @@ CAPTURED = 0.945
 _SRB = 0.12
 #: Cycle of the state sampler, in milliseconds.
 SAMPLE_MS = 250
+#: An I/O operation lasts two milliseconds.
+_OPERATION_S = 0.002
 #: Kind of the address spaces that are jobs.
 JOB = "JES2"
 #: Bounds of the response time distribution, in percent of the goal.
@@ -156,6 +158,16 @@ class ClassWork(Struct, frozen=True):
     @property
     def srb(self) -> int:
         return sum(work.srb for work in self.works)
+
+    def disk_io(self) -> dict[str, int]:
+        """Return operations, and their times in units of 128 microseconds."""
+        unit = SAMPLE_MS * 1000 / 128
+        return {
+            "starts": round(self.io_using * SAMPLE_MS / 1000 / _OPERATION_S),
+            "connect": round(self.io_using * unit * 0.7),
+            "disconnect": round(self.io_using * unit * 0.3),
+            "pending": round(self.io_delay * unit),
+        }
 
 
 def simulate_quarter(
