@@ -24,6 +24,14 @@ COUNTS = {
     "INST_OFFLOAD_ENCLAVE": 500 * MILLION, "INST_OFFLOAD_DEPENC": 100 * MILLION,
     "INST_OFFLOADONCP_ENCLAVE": 60 * MILLION, "INST_OFFLOADONCP_DEPENC": 40 * MILLION,
 }  # fmt: skip
+#: I/O and paging of an address space: 300 operations on disks, with times in units of 128 microseconds.
+IO: dict[str, Any] = {
+    "TEP": 4000, "TEX": 5_000_000_000, "TCN": 250_000, "AIS": 300, "AIC": 4000, "AID": 1500, "AIW": 500,
+}  # fmt: skip
+STORAGE: dict[str, Any] = {
+    "PGI": 12, "PGO": 34, "VPI": 1, "VPO": 2, "HPI": 3, "HPO": 4, "CPI": 5, "LPI": 6, "BIA": 70, "BOA": 80,
+    "HVR": 25_600, "HVA": 90, "MEM": 2048,
+}  # fmt: skip
 
 
 def record(
@@ -34,8 +42,12 @@ def record(
     cas: dict[str, Any] | None = TIMES,
     counts: dict[str, Any] | None = COUNTS,
     lengths: dict[str, int] | None = None,
+    more: dict[str, list[dict[str, Any]]] | None = None,
 ) -> bytes:
-    """Build a record written a second after its job, step or interval ended; these last a minute."""
+    """Build a record written a second after its job, step or interval ended; these last a minute.
+
+    more    sections of other kinds
+    """
     end = END_US + round(second * MILLION)
     local = end + ZONE_S * MILLION
     named = {"JBN": job, "PGM": "IEFBR14", "STM": "STEP1", "JNM": "JOB00042", "STN": 1, "CL8": "A"}
@@ -59,7 +71,7 @@ def record(
         subtype,
         system="SYSA",
         local_us=local + MILLION,
-        sections=sections,
+        sections={**sections, **(more or {})},
         lengths=lengths,
         header=header,
     )

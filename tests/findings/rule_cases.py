@@ -332,6 +332,7 @@ CASES: dict[str, Case] = {
         **{"class": "ONLINE", "class_kind": "service", "period": 2, "importance": 1},
     ),
     "RMF-002": one("role_out_ready", {"average": 1.1}, {"average": 1.0}, most=3.0),
+    "PAG-011": one("image_storage", {"slots_used_pct": 31.0}, {"slots_used_pct": 30.0}),
     "STO-001": one("storage", {"overcommit": 2.4}, {"overcommit": 1.6}, zone="all"),
     "STO-003": one("storage", {"available_empty_rate": 0.2}, {"available_empty_rate": 0.0}, zone="all"),
     "STO-004": one(

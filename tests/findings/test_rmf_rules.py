@@ -1,4 +1,4 @@
-"""Tests of rules on ready work, from XML of the RMF Postprocessor."""
+"""Tests of rules on z/OS: ready work, from XML of the RMF Postprocessor, and page data sets, from SMF 71."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import zlens
+from readers import smf113_builder
+from readers.section_builder import rmf
 from rmf_builder import document, half_hours, part, segment, table, variables
 
 
@@ -38,3 +40,13 @@ def test_waiting_work(tmp_path: Path, within: str, out_ready: str, expected: dic
     with zlens.open([written(tmp_path, within, out_ready)]) as session:
         found = {f.rule.id: f.value for f in session.findings() if f.rule.id.startswith("RMF")}
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("available", "severity"), [(6000, "warn"), (2000, "crit"), (7000, None)])
+def test_full_local_page_data_sets(tmp_path: Path, available: int, severity: str | None) -> None:
+    """IBM, messages IRA205I and IRA200E: 30% and 70% of the slots; here 40%, 80% and 30% of 10,000."""
+    paging = {"TSC": 10_000, "LVU": available, "AVU": available}
+    records = [record for quarter in (1, 2, 3) for record in rmf(71, 900 * quarter, {"paging": [paging]})]
+    with zlens.open([smf113_builder.dump(tmp_path / "a.smf", records)]) as session:
+        found = {f.rule.id: f.severity for f in session.findings() if f.rule.id == "PAG-011"}
+    assert found == ({"PAG-011": severity} if severity else {})

@@ -10,7 +10,19 @@ import pytest
 
 import zlens
 from readers import smf113_builder
-from smf30_builder import COUNTS, INTERVAL, JOB, LAST, MILLION, STEP, SYSTEM, TIMES, record
+from smf30_builder import (
+    COUNTS,
+    INTERVAL,
+    IO,
+    JOB,
+    LAST,
+    MILLION,
+    STEP,
+    STORAGE,
+    SYSTEM,
+    TIMES,
+    record,
+)
 from zlens.errors import QueryError
 from zlens.inputs.options import parse_time_spec
 
@@ -122,3 +134,39 @@ def test_jobs_of_selected_times(tmp_path: Path, options: dict[str, Any], kinds: 
     assert [row[0] for row in job_rows(tmp_path, "kind", made, **options)] == kinds
     with pytest.raises(QueryError, match="no interval lies in the selected times"):
         job_rows(tmp_path, "kind", made, start=parse_time_spec("23:50"))
+
+
+IO_COLUMNS = "io_blocks, device_connect_s, dasd_starts, dasd_connect_s, dasd_disconnect_s, dasd_pending_s"
+PAGE_COLUMNS = "page_ins, page_outs, vio_page_ins, vio_page_outs, hiperspace_page_ins, hiperspace_page_outs, "
+
+
+def test_io_and_paging_of_address_spaces(tmp_path: Path) -> None:
+    """Times are in units of 128 microseconds; z/OS Data Gatherer's mapping of SMF 30 has the units."""
+    made = [record(INTERVAL, more={"io_activity": [IO], "storage": [STORAGE]})]
+    (found,) = job_rows(tmp_path, IO_COLUMNS, made)
+    assert found == pytest.approx((5_000_000_000, 32.0, 300, 0.512, 0.192, 0.064))
+    columns = PAGE_COLUMNS + "common_page_ins, lpa_page_ins, block_pages_in, block_pages_out"
+    assert job_rows(tmp_path, columns, made) == [(12, 34, 1, 2, 3, 4, 5, 6, 70, 80)]
+    assert job_rows(tmp_path, "frames_64_most, slots_64_most, memlimit_bytes", made) == [(25_600, 90, 2**31)]
+
+
+def test_flagged_io_and_paging_are_null(tmp_path: Path) -> None:
+    def found(columns: str, **sections: dict[str, Any]) -> tuple[Any, ...]:
+        more = {name: [values] for name, values in sections.items()}
+        return job_rows(tmp_path, columns, [record(STEP, more=more)], tz=dt.UTC)[0]
+
+    columns = "io_blocks, device_connect_s, dasd_starts, dasd_connect_s"
+    assert found(columns, io_activity=IO | {"DCF": ["MFL"]}) == (5_000_000_000, None, 300, 0.512)
+    assert found(columns, io_activity=IO | {"DCF": ["IIN"]}) == (5_000_000_000, 32.0, None, None)
+    doubtful = found(columns, io_activity=IO, completion={"STI": ["EXF"]})
+    assert doubtful == (None, 32.0, 300, 0.512)
+    assert found("page_ins, block_pages_out", storage=STORAGE | {"SFL": ["SIN"]}) == (None, None)
+    assert found("io_blocks, page_ins, dasd_starts") == (None, None, None), "sections are missing"
+
+
+def test_block_counts_of_four_bytes(tmp_path: Path) -> None:
+    """A section of 64 bytes ends before SMF30TEX; SMF30TEP is not valid if it overflowed."""
+    for flags, blocks in ((0, 4000), (["TEF"], None)):
+        more = {"io_activity": [IO | {"DCF": flags}]}
+        made = [record(INTERVAL, more=more, lengths={"io_activity": 64})]
+        assert job_rows(tmp_path, "io_blocks", made) == [(blocks,)]

@@ -85,7 +85,12 @@ def test_printed_paging_counts_as_published() -> None:
     assert ask(path, "SELECT area, count(*) FROM rmf_paging GROUP BY 1 ORDER BY 1") == [
         ("CENTRAL STORAGE", 7),
         ("FIXED FRAMES", 9),
+        ("LOCAL PAGE DATA SET SLOT COUNTS", 5),
+        ("SHARED FRAMES AND SLOTS", 5),
+        ("UIC", 1),
     ]
+    assert ask(path, query.format("UIC", "HIGH UIC")) == [(65535, 65535, 65535)]
+    assert ask(path, query.format("SHARED FRAMES AND SLOTS", "TOTAL")) == [(8389, 8518, 8450)]
     assert problem_details(path) == []
 
 

@@ -367,6 +367,22 @@ def test_work_of_job(tmp_path: Path) -> None:
     assert source.systems[0].release == "3.1"
 
 
+def test_io_activity_of_bytes_placed_by_hand(tmp_path: Path) -> None:
+    """z/OS Data Gatherer's mapping of SMF 30: SMF30TCN at 18, SMF30AIC to AIS from 32 on, SMF30TEX at 64."""
+    record = bytearray(job(2, 60, {"id": [{"JBN": "A", "ISS": START_US, "IET": START_US + 60 * SECOND}]}))
+    section = bytearray(76)
+    section[18:22] = struct.pack(">I", 7)
+    section[22] = 0x80
+    section[32:48] = struct.pack(">4I", 1, 2, 3, 4)
+    section[64:72] = struct.pack(">Q", 5)
+    # The triplet of the section is at 40.
+    record[40:48] = struct.pack(">IHH", len(record), len(section), 1)
+    columns = ["smf30tcn", "smf30dcf_mfl", "smf30dcf_iin", "smf30aic", "smf30aid", "smf30aiw", "smf30ais"]
+    source = opened(dump(tmp_path / "jobs.smf", [bytes(record) + bytes(section)]))
+    (row,) = rows(source, [*columns, "smf30tex"], "smf30_io_activity")
+    assert list(row.values()) == [7, True, False, 1, 2, 3, 4, 5]
+
+
 def test_local_times_need_zone(tmp_path: Path) -> None:
     path = dump(tmp_path / "jobs.smf", [job(4, 60, {"id": [{"JBN": "A"}]})])
     (row,) = rows(opened(path), ["tod", "smf30jbn"], "smf30_id")

@@ -14,6 +14,7 @@ import smf70_builder as smf70
 import sysinfo_builder
 from measures.test_smf70 import S0W1_S, ZIIP_S, four_ziips, s0w1
 from readers import smf113_builder
+from readers.section_builder import rmf
 from readers.test_dds import MADE
 from smf72_rows import UNITS, Row, opened, period
 from zlens.session.session import CoreSession
@@ -59,6 +60,49 @@ def jobs(folder: Path) -> Path:
     records = [record(smf30_builder.INTERVAL), record(smf30_builder.STEP, 30), record(smf30_builder.JOB, 31)]
     records.append(record(smf30_builder.JOB, 40, job="OTHER", counts=None))
     return smf113_builder.dump(folder / "a", records)
+
+
+def jobs_with_io(folder: Path) -> Path:
+    """Write an interval with I/O and paging, and one without, whose paging counts are incomplete."""
+    io, storage = smf30_builder.IO, smf30_builder.STORAGE
+    idle = {"io_activity": [io | {"AIS": 0}], "storage": [storage | {"SFL": ["SIN"]}]}
+    made = [
+        smf30_builder.record(smf30_builder.INTERVAL, more={"io_activity": [io], "storage": [storage]}),
+        smf30_builder.record(smf30_builder.INTERVAL, 1, job="IDLE", more=idle),
+    ]
+    return smf113_builder.dump(folder / "a", made)
+
+
+def zos_paging(folder: Path) -> Path:
+    """Write paging and page data sets of two quarters of an hour; the second has twice the pages read."""
+    records: list[bytes] = []
+    for quarter in (1, 2):
+        paging: dict[str, Any] = {
+            "ULC": 20_000 * quarter, "UHC": 65_535, "UAC": 50_000, "FIN": 2000,
+            "MNT": 98_000, "MXT": 98_000, "LVT": 98_000, "MNF": 700 * quarter, "MXF": 9000,
+            "LVF": 4000 * quarter, "MNX": 28_000, "MXX": 31_000, "LVX": 30_000,
+            "MSR": 100, "XSR": 300, "ASR": 200, "MNA": 100_000, "MXA": 100_000, "TSC": 100_000,
+            "MNU": 60_000, "MXU": 80_000, "LVU": 70_000, "PIN": 9000 * quarter, "POT": 4500,
+            "SNI": 1800, "LNI": 900, "SNO": 900, "SBI": 2700, "LBI": 1800, "BLP": 45_000, "BLK": 4500,
+            "VIN": 90, "VOT": 180, "SIN": 450, "SOT": 360, "PMV": 1800, "PMT": 9.0, "GRN": 90_000,
+            "FBN": 180_000, "1RN": 27_000, "NRN": 2700, "LSI": 9, "RFL": ["PLP"],
+            "L8M": 10, "L8X": 30, "L8A": 20, "PLM": 1, "PLX": 3, "PLA": 2,
+        }  # fmt: skip
+        records += rmf(71, 900 * quarter, {"paging": [paging]})
+        for name, kind, used in (("PLPA", "LPA", 60), ("COMMON", "COM", 85), ("LOCAL1", "LOC", 30)):
+            page_data_set: dict[str, Any] = {
+                "DSN": f"PAGE.{name}", "PST": [kind], "FL2": ["DNM", "VIO"] if kind == "LOC" else ["DNM"],
+                "CHA": "a800", "VOL": "PAGE01", "DEV": "33909", "SLA": 10_000, "MNU": 90 * used,
+                "MXU": 100 * used, "AVU": 95 * used, "LVU": 95 * used, "USE": 90, "REQ": 90,
+                "SIO": 450 * quarter, "PGX": 9000 * quarter,
+            }  # fmt: skip
+            records += rmf(75, 900 * quarter, {"page_data_set": [page_data_set]}, product={"SAM": 900})
+    return smf113_builder.dump(folder / "a", records)
+
+
+def printed_paging(folder: Path) -> Path:
+    """Return the transcription of a printed page."""
+    return Path(__file__).parents[2] / "docs" / "published" / "listings" / "rmf-paging.txt"
 
 
 def address_space(folder: Path) -> Path:

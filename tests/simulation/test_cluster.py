@@ -23,6 +23,8 @@ ELSEWHERE = {
         "caf",
         "rmfcf",
         "rmfcpu",
+        "rmfpaging",
+        "rmfpagesp",
         "topology",
         "throughput",
         "jobs",

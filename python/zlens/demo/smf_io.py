@@ -48,9 +48,9 @@ Sections = dict[str, list[dict[str, Any]]]
 
 def sections(work: Sequence[ClassWork], seconds: int, samples: int) -> Iterator[tuple[str, Sections]]:
     """Yield what each record contains besides its interval, with the entity of roles that it describes."""
-    requests = sum(each.operations for each in work)
-    connect, disconnect, pending = (
-        round(sum(getattr(each, name) for each in work)) for name in ("connect", "disconnect", "io_wait")
+    of_classes = [each.disk_io() for each in work]
+    requests, connect, disconnect, pending = (
+        sum(io[name] for io in of_classes) for name in ("starts", "connect", "disconnect", "pending")
     )
     disks = [disk for unit in _UNITS.values() for disk in unit]
     weights = {volume: share for _, volume, _, share in disks}

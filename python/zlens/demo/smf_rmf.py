@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zlens.catalog import smf_sections, smf_writer
-from zlens.demo import machine, rmf, smf_coupling, smf_io, zos
+from zlens.demo import machine, rmf, smf_coupling, smf_io, smf_storage, zos
 from zlens.demo.machine import PHYSICAL, MachineMinute
 from zlens.demo.zos import ClassWork, SpaceWork
 
@@ -83,6 +83,10 @@ class QuarterHourWriter:
         local_us = end_us + ZONE_US + _LATE_US
         sections = {"product": [product], **self.processors(before, current)}
         yield _encode("processor", local_us, sections)
+        storage = smf_storage.StorageQuarter(
+            work, dispatched / (len(own_use.total_us) * QUARTER_US), QUARTER_S
+        )
+        yield from storage.records(product, local_us)
         for class_work in work:
             sections = {"product": [product], **_class(class_work, report="")}
             yield _encode("class_period", local_us + 20_000, sections)
@@ -90,10 +94,10 @@ class QuarterHourWriter:
                 sections = {"product": [product], **_class(class_work, report=report)}
                 yield _encode("class_period", local_us + 20_000, sections)
             for space in class_work.works:
-                yield from self.address_space(class_work, space, end_us)
+                yield from self.address_space(class_work, space, end_us, storage)
         for entity, io_sections in smf_io.sections(work, QUARTER_S, SAMPLES):
             yield _encode(entity, local_us + 30_000, {"product": [product], **io_sections})
-        requests = sum(each.operations for each in work)
+        requests = sum(each.disk_io()["starts"] for each in work)
         transactions = sum(each.ended for each in work)
         for entity, found in smf_coupling.sections(requests, transactions, QUARTER_S, machine.ZOS_SYSTEM):
             yield _encode(entity, local_us + 40_000, {"product": [product], **found})
@@ -172,7 +176,13 @@ class QuarterHourWriter:
 
     # -- jobs --------------------------------------------------------------------------------------------
 
-    def address_space(self, class_work: ClassWork, work: SpaceWork, end_us: int) -> Iterator[bytes]:
+    def address_space(
+        self,
+        class_work: ClassWork,
+        work: SpaceWork,
+        end_us: int,
+        storage: smf_storage.StorageQuarter,
+    ) -> Iterator[bytes]:
         """Return the interval of a started task, or the end of a job and its step, which lasted a quarter."""
         space = work.space
         is_job = space.kind == zos.JOB
@@ -225,6 +235,7 @@ class QuarterHourWriter:
                     "SRB_L": round(service[1]),
                 }
             ],
+            **storage.sections(work),
         }
         for subtype in (4, 5) if is_job else (6,) if space.asid < 20 else (2,):
             written = {"TYP": subtype, "RVN": "05", "PNM": "SMF", "OSL": "SP7.1.1"}
@@ -233,6 +244,7 @@ class QuarterHourWriter:
                 "job",
                 end_us + ZONE_US + 2 * _LATE_US,
                 {"subsystem": [{**written, **system}], **sections},
+                lengths=smf_storage.LENGTHS,
                 subtype=subtype,
                 header={"WID": space.kind},
             )
@@ -259,7 +271,8 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
     """Return the sections of a service class, or of the report class for the same work."""
     service, goal = class_work.service, class_work.service.goal
     cpu, srb = zos.service_units(class_work.task), zos.service_units(class_work.srb)
-    units = class_work.operations * 0.5
+    io = class_work.disk_io()
+    units = io["starts"] * 0.5
     # Transactions are active for their response time, address spaces all the time.
     active_us = class_work.response_us if class_work.buckets else len(service.spaces) * QUARTER_US
     period = {
@@ -297,10 +310,10 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
             + class_work.io_delay
             + class_work.idle
         ),
-        "CICT": class_work.connect,
-        "CIDT": class_work.disconnect,
-        "CIWT": class_work.io_wait,
-        "CIRC": class_work.operations,
+        "CICT": io["connect"],
+        "CIDT": io["disconnect"],
+        "CIWT": io["pending"],
+        "CIRC": io["starts"],
         "RTDM": goal.response_ms,
         "PLSC": service.name if report else "",
     }
@@ -345,6 +358,7 @@ def _encode(
     *,
     subtype: int | None = None,
     header: dict[str, Any] | None = None,
+    lengths: dict[str, int] | None = None,
 ) -> bytes:
     """Return a record of the type that has the rows of an entity, of its first subtype if none is given."""
     (layout,) = smf_sections.entity_layouts(entity)
@@ -354,5 +368,6 @@ def _encode(
         system=machine.ZOS_SYSTEM,
         local_us=local_us,
         sections=sections,
+        lengths=lengths,
         header=header,
     )

@@ -19,12 +19,8 @@ CAPTURED = 0.945
 _SRB = 0.12
 #: Cycle of the state sampler, in milliseconds.
 SAMPLE_MS = 250
-#: I/O samples are a quarter of a second apart, and an operation lasts two milliseconds.
+#: An I/O operation lasts two milliseconds.
 _OPERATION_S = 0.002
-#: Part of a disk operation in which it is connected; in the rest, it is disconnected.
-_CONNECTED = 0.7
-#: Disk times are in units of 128 microseconds.
-_DISK_UNITS = SAMPLE_MS * 1000 / 128
 #: Kind of the address spaces that are jobs.
 JOB = "JES2"
 #: Bounds of the response time distribution, in percent of the goal.
@@ -163,23 +159,15 @@ class ClassWork(Struct, frozen=True):
     def srb(self) -> int:
         return sum(work.srb for work in self.works)
 
-    @property
-    def operations(self) -> int:
-        """Disk operations."""
-        return round(self.io_using * SAMPLE_MS / 1000 / _OPERATION_S)
-
-    @property
-    def connect(self) -> float:
-        """Time connected to disks, as the next two in units of 128 microseconds."""
-        return self.io_using * _CONNECTED * _DISK_UNITS
-
-    @property
-    def disconnect(self) -> float:
-        return self.io_using * (1 - _CONNECTED) * _DISK_UNITS
-
-    @property
-    def io_wait(self) -> float:
-        return self.io_delay * _DISK_UNITS
+    def disk_io(self) -> dict[str, int]:
+        """Return operations, and their times in units of 128 microseconds."""
+        unit = SAMPLE_MS * 1000 / 128
+        return {
+            "starts": round(self.io_using * SAMPLE_MS / 1000 / _OPERATION_S),
+            "connect": round(self.io_using * unit * 0.7),
+            "disconnect": round(self.io_using * unit * 0.3),
+            "pending": round(self.io_delay * unit),
+        }
 
 
 def simulate_quarter(
