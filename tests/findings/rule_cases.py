@@ -302,14 +302,28 @@ CASES: dict[str, Case] = {
     ),
     "SHR-003": one("guest", {"limit_wait_pct": 3.0}, {"limit_wait_pct": 0.0}, **GUEST, limit_kind="hard"),
     "CPL-001": Case(pool(115.0), pool(100.0)),
-    "RMF-001": one("role_ready_work", {"within_pct": 38.0}, {"within_pct": 41.0}),
+    "RMF-001": one("ready_work", {"samples_pct": 38.0}, {"samples_pct": 41.0}, bucket="<=N"),
     "RMF-004": one(
         "workload",
         {"performance_index": 1.4},
         {"performance_index": 1.0},
         **{"class": "ONLINE", "class_kind": "service", "period": 2, "importance": 1},
     ),
-    "RMF-002": one("role_out_ready", {"average": 1.1}, {"average": 1.0}, most=3.0),
+    "RMF-002": one("address_spaces", {"average": 1.1}, {"average": 1.0}, kind="OUT READY Queue", most=3.0),
+    "RMF-011": one(
+        "capture", {"capture_pct": 87.9}, {"capture_pct": 88.0}, cpu_type="CP", dispatch_s=100.0, uncaptured_s=12.1
+    ),
+    "RMF-012": one(
+        "hiperdispatch",
+        {"mvs_busy_pct": 95.0, "unparks": 0},
+        {"mvs_busy_pct": 94.9, "unparks": 0},
+        cpu_type="CP",
+        unpark_limit_pct=95.0,
+        unparked=2.0,
+        parked=0.0,
+        refused=30,
+        decisions=30,
+    ),
     "STO-001": one("storage", {"overcommit": 2.4}, {"overcommit": 1.6}, zone="all"),
     "STO-003": one("storage", {"available_empty_rate": 0.2}, {"available_empty_rate": 0.0}, zone="all"),
     "STO-004": one(
