@@ -311,7 +311,12 @@ CASES: dict[str, Case] = {
     ),
     "RMF-002": one("address_spaces", {"average": 1.1}, {"average": 1.0}, kind="OUT READY Queue", most=3.0),
     "RMF-011": one(
-        "capture", {"capture_pct": 87.9}, {"capture_pct": 88.0}, cpu_type="CP", dispatch_s=100.0, uncaptured_s=12.1
+        "capture",
+        {"capture_pct": 87.9},
+        {"capture_pct": 88.0},
+        cpu_type="CP",
+        dispatch_s=100.0,
+        uncaptured_s=12.1,
     ),
     "RMF-012": one(
         "hiperdispatch",

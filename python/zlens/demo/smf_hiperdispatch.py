@@ -56,7 +56,9 @@ class HiperDispatchWriter:
         cpus, length_us = len(own.total_us), current.end_us - before.end_us
         part = DECISION_US / length_us
         total_us = sum(own.total_us) - sum(before.use(machine.ZOS_PARTITION).total_us)
-        uses = [(use, then) for use, then in zip(current.uses, before.uses, strict=True) if use.kind == own.kind]
+        uses = [
+            (use, then) for use, then in zip(current.uses, before.uses, strict=True) if use.kind == own.kind
+        ]
         managed_us = current.management_us(own.kind) - before.management_us(own.kind)
         machine_us = sum(sum(use.total_us) - sum(then.total_us) for use, then in uses) + managed_us
         weights = sum(use.weight for use, _ in uses)
@@ -102,13 +104,18 @@ class HiperDispatchWriter:
 
     def topology(self, minute: MachineMinute) -> bytes:
         cpus = range(len(minute.use(machine.ZOS_PARTITION).total_us))
-        header = {"VCM_SMF_SEQU": self.sequence, "VCM_CPSPERAN": len(cpus), "VCM_CURRTOPO_TOD": machine.START_US}
+        header = {
+            "VCM_SMF_SEQU": self.sequence,
+            "VCM_CPSPERAN": len(cpus),
+            "VCM_CURRTOPO_TOD": machine.START_US,
+        }
         node = {"AN_POLARHI": len(cpus), "AN_CAP": len(cpus) * DECISION_US}
         node |= {name.replace("CP_", "AN_"): value for name, value in PLACE.items()}
         sections = {
             "topology": [header],
             "topology_processor": [
-                {"HD_TOPOCHG_CPU_INDEX": cpu, "CP_MISC": _HIGH, "CP_CAP": DECISION_US, **PLACE} for cpu in cpus
+                {"HD_TOPOCHG_CPU_INDEX": cpu, "CP_MISC": _HIGH, "CP_CAP": DECISION_US, **PLACE}
+                for cpu in cpus
             ],
             "topology_node": [{"HD_TOPOCHG_NODE_INDEX": 1, **node}],
             "mpwq_cpu": [{"HD_TOPOCHG_MPWQ_CPU_INDEX": cpu, "MPWQ_AFFINITY_NODE": 1} for cpu in cpus],
@@ -160,7 +167,9 @@ def queues(work: Sequence[ClassWork], processors: int, samples: int, length_us: 
     """
     spaces = [space for class_work in work for space in class_work.service.spaces]
     jobs = sum(space.kind == zos.JOB for space in spaces)
-    ready = sum(class_work.cpu_using + class_work.cpu_delay for class_work in work) / zos.samples_of(length_us)
+    ready = sum(class_work.cpu_using + class_work.cpu_delay for class_work in work) / zos.samples_of(
+        length_us
+    )
     shares = [math.exp(-ready) * ready**units / math.factorial(units) for units in range(processors + 30)]
     bounds = [0, *(processors + above for above in _ABOVE[1:])]
     weights = {

@@ -1,25 +1,30 @@
 -- materialized
 -- _topology_change: locations of the partition's cores in the machine, each time that one of them changed: records that
--- repeat the topology are left out.
+-- repeat the topology are left out. If the user selects a window, those that apply in it are shown.
 WITH recorded AS (
     SELECT
         system, source, tod,
         string_agg(
-            concat_ws(' ', core_id, cpu_type, polarity, dedicated, node, nest_6, nest_5, nest_4, nest_3, nest_2, nest_1), ','
+            CAST(row(core_id, cpu_type, polarity, dedicated, node, nest_6, nest_5, nest_4, nest_3, nest_2, nest_1) AS VARCHAR), ','
             ORDER BY core_id
         ) AS topology
     FROM role.topology
     GROUP BY system, source, tod
 ),
-changed AS (
+judged AS (
     SELECT
         system, source, tod,
         topology IS DISTINCT FROM lag(topology) OVER (PARTITION BY system, source ORDER BY tod) AS changed
     FROM recorded
+),
+changes AS (
+    SELECT system, source, tod, lead(tod) OVER (PARTITION BY system, source ORDER BY tod) AS until
+    FROM judged
+    WHERE changed
 )
 SELECT DISTINCT
     t.tod AS interval_end, CAST(NULL AS DOUBLE) AS seconds, CAST(NULL AS VARCHAR) AS flag, t.* EXCLUDE (tod)
 FROM role.topology AS t
-JOIN changed USING (system, source, tod)
+JOIN changes USING (system, source, tod)
 LEFT JOIN _asked AS asked ON asked.system = t.system AND asked.source = t.source
-WHERE changed.changed AND (asked.first IS NULL OR t.tod > asked.first AND t.tod <= asked.last)
+WHERE asked.first IS NULL OR t.tod <= asked.last AND (changes.until IS NULL OR changes.until > asked.first)
