@@ -1,6 +1,7 @@
 """Tests of decisions, topology and goals from SMF 99.
 
-Formulas and conditions: IBM, SMF Explorer, mapping of SMF 99 subtypes 6, 12 and 14, computed here from the fields written.
+Formulas and conditions: IBM, SMF Explorer, mapping of SMF 99 subtypes 6, 12 and 14, computed here from the fields
+written.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ def test_values_of_decisions(tmp_path: Path) -> None:
     path = written(tmp_path, [decision(10, {}, {"HD_INT_CAP_PROCTYPE": 4, "VCM_D204CPUTYPECAPVAL": 250})])
     found = rows(
         path,
-        "SELECT cpu_type, interval_end, seconds, unparked, parked, mvs_busy_pct, projected_busy_pct, lpar_busy_pct, "
-        "used_pct, guaranteed_pct, machine_pct, machine_free_pct, unpark_limit_pct, park_limit_pct, absolute_cap "
+        "SELECT cpu_type, interval_end, seconds, unparked, parked, mvs_busy_pct, projected_busy_pct, "
+        "lpar_busy_pct, used_pct, guaranteed_pct, machine_pct, machine_free_pct, unpark_limit_pct, "
+        "park_limit_pct, absolute_cap "
         "FROM decision ORDER BY cpu_type",
     )
     # 4.5 s of 2 s on each of five processors; 3 s and 5 s in percent of 2 s.
@@ -100,7 +102,7 @@ def test_decisions_of_diagnostic_bits(tmp_path: Path) -> None:
     )
     assert [row[:2] for row in found] == [expected for *_, expected in DECISIONS]
     reasons = [row[2] for row in found if row[2]]
-    assert reasons[0] == "busy above the limit" and reasons[4] == "no free capacity (inferred)"
+    assert (reasons[0], reasons[4]) == ("busy above the limit", "no free capacity (inferred)")
     # Capped and not capped, the reasons of a condition are the same.
     assert len(set(reasons)) == 9
 
@@ -125,8 +127,8 @@ def test_decisions_by_interval(tmp_path: Path) -> None:
     ]
     path = written(tmp_path, records, intervals=3)
     query = (
-        "SELECT interval_end, seconds, decisions, unparks, mvs_busy_pct, unparked, parked, used_pct FROM hiperdispatch "
-        "ORDER BY interval_end"
+        "SELECT interval_end, seconds, decisions, unparks, mvs_busy_pct, unparked, parked, used_pct "
+        "FROM hiperdispatch ORDER BY interval_end"
     )
 
     def expected(first: int, last: int) -> tuple[Any, ...]:
@@ -239,16 +241,16 @@ def test_topology_of_processors_of_smf70(
 def test_goals_of_policy_intervals(tmp_path: Path) -> None:
     periods = [
         {
-            "ECLASS_NAME": "ONLINE", "PER_NUM": 2, "GOALTYPE": 2, "PERCENTILE": 90, "GOALVAL": 250, "IMPOR": 2,
-            "LOCAL_PI": 130, "SYSPLEX_PI": 95, "DP": 245, "RUA": 40,
+            "ECLASS_NAME": "ONLINE", "PER_NUM": 2, "GOALTYPE": 2, "PERCENTILE": 90, "GOALVAL": 250,
+            "IMPOR": 2, "LOCAL_PI": 130, "SYSPLEX_PI": 95, "DP": 245, "RUA": 40,
         },
         {"ECLASS_NAME": "BATCH", "PER_NUM": 1, "GOALTYPE": 3, "GOALVAL": 30, "IMPOR": 4, "LOCAL_PI": 0},
         {"ICLASS_NAME": "$SRMGOOD", "PER_NUM": 1},
     ]  # fmt: skip
     found = rows(
         written(tmp_path, [goals(10, periods)]),
-        "SELECT class, period, goal_kind, goal, goal_percent, importance, local_index, sysplex_index, priority, ready "
-        "FROM policy_interval ORDER BY class",
+        "SELECT class, period, goal_kind, goal, goal_percent, importance, local_index, sysplex_index, "
+        "priority, ready FROM policy_interval ORDER BY class",
     )
     assert found == [
         ("BATCH", 1, "velocity", 30.0, None, 4, None, None, 0, 0.0),

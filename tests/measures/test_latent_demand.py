@@ -1,7 +1,7 @@
 """Tests of queues, ready work, capping, capacity groups, and power from SMF 70-1.
 
-Formulas are computed here from the fields written. Sources: IBM, SMF manual, ASID Data Area Section; RMF Report Analysis,
-CPU Activity; smf2db for capping; M. Packer, mainframeperformancetopics.com, 2025-05-02, for power.
+Formulas are computed here from the fields written. Sources: IBM, SMF manual, ASID Data Area Section; RMF
+Report Analysis, CPU Activity; smf2db for capping; M. Packer, mainframeperformancetopics.com, 2025-05-02, for power.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ SECONDS = 900.0
 KINDS = {
     "I": "IN Queue", "R": "IN READY Queue", "O": "OUT READY Queue", "W": "OUT WAIT Queue",
     "L": "LOGICAL OUT READY Queue", "A": "LOGICAL OUT WAIT Queue", "B": "BATCH Address Spaces",
-    "S": "STC Address Spaces", "T": "TSO Address Spaces", "P": "ASCH Address Spaces", "X": "OMVS Address Spaces",
+    "S": "STC Address Spaces", "T": "TSO Address Spaces", "P": "ASCH Address Spaces",
+    "X": "OMVS Address Spaces",
 }  # fmt: skip
 BUCKETS = (
-    "<=N", "=N+1", "=N+2", "=N+3", "<=N+5", "<=N+10", "<=N+15", "<=N+20", "<=N+30", "<=N+40", "<=N+60", "<=N+80",
-    "<=N+100", "<=N+120", "<=N+150", ">N+150",
+    "<=N", "=N+1", "=N+2", "=N+3", "<=N+5", "<=N+10", "<=N+15", "<=N+20", "<=N+30", "<=N+40",
+    "<=N+60", "<=N+80", "<=N+100", "<=N+120", "<=N+150", ">N+150",
 )  # fmt: skip
 
 
@@ -101,7 +102,8 @@ def test_work_units_by_type_of_processor() -> None:
     }  # fmt: skip
     found = rows(
         made(asid=fields),
-        "SELECT cpu_type, least, most, average, processors, per_processor, waiting_pct FROM work_units ORDER BY cpu_type",
+        "SELECT cpu_type, least, most, average, processors, per_processor, waiting_pct FROM work_units "
+        "ORDER BY cpu_type",
     )
     # One CP is parked half of the time; zAAPs have no work units.
     assert found == [

@@ -1,8 +1,8 @@
-"""Decisions and topology of HiperDispatch, goals of each policy interval, and queues of work of the z/OS partition.
+"""Decisions and topology of HiperDispatch, goals, and queues of work of the demo machine's z/OS partition.
 
-They follow from the dispatch times and the work that its other records contain. Its weight entitles it to all CPs, so all
-its processors are vertical-high, and no decision parks one. z/OS decides every two seconds: of thirty decisions, one is
-written, with the use of its minute.
+They follow from the dispatch times and the work that its other records contain. Its weight entitles it to all
+CPs, so all its processors are vertical-high, and no decision parks one. z/OS decides every two seconds: of thirty
+decisions, one is written, with the use of its minute.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from zlens.demo.zos import ClassWork
 DECISION_US = 2 * machine.SECOND
 #: MVS busy is more than LPAR busy: processors that are ready are not always dispatched.
 MVS_FACTOR = 1.012
-#: What no other record tells: sixteenths of a percent, 256ths of a percent, and places in a machine with one book.
+#: What no other record tells, in sixteenths and 256ths of a percent, and places in a machine with one book.
 LIMITS = {
     "VCM_MVSBUSYTHRUNPARK": 95 * 16,
     "VCM_MVSBUSYTHRPARK": 50 * 16,
@@ -31,7 +31,7 @@ LIMITS = {
 PLACE = {"CP_CI_NLINUSE": 2, "CP_CI_NL1": 1, "CP_CI_NL2": 1}
 #: CP_MISC of a processor that is vertical high.
 _HIGH = 3
-#: First numbers of ready work units of the buckets of a distribution, above the number of processors; the last is open.
+#: First numbers of ready work units in the buckets of a distribution, above the number of processors.
 _ABOVE = (0, 1, 2, 3, 4, 6, 11, 16, 21, 31, 41, 61, 81, 101, 121, 151)
 _GOAL_TYPES = {"system": 0, "average": 1, "percentile": 2, "velocity": 3}
 
@@ -39,7 +39,7 @@ Values = dict[str, Any]
 
 
 class HiperDispatchWriter:
-    """Reads the minutes and returns the decision at the end of each, and the topology every quarter of an hour."""
+    """Reads the minutes and returns a decision at the end of each, and the topology every quarter."""
 
     def __init__(self) -> None:
         self.before: MachineMinute | None = None
@@ -125,7 +125,7 @@ class HiperDispatchWriter:
 
 
 def periods(work: Sequence[ClassWork], end_us: int) -> bytes:
-    """Return the goals of the last policy interval of a quarter of an hour, with the indexes of the quarter."""
+    """Return the goals of the last policy interval of a quarter, with the indexes of the quarter."""
     return _encode(6, end_us, {"period": [_period(class_work) for class_work in work]})
 
 
@@ -162,8 +162,8 @@ def _performance_index(work: ClassWork) -> float:
 def queues(work: Sequence[ClassWork], processors: int, samples: int, length_us: int) -> Values:
     """Return the ASID data area of a quarter of an hour.
 
-    A sample of a class that uses or waits for a processor is a ready work unit; their number at a time varies like that of
-    independent events.
+    A sample of a class that uses or waits for a processor is a ready work unit; their number at a time varies
+    like that of independent events.
     """
     spaces = [space for class_work in work for space in class_work.service.spaces]
     jobs = sum(space.kind == zos.JOB for space in spaces)
