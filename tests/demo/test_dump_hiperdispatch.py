@@ -48,8 +48,8 @@ def test_goals_of_the_dump_are_those_of_workloads(session: Session) -> None:
     """Indexes are hundredths."""
     found = session.sql(
         "SELECT p.interval_end, class, w.performance_index, p.local_index, p.importance = w.importance, "
-        "w.goal = p.goal FROM policy_interval AS p JOIN workload AS w USING (system, interval_end, class, period) "
-        "WHERE class_kind = 'service'"
+        "w.goal = p.goal FROM policy_interval AS p "
+        "JOIN workload AS w USING (system, interval_end, class, period) WHERE class_kind = 'service'"
     ).rows
     assert len(found) == 4 * len(zos.CLASSES)
     for _, _, index, local, *same in found:

@@ -1,7 +1,7 @@
 """Tests of decisions, topology and goals from SMF 99.
 
-Formulas and conditions: IBM, SMF Explorer, mapping of SMF 99 subtypes 6, 12 and 14, computed here from the fields
-written.
+Formulas and conditions: IBM, SMF Explorer, mapping of SMF 99 subtypes 6, 12 and 14, computed here from the
+fields written.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Tests of queues, ready work, capping, capacity groups, and power from SMF 70-1.
 
 Formulas are computed here from the fields written. Sources: IBM, SMF manual, ASID Data Area Section; RMF
-Report Analysis, CPU Activity; smf2db for capping; M. Packer, mainframeperformancetopics.com, 2025-05-02, for power.
+Report Analysis, CPU Activity; smf2db for capping; M. Packer, mainframeperformancetopics.com, 2025-05-02, for
+power.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Decisions and topology of HiperDispatch, goals, and queues of work of the demo machine's z/OS partition.
 
 They follow from the dispatch times and the work that its other records contain. Its weight entitles it to all
-CPs, so all its processors are vertical-high, and no decision parks one. z/OS decides every two seconds: of thirty
-decisions, one is written, with the use of its minute.
+CPs, so all its processors are vertical-high, and no decision parks one. z/OS decides every two seconds: of
+thirty decisions, one is written, with the use of its minute.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zlens.catalog import smf_sections, smf_writer
@@ -198,7 +198,7 @@ def _constant(queue: str, number: int, samples: int) -> Values:
     return {f"{queue}MN": number, f"{queue}MM": number, f"{queue}TT": number * samples}
 
 
-def _encode(subtype: int, end_us: int, sections: smf_writer.Sections) -> bytes:
+def _encode(subtype: int, end_us: int, sections: Mapping[str, Sequence[Values]]) -> bytes:
     product = {"PNM": "SRM", "SLV": "SP7.1.1", "SNM": machine.ZOS_SYSTEM}
     return smf_writer.encode_record(
         smf_sections.layout(f"99-{subtype}"),
