@@ -118,6 +118,16 @@ def test_raw_table_is_explained() -> None:
     assert "SELECT * FROM smf70_cpu" in told
 
 
+def test_less_certain_fields_of_raw_tables_are_marked() -> None:
+    told = " ".join(explain("smf70_control").split())
+    assert (
+        "smf70_numpowersamples: Power samples, the divisor of the sums; the length is assumed (inferred)"
+        in told
+    )
+    assert "smf70wla: MSU/h capacity available to image [MSU/h] 36 4" in told
+    assert "Status inferred" in " ".join(explain("smf70_powerpartitionname").split())
+
+
 def test_record_type_is_explained() -> None:
     for name in ("SMF70", "smf 70", "SMF 70.1"):
         assert "smf70_logical: a logical processor, or core, of a partition" in explain(name)
