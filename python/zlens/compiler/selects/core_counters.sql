@@ -6,7 +6,8 @@ WITH told AS (
     SELECT
         system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, share_pct, vertical_weight, parked_time,
         CAST(threads AS BIGINT) AS threads, sampled_time, busy_time, thread_time, productivity, utilized_time, mt_utilization,
-        type_capacity_factor, type_max_capacity_factor, type_thread_density
+        type_capacity_factor, type_max_capacity_factor, type_thread_density,
+        nullif(concat_ws('/', nest_4, nest_3, nest_2, nest_1), '') AS nesting
     FROM role.core
     WHERE core_id IS NOT NULL AND sampled_time IS NOT NULL
 ),
