@@ -166,6 +166,13 @@ def test_decisions_of_a_window(tmp_path: Path) -> None:
     assert rows(path, "SELECT interval_end, decisions FROM hiperdispatch", options) == [(when(120), 2)]
 
 
+def test_raw_decisions_of_a_window(tmp_path: Path) -> None:
+    """They are selected by the intervals in which they were made, not by their ends."""
+    path = written(tmp_path, [decision(at_s) for at_s in (30, 60, 62, 90, 122)])
+    query = "SELECT interval_end FROM smf99_12_hd_capacity ORDER BY 1"
+    assert rows(path, query, AFTER_A_MINUTE) == [(when(62),), (when(90),)]
+
+
 def test_dumps_that_overlap_count_decisions_once(tmp_path: Path) -> None:
     path = written(tmp_path, [decision(30), decision(30)])
     assert rows(path, "SELECT decisions FROM hiperdispatch") == [(1,)]

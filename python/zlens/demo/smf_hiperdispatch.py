@@ -95,7 +95,7 @@ class HiperDispatchWriter:
             "VCM_CECPHYSMGMTIME": round(managed_us * part),
             "VCM_CECPHYSMGMTIMEADJ": round(managed_us * part),
         }
-        sections = {
+        sections: dict[str, list[Values]] = {
             "hd_header": [header],
             "hd_capacity": [capacity],
             "hd_processor": [{"HD_INT_PROC_IDX": cpu} for cpu in range(cpus)],
@@ -111,7 +111,7 @@ class HiperDispatchWriter:
         }
         node = {"AN_POLARHI": len(cpus), "AN_CAP": len(cpus) * DECISION_US}
         node |= {name.replace("CP_", "AN_"): value for name, value in PLACE.items()}
-        sections = {
+        sections: dict[str, list[Values]] = {
             "topology": [header],
             "topology_processor": [
                 {"HD_TOPOCHG_CPU_INDEX": cpu, "CP_MISC": _HIGH, "CP_CAP": DECISION_US, **PLACE}
