@@ -23,6 +23,7 @@ ELSEWHERE = {
         "caf",
         "rmfcpu",
         "capture",
+        "groupcap",
         "hiperdispatch",
         "latent",
         "topology",

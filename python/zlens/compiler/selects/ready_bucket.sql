@@ -1,5 +1,5 @@
 -- _ready_bucket: the distribution of ready work units, one row for each bucket, in RMF's words.
-SELECT r.system, r.source, r.interval_end, r.seconds, r.flag, b.place, b.bucket, 100 * b.samples / nullif(r.samples, 0) AS pct
+SELECT r.system, r.source, r.interval_end, r.seconds, r.flag, b.place, b.bucket, 100 * b.samples / r.samples AS pct
 FROM role.ready_work AS r, LATERAL (VALUES
     (0, '<=N', r.bucket_0),
     (1, '=N+1', r.bucket_1),
@@ -18,4 +18,4 @@ FROM role.ready_work AS r, LATERAL (VALUES
     (14, '<=N+150', r.bucket_14),
     (15, '>N+150', r.bucket_15)
 ) AS b(place, bucket, samples)
-WHERE b.samples IS NOT NULL
+WHERE b.samples IS NOT NULL AND r.samples > 0
