@@ -100,7 +100,7 @@ class HiperDispatchWriter:
             "hd_capacity": [capacity],
             "hd_processor": [{"HD_INT_PROC_IDX": cpu} for cpu in range(cpus)],
         }
-        return _encode(12, current.end_us, sections)
+        return _encode("parking", current.end_us, sections)
 
     def topology(self, minute: MachineMinute) -> bytes:
         cpus = range(len(minute.use(machine.ZOS_PARTITION).total_us))
@@ -121,12 +121,12 @@ class HiperDispatchWriter:
             "mpwq_cpu": [{"HD_TOPOCHG_MPWQ_CPU_INDEX": cpu, "MPWQ_AFFINITY_NODE": 1} for cpu in cpus],
             "mpwq_node": [{"HD_TOPOCHG_MPWQ_NODE_INDEX": 1}],
         }
-        return _encode(14, minute.end_us, sections)
+        return _encode("topology", minute.end_us, sections)
 
 
 def periods(work: Sequence[ClassWork], end_us: int) -> bytes:
     """Return the goals of the last policy interval of a quarter, with the indexes of the quarter."""
-    return _encode(6, end_us, {"period": [_period(class_work) for class_work in work]})
+    return _encode("policy_interval", end_us, {"period": [_period(class_work) for class_work in work]})
 
 
 def _period(work: ClassWork) -> Values:
@@ -198,11 +198,12 @@ def _constant(queue: str, number: int, samples: int) -> Values:
     return {f"{queue}MN": number, f"{queue}MM": number, f"{queue}TT": number * samples}
 
 
-def _encode(subtype: int, end_us: int, sections: Mapping[str, Sequence[Values]]) -> bytes:
+def _encode(entity: str, end_us: int, sections: Mapping[str, Sequence[Values]]) -> bytes:
     product = {"PNM": "SRM", "SLV": "SP7.1.1", "SNM": machine.ZOS_SYSTEM}
+    (layout,) = smf_sections.entity_layouts(entity)
     return smf_writer.encode_record(
-        smf_sections.layout(f"99-{subtype}"),
-        subtype,
+        layout,
+        min(layout.subtypes),
         system=machine.ZOS_SYSTEM,
         local_us=end_us + machine.ZONE_S * machine.SECOND,
         sections={"product": [product], "locations": [{}], **sections},
