@@ -100,14 +100,14 @@ def test_section_record_titles() -> None:
 
 
 def test_lengths_are_those_of_level_described() -> None:
-    """IBM z/OS Data Gatherer, SMF REST API 1.3.0 (z/OS 3.1): sections of 70-1 and 72-3."""
+    """IBM z/OS Data Gatherer, SMF REST API 1.3.0 (z/OS 3.1): sections of 70-1 and 72-3. Power: M. Packer."""
     expected = {
-        70: {28: 104, 36: 404, 44: 92, 60: 84, 68: 96, 76: 24, 84: 16, 92: 188},
+        70: {28: 104, 36: 496, 44: 92, 52: 788, 60: 84, 68: 96, 76: 24, 84: 16, 92: 188},
         72: {28: 104, 36: 280, 44: 12, 52: 160, 60: 816, 68: 56, 76: 172, 84: 24},
     }
     for record, lengths in expected.items():
         sections = smf_sections.layout(str(record)).sections
-        found = {s.triplet: s.length for s in sections if s.name != "asid"}
+        found = {s.triplet: s.length for s in sections}
         assert found == lengths
 
 
@@ -118,6 +118,16 @@ def test_raw_table_is_explained() -> None:
     assert "0 8 duration smf70wat: Wait time [s]" in told
     assert "core_no: section_no of its core in smf70_core" in told
     assert "SELECT * FROM smf70_cpu" in told
+
+
+def test_less_certain_fields_of_raw_tables_are_marked() -> None:
+    told = " ".join(explain("smf70_control").split())
+    assert (
+        "smf70_numpowersamples: Power samples, the divisor of the sums; the length is assumed (inferred)"
+        in told
+    )
+    assert "smf70wla: MSU/h capacity available to image [MSU/h] 36 4" in told
+    assert "Status inferred" in " ".join(explain("smf70_powerpartitionname").split())
 
 
 def test_record_type_is_explained() -> None:

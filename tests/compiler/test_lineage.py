@@ -121,10 +121,14 @@ def test_only_constants_have_no_raw_column() -> None:
     assert told == {
         "adapter.kind",
         "cpumf_polarity.processors",
+        *(f"decision.{name}" for name in ("capped", "flag", "reason", "request")),
+        *(f"hiperdispatch.{name}" for name in ("decisions", "parks", "refused", "unparks")),
         "job.flag",
         "lock.mode",
         "paging.area",
         "storage.zone",
+        *(f"{name}.{column}" for name in ("policy_interval", "topology") for column in ("flag", "seconds")),
+        *(f"hiperdispatch.{name}" for name in ("flag", "interval_end", "seconds")),
     }
 
 

@@ -37,6 +37,7 @@ def test_both_subtypes_agree(session: Session) -> None:
     others = {"SMF 70.1": 4, "SMF 71.1": 4, "SMF 73.1": 4, "SMF 75.1": 16, "SMF 78.3": 4}
     others |= {"SMF 74.1": 4, "SMF 74.4": 4, "SMF 74.5": 8}
     others |= {"SMF 72.3": 24, "SMF 30.2": 40, "SMF 30.4": 8, "SMF 30.5": 8, "SMF 30.6": 8}
+    others |= {"SMF 99.6": 4, "SMF 99.12": 60, "SMF 99.14": 5}
     assert counts == {
         "SMF 2": 1, "SMF 3": 1, "SMF 113.1": 180, "SMF 113.2": 3 * smf.BOTH_MINUTES, **others,
     }  # fmt: skip

@@ -71,7 +71,7 @@ def test_alert_conditions(
     assert found == expr
 
 
-@pytest.mark.parametrize("rule", ["CPU-005", "MF-004", "SHR-001", "LGR-001", "RMF-001", "CPU-008"])
+@pytest.mark.parametrize("rule", ["CPU-005", "MF-004", "SHR-001", "LGR-001", "LPAR-006", "CPU-008"])
 def test_rules_without_plain_threshold_have_no_alert(
     built_alerts: list[alerts.PrometheusAlert], rule: str
 ) -> None:

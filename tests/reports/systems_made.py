@@ -11,6 +11,7 @@ import publications
 
 import smf30_builder
 import smf70_builder as smf70
+import smf99_builder as smf99
 import sysinfo_builder
 from measures.test_smf70 import S0W1_S, ZIIP_S, four_ziips, s0w1
 from readers import smf113_builder
@@ -132,6 +133,62 @@ def own_partition(folder: Path, valid: bool = True) -> Path:
     made["product"][0]["FLA"] = 0x40 if valid else 0x4000
     made["asid"] = [{"RMN": 0, "RMM": 3, "RTT": 360}]
     return smf70.written(folder / "made.smf", {"A": [made]}, 100)
+
+
+def capacity_group(folder: Path) -> Path:
+    """Write a partition's data with its capacity group, queues of work, and the power of a z17."""
+    lpars = [
+        smf70.Lpar(
+            name,
+            number,
+            [smf70.Logical("CP", 0, busy, busy - 10, fields={"NSW": capped, "NCA": capped // 2})],
+            fields={"PFL": ["GRP"], "GNM": "GROUP1", "GMU": 200, "MSU": msu},
+        )
+        for number, (name, busy, capped, msu) in enumerate((("LP1", 910, 360, 80), ("LP2", 460, 0, 0)), 1)
+    ]
+    # 400 sixteenths of a microsecond per service unit: 144 MSU per hour of a CP.
+    control = {
+        "CPA_ACTUAL": 400, "CPA_SCALING_FACTOR": 1, "INB": ["SON"], "NUMPOWERSAMPLES": 60,
+        "CPUPOWER": 60 * 70_000_000, "STORAGEPOWER": 60 * 1_000_000, "IOPOWER": 60 * 2_000_000,
+        "CPCTOTALPOWER": 60 * 3_000_000_000, "CPCUNASSRESPOWER": 60 * 500_000_000,
+        "CPCINFRAPOWER": 60 * 1_000_000_000, "POWERPARTITIONNAME": "LP1",
+    }  # fmt: skip
+    made = smf70.record(1800, lpars, [smf70.Cpu(0, 0, 450)], own=1, physical={"CP": 2}, control=control)
+    made["asid"] = [
+        {
+            "RMM": 9, "RTT": 3600, "OMM": 4, "OTT": 2700, "IMN": 70, "IMM": 80, "ITT": 1800 * 75,
+            "U00": 700, "U01": 1000, "U02": 100, "SRM": 900, "CMN": 1, "CMM": 12, "CTT": 1800,
+        }
+    ]  # fmt: skip
+    return smf70.written(folder / "made.smf", {"SYSA": [made]}, 1800)
+
+
+def parking(folder: Path) -> Path:
+    """Write two minutes of HiperDispatch: four decisions with reasons, and a change of the topology."""
+    increase, decrease = smf99.INCREASE, smf99.DECREASE
+    unpark = {"VCM_DIAGCAPINCR": [f"{increase}DISCRUPREQU", f"{increase}DISCRUNPARK"], "VCM_MVSBUSY": 96 * 16}
+    park = [f"{decrease}{name}" for name in ("BUSYTHR", "DISCRPARK", "DISCRPAREQU")]
+    one_parked = {"VCM_CPULOUNPARKED": 2, "VCM_CPULOPARKED": 1}
+    processors = [
+        {
+            "HD_TOPOCHG_CPU_INDEX": cpu, "CP_MISC": polarity, "CP_CI_NLINUSE": 3, "CP_CI_NL1": cpu + 1,
+            "CP_CI_NL2": 2, "CP_CI_NL3": 1,
+        }
+        for cpu, polarity in enumerate((3, 2, 1))
+    ]  # fmt: skip
+    moved = [{**processors[0], "CP_CI_NL1": 9}, *processors[1:]]
+    nodes = {0: 1, 1: 1, 2: 2}
+    records = [
+        smf99.topology(2, processors, nodes),
+        smf99.decision(2),
+        smf99.decision(4, unpark),
+        smf99.decision(62, {**one_parked, "VCM_MVSBUSY": 96 * 16, "VCM_CECCAPFREE": 1_000_000}),
+        smf99.topology(62, processors, nodes),
+        smf99.decision(64, {**one_parked, "VCM_MVSBUSY": 40 * 16, "VCM_DIAGCAPDECR": park}),
+        smf99.decision(66, VCM_FLAG2=["VCM_CECCAPVALID"]),
+        smf99.topology(66, moved, nodes),
+    ]
+    return smf99.written(folder, records)
 
 
 def published_class(folder: Path) -> CoreSession:

@@ -289,6 +289,12 @@ def table_layout(table: str) -> str | None:
     return next((name for name in (f"{match[1]}-{match[2]}", match[1]) if name in listed), None)
 
 
+def has_decisions(table: str) -> bool:
+    """Return whether the rows of a raw table are of decisions, whose times are not interval ends."""
+    name = table_layout(table)
+    return name is not None and layout(name).interval.of == "decision"
+
+
 def entity_layouts(entity: str) -> tuple[SmfLayout, ...]:
     """Return the layouts that have the rows of an entity of roles."""
     found = (table_layout(origin.table) for origin in roles.entity(entity).origins)

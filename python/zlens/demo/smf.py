@@ -14,6 +14,7 @@ from zlens.catalog import smf, smf_record
 from zlens.catalog.smf_record import CounterSetValues
 from zlens.demo import machine
 from zlens.demo.machine import MachineMinute
+from zlens.demo.smf_hiperdispatch import HiperDispatchWriter
 from zlens.demo.smf_rmf import QuarterHourWriter
 
 #: Cycles per microsecond of a z10 EC.
@@ -48,6 +49,7 @@ class DemoDumpWriter:
         self.end_us = 0
         #: The records of RMF and of address spaces describe the same hour.
         self.quarters = QuarterHourWriter(seed)
+        self.dispatching = HiperDispatchWriter()
 
     def add_minute(self, minute: MachineMinute) -> None:
         """Process a completed minute."""
@@ -58,6 +60,7 @@ class DemoDumpWriter:
             self.totals = [self.counter_values(round((minute.end_us - RUN_US) * _PACE), _PACE) for _ in busy]
             self.dispatched = list(busy)
             self.quarters.add_minute(minute)
+            self.writer.write(self.dispatching.add_minute(minute))
             return
         load = sum(busy) - sum(self.dispatched)
         load_share = load / (len(busy) * machine.MINUTE)
@@ -73,6 +76,7 @@ class DemoDumpWriter:
                 totals.append(self.record(2, cpu, minute, self.totals[cpu]))
         self.dispatched = list(busy)
         self.writer.write([*records, *totals, *self.quarters.add_minute(minute)])
+        self.writer.write(self.dispatching.add_minute(minute))
 
     def finish(self) -> None:
         self.writer.write([_mark(3, self.end_us)])

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zlens.catalog import smf_sections, smf_writer
-from zlens.demo import machine, rmf, smf_coupling, smf_io, smf_storage, zos
+from zlens.demo import machine, rmf, smf_coupling, smf_hiperdispatch, smf_io, smf_storage, zos
 from zlens.demo.machine import PHYSICAL, MachineMinute
 from zlens.demo.zos import ClassWork, SpaceWork
 
@@ -82,11 +82,14 @@ class QuarterHourWriter:
         }
         local_us = end_us + ZONE_US + _LATE_US
         sections = {"product": [product], **self.processors(before, current)}
+        cpus = len(own_use.total_us)
+        sections["asid"] = [smf_hiperdispatch.queues(work, cpus, SAMPLES, QUARTER_US)]
         yield _encode("processor", local_us, sections)
         storage = smf_storage.StorageQuarter(
             work, dispatched / (len(own_use.total_us) * QUARTER_US), QUARTER_S
         )
         yield from storage.records(product, local_us)
+        yield smf_hiperdispatch.periods(work, end_us)
         for class_work in work:
             sections = {"product": [product], **_class(class_work, report="")}
             yield _encode("class_period", local_us + 20_000, sections)
@@ -257,7 +260,7 @@ def _cpu(address: int, total_us: int) -> dict[str, Any]:
     polled = round(interrupts * 0.041)
     return {
         # Time in which it was ready but not dispatched is not wait time.
-        "WAT": QUARTER_S - 1.012 * total_us / 1e6,
+        "WAT": QUARTER_S - smf_hiperdispatch.MVS_FACTOR * total_us / 1e6,
         "CID": address,
         "CNF": ["DCI", "STA"],
         "TYP": 0,

@@ -69,7 +69,7 @@ class Engine:
         tables: Mapping[str, list[RawTable]],
         session: Mapping[str, RawTable] | None = None,
         *,
-        where: Condition = lambda _: None,
+        where: Condition = lambda *_: None,
         folders: Sequence[str] = (),
         size: int | None = None,
         brief: bool = False,

@@ -16,7 +16,7 @@ from zlens.engine.connection import Connection
 from zlens.inputs.source import ParquetTable, RawTable
 
 #: A condition on the rows of a raw table with some columns.
-Condition = Callable[[Iterable[RawColumn]], RowCondition | None]
+Condition = Callable[[str, Iterable[RawColumn]], RowCondition | None]
 
 
 #: The selected intervals.
@@ -170,7 +170,7 @@ class TableStore:
 
     def _from_session(self, cursor: Connection, name: str, columns: Sequence[str]) -> str:
         table = self._session[name]
-        condition = None if name.startswith("_") else self._condition(table.columns)
+        condition = None if name.startswith("_") else self._condition(name, table.columns)
         read = {*columns, *(condition[1] if condition else ())} or {table.columns[0].name}
         cursor.register("session#", table.stream([c.name for c in table.columns if c.name in read]))
         selected = ", ".join(map(expressions.quote, columns)) or "1 AS one"
@@ -235,7 +235,7 @@ class TableStore:
         if selected and not table.startswith("_"):
             raw_columns = self._raw[table][0].columns
             condition = self._condition(
-                [column for column in raw_columns if not all_times or column.name != "interval_end"]
+                table, [column for column in raw_columns if not all_times or column.name != "interval_end"]
             )
         needed = {*wanted, *(condition[1] if condition else ())}
         shown = [column for column in types if column in needed or fill]

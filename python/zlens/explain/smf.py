@@ -115,16 +115,18 @@ def describe_table(layout: SmfLayout, section: SmfSection) -> Description:
             ("Source", section.source),
             ("Note", section.note),
             ("Keys", keys),
-            ("Fields", [_line(field) for field in section.fields]),
+            ("Fields", [_line(section, field) for field in section.fields]),
             ("Example", f"SELECT * FROM {section.table} LIMIT 10"),
         ],
     )
 
 
-def _line(field: SmfField) -> str:
+def _line(section: SmfSection, field: SmfField) -> str:
     unit = f" [{field.unit}]" if field.unit else ""
     bits = "".join(f"; {field.column}_{name.lower()}: {text}" for name, (_, text) in field.bits.items())
-    return f"{field.offset:>4} {field.length:>3} {field.kind:<15} {field.column}: {field.text}{unit}{bits}"
+    status = f" ({field.status})" if field.status != section.status else ""
+    place = f"{field.offset:>4} {field.length:>3} {field.kind:<15}"
+    return f"{place} {field.column}: {field.text}{unit}{bits}{status}"
 
 
 def _place(section: SmfSection, field: SmfField) -> str:

@@ -10,11 +10,11 @@ from zlens.inputs.options import Options, TimeSpec
 from zlens.inputs.source import Interval, SystemInfo
 from zlens.inputs.unix_time import from_unix_us
 
-#: Condition on a row with a time but without an interval end: it is in a selected interval.
+#: Condition on a row with a time that is no interval end: it is in a selected interval.
 _WITHIN = """EXISTS (
     SELECT 1
     FROM (SELECT system AS "s#", source AS "o#", interval_start AS "a#", interval_end AS "e#" FROM _interval)
-    WHERE "s#" = system AND "o#" = source AND time > "a#" AND time <= "e#"
+    WHERE "s#" = system AND "o#" = source AND {time} > "a#" AND {time} <= "e#"
 )"""
 
 
@@ -39,7 +39,7 @@ def _after(local: dt.datetime, limit: TimeSpec, zone: dt.tzinfo) -> bool:
 
 
 def condition(
-    options: Options, columns: Iterable[RawColumn], ends: Callable[[], tuple[int, int] | None]
+    options: Options, table: str, columns: Iterable[RawColumn], ends: Callable[[], tuple[int, int] | None]
 ) -> tuple[str, set[str]] | None:
     """Return the options as a condition on a raw table with these columns, and the columns that it names.
 
@@ -54,16 +54,28 @@ def condition(
         parts.append(f"system IN ({', '.join(map(literal, options.systems))})")
         columns_read.add("system")
     if options.is_selective and "interval_end" in names:
-        parts.append(
-            "(system, source, interval_end) IN (SELECT (system, source, interval_end) FROM _interval)"
-        )
         columns_read |= {"system", "source", "interval_end"}
-        if (span := ends()) is not None:
-            # The same as a plain range, which can exclude entire blocks of rows.
-            first, last = (from_unix_us(end) for end in span)
-            parts.append(f"interval_end BETWEEN TIMESTAMPTZ '{first}' AND TIMESTAMPTZ '{last}'")
+        if _has_decisions(table):
+            parts.append(_WITHIN.format(time="interval_end"))
+        else:
+            parts.append(
+                "(system, source, interval_end) IN (SELECT (system, source, interval_end) FROM _interval)"
+            )
+            if (span := ends()) is not None:
+                # The same as a plain range, which can exclude entire blocks of rows.
+                first, last = (from_unix_us(end) for end in span)
+                parts.append(f"interval_end BETWEEN TIMESTAMPTZ '{first}' AND TIMESTAMPTZ '{last}'")
     elif options.is_selective and {"system", "source", "time"} <= names:
         # Precomputed events.
-        parts.append(_WITHIN)
+        parts.append(_WITHIN.format(time="time"))
         columns_read |= {"system", "source", "time"}
     return (" AND ".join(parts), columns_read) if parts else None
+
+
+def _has_decisions(table: str) -> bool:
+    """Return whether the times of a raw table are of decisions, which are no interval ends."""
+    if not table.startswith("smf"):
+        return False
+    from zlens.catalog import smf_sections
+
+    return smf_sections.has_decisions(table)

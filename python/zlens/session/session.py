@@ -501,7 +501,7 @@ class CoreSession:
         engine = Engine(
             SourceTables(raw_tables, self.sources),
             session_tables_by_name,
-            where=lambda columns: condition(self.options, columns, ends),
+            where=lambda table, columns: condition(self.options, table, columns, ends),
             folders=self._folders,
             size=sum(map(_size, self.sources)),
             brief=self.brief,
