@@ -163,7 +163,7 @@ def test_only_cores_with_two_threads_get_two() -> None:
 def test_multithreading_needs_reshuffle() -> None:
     """IBM, z/VM and simultaneous multithreading, SYSSET: the dispatcher must be at its default."""
     values = scenario("SMT-1", {"IFL": 1}) | {"cp": {"dspwdmethod": "REBALANCE"}}
-    with pytest.raises(ScenarioError, match="cp.dspwdmethod is REBALANCE"):
+    with pytest.raises(ScenarioError, match=r"cp\.dspwdmethod is REBALANCE"):
         zlens.simulate(values, "none")
 
 

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zlens.cli import model_output, output
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ Examples:
   zlens rig run my-scenarios/ -o results --jobs 1
   zlens rig run unequal-shares --runner 'command:./run-on-zvm.sh {scenario} {out}'
   zlens rig run unequal-shares --runner files:results
+  zlens rig run unequal-shares --set cp.dispatch_user=50 -o costly
   zlens serve rig/limits/hard-1.data
 """
 _FAILED = 1
@@ -50,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--jobs", type=int, metavar="N", help="runs at the same time (one per processor)")
     parser.add_argument("--seeds", type=int, metavar="N", help="runs of each case (the scenario's)")
+    model_output.add_setting(parser, "cp.slice=2")
     parser.add_argument("--numbers", action="store_true", help="print every number, not only the summary")
     parser.add_argument(
         "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
@@ -57,7 +60,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from zlens.cli import model_output, output
     from zlens.rig import definition, description, jobs, tables
 
     if arguments.action == "list":
@@ -76,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from zlens.cli import INTERRUPTED, model_output, output
+    from zlens.cli import INTERRUPTED
     from zlens.progress import Progress
     from zlens.rig import definition, results, runners, tables
     from zlens.rig import folder as left
@@ -87,7 +89,7 @@ def _run(arguments: argparse.Namespace) -> int:
     names = list(definition.shipped()) if arguments.all else arguments.scenario
     if not names:
         raise QueryError("no scenario to run", cure="name one, or --all; zlens rig list lists them")
-    rigs = _load_definitions(names)
+    rigs = [definition.changed(rig, arguments.set) for rig in _load_definitions(names)]
     runner = runners.find(arguments.runner)
     is_interrupted = False
     with Progress(amount=lambda count: f"{count:.0f} runs") as progress:
