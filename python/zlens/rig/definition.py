@@ -157,7 +157,7 @@ def changed(rig: RigDefinition, settings: Sequence[str]) -> RigDefinition:
                     f"the setting {setting} is one of policy {policy.name!r}", "leave it out"
                 )
     found = replace(rig, scenario=scenario)
-    _check(found, problem)
+    check_runs(found, problem)
     return found
 
 
@@ -259,6 +259,22 @@ def _observation(entry: dict[str, Any], problem: DocumentErrors) -> Observation:
     return Observation(**entry, statistic=statistic or "")
 
 
+def check_runs(rig: RigDefinition, problem: DocumentErrors) -> None:
+    """Check that no two cases, policies or controls are the same, and what each run has."""
+    names = [case.name for case in rig.cases]
+    for group in (names, [one.name for one in rig.policies], [one.name for one in rig.controls]):
+        if len(set(group)) < len(group):
+            raise problem.general_error(
+                "two cases, policies or controls have the same name", "use unique names"
+            )
+    for policy in rig.policies:
+        _check_contradictions(rig, f"policy {policy.name!r}", policy.set, problem)
+    variants = [*(policy.set for policy in rig.policies), *(control.set for control in rig.controls)]
+    for case in rig.cases:
+        for settings in variants:
+            _check_length(rig.values(case, settings), problem)
+
+
 def _check_contradictions(
     rig: RigDefinition, what: str, settings: Mapping[str, Any], problem: DocumentErrors
 ) -> None:
@@ -286,21 +302,11 @@ def _check_length(values: Mapping[str, Any], problem: DocumentErrors) -> None:
 
 def _check(rig: RigDefinition, problem: DocumentErrors) -> None:
     """Check combinations of keys that are valid separately."""
+    check_runs(rig, problem)
     names = [case.name for case in rig.cases]
-    for group in (names, [one.name for one in rig.policies], [one.name for one in rig.controls]):
-        if len(set(group)) < len(group):
-            raise problem.general_error(
-                "two cases, policies or controls have the same name", "use unique names"
-            )
     if not rig.controls and rig.not_reproduced is None:
         raise problem.general_error("no [[control]] shows that an error is detected",
                                     "add one with settings for which the verdict must fail")  # fmt: skip
-    for policy in rig.policies:
-        _check_contradictions(rig, f"policy {policy.name!r}", policy.set, problem)
-    variants = [*(policy.set for policy in rig.policies), *(control.set for control in rig.controls)]
-    for case in rig.cases:
-        for settings in variants:
-            _check_length(rig.values(case, settings), problem)
     if not any(policy.judged for policy in rig.policies):
         raise problem.general_error("no policy is judged", "leave judged = false out for one")
     for case in rig.cases:
