@@ -4,8 +4,8 @@
 //! The share with the least claim goes first, so what one partition leaves goes to the others in proportion
 //! to their weights. A logical core gives its physical core back when it waits; otherwise it keeps it for
 //! its run time. A vertical-high core has a physical core of its own, on which others run while it waits.
-//! Of the cores of one share and polarity, the one with the least claim of its own goes first, so they have
-//! equal amounts of what all of them want.
+//! Of the horizontal cores of a share, the one with the least claim of its own goes first, so they have equal
+//! amounts of what all of them want; vertical ones of a polarity wait in turn.
 
 use crate::heap::{ABSENT, Entry};
 use crate::state::{CpuState, NO_INDEX, Polarity};
@@ -126,8 +126,12 @@ impl World {
             Polarity::Medium => 1,
             Polarity::Horizontal | Polarity::Low => 2,
         };
+        let order = match core.polarity {
+            Polarity::Horizontal => core.claim,
+            _ => self.now,
+        };
         let entry = Entry {
-            key: rank << 62 | (core.claim & (u64::MAX >> 2)),
+            key: rank << 62 | (order & (u64::MAX >> 2)),
             number: number as u32,
         };
         let share = core.share;
@@ -282,8 +286,10 @@ impl World {
         } else if self.physical[physical].home_of == number as u32 {
             false
         } else if core.share == own {
-            let this = &self.cores[number];
-            (core.polarity, this.claim) > (this.polarity, core.claim)
+            match core.polarity {
+                Polarity::Horizontal => core.claim < self.cores[number].claim,
+                polarity => polarity >= self.cores[number].polarity,
+            }
         } else {
             self.shares[core.share as usize].claim < self.shares[own as usize].claim
         };
