@@ -22,7 +22,7 @@ a deliberate fault; it must fail its verdict. `zlens rig run --all --numbers` pr
 
 def difference(one: dict[str, Any]) -> str:
     """Return the largest difference of an observation."""
-    unit = " points" if one["of"] == "points" else " %"
+    unit = " points" if one["of"] == "points" else "%"
     worst = "unknown" if one["worst"] is None else f"{one['worst']:.2f}{unit}"
     return f"{one['name']} {worst} ({one['allowed']})"
 

@@ -34,8 +34,7 @@ by = "userid"
 expected = "solver:users.allocation"
 largest = 1.0
 of = "sum"
-"""
-WRONG = """
+
 [[control]]
 name = "wrong share"
 solver = { "user.A.relative" = 200 }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rig_samples import EQUAL, WRONG, write
+from rig_samples import EQUAL, write
 from zlens.cli import main
 
 
@@ -21,7 +21,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 
 def test_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file, out = write(tmp_path, EQUAL + WRONG), str(tmp_path / "out")
+    file, out = write(tmp_path, EQUAL), str(tmp_path / "out")
     status, text, _ = said(capsys, "run", file, "-o", out, "--jobs", "1")
     assert status == 0
     assert text.startswith("1 of 1 scenarios as expected\n")
@@ -84,7 +84,7 @@ def test_charts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("bars", ["CPU, processors.CP = 1", "CPU, processors.CP = 2", "CPU, processors.CP = 3"]),
         ("lines", ["CPU of A", "CPU of B"]),
     ):
-        text = (EQUAL + WRONG + vary).replace("seeds = 2", f'seeds = 1\nchart = "{kind}"')
+        text = (EQUAL + vary).replace("seeds = 2", f'seeds = 1\nchart = "{kind}"')
         status, page, _ = said(
             capsys, "run", write(tmp_path, text), "-o", str(tmp_path / "out"), "--format", "html"
         )

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rig_samples import EQUAL, WRONG, write
+from rig_samples import EQUAL, write
 from zlens.errors import QueryError, ZlensError
-from zlens.rig import batch, definition, results, runners
+from zlens.rig import batch, definition, results, runners, tables
 from zlens.rig.results import RigResult
 
 #: Stand-in for a driver of a real system: copies a prepared file.
@@ -34,7 +34,7 @@ def run(file: str, folder: Path, runner: str = "simulate", **options: int) -> Ri
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rig")
-    result = run(write(folder, EQUAL + WRONG), folder / "out")
+    result = run(write(folder, EQUAL), folder / "out")
     assert result.passed
     return folder
 
@@ -50,8 +50,8 @@ def test_rig_verdict_and_control(simulated: Path) -> None:
 
 
 def test_passing_control_is_failure(tmp_path: Path) -> None:
-    harmless = WRONG.replace('"user.A.relative" = 200', '"user.A.relative" = 100')
-    result = run(write(tmp_path, EQUAL + harmless), tmp_path / "out", seeds=1)
+    harmless = EQUAL.replace('"user.A.relative" = 200', '"user.A.relative" = 100')
+    result = run(write(tmp_path, harmless), tmp_path / "out", seeds=1)
     assert result.outcomes[0].passed
     assert not result.passed
 
@@ -68,7 +68,7 @@ def test_completed_runs_are_not_repeated(simulated: Path) -> None:
 
 def test_changed_scenario_is_rerun(simulated: Path, tmp_path: Path) -> None:
     shutil.copytree(simulated / "out", tmp_path / "out")
-    write(tmp_path, (EQUAL + WRONG).replace("seconds = 20", "seconds = 30"))
+    write(tmp_path, EQUAL.replace("seconds = 20", "seconds = 30"))
     before = (tmp_path / "out" / "equal" / "1.data").read_bytes()
     assert run(str(tmp_path / "equal.toml"), tmp_path / "out").passed
     assert (tmp_path / "out" / "equal" / "1.data").read_bytes() != before
@@ -78,7 +78,7 @@ def test_changed_observation_reads_same_data(simulated: Path, tmp_path: Path) ->
     shutil.copytree(simulated / "out", tmp_path / "out")
     file = tmp_path / "out" / "equal" / "1.data"
     before = os.stat(file).st_mtime_ns
-    write(tmp_path, (EQUAL + WRONG).replace('column = "cpu_pct"', 'column = "mt1_pct"'))
+    write(tmp_path, EQUAL.replace('column = "cpu_pct"', 'column = "mt1_pct"'))
     result = run(str(tmp_path / "equal.toml"), tmp_path / "out")
     assert result.outcomes[0].verdicts[0].observation.column == "mt1_pct"
     assert os.stat(file).st_mtime_ns == before
@@ -86,7 +86,7 @@ def test_changed_observation_reads_same_data(simulated: Path, tmp_path: Path) ->
 
 def test_interrupted_batch_continues(simulated: Path, tmp_path: Path) -> None:
     """After an interrupt, the completed run is retained and the next batch runs the others."""
-    file = write(tmp_path, EQUAL + WRONG)
+    file = write(tmp_path, EQUAL)
 
     def interrupt(done: int, _of: int, _what: str) -> None:
         if done == 1:
@@ -167,12 +167,79 @@ def test_unwritable_rig_folder(tmp_path: Path) -> None:
         run(write(tmp_path), tmp_path / "out")
 
 
+def test_control_without_data_breaks_nothing(tmp_path: Path) -> None:
+    """The guests of the control have other names, so their numbers are not observed."""
+    renamed = EQUAL.replace(
+        'solver = { "user.A.relative" = 200 }', 'set = { "user.1.name" = "X", "user.2.name" = "Y" }'
+    )
+    result = run(write(tmp_path, renamed), tmp_path / "out", seeds=1)
+    judged, control = result.outcomes
+    assert judged.passed
+    assert control.verdicts[0].failures == ("A: not observed", "B: not observed")
+    assert not control.passed
+    assert not result.passed
+
+
+def test_every_observation_needs_control(tmp_path: Path) -> None:
+    """No control changes the guests' number of virtual CPUs."""
+    other = """
+[[observe]]
+name = "virtual CPUs"
+sql = "SELECT userid, max(vcpus) FROM guest GROUP BY userid"
+expected = "published"
+largest = 0.0
+of = "points"
+
+[[case]]
+name = "one"
+expected."virtual CPUs" = { A = 1, B = 1 }
+"""
+    result = run(write(tmp_path, EQUAL + other), tmp_path / "out", seeds=1)
+    assert all(outcome.passed for outcome in result.outcomes), result.errors
+    assert result.undetected == ["virtual CPUs"]
+    assert not result.passed
+    assert "no control breaks virtual CPUs" in tables.answer([result]).notes[0]
+
+
+def test_observed_subject_must_be_expected(tmp_path: Path) -> None:
+    published = EQUAL.replace('"solver:users.allocation"', '"published"')
+    one = '[[case]]\nname = "one"\nexpected.CPU = { A = 50 }\n'
+    result = run(write(tmp_path, published + one), tmp_path / "out", seeds=1)
+    assert result.errors == ["one: CPU: B is observed, but not expected"]
+    assert not result.passed
+
+
+def test_changed_run_data_is_error(simulated: Path, tmp_path: Path) -> None:
+    shutil.copytree(simulated / "out", tmp_path / "out")
+    data = tmp_path / "out" / "equal" / "1.data"
+    content = bytearray(data.read_bytes())
+    content[-1] ^= 1
+    data.write_bytes(content)
+    result = run(str(simulated / "equal.toml"), tmp_path / "out")
+    assert not result.passed
+    assert len(result.errors) == 1
+    assert "changed since the run that wrote it" in result.errors[0]
+    data.unlink()
+    assert run(str(simulated / "equal.toml"), tmp_path / "out").passed
+
+
+def test_settings_apply_to_all_runs(simulated: Path, tmp_path: Path) -> None:
+    """With a share of 300 the solver expects 75 and 25, and the simulator gives it."""
+    rig = definition.changed(definition.load(str(simulated / "equal.toml")), ["user.A.relative=300"])
+    [result] = results.run([rig], runners.find("simulate"), str(tmp_path), workers=1, seeds=1)
+    numbers = [(row.expected.value, row.observed) for row in result.outcomes[0].verdicts[0].compared]
+    assert [found for _, found in numbers] == pytest.approx([75, 25], abs=0.2)
+    assert [value for value, _ in numbers] == pytest.approx([75, 25])
+
+
 def test_error_of_one_run_leaves_others(tmp_path: Path) -> None:
     """The second case cannot be simulated."""
     cases = '[[case]]\nname = "good"\n[[case]]\nname = "bad"\nset = { "processors.CP" = 1.5 }\n'
     result = run(write(tmp_path, EQUAL + cases), tmp_path / "out", seeds=1)
-    assert len(result.errors) == 1
-    assert "an integer number of processors" in result.errors[0]
+    case, control = result.errors
+    assert case.startswith("bad-1: ")
+    assert control.startswith("bad-control_wrong_share-1: ")
+    assert "an integer number of processors" in case
     good = [row for row in result.outcomes[0].verdicts[0].compared if row.case == "good"]
     assert all(row.passed for row in good)
 

@@ -153,6 +153,29 @@ def test_linux_guest_has_own_and_stolen_time(member: Session) -> None:
     assert rows[1][3] == pytest.approx(0, abs=1)
 
 
+def test_steal_has_time_of_other_partitions(tmp_path: Path) -> None:
+    """A guest that always wants a processor of a partition entitled to 60% of it: steal 40, load 1."""
+    values = {
+        "model": "system",
+        "processors": {"IFL": 1},
+        "partition": [
+            {"name": "ZVM1", "type": "IFL", "cores": 1, "weight": 60, "zvm": "7.4"},
+            {"name": "OTHER", "type": "IFL", "cores": 1, "weight": 40},
+        ],
+        "user": [{"name": "HUNGRY", "type": "IFL", "relative": 100, "application_data": True}],
+        "simulation": {"seconds": 600},
+    }
+    zlens.simulate(values, tmp_path / "steal.data")
+    with zlens.open([tmp_path / "steal.data"]) as session:
+        [row] = session.sql(
+            "SELECT 100 * sum(steal_time) / sum(seconds), 100 * sum(idle_time) / sum(seconds) "
+            "FROM role.linux_guest_cpu"
+        ).rows
+        assert row == pytest.approx((40, 0), abs=0.2)
+        [[load]] = session.sql("SELECT arg_max(load, interval_end) FROM role.linux_guest").rows
+        assert load == pytest.approx(1, abs=0.01)
+
+
 def test_load_average_approaches_runnable_processors(member: Session) -> None:
     loads = dict(
         member.sql("SELECT userid, arg_max(load, interval_end) FROM role.linux_guest GROUP BY 1").rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +83,16 @@ def test_function_is_attached_once_at_given_time(recorded: Session) -> None:
     # The first sample has no interval.
     end = recorded.sql("SELECT min(interval_end) FROM interval").rows[0][0]
     assert (function, at) == (7, end)
+
+
+def test_limit_changed_at_interval_end_is_next(tmp_path: Path) -> None:
+    """A pool has the limit until the end of the interval before which its use was limited by it."""
+    scenario = tomllib.loads(SCENARIO)
+    scenario["user"][0]["demand"] = 200
+    scenario["command"] = [{"at": 60, "do": "set pool limit", "pool": "POOL", "limit": 10}]
+    [run] = zlens.simulate(scenario, tmp_path / "limit.data")
+    with zlens.open([*run.files.values()]) as session:
+        rows = session.sql("SELECT limit_amount, cpu_pct FROM cpu_pool ORDER BY interval_end").rows
+    assert [row[0] for row in rows] == [30, 10, 10]
+    # Percent of one of two processors.
+    assert [row[1] for row in rows] == pytest.approx([60, 20, 20], abs=0.5)

@@ -33,6 +33,7 @@ _UNKNOWN = r"unknown (field|variant) `\?`, expected (.*) at line"
 def lowered() -> dict[str, Any]:
     """A scenario with every structure of the simulator."""
     values = tomllib.loads(EXAMPLE)
+    values["partition"][0]["smt"] = "SMT-2"
     values["group"] = [{"name": "G", "type": "IFL", "absolute_cap": 5.0}]
     values["user"][0] |= {"limit": "hard", "maximum_relative": 300}
     values["pool"] = [{"name": "P", "type": "IFL", "capacity": 2.0}]

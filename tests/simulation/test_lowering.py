@@ -62,7 +62,7 @@ def test_shares_are_machine_of_dedicated_cores() -> None:
         (3, True, 3.0),
         (2, True, 2.0),
     ]
-    assert partition["vertical"] is False
+    assert partition["vertical"] is True
     [system] = found["systems"]
     assert system["cp"]["absolute_shares_at_most"] == 95
     assert not system["cp"]["unparking"]["active"]
@@ -255,6 +255,7 @@ def test_other_partitions_leave_excess(excess: int, physical: int, demand: float
 
 def test_references_are_lowered_to_indexes() -> None:
     values = tomllib.loads(EXAMPLE)
+    values["partition"][0]["smt"] = "SMT-2"
     values["transaction"][0]["step"][1] |= {"lock": "LATCH", "user": ["DB1", "WEB1"]}
     values["command"] += [
         {"at": 60, "do": "logon", "user": "BATCH"},

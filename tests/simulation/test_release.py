@@ -118,7 +118,7 @@ def test_commands_are_recorded_as_events(tmp_path: Path) -> None:
         threads = session.sql("SELECT prcsmt_zlmtstat, prcsmt_zlmtifl FROM d5r21").rows
         kinds = session.sql("SELECT kind FROM event WHERE NOT inferred ORDER BY time").rows
     assert shares == [("BATCH", 50)]
-    assert threads == [(1, 1)]
+    assert threads == [(3, 1)]
     assert ("share changed",) in kinds
 
 

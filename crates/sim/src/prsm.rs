@@ -4,6 +4,8 @@
 //! The share with the least claim goes first, so what one partition leaves goes to the others in proportion
 //! to their weights. A logical core gives its physical core back when it waits; otherwise it keeps it for
 //! its run time. A vertical-high core has a physical core of its own, on which others run while it waits.
+//! Of the horizontal cores of a share, the one with the least claim of its own goes first, so they have equal
+//! amounts of what all of them want; vertical ones of a polarity wait in turn.
 
 use crate::heap::{ABSENT, Entry};
 use crate::state::{CpuState, NO_INDEX, Polarity};
@@ -26,6 +28,7 @@ impl World {
             return;
         }
         core.dispatched += span;
+        core.claim += span;
         if core.running == 1 {
             core.one += span - delayed;
         } else {
@@ -86,6 +89,9 @@ impl World {
                 .max(present.saturating_sub(self.machine_timings.lag));
         }
         let share = &self.shares[index as usize];
+        // What a core did not want is not made up for.
+        let core = &mut self.cores[number];
+        core.claim = core.claim.max(share.turn);
         let kind = usize::from(share.kind);
         if !share.capped {
             let first = self.physical_first[kind] as usize;
@@ -120,8 +126,12 @@ impl World {
             Polarity::Medium => 1,
             Polarity::Horizontal | Polarity::Low => 2,
         };
+        let order = match core.polarity {
+            Polarity::Horizontal => core.claim,
+            _ => self.now,
+        };
         let entry = Entry {
-            key: rank << 62 | (self.now & (u64::MAX >> 2)),
+            key: rank << 62 | (order & (u64::MAX >> 2)),
             number: number as u32,
         };
         let share = core.share;
@@ -152,7 +162,10 @@ impl World {
         core.management += self.machine_timings.management;
         let run_time = self.run_time(number);
         self.reserve(number, run_time);
-        self.shares[share as usize].dispatched += 1;
+        let claim = self.cores[number].claim;
+        let state = &mut self.shares[share as usize];
+        state.dispatched += 1;
+        state.turn = state.turn.max(claim);
         self.physical[physical].logical = number as u32;
         self.physical[physical].management += self.machine_timings.management;
         self.held_until[number] =
@@ -273,7 +286,10 @@ impl World {
         } else if self.physical[physical].home_of == number as u32 {
             false
         } else if core.share == own {
-            core.polarity >= self.cores[number].polarity
+            match core.polarity {
+                Polarity::Horizontal => core.claim < self.cores[number].claim,
+                polarity => polarity >= self.cores[number].polarity,
+            }
         } else {
             self.shares[core.share as usize].claim < self.shares[own as usize].claim
         };

@@ -204,8 +204,12 @@ impl<W: Write> Recorder<W> {
         let core = &world.cores[world.cpus[cpu].core as usize];
         let thread = cpu as u64 - u64::from(core.first);
         // With multithreading, the addresses of a core with one thread are those of two, too.
-        let threads = &world.scenario.systems[self.system].threads;
-        let width = u64::from(*threads.iter().max().unwrap_or(&1));
+        let width = 1 + u64::from(self.multithreading(world));
         (u64::from(core.number) * width + thread, thread)
+    }
+
+    /// Whether multithreading is enabled, with one thread per core or two.
+    fn multithreading(&self, world: &World) -> bool {
+        world.scenario.systems[self.system].multithreading
     }
 }

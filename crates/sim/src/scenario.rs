@@ -163,6 +163,8 @@ pub struct System {
     pub ipl_tod: u64,
     /// Code of the mode of its partition, as in its records.
     pub mode: u8,
+    /// Whether multithreading is enabled: core n has the processors 2n and, with two threads, 2n+1.
+    pub multithreading: bool,
     /// Threads per core by type.
     pub threads: Vec<u32>,
     pub storage_mib: f64,

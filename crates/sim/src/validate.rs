@@ -130,8 +130,14 @@ pub(crate) fn validate(scenario: &Scenario) -> Result<(), ScenarioError> {
                 }
                 Action::SetMultithread { kind: of, threads } => {
                     kind(of, "a command")?;
-                    let holds = (1..=2).contains(&threads);
-                    require(holds, "threads of a command", threads, "1 or 2")?;
+                    let most = if system.multithreading { 2 } else { 1 };
+                    let holds = (1..=most).contains(&threads);
+                    require(
+                        holds,
+                        "threads of a command",
+                        threads,
+                        "1 or 2 with multithreading",
+                    )?;
                 }
                 Action::SetPool { user, pool } => {
                     user_of(user, "user of a command")?;

@@ -8,7 +8,7 @@ use crate::index_set::IndexSet;
 use crate::scenario::Scenario;
 use crate::state::{
     Class, Core, Cpu, CpuState, Customer, EventSource, Limit, NO_INDEX, Physical, Pool, Share,
-    SpinLock, User, Vcpu, VcpuState, Vectors, WorkLock,
+    SpinLock, User, Vcpu, Vectors, WorkLock,
 };
 use crate::time::{NEVER, Ratio, Ticks, micros, seconds};
 
@@ -293,13 +293,7 @@ impl World {
         }
         self.count_cores();
         for vcpu in 0..self.vcpus.len() {
-            // Since when others are in their state is asked for.
-            if matches!(
-                self.vcpus[vcpu].state,
-                VcpuState::Ready | VcpuState::Limited
-            ) {
-                self.settle_state(vcpu);
-            }
+            self.settle_state(vcpu);
         }
         for user in 0..self.users.len() {
             self.tell_transaction_end(user);

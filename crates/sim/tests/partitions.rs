@@ -3,7 +3,7 @@
 mod builders;
 
 use builders::{load, partition, run, scenario, system, user};
-use zlens_sim::scenario::{Partition, Scenario};
+use zlens_sim::scenario::{Action, Command, Partition, Scenario};
 use zlens_sim::world::World;
 
 /// Returns a machine with unlimited demand of its partitions, or demands in cores.
@@ -100,6 +100,53 @@ fn excess_and_caps() {
         cap: 2.5,
     }];
     close(&cores_used(&run(scenario)), &[1.25, 1.25, 7.5], 0.02);
+}
+
+/// IBM, z/VM 6.3 HiperDispatch: with weights of 400 and 600, each of seven logical cores on ten is entitled to
+/// 57.1% of one, and each of ten to 60%.
+#[test]
+fn horizontal_cores_have_equal_amounts() {
+    let lps = weighted(10, &[(7, 400), (10, 600)]);
+    let world = run(machine(10, lps, &[None, None]));
+    let elapsed = world.now - (world.begin - zlens_sim::time::seconds(world.scenario.warmup_s));
+    for (system, entitled) in [(0, 0.571), (1, 0.6)] {
+        for core in &world.cores[world.cores_of[system].clone()] {
+            close(
+                &[core.dispatched as f64 / elapsed as f64],
+                &[entitled],
+                0.002,
+            );
+        }
+    }
+}
+
+/// A core that wanted nothing for a while does not get more than the others when it wants to run again.
+#[test]
+fn idle_core_makes_up_for_nothing() {
+    let lps = weighted(2, &[(3, 500), (2, 500)]);
+    let mut scenario = machine(2, lps, &[None, None]);
+    scenario.systems[0].users[0].virtual_cpus = 2;
+    let mut late = user("LATE", 100, 1, vec![load(None)]);
+    late.logged_on = false;
+    scenario.systems[0].users.push(late);
+    scenario.systems[0].commands = vec![Command {
+        at_s: 30.0,
+        action: Action::Logon { user: 1 },
+    }];
+    let mut at_half = World::new(scenario.clone()).unwrap();
+    at_half.run(at_half.begin + zlens_sim::time::seconds(31.0));
+    at_half.settle_all();
+    let world = run(scenario);
+    let cores = world.cores_of[0].clone();
+    let after: Vec<f64> = cores
+        .map(|core| (world.cores[core].dispatched - at_half.cores[core].dispatched) as f64)
+        .collect();
+    let all: f64 = after.iter().sum();
+    close(
+        &after.iter().map(|one| one / all).collect::<Vec<_>>(),
+        &[1.0 / 3.0; 3],
+        0.02,
+    );
 }
 
 /// Without enforced caps, a capped partition uses the excess.

@@ -92,6 +92,7 @@ fn random_scenario(seed: u64) -> Scenario {
             .map(|number| random_user(stream, format!("U{number}"), disks, pools))
             .collect::<Vec<_>>();
         let mut system = system(&format!("S{at}"), at as u32, users);
+        system.multithreading = true;
         system.threads = vec![1 + pick(stream, 2)];
         system.pools = (0..pools)
             .map(|number| Pool {

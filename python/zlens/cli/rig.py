@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zlens.cli import model_output, output
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ files, or the name of one that zlens ships.
   run    run scenarios and judge them; exit status 1 if one is not as expected
   list   list the scenarios
   show   show a scenario: its source, cases, expected numbers and bands
+  suite  run many scenarios at two levels: mean and deviation of the ratios of ETR and ITR, groups and
+         outliers; SCENARIO is a file of dimensions (the suite of 120 scenarios that zlens ships)
 """
 EXAMPLES = """\
 Examples:
@@ -30,13 +33,16 @@ Examples:
   zlens rig run my-scenarios/ -o results --jobs 1
   zlens rig run unequal-shares --runner 'command:./run-on-zvm.sh {scenario} {out}'
   zlens rig run unequal-shares --runner files:results
+  zlens rig suite -o levels
+  zlens rig run unequal-shares --set cp.dispatch_user=50 -o costly
   zlens serve rig/limits/hard-1.data
 """
 _FAILED = 1
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", metavar="ACTION", choices=("run", "list", "show"), help="run, list or show")
+    parser.add_argument("action", metavar="ACTION", choices=("run", "list", "show", "suite"),
+                        help="run, list, show or suite")  # fmt: skip
     parser.add_argument("scenario", metavar="SCENARIO", nargs="*", help="files, folders, or names from list")
     parser.add_argument("--all", action="store_true", help="run all scenarios that zlens ships")
     parser.add_argument(
@@ -50,6 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--jobs", type=int, metavar="N", help="runs at the same time (one per processor)")
     parser.add_argument("--seeds", type=int, metavar="N", help="runs of each case (the scenario's)")
+    model_output.add_setting(parser, "cp.slice=2")
     parser.add_argument("--numbers", action="store_true", help="print every number, not only the summary")
     parser.add_argument(
         "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
@@ -57,7 +64,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from zlens.cli import model_output, output
     from zlens.rig import definition, description, jobs, tables
 
     if arguments.action == "list":
@@ -72,22 +78,54 @@ def run(arguments: argparse.Namespace) -> int:
         with output.open_output(None) as out:
             out.write("\n".join(description.text(rig) for rig in _load_definitions(arguments.scenario)))
         return 0
-    return _run(arguments)
+    _check_numbers(arguments)
+    return _run_suite(arguments) if arguments.action == "suite" else _run(arguments)
+
+
+def _check_numbers(arguments: argparse.Namespace) -> None:
+    for name, value, maximum in (("--jobs", arguments.jobs, 1000), ("--seeds", arguments.seeds, 999)):
+        if value is not None and not 1 <= value <= maximum:
+            raise QueryError(f"{name} is {value}", expected=f"1 to {maximum}")
+
+
+def _run_suite(arguments: argparse.Namespace) -> int:
+    from zlens import studies
+    from zlens.cli import INTERRUPTED, UNUSABLE
+    from zlens.progress import Progress
+    from zlens.rig import batch, runners, suite
+
+    if arguments.all or len(arguments.scenario) > 1:
+        raise QueryError("several suites", expected="one", cure="run them one after another")
+    files = arguments.scenario or [str(suite.SHIPPED)]
+    loaded = suite.changed(suite.load(files[0]), arguments.set)
+    runner = runners.find(arguments.runner)
+    with Progress(amount=lambda count: f"{count:.0f} runs") as progress:
+        try:
+            runs = suite.run(
+                loaded, runner, arguments.folder,
+                seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
+            )  # fmt: skip
+        except batch.BatchInterrupted:
+            return INTERRUPTED
+    if not runs.pairs:
+        raise QueryError(f"no run succeeded: {runs.errors[0]}", cure="correct the suite")
+    answer = studies.solve("regression", {"title": loaded.rig.title, "pair": runs.pairs})
+    answer.notes += [f"Without {error}" for error in runs.errors[:3]]
+    with output.open_output(None, arguments.format) as out:
+        out.write(model_output.render(answer, arguments.format))
+    return UNUSABLE if runs.errors else 0
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from zlens.cli import INTERRUPTED, model_output, output
+    from zlens.cli import INTERRUPTED
     from zlens.progress import Progress
     from zlens.rig import definition, results, runners, tables
     from zlens.rig import folder as left
 
-    for name, value, maximum in (("--jobs", arguments.jobs, 1000), ("--seeds", arguments.seeds, 999)):
-        if value is not None and not 1 <= value <= maximum:
-            raise QueryError(f"{name} is {value}", expected=f"1 to {maximum}")
     names = list(definition.shipped()) if arguments.all else arguments.scenario
     if not names:
         raise QueryError("no scenario to run", cure="name one, or --all; zlens rig list lists them")
-    rigs = _load_definitions(names)
+    rigs = [definition.changed(rig, arguments.set) for rig in _load_definitions(names)]
     runner = runners.find(arguments.runner)
     is_interrupted = False
     with Progress(amount=lambda count: f"{count:.0f} runs") as progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 import os
@@ -144,7 +145,10 @@ def _observation_key(observations: Iterable[Observation]) -> str:
 
 
 def _completed_run(output: str, digest: str) -> tuple[RunData, str, observed_values.Values] | None:
-    """Return data and values of an earlier run with this digest, if all its files exist."""
+    """Return data and values of an earlier run with this digest, if all its files exist.
+
+    Raises InputError for a file that was changed since.
+    """
     with suppress(OSError, ValueError, KeyError, TypeError):
         stored: dict[str, Any] = json.loads(Path(f"{output}.json").read_text(encoding="utf-8"))
         folder = Path(output).parent
@@ -152,16 +156,27 @@ def _completed_run(output: str, digest: str) -> tuple[RunData, str, observed_val
         throughput = stored["throughput"] and str(folder / stored["throughput"])
         files_exist = all(os.path.isfile(path) for path in (*files, *filter(None, [throughput])))
         if stored["digest"] == digest and files and files_exist:
+            for path, written in stored["written"].items():
+                if _content_digest(folder / path) != written:
+                    raise InputError("changed since the run that wrote it", file=str(folder / path),
+                                     cure="delete it, and the run is repeated")  # fmt: skip
             return RunData(files, throughput), stored["reads"], stored["values"]
     return None
 
 
+def _content_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _keep(output: str, digest: str, data: RunData, reads: str, values: observed_values.Values) -> None:
     folder = Path(output).parent
+    own = [Path(path) for path in (*data.files, data.throughput) if path and Path(path).parent == folder]
     stored = {
         "digest": digest,
         "files": [os.path.relpath(path, folder) for path in data.files],
         "throughput": data.throughput and os.path.relpath(data.throughput, folder),
+        "written": {path.name: _content_digest(path) for path in own},
         "reads": reads,
         "values": values,
     }

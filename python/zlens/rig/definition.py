@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens import models
 from zlens.catalog import aggregation, measures
 from zlens.errors import QueryError, ScenarioError
-from zlens.models.scenario import ScenarioValues, read, set_value
+from zlens.models.scenario import ScenarioValues, apply_setting, read, set_value
 from zlens.models.scenario_keys import key_table
 from zlens.schema.facts import FACTS
 from zlens.schema.validators import Choice, DocumentErrors
@@ -142,6 +143,24 @@ def find(name: str) -> RigDefinition:
     return load(str(path or name))
 
 
+def changed(rig: RigDefinition, settings: Sequence[str]) -> RigDefinition:
+    """Return a file with settings (`cp.slice=2`) for all its runs; ScenarioError for those its cases set."""
+    scenario = rig.scenario
+    problem = DocumentErrors(rig.file, ScenarioError)
+    for setting in settings:
+        scenario = apply_setting(scenario, setting)
+        key, _, _ = setting.partition("=")
+        _check_contradictions(rig, f"the setting {setting}", {key.strip(): None}, problem)
+        for policy in rig.policies:
+            if key.strip() in policy.set:
+                raise problem.general_error(
+                    f"the setting {setting} is one of policy {policy.name!r}", "leave it out"
+                )
+    found = replace(rig, scenario=scenario)
+    check_runs(found, problem)
+    return found
+
+
 def load(file: str) -> RigDefinition:
     """Return a file of the rig; ScenarioError with key, value and cure if it cannot be used."""
     return parsed(read(file), file)
@@ -240,14 +259,54 @@ def _observation(entry: dict[str, Any], problem: DocumentErrors) -> Observation:
     return Observation(**entry, statistic=statistic or "")
 
 
-def _check(rig: RigDefinition, problem: DocumentErrors) -> None:
-    """Check combinations of keys that are valid separately."""
+def check_runs(rig: RigDefinition, problem: DocumentErrors) -> None:
+    """Check that no two cases, policies or controls are the same, and what each run has."""
     names = [case.name for case in rig.cases]
     for group in (names, [one.name for one in rig.policies], [one.name for one in rig.controls]):
         if len(set(group)) < len(group):
             raise problem.general_error(
                 "two cases, policies or controls have the same name", "use unique names"
             )
+    for policy in rig.policies:
+        _check_contradictions(rig, f"policy {policy.name!r}", policy.set, problem)
+    variants = [*(policy.set for policy in rig.policies), *(control.set for control in rig.controls)]
+    for case in rig.cases:
+        for settings in variants:
+            _check_length(rig.values(case, settings), problem)
+
+
+def _check_contradictions(
+    rig: RigDefinition, what: str, settings: Mapping[str, Any], problem: DocumentErrors
+) -> None:
+    """Check that settings for all cases leave alone what the cases set."""
+    for key, value in settings.items():
+        for case in rig.cases:
+            for own, given in case.set.items():
+                nested = f"{own}.".startswith(f"{key}.") or f"{key}.".startswith(f"{own}.")
+                if nested and (own != key or given != value):
+                    raise problem.general_error(
+                        f"{what} sets {key}, which the case {case.name!r} sets, too", "leave it out of one"
+                    )
+
+
+def _check_length(values: Mapping[str, Any], problem: DocumentErrors) -> None:
+    """Check that a run has an interval: without one nothing is observed."""
+    times = {**key_table("simulation.simulation").defaults, **(values.get("simulation") or {})}
+    seconds, interval = times["seconds"], times["interval"]
+    if isinstance(seconds, int | float) and isinstance(interval, int | float) and seconds < interval:
+        raise problem.general_error(
+            f"simulation.seconds is {seconds:g}, less than an interval of {interval:g}: nothing is observed",
+            "increase seconds, or reduce simulation.interval",
+        )
+
+
+def _check(rig: RigDefinition, problem: DocumentErrors) -> None:
+    """Check combinations of keys that are valid separately."""
+    check_runs(rig, problem)
+    names = [case.name for case in rig.cases]
+    if not rig.controls and rig.not_reproduced is None:
+        raise problem.general_error("no [[control]] shows that an error is detected",
+                                    "add one with settings for which the verdict must fail")  # fmt: skip
     if not any(policy.judged for policy in rig.policies):
         raise problem.general_error("no policy is judged", "leave judged = false out for one")
     for case in rig.cases:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from zlens.errors import ZlensError
 from zlens.rig import batch, expected_values, jobs, verdict
 from zlens.rig.batch import CompletedRun, Progress
-from zlens.rig.definition import Control, Policy, RigDefinition
+from zlens.rig.definition import Control, ExpectedNumber, Observation, Policy, RigDefinition
 from zlens.rig.jobs import Job
 from zlens.rig.runners import Runner
 from zlens.rig.verdict import ObservationVerdict
@@ -32,11 +32,12 @@ class VariantOutcome(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether the outcome is as required: a control fails its verdict, everything else passes."""
+        """Whether the outcome is as required: a control breaks an observation, everything else passes."""
         if self.errors:
             return False
-        all_passed = all(one.passed for one in self.verdicts)
-        return not all_passed if isinstance(self.variant, Control) else all_passed
+        if isinstance(self.variant, Control):
+            return any(one.broken for one in self.verdicts)
+        return all(one.passed for one in self.verdicts)
 
 
 class RigResult(Struct, frozen=True):
@@ -51,8 +52,18 @@ class RigResult(Struct, frozen=True):
         return [error for one in self.outcomes for error in one.errors]
 
     @property
+    def undetected(self) -> list[str]:
+        """The observations that no control breaks: errors of them would not be detected."""
+        if not self.rig.controls:
+            return []
+        controls = [one for one in self.outcomes if isinstance(one.variant, Control)]
+        broken = {one.observation.name for control in controls for one in control.verdicts if one.broken}
+        return [one.name for one in self.rig.observations if one.name not in broken]
+
+    @property
     def passed(self) -> bool:
-        return self.complete and all(one.passed for one in self.outcomes if one.judged)
+        judged = all(one.passed for one in self.outcomes if one.judged)
+        return self.complete and judged and not self.undetected
 
     @property
     def seconds(self) -> float:
@@ -132,8 +143,25 @@ def _outcome(
         base = values.get(one.relative_to) if one.relative_to is not None else None
         observed = {name: _by_subject(each, base) for name, each in values.items()}
         wanted = {name: by_name[one.name] for name, by_name in numbers.items()}
+        if control is None:
+            errors += _unexpected(one, wanted, observed)
         verdicts.append(verdict.judge(one, wanted, observed))
     return VariantOutcome(variant, tuple(verdicts), tuple(runs), tuple(dict.fromkeys(errors)))
+
+
+def _unexpected(
+    one: Observation,
+    wanted: Mapping[str, Mapping[str, ExpectedNumber]],
+    observed: Mapping[str, Mapping[str, Sequence[float | None]]],
+) -> list[str]:
+    """Return errors for observed subjects without an expected number, in cases that have others."""
+    return [
+        f"{case}: {one.name}: {subject} is observed, but not expected".removeprefix(": ")
+        for case, numbers in wanted.items()
+        if numbers
+        for subject, values in observed.get(case, {}).items()
+        if subject not in numbers and any(value is not None for value in values)
+    ]
 
 
 def _by_subject(

@@ -76,7 +76,7 @@ def result_word(outcome: VariantOutcome, one: ObservationVerdict) -> str:
     if isinstance(outcome.variant, Control):
         if not outcome.passed:
             return "PASSES, must fail"
-        return "passes" if one.passed else "fails, as it must"
+        return "fails, as it must" if one.broken else "passes"
     if not outcome.variant.judged:
         return "not judged"
     return "pass" if one.passed else "FAIL"
@@ -128,6 +128,9 @@ def _why(result: RigResult) -> Iterator[str]:
         yield f"{result.rig.name}: interrupted; the same command continues"
     if result.rig.not_reproduced is not None:
         yield f"{result.rig.name}: known not to be reproduced: {result.rig.not_reproduced}"
+    if result.complete and not result.errors:
+        for name in result.undetected:
+            yield f"{result.rig.name}: no control breaks {name}, so the rig would not detect an error of it"
     for outcome in result.outcomes:
         if outcome.passed or not outcome.judged or not result.complete:
             continue

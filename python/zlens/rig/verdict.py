@@ -51,6 +51,12 @@ class ObservationVerdict(Struct, frozen=True):
     def passed(self) -> bool:
         return not self.failures
 
+    @property
+    def broken(self) -> bool:
+        """Whether an observed number fails; one that was not observed says nothing."""
+        unobserved = sum(row.observed is None for row in self.compared)
+        return bool(self.compared) and len(self.failures) > unobserved
+
 
 def mean(values: Sequence[float | None]) -> tuple[float | None, float | None]:
     """Return the mean over seeds and half its confidence interval; None if a value is unknown or single."""
@@ -90,6 +96,8 @@ def judge(
                 errors.append(_relative(one, row.error, number.value, expected_sum))
         if expected_sum and len(numbers) > 1:
             misallocated.append(100 * off / 2 / expected_sum)
+    if not compared:
+        failures.append("no number is expected")
     worst = max(errors, default=None)
     rms = math.sqrt(math.fsum(error * error for error in errors) / len(errors)) if errors else None
     unit = " points" if one.of == "points" else "%"

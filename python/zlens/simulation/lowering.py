@@ -305,9 +305,7 @@ class _MachineLowering:
             "name": part.name,
             "number": part.common_entry("number") or number,
             "shares": [self._share(part, entry) for entry in part.cores],
-            "vertical": any(
-                entry["polarization"] == "vertical" and not entry["dedicated"] for entry in part.cores
-            ),
+            "vertical": any(entry["polarization"] == "vertical" for entry in part.cores),
         }
 
     def _share(self, part: SystemPartition, entry: Entry) -> dict[str, Any]:
@@ -382,7 +380,11 @@ class _MachineLowering:
             "transaction_ends": bool(part.common_entry("transaction_ends")),
             "ipl_tod": tod_from_unix_us(round(ipl_s * 1e6)),
             "mode": zvm_limits.mode(part.cores[0]["mode"]).code,
-            "threads": self._threads(part),
+            "multithreading": zvm_limits.numbers_per_core(part.cores[0]["smt"]) > 1,
+            "threads": [
+                zvm_limits.threads(zvm_limits.mode(part.cores[0]["mode"]), part.cores[0]["smt"], kind)
+                for kind in self.kinds
+            ],
             "storage_mib": storage,
             "cp": self._cp(part, cp),
             "users": [self._user(user, cp, indices, working) for user in users],
@@ -397,13 +399,6 @@ class _MachineLowering:
             "link": self._link(part),
             "commands": self._commands(part, indices),
         }
-
-    def _threads(self, part: SystemPartition) -> list[int]:
-        """Return threads per core by type; the mode defines the types that have two."""
-        two: tuple[str, ...] = ()
-        if part.cores[0]["smt"] == "SMT-2":
-            two = zvm_limits.mode(part.cores[0]["mode"]).two_threads
-        return [2 if kind in two else 1 for kind in self.kinds]
 
     def _cp(self, part: SystemPartition, given: Entry) -> dict[str, Any]:
         excess = None if given["excessuse"] == "NONE" else given[f"excessuse_{given['excessuse'].lower()}"]

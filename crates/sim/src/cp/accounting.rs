@@ -121,10 +121,11 @@ impl World {
         let vcpu = &mut self.vcpus[v];
         let span = self.now - vcpu.since;
         vcpu.since = self.now;
-        match vcpu.state {
-            VcpuState::Ready => vcpu.times.ready += span,
-            VcpuState::Limited => vcpu.times.limited += span,
-            _ => {}
+        if vcpu.state == VcpuState::Ready {
+            vcpu.times.ready += span;
+        }
+        if vcpu.state.wants() {
+            vcpu.times.wanting += span;
         }
     }
 }

@@ -19,8 +19,11 @@ impl World {
         if self.scenario.systems[system].cp.scheduler == Scheduler::Memoryless {
             let present = self.scheduler_time(pool);
             let slice = self.cp[system].slice[usize::from(self.cpus[number].paired)];
+            // By its part of all processors, not of one: it does not wait for those before it to end.
+            let processors = u64::from(self.pools[pool].online.max(1));
             let vcpu = &mut self.vcpus[v];
-            vcpu.deadline = present.saturating_add(vcpu.pace.times(slice));
+            let offset = vcpu.pace.times(slice).saturating_mul(processors);
+            vcpu.deadline = present.saturating_add(offset);
         }
         self.enter(v);
     }

@@ -187,6 +187,7 @@ impl World {
             for cpu in self.threads_of(number) {
                 self.update_accounting(cpu);
                 self.cpus[cpu].state = CpuState::Parked;
+                self.since_vary[cpu] = (self.cpus[cpu].times, self.cpus[cpu].counts);
             }
             if online && !parked {
                 self.activate(number);

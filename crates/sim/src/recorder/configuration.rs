@@ -20,7 +20,8 @@ impl<W: Write> Recorder<W> {
             let kind = machine.types.iter().position(|kind| kind == name);
             u64::from(kind.map_or(1, |kind| system.threads[kind].max(1)))
         };
-        let multithreading = system.threads.iter().any(|threads| *threads > 1);
+        let status = multithreading_status(system);
+        let most_threads = u64::from(*system.threads.iter().max().unwrap_or(&1));
         self.write_record("D1R4", tod, |record| {
             record
                 .text("HCPCPEID", &system.release)
@@ -41,7 +42,7 @@ impl<W: Write> Recorder<W> {
                 .number("CPUSHARD", configured - u64::from(dedicated))
                 .number("CPUCAPAB", u64::from(machine.capability))
                 .number("SCPCAPAB", u64::from(machine.capability))
-                .number("ZLMTSTAT", if multithreading { 3 } else { 1 })
+                .number("ZLMTSTAT", status)
                 .number("ZLMTCP", threads("CP"))
                 .number("ZLMTIFL", threads("IFL"))
                 .number("ZLMTICF", threads("ICF"))
@@ -155,9 +156,9 @@ impl<W: Write> Recorder<W> {
                 .number("SRML1DSP", u64::from(cp.settings.dspbuf[0]))
                 .number("SRML2DSP", u64::from(cp.settings.dspbuf[1]))
                 .number("SRML3DSP", u64::from(cp.settings.dspbuf[2]))
-                .number("ZLMTSTAT", if multithreading { 3 } else { 1 })
+                .number("ZLMTSTAT", status)
                 .number("ZLMTRQMX", 255)
-                .number("ZLMTACMX", if multithreading { 2 } else { 1 })
+                .number("ZLMTACMX", most_threads)
                 .number("ZLEXUCP", of_kind("CP", excess))
                 .number("ZLEXUIFL", of_kind("IFL", excess))
                 .number("ZLEXUZIIP", of_kind("ZIIP", excess))
@@ -199,7 +200,7 @@ impl<W: Write> Recorder<W> {
                 entry
                     .number("ZLCORE", u64::from(core.number))
                     .number("ZLTYPE", code(world, number))
-                    .number("ZLPOLAR", polarity(core.polarity))
+                    .number("ZLPOLAR", polarity(world, number))
                     .number("ZLNEST3", 1 + u64::from(drawer))
                     .number("ZLNEST2", 1 + u64::from(chip))
                     .number("ZLNEST1", 1 + u64::from(chip));

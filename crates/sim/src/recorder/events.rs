@@ -133,10 +133,10 @@ impl<W: Write> Recorder<W> {
                     let kind = types.iter().position(|kind| kind == name);
                     u64::from(kind.map_or(1, |kind| threads[kind]))
                 };
-                let enabled = threads.iter().any(|threads| *threads > 1);
+                let status = multithreading_status(&world.scenario.systems[self.system]);
                 self.write_record("D5R21", event.at, |record| {
                     record
-                        .number("ZLMTSTAT", if enabled { 3 } else { 1 })
+                        .number("ZLMTSTAT", status)
                         .number("ZLMTCP", of("CP"))
                         .number("ZLMTIFL", of("IFL"))
                         .number("ZLMTICF", of("ICF"))

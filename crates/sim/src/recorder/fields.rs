@@ -1,7 +1,7 @@
 //! Codes, and fields that several records have.
 
 use crate::encode::Record;
-use crate::scenario::{ControlUnit, Pool, Share, User, Volume};
+use crate::scenario::{ControlUnit, Pool, Share, System, User, Volume};
 use crate::state::{Polarity, VcpuTimes};
 use crate::time::{SECOND, Ticks, seconds};
 use crate::world::World;
@@ -56,9 +56,17 @@ pub(super) fn code(world: &World, core: usize) -> u64 {
     u64::from(world.scenario.machine.type_codes[usize::from(kind)])
 }
 
-/// A polarity in STSI's code.
-pub(super) const fn polarity(polarity: Polarity) -> u64 {
-    match polarity {
+/// The status of multithreading: enabled, or disabled without a statement.
+pub(super) fn multithreading_status(system: &System) -> u64 {
+    if system.multithreading { 3 } else { 1 }
+}
+
+/// The polarity of a core in STSI's code; dedicated cores of a vertical partition are vertical-high.
+pub(super) fn polarity(world: &World, core: usize) -> u64 {
+    let state = &world.cores[core];
+    let share = &world.shares[state.share as usize];
+    match state.polarity {
+        Polarity::Horizontal if world.scenario.partitions[share.partition as usize].vertical => 3,
         Polarity::Horizontal => 0,
         Polarity::Low => 1,
         Polarity::Medium => 2,

@@ -1,7 +1,8 @@
 //! Data that Linux guests pass to CP about themselves: processors, memory and network, as the appldata modules of
 //! the kernel lay them out.
 //!
-//! A guest cannot distinguish waiting for a processor from CP's work for it: both are steal time.
+//! A guest cannot distinguish waiting for a processor, CP's work for it, and the time that PR/SM gives its
+//! processor to other partitions: all are steal time.
 
 use std::io::Write;
 
@@ -46,17 +47,8 @@ impl<W: Write> Recorder<W> {
     fn linux_processors(&mut self, world: &World, user: usize, spec: &User, tod: Ticks) {
         let state = &world.users[user];
         let vcpus = &world.vcpus[state.vcpus()];
-        let wants = |vcpu: &&crate::state::Vcpu| {
-            !matches!(
-                vcpu.state,
-                VcpuState::Idle | VcpuState::Io | VcpuState::Quiesced
-            )
-        };
-        let running = vcpus.iter().filter(wants).count() as u64;
-        let wanted: Ticks = vcpus
-            .iter()
-            .map(|vcpu| vcpu.times.total + vcpu.times.ready + vcpu.times.limited)
-            .sum();
+        let running = vcpus.iter().filter(|vcpu| vcpu.state.wants()).count() as u64;
+        let wanted: Ticks = vcpus.iter().map(|vcpu| vcpu.times.wanting).sum();
         let span = world.machine_timings.interval as f64 / SECOND as f64;
         let before = &mut self.linux[user];
         // A user that logged on again counts from 0.
@@ -80,9 +72,9 @@ impl<W: Write> Recorder<W> {
                 })
                 .entries("linux_os_cpu", vcpus.len(), |at, entry| {
                     let times = &vcpus[at].times;
-                    let stolen = times.total - times.emulation + times.ready + times.limited;
+                    let stolen = times.wanting - times.emulation;
                     let elapsed = world.now.saturating_sub(state.logon);
-                    let idle = elapsed.saturating_sub(times.emulation + stolen);
+                    let idle = elapsed.saturating_sub(times.wanting);
                     entry
                         .number("per_cpu_user", times.emulation / JIFFY)
                         .number("per_cpu_idle", idle / JIFFY)

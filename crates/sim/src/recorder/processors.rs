@@ -25,9 +25,7 @@ impl<W: Write> Recorder<W> {
         let speedup = world.scenario.systems[self.system].cp.smt_speedup_pct / 100.0;
         let assumed = (speedup * UNIT as f64 + 0.5) as u64;
         // Cores of types with one thread are measured, too, in a system with multithreading.
-        let smt = world.cores[self.cores(world)]
-            .iter()
-            .any(|core| core.threads > 1);
+        let smt = self.multithreading(world);
         for core in self.cores(world) {
             let state = &world.cores[core];
             let kind = usize::from(world.shares[state.share as usize].kind);
@@ -42,7 +40,7 @@ impl<W: Write> Recorder<W> {
             };
             let productivity = (ratio(work, busy) * UNIT).checked_div(maximum).unwrap_or(0);
             let factor = ratio(sums[kind].0, sums[kind].1);
-            let share = &world.shares[state.share as usize];
+            let dedicated = world.share_spec(state.share as usize).dedicated;
             let entitlement = entitled(world, core);
             for cpu in world.threads_of(core) {
                 let thread = &world.cpus[cpu];
@@ -87,8 +85,8 @@ impl<W: Write> Recorder<W> {
                         .number("PFXSPINC", counts.spins)
                         .number("ZLCORE", u64::from(state.number))
                         .number("ZLTHRD", which)
-                        .number("ZLPOLAR", polarity(state.polarity))
-                        .number("ZLDED", u64::from(share.pace.is_zero()))
+                        .number("ZLPOLAR", polarity(world, core))
+                        .number("ZLDED", u64::from(dedicated))
                         .number("ZLDVID", u64::from(state.vector))
                         .number("ZLENTITL", entitlement)
                         .number("ZLPARKTM", times.parked);

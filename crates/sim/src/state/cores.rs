@@ -61,6 +61,8 @@ pub struct Core {
     pub running: u32,
     /// Dispatch vector.
     pub vector: u32,
+    /// Its claim among the cores of its share: time used, and what it did not want.
+    pub claim: Ticks,
     /// Credit of its share's caps that it has taken and not used.
     pub reserved: Ticks,
     /// Since when the times below are up to date.
@@ -93,6 +95,8 @@ pub struct Share {
     pub claim: Ticks,
     /// One over its entitlement in cores.
     pub pace: Ratio,
+    /// The largest claim of a core that was dispatched.
+    pub turn: Ticks,
     /// Its logical cores.
     pub cores: Vec<u32>,
     /// Those that are ready and not dispatched.

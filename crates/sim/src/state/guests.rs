@@ -29,6 +29,13 @@ pub enum VcpuState {
     Quiesced,
 }
 
+impl VcpuState {
+    /// Whether a virtual CPU in this state has something to do.
+    pub fn wants(self) -> bool {
+        !matches!(self, Self::Off | Self::Idle | Self::Io | Self::Quiesced)
+    }
+}
+
 /// Number of states of virtual CPUs.
 pub const STATES: usize = 9;
 
@@ -138,8 +145,8 @@ pub struct VcpuTimes {
     pub prorated: [Ticks; 2],
     /// In a dispatch vector.
     pub ready: Ticks,
-    /// Waiting for credit.
-    pub limited: Ticks,
+    /// With something to do, on a logical processor or not.
+    pub wanting: Ticks,
     /// Work done.
     pub work: Ticks,
 }

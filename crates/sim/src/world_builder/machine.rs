@@ -249,6 +249,7 @@ fn partition_shares(scenario: &Scenario, allocator: &mut Allocator) -> (Vec<Shar
                 kind: spec.kind,
                 claim: allocator.now,
                 pace: Ratio::from_f64(1.0 / spec.entitlement.max(1e-6)),
+                turn: 0,
                 cores: Vec::new(),
                 waiting: Heap::default(),
                 dispatched: 0,

@@ -118,6 +118,7 @@ pub fn system(name: &str, partition: u32, users: Vec<User>) -> System {
         transaction_ends: false,
         ipl_tod: 0,
         mode: 0,
+        multithreading: false,
         threads: vec![1],
         storage_mib: 65_536.0,
         cp: cp(),

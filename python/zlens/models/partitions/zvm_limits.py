@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated
 
@@ -86,22 +86,37 @@ def mode(name: str) -> Mode:
     return next(entry for entry in _limits().modes if entry.name == name)
 
 
-def fit(release_limits: Release, partition_mode: Mode, smt: str, cores: Mapping[str, int]) -> PartitionFit:
-    """Return the fit of a partition with these logical cores of each type.
+def is_available(partition_mode: Mode, smt: str, kinds: Iterable[str]) -> bool:
+    """Return whether a partition of these types of cores can have a level of multithreading."""
+    return smt == "non-SMT" or all(kind in partition_mode.smt for kind in kinds)
+
+
+def threads(partition_mode: Mode, smt: str, kind: str) -> int:
+    """Return the threads of a core of a type."""
+    return 2 if smt == "SMT-2" and kind in partition_mode.two_threads else 1
+
+
+def numbers_per_core(smt: str) -> int:
+    """Return the difference of the processor numbers of one core and the next.
 
     Source: IBM, Eighty Logical Processors, table 1: without multithreading core and processor are the same;
     with it core n has processor 2n, and 2n+1 if two threads are active.
     """
+    return 1 if smt == "non-SMT" else 2
+
+
+def fit(release_limits: Release, partition_mode: Mode, smt: str, cores: Mapping[str, int]) -> PartitionFit:
+    """Return the fit of a partition with these logical cores of each type."""
     defined = sum(cores.values())
-    if smt != "non-SMT" and not all(kind in partition_mode.smt for kind, count in cores.items() if count):
+    if not is_available(partition_mode, smt, (kind for kind, count in cores.items() if count)):
         return PartitionFit(False, None, None, None, "not available")
     limit = release_limits.cores if smt == "non-SMT" else release_limits.smt_cores
     used = defined if defined <= limit else (limit if release_limits.ignores and smt != "non-SMT" else None)
     if used is None:
         return PartitionFit(True, limit, None, None, f"more than {limit} cores")
-    twos = sum(count for kind, count in cores.items() if kind in partition_mode.two_threads)
-    if smt != "SMT-2" or not twos:
-        return PartitionFit(True, limit, used, used, _numbers(used, 1 if smt == "non-SMT" else 2))
+    twos = sum(count for kind, count in cores.items() if threads(partition_mode, smt, kind) == 2)
+    if not twos:
+        return PartitionFit(True, limit, used, used, _numbers(used, numbers_per_core(smt)))
     if twos == defined:
         return PartitionFit(True, limit, used, 2 * used, _numbers(2 * used, 1))
     processors = defined + twos if used == defined else None

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens.models.partitions import model as partitions
+from zlens.models.partitions import zvm_limits
 from zlens.models.relocation import link as relocation_link
 from zlens.models.scenario import Scenario
 from zlens.models.scenario_keys import key_table
@@ -211,6 +212,16 @@ def _check_part(scenario: Scenario, part: SystemPartition) -> None:
     for key in ("number", "system", "storage", "ipl"):
         if len({entry[key] for entry in part.cores if entry[key] is not None}) > 1:
             raise error(f"partition.{part.name}.{key} differs between its types", "set it once")
+    smt, mode = part.cores[0]["smt"], part.cores[0]["mode"]
+    if not zvm_limits.is_available(zvm_limits.mode(mode), smt, (entry["type"] for entry in part.cores)):
+        kinds = " and ".join(entry["type"] for entry in part.cores)
+        raise error(
+            f"partition.{part.name}.smt is {smt}, which {kinds} cores do not have in mode {mode}",
+            'write smt = "non-SMT", or another mode',
+        )
+    if smt != "non-SMT" and (scenario["cp"] or {}).get("dspwdmethod") == "REBALANCE":
+        raise error(f"partition.{part.name}.smt is {smt}, but cp.dspwdmethod is REBALANCE",
+                    'write dspwdmethod = "RESHUFFLE": z/VM requires it for multithreading')  # fmt: skip
     load = part.common_entry("load")
     if load is not None:
         _check_profile(scenario, f"partition.{part.name}.load.profile", load["profile"])
@@ -425,3 +436,12 @@ def _check_command(scenario: Scenario, part: SystemPartition, command: Entry, nu
             f"{path} is for {command['type']}s, but {part.name} has no {command['type']}s",
             "name another type",
         )
+    if command["do"] == "set multithread":
+        smt, mode = part.cores[0]["smt"], part.cores[0]["mode"]
+        if smt == "non-SMT":
+            raise error(f"{path}, set multithread, but {part.name} is non-SMT",
+                        'write smt = "SMT-1" or "SMT-2": only an IPL enables multithreading')  # fmt: skip
+        most = zvm_limits.threads(zvm_limits.mode(mode), "SMT-2", command["type"])
+        if command["threads"] > most:
+            raise error(f"{path} sets {command['threads']} threads per {command['type']} core",
+                        "reduce it", f"{most}, in mode {mode}")  # fmt: skip
