@@ -292,8 +292,46 @@ def test_subjects_are_weighted_by_their_time() -> None:
         # The longest presence is the entire interval; a row without a length counts fully.
         assert aggregated("device", rows[1:2], "rate") == [(20.0,)]
         assert aggregated("device", [row(1, None, device="1003", rate=2.0), rows[1]], "rate") == [(22.0,)]
+        # If all rows are longer, they are those of records with longer intervals.
+        longer = [row(1, 900.0, device=f"100{n}", rate=10.0 + n) for n in range(3)]
+        assert aggregated("device", longer, "rate", "seconds") == [(pytest.approx(33), 900)]
     finally:
         CONNECTION.execute("DELETE FROM interval")
+
+
+@pytest.mark.parametrize("name", ["zlzos.smf", pytest.param("zldemo.monwrite", marks=pytest.mark.long)])
+def test_sums_over_subjects_are_those_of_rows(demo_files: dict[str, Path], name: str) -> None:
+    """Of records with longer intervals than others, too: rows of one length add up to their sum."""
+    compared_columns = 0
+    with zlens.open(demo_files[name], options=Options(tz=ZONE)) as session:
+        lengths = quote("interval")
+        for table in compared(session):
+            columns = [
+                column
+                for column in measured(table)
+                if aggregation.subject_rule(column) == "sum"
+                and column.aggregate in ("ratio", "gauge")
+                and (column.weight or "seconds") == "seconds"
+                and not column.subject_filter
+            ]
+            if not columns or not table.key:
+                continue
+            values = ", ".join(
+                f"{aggregation.aggregate_subjects(column).value}, sum({quote(column.name)}), "
+                f"count({quote(column.name)}) = count(*)"
+                for column in columns
+            )
+            found = session.sql(
+                f"SELECT interval_end, {values} FROM {table.name}, (SELECT 1 FROM {lengths} LIMIT 1) "
+                "GROUP BY system, source, interval_end HAVING min(seconds) = max(seconds)"
+            ).rows
+            for end, *numbers in found:
+                for column, nth in zip(columns, range(0, len(numbers), 3), strict=True):
+                    together, added, full = numbers[nth : nth + 3]
+                    if full:
+                        assert same(together, added, 1e-12), (table.name, column.name, end, together, added)
+                        compared_columns += 1
+    assert compared_columns >= 100
 
 
 def test_weight_over_subjects_may_differ_from_weight_over_time() -> None:

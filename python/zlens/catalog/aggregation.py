@@ -258,11 +258,13 @@ def _added(value: str, among: str) -> str:
 
 def together_s(name_sql: Callable[[str], str] = lambda sql: sql) -> str:
     """Return SQL of the seconds that the subjects of an interval cover: the longest, but not more than the
-    interval.
+    interval, or than the shortest row if all span several intervals.
 
-    A row may span several intervals. `named` replaces the SQL of the interval length.
+    A subject whose samples are missing has a row that spans several intervals; so have all rows of a record
+    type whose intervals are longer than those of another. `name_sql` replaces the SQL of the interval length.
     """
-    return f"least(max({quote(_LENGTH)}), max({name_sql(OF_INTERVAL)}))"
+    seconds = quote(_LENGTH)
+    return f"least(max({seconds}), greatest(min({seconds}), max({name_sql(OF_INTERVAL)})))"
 
 
 class SubjectAggregate(Struct, frozen=True):
