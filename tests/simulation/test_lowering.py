@@ -361,7 +361,7 @@ def broken(change: str) -> dict[str, Any]:
         ("v['transaction'][0]['step'][0]['user'] = 'NOBODY'", "user is NOBODY, which does not exist"),
         ("v['transaction'][0]['step'][0]['io'] = 1", "has 2 of cpu, io and delay"),
         ("v['transaction'][0]['step'][2]['volumes'] = ['NONE']", "has NONE, which does not exist"),
-        ("v['volume'].pop()", "page_rate is 50, but no volume is for paging"),
+        ("v['volume'].pop()", "partition ZVM1 must page, but no volume is for paging"),
         ("v['user'][2]['load']['io_rate'] = 5", "io_rate is 5, but it has no volumes"),
         ("v['user'][2]['load']['profile'] = [[5, 1], [5, 2]]", "profile do not increase"),
         ("v['relocation'] = [{'user': 'DB1', 'to': 'ZVM2'}]", "there are relocations, but no link"),
