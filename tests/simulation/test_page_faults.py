@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -211,3 +212,116 @@ def test_releases_choose_frames_in_their_way() -> None:
 
     assert cp() == {"selection": "aging list", "zone_mib": 4096}
     assert cp(records="5.3") == {"selection": "demand scan", "zone_mib": None}
+
+
+def test_virtual_disk_has_pages_of_its_own(tmp_path: Path) -> None:
+    """Of a virtual disk that is referenced far more than the guest's storage, all pages stay in frames."""
+    values = scenario(1024, guest("A", 2000, references={"rate": 1000}, virtual_cpus=2))
+    values["space"] = [{"name": "SWAP1", "user": ["A"], "storage": 50, "references": {"rate": 1_000_000}}]
+    with simulated(values, tmp_path / "vdisk.monwrite") as session:
+        assert one(session, "SELECT min(vdisk_pages) FROM guest") == pytest.approx(50 * 256, rel=0.01)
+        frames = 0.98 * 1024 * 256 / (1 + 8 / 1024)
+        resident = one(session, "SELECT avg(resident_pages) FROM guest")
+        assert resident == pytest.approx(frames - 50 * 256, rel=0.01)
+
+
+def test_phases_bring_other_pages_in(tmp_path: Path) -> None:
+    """Without phases the hot set, a tenth of the pages, is in frames; half of the next one is out."""
+    hot = {"pattern": "hot set", "hot": 10, "hot_references": 100}
+    rates = {}
+    for phase in (None, 20):
+        references = hot if phase is None else {**hot, "phase": phase}
+        values = scenario(1024, guest("A", 2000, references=references), block_pages=1)
+        with simulated(values, tmp_path / f"phase{phase}.monwrite") as session:
+            faults = "sum(page_fault_rate * seconds) / sum(virtual_s)"
+            rates[phase] = one(session, f"SELECT {faults} FROM guest")
+    assert rates[None] < 1
+    # 200 MiB in 20 s, of which half is out; some of the other half is taken before it is referenced.
+    assert 0.9 / 2 < rates[20] / (200 * 256 / 20) < 0.9
+
+
+def test_logon_needs_frames_but_no_reads(tmp_path: Path) -> None:
+    """A guest that logs on references new pages, which CP makes; at logoff its frames and slots are free."""
+    values = scenario(2048, guest("A", 1500), guest("LATE", 1000, logged_on=False), page_faults="computed")
+    values["simulation"] |= {"interval": 10}
+    values["command"] = [
+        {"at": 41, "do": "logon", "user": "LATE"},
+        {"at": 91, "do": "logoff", "user": "LATE"},
+    ]
+    with simulated(values, tmp_path / "logon.monwrite") as session:
+        rows = session.sql("""
+            SELECT s.interval_end, max(s.available), max(p.used), any_value(g.resident_pages)
+            FROM storage AS s
+            JOIN (SELECT interval_end, sum(slots_used) AS used FROM paging GROUP BY ALL) AS p
+                USING (interval_end)
+            LEFT JOIN guest AS g ON g.interval_end = s.interval_end AND g.userid = 'LATE'
+            GROUP BY 1 ORDER BY 1
+        """).rows
+        before, soon, after = rows[3], rows[4], rows[-1]
+        assert before[2] == 0
+        assert before[1] == pytest.approx((0.98 * 2048 - 1500 * (1 + 8 / 1024)) * 256, rel=0.02)
+        # In 8 to 9 s of virtual CPU time 10,000 references per second to 256,000 pages.
+        assert 256_000 * (1 - math.exp(-8 / 25.6)) <= soon[3] * 1.01
+        assert soon[3] <= 256_000 * (1 - math.exp(-9 / 25.6))
+        assert rows[7][2] > 0
+        slots = one(session, "SELECT max_by(paging_slots, interval_end) FROM guest WHERE userid = 'A'")
+        assert after[2] == pytest.approx(slots, rel=0.01)
+        assert after[1] > rows[7][1]
+        assert one(session, "SELECT max(page_read_rate) FROM guest WHERE userid = 'LATE'") < 10_000
+
+
+def test_demand_scan_waits_for_its_writes(tmp_path: Path) -> None:
+    """The global aging list is written early, so its frames are available at once; else guests wait."""
+    rates = {}
+    for name, cp in (
+        ("early", {"early_writes": 20}),
+        ("late", {"early_writes": 0}),
+        ("scan", {"selection": "demand scan"}),
+    ):
+        values = scenario(1024, guest("A", 4000), **cp)
+        values["user"][0]["references"] = {"changed": 100}
+        with simulated(values, tmp_path / f"{name}.monwrite") as session:
+            rates[name] = one(session, "SELECT max(available_empty_rate) FROM storage")
+    assert rates["early"] <= rates["late"]
+    assert rates["scan"] >= rates["late"]
+
+
+def test_zones_reduce_waiting_for_lock(tmp_path: Path) -> None:
+    """Faults hold a lock for long: one for all processors, as before z/VM 6.4, or one for each zone."""
+    times = {}
+    for name, release in (("zones", {}), ("one lock", {"records": "5.3"})):
+        values = scenario(
+            16_384,
+            *(guest(f"G{n}", 4000) for n in range(8)),
+            frame_lock=50,
+            below_2g=0,
+            selection="aging list",
+        )
+        values["partition"][0] |= release
+        if release:
+            del values["partition"][0]["zvm"]
+        [found] = zlens.simulate(values, str(tmp_path / "zones.monwrite"))
+        users = found.summary["systems"]["ZVM1"]["users"].values()
+        times[name] = sum(user["cpu_s"] for user in users) / sum(user["virtual_s"] for user in users)
+    assert times["one lock"] > times["zones"]
+
+
+def test_searches_below_2_gb_cost_time(tmp_path: Path) -> None:
+    """Before z/VM 6.4: of 8 GiB, a search passes over 3 frames for one below 2 GB; each takes 1 ms here."""
+    times = {}
+    for part in (0, 100):
+        values = scenario(8192, guest("A", 12_000), below_2g=part, needle=1000, fault=0, frame_lock=0)
+        values["partition"][0]["records"] = "5.3"
+        del values["partition"][0]["zvm"]
+        [found] = zlens.simulate(values, str(tmp_path / "needles.monwrite"))
+        [user] = found.summary["systems"]["ZVM1"]["users"].values()
+        times[part] = (user["cpu_s"] - user["virtual_s"]) / user["virtual_s"]
+    faults = 10_000 * (1 - 0.98 * 8192 / (1 + 8 / 1024) / 12_000)
+    assert times[100] - times[0] == pytest.approx(faults * 0.003, rel=0.05)
+
+
+def test_rules_see_paging_of_scenario(thrashing: Session) -> None:
+    """Storage is overcommitted twelve times; all volumes together are far below their slots."""
+    found = {finding.rule.id for finding in thrashing.findings().rows}
+    assert {"STO-001", "PAG-003"} <= found
+    assert "PAG-002" not in found

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use crate::random::{Stream, ln};
 use crate::relocation::exp_of_minus;
 use crate::scenario::{Pattern, References, Selection, System};
-use crate::storage::{Frames, PAGES, frames_of};
+use crate::storage::{BELOW, Frames, PAGES, frames_of};
 use crate::time::{MICROSECOND, Ticks, micros, seconds};
 
 /// A generation spans at most this part of its age.
@@ -129,6 +129,16 @@ pub struct Search {
     pub early: u64,
 }
 
+/// Searches for frames below 2 GB, before storage has zones.
+#[derive(Clone, Copy, Debug)]
+struct Needle {
+    /// Part of the faults that need one.
+    part: f64,
+    /// Time for each frame above that is passed over, in ticks, and their mean number.
+    each: f64,
+    passed: f64,
+}
+
 /// Frames and address spaces of a system.
 #[derive(Clone, Debug)]
 pub struct Memory {
@@ -166,6 +176,7 @@ pub struct Memory {
     locks: Vec<Ticks>,
     hold: Ticks,
     fault: Ticks,
+    needle: Option<Needle>,
     /// Between two searches.
     pub interval: Ticks,
     stream: Stream,
@@ -327,6 +338,11 @@ impl Memory {
             locks: vec![0; zones as usize],
             hold: micros(cp.frame_lock_us),
             fault: micros(cp.fault_us),
+            needle: (cp.zone_mib.is_none() && cp.below_2g_pct > 0.0).then(|| Needle {
+                part: cp.below_2g_pct / 100.0,
+                each: cp.needle_us * MICROSECOND as f64,
+                passed: (system.storage_mib * PAGES / BELOW).max(1.0) - 1.0,
+            }),
             interval,
             stream: Stream::new(seed, &format!("{}/memory", system.name)),
         };
@@ -477,10 +493,21 @@ impl Memory {
     /// The CP time of a page fault: its work, and waiting for the lock of a zone.
     pub fn fault_cost(&mut self, now: Ticks, cpu: usize) -> (Ticks, Ticks) {
         let count = self.locks.len();
+        let hold = self.hold + self.search_below();
         let lock = &mut self.locks[cpu % count];
         let spin = lock.saturating_sub(now);
-        *lock = now + spin + self.hold;
-        (self.fault + self.hold, spin)
+        *lock = now + spin + hold;
+        (self.fault + hold, spin)
+    }
+
+    /// The time of a search for a frame below 2 GB among available ones, in no order.
+    fn search_below(&mut self) -> Ticks {
+        match &self.needle {
+            Some(needle) if self.stream.unit() <= needle.part => {
+                (self.stream.exponential() * needle.passed * needle.each) as Ticks
+            }
+            _ => 0,
+        }
     }
 
     /// Whether a block may come in now.

@@ -230,6 +230,8 @@ pub struct Cp {
     pub zone_mib: Option<f64>,
     pub frame_lock_us: f64,
     pub fault_us: f64,
+    pub below_2g_pct: f64,
+    pub needle_us: f64,
     pub absolute_shares_at_most: f64,
 }
 

@@ -11,7 +11,7 @@ use crate::time::{SECOND, Ticks};
 /// Pages of a MiB.
 pub const PAGES: f64 = 256.0;
 /// Frames below 2 GB.
-const BELOW: f64 = 2_048.0 * PAGES;
+pub const BELOW: f64 = 2_048.0 * PAGES;
 
 /// The frames of a system at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,6 +10,8 @@ from zlens.models.system.partitions import SystemPartition
 CONSTANTS = (
     *(key.constant for key in key_table("system.references").keys if key.constant),
     *(f"sim_{name}" for name in ("reorder", "early_writes", "page_table", "zone", "frame_lock", "fault")),
+    "sim_below_2g",
+    "sim_needle",
 )
 _FIRST_AGING = (6, 3)
 _FIRST_ZONES = (6, 4)

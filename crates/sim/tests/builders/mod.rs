@@ -130,6 +130,8 @@ pub fn cp() -> Cp {
         zone_mib: None,
         frame_lock_us: 0.0,
         fault_us: 0.0,
+        below_2g_pct: 0.0,
+        needle_us: 0.0,
         absolute_shares_at_most: 99.0,
     }
 }
