@@ -141,7 +141,8 @@ def test_set_reserve_keeps_pages_of_idle_guest(tmp_path: Path) -> None:
         with simulated(values, tmp_path / f"reserve{reserve}.monwrite") as session:
             resident = one(session, "SELECT max(resident_pages) FROM guest WHERE userid = 'IDLE'")
             assert least <= resident <= most, reserve
-            assert one(session, "SELECT max(reserved) FROM storage") in (None, reserve * 256)
+            assert one(session, "SELECT max(reserved) FROM storage") == reserve * 256
+            assert one(session, "SELECT max(reserved_pages) FROM guest") == reserve * 256
 
 
 def test_reserved_segment_is_not_paged(tmp_path: Path) -> None:
