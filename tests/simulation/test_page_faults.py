@@ -326,3 +326,22 @@ def test_rules_see_paging_of_scenario(thrashing: Session) -> None:
     found = {finding.rule.id for finding in thrashing.findings().rows}
     assert {"STO-001", "PAG-003"} <= found
     assert "PAG-002" not in found
+
+
+def test_records_without_shortage_do_not_depend_on_memory(tmp_path: Path) -> None:
+    """No byte of the records depends on what page faults would cost, if all pages fit."""
+    first, second = tmp_path / "first.monwrite", tmp_path / "second.monwrite"
+    zlens.simulate(scenario(16_384, guest("A", 500)), str(first))
+    costly = {"fault": 1000, "frame_lock": 1000, "zone": 1, "early_writes": 50, "page_table": 100}
+    zlens.simulate(scenario(16_384, guest("A", 500), **costly), str(second))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_seed_determines_page_faults(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("first.monwrite", "second.monwrite", "other.monwrite")]
+    for path, seed in zip(files, (1, 1, 2), strict=True):
+        values = scenario(1024, guest("A", 2000, references={"pattern": "Zipf", "run": 4}))
+        values["simulation"]["seed"] = seed
+        zlens.simulate(values, str(path))
+    first, second, other = (path.read_bytes() for path in files)
+    assert first == second != other
