@@ -215,6 +215,20 @@ def test_releases_choose_frames_in_their_way() -> None:
     assert cp(records="5.3") == {"selection": "demand scan", "zone_mib": None}
 
 
+@pytest.mark.parametrize(
+    ("release", "used", "unused"),
+    [("zvm", "sim_zone", "sim_needle"), ("records", "sim_needle", "sim_zone")],
+)
+def test_constants_of_release_are_explained(release: str, used: str, unused: str) -> None:
+    values = scenario(1024, guest("A", 2000))
+    if release == "records":
+        values["partition"][0]["records"] = "5.3"
+        del values["partition"][0]["zvm"]
+    names = {one.name for one in run.prepare(values).constants}
+    assert used in names
+    assert unused not in names
+
+
 def test_virtual_disk_has_pages_of_its_own(tmp_path: Path) -> None:
     """Of a virtual disk that is referenced far more than the guest's storage, all pages stay in frames."""
     values = scenario(1024, guest("A", 2000, references={"rate": 1000}, virtual_cpus=2))

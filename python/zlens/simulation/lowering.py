@@ -172,9 +172,8 @@ def lower_scenario(scenario: Scenario) -> LoweredScenario:
             "systems": [lowered.system(part, number) for number, part in enumerate(parts)],
         },
     )
-    if not lowered.uses_memory:
-        for name in page_faults.CONSTANTS:
-            scenario.unused(name)
+    for name in page_faults.unused_constants(lowered.paging):
+        scenario.unused(name)
     return LoweredScenario(
         complete,
         {part.system: part.common_entry("records") for part in systems},
@@ -224,8 +223,8 @@ class _MachineLowering:
         #: Tables that the scenario omits, with their defaults.
         self.omitted: dict[Spec, Entry] = {}
         self.group = {(one["name"], one["type"]): at for at, one in enumerate(scenario["group"])}
-        #: Whether a system's page faults follow from references to memory.
-        self.uses_memory = False
+        #: Partitions whose page faults follow from references to memory.
+        self.paging: list[SystemPartition] = []
         self.entitled: dict[tuple[str, str], float] = {}
         for kind in kinds:
             own = [entry for part in found for entry in part.cores if entry["type"] == kind]
@@ -444,7 +443,8 @@ class _MachineLowering:
         computed = part.zvm and page_faults.computed(
             self.scenario, part, cp["page_faults"], sum(pages), frames
         )
-        self.uses_memory |= computed
+        if computed:
+            self.paging.append(part)
         return computed
 
     def _references(self, entry: Entry) -> Entry:

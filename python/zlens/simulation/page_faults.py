@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from zlens.models.scenario import Scenario
 from zlens.models.scenario_keys import key_table
 from zlens.models.system.partitions import SystemPartition
 
+_BEFORE_ZONES = ("sim_below_2g", "sim_needle")
 #: Constants that only these simulations use.
-CONSTANTS = (
+_CONSTANTS = (
     *(key.constant for key in key_table("system.references").keys if key.constant),
     *(f"sim_{name}" for name in ("reorder", "early_writes", "page_table", "zone", "frame_lock", "fault")),
-    "sim_below_2g",
-    "sim_needle",
+    *_BEFORE_ZONES,
 )
 _FIRST_AGING = (6, 3)
 _FIRST_ZONES = (6, 4)
@@ -68,6 +70,14 @@ def computed(
         raise error(f"paging volumes of partition {part.name} are too small: {size}, {room}",
                     "add paging volumes, or more storage")  # fmt: skip
     return bool(short or asked or kind)
+
+
+def unused_constants(paging: Sequence[SystemPartition]) -> tuple[str, ...]:
+    """Return the constants without effect if these partitions have computed page faults."""
+    if not paging:
+        return _CONSTANTS
+    zones = [has_zones(part) for part in paging]
+    return (() if not all(zones) else _BEFORE_ZONES) + (() if any(zones) else ("sim_zone",))
 
 
 def selection(part: SystemPartition) -> str:
