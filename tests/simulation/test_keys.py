@@ -38,6 +38,7 @@ def lowered() -> dict[str, Any]:
     values["user"][0] |= {"limit": "hard", "maximum_relative": 300}
     values["pool"] = [{"name": "P", "type": "IFL", "capacity": 2.0}]
     values["transaction"][0]["step"].append({"delay": 1.0})
+    values["space"] = [{"name": "VDISK1", "user": ["WEB1"], "storage": 100.0}]
     values["switch"] = [{"name": "VSW1", "device": 0x0F00, "port": [{"user": "WEB1"}]}]
     values["function"] = [{"id": 1, "user": "WEB1", "type": 2, "format": "DMA"}]
     values["link"] = {"rate": 600.0}

@@ -316,6 +316,10 @@ def test_every_constant_of_simulator_is_used() -> None:
     values |= {"link": {"rate": 600.0, "throttle_at": 100}, "relocation": [{"user": "BATCH", "to": "ZVM2"}]}
     values |= {"switch": [{"name": "VSW1", "device": 0x0F00, "port": [{"user": "WEB1", "out": 1.0}]}]}
     used |= {one.name for one in run.prepare(values).constants}
+    # A release without zones of storage.
+    del values["partition"][0]["zvm"]
+    values["partition"][0]["records"] = "5.3"
+    used |= {one.name for one in run.prepare(values).constants}
     assert {name for name in constants() if name.startswith("sim_")} <= used
 
 
@@ -361,7 +365,7 @@ def broken(change: str) -> dict[str, Any]:
         ("v['transaction'][0]['step'][0]['user'] = 'NOBODY'", "user is NOBODY, which does not exist"),
         ("v['transaction'][0]['step'][0]['io'] = 1", "has 2 of cpu, io and delay"),
         ("v['transaction'][0]['step'][2]['volumes'] = ['NONE']", "has NONE, which does not exist"),
-        ("v['volume'].pop()", "page_rate is 50, but no volume is for paging"),
+        ("v['volume'].pop()", "partition ZVM1 must page, but no volume is for paging"),
         ("v['user'][2]['load']['io_rate'] = 5", "io_rate is 5, but it has no volumes"),
         ("v['user'][2]['load']['profile'] = [[5, 1], [5, 2]]", "profile do not increase"),
         ("v['relocation'] = [{'user': 'DB1', 'to': 'ZVM2'}]", "there are relocations, but no link"),

@@ -6,7 +6,8 @@
 //! leaves the rest to the other use. A base device takes the request of its volume that waits longest.
 //!
 //! Service is pending, disconnect and connect time. Only reads that miss the cache disconnect. Paging I/O
-//! carries a block of pages; its connect time is that of one page for each.
+//! carries a block of pages; its connect time is that of the operation and of each page, or, where that of a page is
+//! not given, that of one page for each.
 
 use crate::event_queue::Schedule;
 use crate::random::{DurationDistribution, Stream};
@@ -77,10 +78,13 @@ struct Disk {
     usage: usize,
     pending: DurationDistribution,
     connect: DurationDistribution,
+    /// Connect time of a page; without it, that of an operation is per page.
+    connect_page: Option<DurationDistribution>,
     miss: DurationDistribution,
     /// Of 2^32 requests, the reads, and of 2^32 reads, the hits.
     reads: u64,
     hits: u64,
+    hits_at_most: u64,
     stream: Stream,
     queue: List,
     running: u32,
@@ -97,6 +101,8 @@ struct Pool {
     shares: Option<[u64; 2]>,
     aliases: u32,
     free: Vec<u32>,
+    /// When each rank has read what missed the cache; empty if they are not simulated.
+    ranks: Vec<Ticks>,
     in_use: [u32; 2],
     waiting: [List; 2],
     since: Ticks,
@@ -175,8 +181,8 @@ impl Io {
         };
         let mut disks = Vec::with_capacity(volumes.len());
         for volume in volumes {
-            let connect =
-                1_000.0 * volume.connect_ms * volume.transport_pct.unwrap_or(100.0) / 100.0;
+            let transport = volume.transport_pct.unwrap_or(100.0) / 100.0;
+            let connect = 1_000.0 * volume.connect_ms * transport;
             let pending = 1_000.0 * volume.pending_ms;
             let service = pending + connect;
             disks.push(Disk {
@@ -184,9 +190,13 @@ impl Io {
                 usage: usize::from(volume.paging),
                 pending: us(pending, volume.variation),
                 connect: us(connect, volume.variation),
+                connect_page: volume
+                    .connect_page_ms
+                    .map(|ms| us(1_000.0 * ms * transport, 0.0)),
                 miss: us(1_000.0 * volume.miss_ms, volume.variation),
                 reads: part(volume.read_pct),
                 hits: part(volume.read_hit_pct),
+                hits_at_most: part(volume.read_hit_pct),
                 stream: Stream::new(seed, &format!("{system}/volume/{}", volume.name)),
                 queue: List::EMPTY,
                 running: 0,
@@ -208,6 +218,7 @@ impl Io {
                     .map(|shares| shares.map(|share| u64::from(share.max(1)))),
                 aliases: unit.aliases,
                 free: (first..first + unit.aliases).rev().collect(),
+                ranks: vec![0; unit.ranks.unwrap_or(0) as usize],
                 in_use: [0; 2],
                 waiting: [List::EMPTY; 2],
                 since: 0,
@@ -236,6 +247,11 @@ impl Io {
 
     /// The paging volume where a request would wait least, by CP's estimate of service times.
     pub fn paging_volume(&mut self) -> Option<u32> {
+        self.paging_volume_of(|_| true).map(|(volume, _)| volume)
+    }
+
+    /// The same of some paging volumes, with its index among all of them.
+    pub fn paging_volume_of(&mut self, among: impl Fn(usize) -> bool) -> Option<(u32, usize)> {
         let count = self.paging.len();
         if count == 0 {
             return None;
@@ -243,12 +259,20 @@ impl Io {
         // Among equals they take turns.
         self.turn = (self.turn + 1) % count;
         (0..count)
-            .map(|step| self.paging[(self.turn + step) % count])
-            .min_by_key(|volume| {
+            .map(|step| (self.turn + step) % count)
+            .filter(|at| among(*at))
+            .map(|at| (self.paging[at], at))
+            .min_by_key(|(volume, _)| {
                 let disk = &self.disks[*volume as usize];
                 let ahead = i64::from(disk.running + disk.queue.count);
                 disk.estimate.saturating_mul(ahead + 1)
             })
+    }
+
+    /// All paging volumes.
+    #[must_use]
+    pub fn paging_volumes(&self) -> &[u32] {
+        &self.paging
     }
 
     /// Starts a request, or lets it wait.
@@ -316,6 +340,16 @@ impl Io {
             }
         }
         done.request.token
+    }
+
+    /// The part of reads of the paging volumes of a control unit that its cache has, at most that of each volume.
+    pub fn set_paging_hits(&mut self, unit: u32, hits: f64) {
+        let hits = (hits.clamp(0.0, 1.0) * 4_294_967_296.0) as u64;
+        for disk in &mut self.disks {
+            if disk.unit == unit && disk.usage == 1 {
+                disk.hits = hits.min(disk.hits_at_most);
+            }
+        }
     }
 
     /// Counts an operation that the minidisk cache avoided.
@@ -449,9 +483,24 @@ impl Io {
         let disconnect = if write || hit {
             0
         } else {
-            disk.miss.sample(&mut disk.stream)
+            let read = disk.miss.sample(&mut disk.stream);
+            let ranks = &mut self.pools[disk.unit as usize].ranks;
+            match ranks.iter_mut().min() {
+                Some(free) => {
+                    // The rank that is free first reads it.
+                    let asked = now + pending;
+                    *free = asked.max(*free) + read;
+                    *free - asked
+                }
+                None => read,
+            }
         };
-        let connect = disk.connect.sample(&mut disk.stream) * u64::from(request.pages.max(1));
+        let pages = u64::from(request.pages.max(1));
+        let connect = disk.connect.sample(&mut disk.stream);
+        let connect = match disk.connect_page {
+            Some(page) if request.pages > 0 => connect + page.sample(&mut disk.stream) * pages,
+            _ => connect * pages,
+        };
         let (usage, unit) = (disk.usage, self.exposures[slot].unit);
         if unit != NO_INDEX {
             self.pools[unit as usize].in_use[usage] += 1;

@@ -18,6 +18,7 @@ mod instructions;
 pub mod io;
 mod limiter;
 mod limits;
+mod memory;
 mod parking;
 mod prsm;
 pub mod random;

@@ -87,7 +87,7 @@ const fn ln_of_mantissa(x: f64) -> f64 {
 
 /// The natural logarithm of a positive normal number by exactly rounded operations only, so that it is the
 /// same on every machine; the error is below 1e-14.
-fn ln(x: f64) -> f64 {
+pub(crate) fn ln(x: f64) -> f64 {
     let bits = x.to_bits();
     let exponent = ((bits >> 52) & 0x7ff) as i64 - 1_023;
     let mantissa = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 0x3ff0_0000_0000_0000);

@@ -168,6 +168,8 @@ pub struct System {
     /// Threads per core by type.
     pub threads: Vec<u32>,
     pub storage_mib: f64,
+    /// Whether page faults follow from references to memory.
+    pub faults: bool,
     pub cp: Cp,
     pub users: Vec<User>,
     pub pools: Vec<Pool>,
@@ -176,6 +178,7 @@ pub struct System {
     pub transactions: Vec<Transaction>,
     pub control_units: Vec<ControlUnit>,
     pub volumes: Vec<Volume>,
+    pub spaces: Vec<Space>,
     pub switches: Vec<Switch>,
     pub functions: Vec<Function>,
     pub relocations: Vec<Relocation>,
@@ -218,6 +221,17 @@ pub struct Cp {
     pub nonpageable_pct: f64,
     pub available_pct: [f64; 2],
     pub steal_s: f64,
+    pub selection: Selection,
+    pub reorder_s: f64,
+    pub early_writes_pct: f64,
+    pub reserve_limit_mib: Option<f64>,
+    pub page_table_kib: f64,
+    /// Storage of a zone, which has a lock of its own; `None` is one lock for all.
+    pub zone_mib: Option<f64>,
+    pub frame_lock_us: f64,
+    pub fault_us: f64,
+    pub below_2g_pct: f64,
+    pub needle_us: f64,
     pub absolute_shares_at_most: f64,
 }
 
@@ -325,6 +339,8 @@ pub struct User {
     /// Work of two threads relative to one.
     pub smt_speedup_pct: f64,
     pub memory: Memory,
+    pub references: References,
+    pub reserve_mib: f64,
     pub application_data: bool,
 }
 
@@ -366,6 +382,59 @@ pub struct Memory {
     pub l1_misses: f64,
     pub crypto_rate: f64,
     pub problem_state_pct: f64,
+}
+
+/// References to the pages of an address space.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct References {
+    pub rate: f64,
+    pub pattern: Pattern,
+    pub hot_pct: f64,
+    pub hot_references_pct: f64,
+    pub skew: f64,
+    pub phase_s: Option<f64>,
+    pub run_pages: f64,
+    pub changed_pct: f64,
+}
+
+/// Which pages are referenced how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Pattern {
+    /// All the same.
+    #[serde(rename = "uniform")]
+    Uniform,
+    /// Some more than others.
+    #[serde(rename = "hot set")]
+    HotSet,
+    /// In proportion to a power of their ranks.
+    #[serde(rename = "Zipf")]
+    Zipf,
+    /// One after another.
+    #[serde(rename = "sweep")]
+    Sweep,
+}
+
+/// How CP chooses the frames that it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Selection {
+    /// What was not referenced longest.
+    #[serde(rename = "aging list")]
+    Aging,
+    /// Any page that was not referenced since the last reorder.
+    #[serde(rename = "demand scan")]
+    Scan,
+}
+
+/// A VDISK, or a saved segment that several users share.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Space {
+    pub name: String,
+    pub users: Vec<u32>,
+    pub storage_mib: f64,
+    pub reserve_mib: f64,
+    pub references: References,
 }
 
 /// A CPU pool.
@@ -428,6 +497,8 @@ pub struct ControlUnit {
     pub shares: Option<[u32; 2]>,
     pub chpids: Vec<u8>,
     pub others_pct: f64,
+    pub cache_mib: Option<f64>,
+    pub ranks: Option<u32>,
 }
 
 /// A volume.
@@ -441,6 +512,7 @@ pub struct Volume {
     pub slots: u64,
     pub pending_ms: f64,
     pub connect_ms: f64,
+    pub connect_page_ms: Option<f64>,
     pub miss_ms: f64,
     pub read_hit_pct: f64,
     pub read_pct: f64,

@@ -12,7 +12,9 @@ use crate::time::Ticks;
 use crate::unpark_policy::{PeerPartition, Unparker};
 
 pub use cores::{Core, Physical, Polarity, Share};
-pub use guests::{LoadState, STATES, Task, User, Vcpu, VcpuCounts, VcpuState, VcpuTimes};
+pub use guests::{
+    FaultState, LoadState, STATES, Task, User, Vcpu, VcpuCounts, VcpuState, VcpuTimes,
+};
 pub use processors::{Cpu, CpuCounts, CpuState, CpuTimes, PendingSegment, Pool};
 pub(crate) use transactions::height;
 pub use transactions::{Class, Customer};
@@ -51,6 +53,8 @@ pub enum EventSource {
     Reshuffle(u32),
     /// The next command of a system.
     Command(u32),
+    /// A system's search for frames.
+    Search(u32),
 }
 
 /// Parking of one system.

@@ -1,5 +1,6 @@
 //! Frames and pages of a system: what its users hold, what is on paging volumes, and the list of available frames.
 //!
+//! This is what a system records whose page faults are given, or that has none; [`crate::memory`] simulates others.
 //! Users hold what they use, as long as it fits; else CP takes the same part from each, and the rest is on paging
 //! volumes. CP looks for frames again and again and fills the list of available frames up to its high
 //! threshold; page faults take from it in between, and where they want more than it has, it is empty.
@@ -10,7 +11,7 @@ use crate::time::{SECOND, Ticks};
 /// Pages of a MiB.
 pub const PAGES: f64 = 256.0;
 /// Frames below 2 GB.
-const BELOW: f64 = 2_048.0 * PAGES;
+pub const BELOW: f64 = 2_048.0 * PAGES;
 
 /// The frames of a system at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,10 +45,8 @@ impl Available {
     /// The frames at a sample: `used` pages of users, and frames `taken` by page faults since the beginning.
     pub fn sample(&mut self, system: &System, used: f64, taken: u64, now: Ticks) -> Frames {
         let cp = &system.cp;
-        let frames = system.storage_mib * PAGES;
-        let nonpageable = frames * cp.nonpageable_pct / 100.0;
-        let pageable = frames - nonpageable;
-        let thresholds = cp.available_pct.map(|part| pageable * part / 100.0);
+        let frames = frames_of(system);
+        let (pageable, thresholds) = (frames.pageable, frames.thresholds);
         let room = pageable - thresholds[1];
         let seconds = now.saturating_sub(self.at) as f64 / SECOND as f64;
         let first = self.at == 0;
@@ -65,14 +64,29 @@ impl Available {
         self.taken = taken;
         self.at = now;
         Frames {
-            pageable,
-            nonpageable,
             resident: if used > room { room / used } else { 1.0 },
             used,
-            thresholds,
             available,
             waiting: (wanted - free).max(0.0),
+            ..frames
         }
+    }
+}
+
+/// The frames of a system of which no user has any.
+pub fn frames_of(system: &System) -> Frames {
+    let cp = &system.cp;
+    let frames = system.storage_mib * PAGES;
+    let nonpageable = frames * cp.nonpageable_pct / 100.0;
+    let pageable = frames - nonpageable;
+    Frames {
+        pageable,
+        nonpageable,
+        resident: 1.0,
+        used: 0.0,
+        thresholds: cp.available_pct.map(|part| pageable * part / 100.0),
+        available: pageable,
+        waiting: 0.0,
     }
 }
 

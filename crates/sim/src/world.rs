@@ -30,6 +30,8 @@ pub struct SlotBases {
     pub reshuffles: u32,
     /// Commands, by system.
     pub commands: u32,
+    /// Searches for frames, by system.
+    pub searches: u32,
 }
 
 /// Timings of a machine, in ticks.
@@ -150,6 +152,10 @@ pub struct World {
     pub next_command: Vec<usize>,
     /// Volumes and aliases by system.
     pub io: Vec<crate::io::Io>,
+    /// Frames of systems whose page faults follow from references.
+    pub memory: Vec<Option<crate::memory::Memory>>,
+    /// Virtual CPU time of each user at the last search for frames.
+    pub virtual_before: Vec<Ticks>,
     /// First slot of each.
     pub io_slots: Vec<u32>,
     /// The logical processor whose event is being handled.
@@ -268,6 +274,7 @@ impl World {
             EventSource::Eligible(system) => self.review_lists(system as usize),
             EventSource::Reshuffle(system) => self.reshuffle(system as usize),
             EventSource::Command(system) => self.command(system as usize),
+            EventSource::Search(system) => self.search_frames(system as usize),
         }
     }
 
@@ -276,7 +283,7 @@ impl World {
         let base = self.io_slots[system];
         let mut schedule = Schedule::new(&mut self.events, base);
         let token = self.io[system].fire(self.now, (slot - base) as usize, &mut schedule);
-        self.io_done(token);
+        self.io_done(system, token);
     }
 
     /// Brings all times up to date.
@@ -427,6 +434,9 @@ impl World {
         }
         for io in &self.io {
             io.check()?;
+        }
+        for memory in self.memory.iter().flatten() {
+            memory.check()?;
         }
         for physical in &self.physical {
             if physical.logical != NO_INDEX {

@@ -8,6 +8,7 @@ mod transactions;
 use crate::event_queue::EventQueue;
 use crate::heap::{ABSENT, Heap};
 use crate::io::Io;
+use crate::memory::Memory;
 use crate::random::Stream;
 use crate::relocation::Relocations;
 use crate::scenario::Scenario;
@@ -85,7 +86,17 @@ impl World {
             relocations.push(Relocations::new(&system.relocations, link));
         }
 
+        // Last, so that the order of other events does not depend on it.
+        slots.searches = allocator.slots(systems, EventSource::Search);
+        let memory = scenario
+            .systems
+            .iter()
+            .map(|system| system.faults.then(|| Memory::new(system, scenario.seed)))
+            .collect();
+
         let mut world = Self {
+            memory,
+            virtual_before: vec![0; guests.users.len()],
             handling: NO_INDEX,
             relocations,
             relocation_slots,
@@ -161,6 +172,10 @@ impl World {
                 self.schedule(self.slots.reshuffles + slot, first);
             }
             self.schedule_command(system);
+            if let Some(memory) = &self.memory[system] {
+                let first = self.now + memory.interval;
+                self.schedule(self.slots.searches + slot, first);
+            }
             for (at, relocation) in self.scenario.systems[system].relocations.iter().enumerate() {
                 let first = self.begin + seconds(relocation.at_s);
                 self.events

@@ -17,6 +17,8 @@ fn unit(aliases: u32, shares: Option<[u32; 2]>) -> ControlUnit {
         shares,
         chpids: vec![0x40, 0x41],
         others_pct: 30.0,
+        cache_mib: None,
+        ranks: None,
     }
 }
 
@@ -29,6 +31,7 @@ fn volume(name: &str, paging: bool, service_us: f64, variation: f64) -> Volume {
         slots: 1_000_000,
         pending_ms: 0.0,
         connect_ms: service_us / 1_000.0,
+        connect_page_ms: None,
         miss_ms: 0.0,
         read_hit_pct: 100.0,
         read_pct: 80.0,

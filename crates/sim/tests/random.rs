@@ -108,6 +108,8 @@ fn random_scenario(seed: u64) -> Scenario {
             shares: chance(stream, 50).then_some([20, 140]),
             chpids: vec![0x40],
             others_pct: 30.0,
+            cache_mib: None,
+            ranks: None,
         }];
         system.volumes = (0..disks)
             .map(|number| Volume {
@@ -118,6 +120,7 @@ fn random_scenario(seed: u64) -> Scenario {
                 slots: 1000,
                 pending_ms: 0.15,
                 connect_ms: 0.2,
+                connect_page_ms: None,
                 miss_ms: 3.0,
                 read_hit_pct: 90.0,
                 read_pct: 70.0,

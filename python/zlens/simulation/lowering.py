@@ -26,16 +26,16 @@ from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.scenario_keys import key_table
 from zlens.models.system.partitions import Entry, SystemPartition, system_partitions, users_of
 from zlens.schema.validators import EntryName, FixedTuple, Key, ListOf, NumberOr, Spec, Validator
-from zlens.simulation import counters
+from zlens.simulation import counters, page_faults
 
 _DAY_S = 86_400
 SIMULATION, MACHINE, COUNTERS, CHANNELS, CP, INSTRUCTIONS = (
     key_table(f"simulation.{name}")
     for name in ("simulation", "machine", "counters", "channels", "cp", "instructions")
 )
-PARTITION, USER, LOAD, MEMORY, POOL, TRANSACTION, STEP = (
+PARTITION, USER, LOAD, MEMORY, REFERENCES, SPACE, POOL, TRANSACTION, STEP = (
     key_table(f"system.{name}")
-    for name in ("partition", "user", "load", "memory", "pool", "transaction", "step")
+    for name in ("partition", "user", "load", "memory", "references", "space", "pool", "transaction", "step")
 )
 CONTROL_UNIT, VOLUME, SWITCH, FUNCTION, RELOCATION, LINK, COMMAND = (
     key_table(f"system.{name}")
@@ -160,19 +160,22 @@ def lower_scenario(scenario: Scenario) -> LoweredScenario:
     _check_cores(scenario, parts)
     systems = [part for part in parts if part.zvm] or parts[:1]
     lowered = _MachineLowering(scenario, parts, kinds, start_s)
+    complete = lower_table(
+        SIMULATION,
+        simulation,
+        {
+            "start_tod": tod_from_unix_us(round(start_s * 1e6)),
+            "zone_s": round(3600 * simulation["zone"]),
+            "machine": lowered.machine(),
+            "partitions": [lowered.partition(part, number) for number, part in enumerate(parts, 1)],
+            "partition_groups": lowered.groups(),
+            "systems": [lowered.system(part, number) for number, part in enumerate(parts)],
+        },
+    )
+    for name in page_faults.unused_constants(lowered.paging):
+        scenario.unused(name)
     return LoweredScenario(
-        lower_table(
-            SIMULATION,
-            simulation,
-            {
-                "start_tod": tod_from_unix_us(round(start_s * 1e6)),
-                "zone_s": round(3600 * simulation["zone"]),
-                "machine": lowered.machine(),
-                "partitions": [lowered.partition(part, number) for number, part in enumerate(parts, 1)],
-                "partition_groups": lowered.groups(),
-                "systems": [lowered.system(part, number) for number, part in enumerate(parts)],
-            },
-        ),
+        complete,
         {part.system: part.common_entry("records") for part in systems},
     )
 
@@ -220,6 +223,8 @@ class _MachineLowering:
         #: Tables that the scenario omits, with their defaults.
         self.omitted: dict[Spec, Entry] = {}
         self.group = {(one["name"], one["type"]): at for at, one in enumerate(scenario["group"])}
+        #: Partitions whose page faults follow from references to memory.
+        self.paging: list[SystemPartition] = []
         self.entitled: dict[tuple[str, str], float] = {}
         for kind in kinds:
             own = [entry for part in found for entry in part.cores if entry["type"] == kind]
@@ -373,6 +378,7 @@ class _MachineLowering:
         )
         indices["lock"] = {name: at for at, name in enumerate(locks)}
         working = {name for one in part.transactions for step in one["step"] for name in users_of(step)}
+        lowered_users = [self._user(user, cp, indices, working) for user in users]
         return {
             "name": part.system,
             "partition": number,
@@ -386,13 +392,17 @@ class _MachineLowering:
                 for kind in self.kinds
             ],
             "storage_mib": storage,
+            "faults": self._faults(part, cp, storage, lowered_users),
             "cp": self._cp(part, cp),
-            "users": [self._user(user, cp, indices, working) for user in users],
+            "users": lowered_users,
             "pools": [self._pool(pool) for pool in part.pools],
             "locks": locks,
             "transactions": [_transaction(one, indices) for one in part.transactions],
             "control_units": [_control_unit(one, at) for at, one in enumerate(part.control_units)],
             "volumes": _volumes(part, indices),
+            "spaces": [
+                lower_table(SPACE, one, {"references": self._references(one)}, indices) for one in part.spaces
+            ],
             "switches": [lower_table(SWITCH, one, {}, indices) for one in part.switches],
             "functions": [lower_table(FUNCTION, one, {}, indices) for one in part.functions],
             "relocations": [self._relocation(part, one, indices) for one in part.relocations],
@@ -420,9 +430,25 @@ class _MachineLowering:
                     "iabias": [self.assumed("sim_iabias_intensity"), self.assumed("sim_iabias_slices")],
                 },
                 "instructions": lower_table(INSTRUCTIONS, parts, {}),
+                "selection": given["selection"] or page_faults.selection(part),
+                "zone_mib": given["zone"] if page_faults.has_zones(part) else None,
                 "absolute_shares_at_most": self.scenario["absolute_shares_at_most"],
             },
         )
+
+    def _faults(self, part: SystemPartition, cp: Entry, storage: float, users: list[Entry]) -> bool:
+        """Return whether page faults follow from references to memory."""
+        pages = [user["working_set_mib"] for user in users] + [space["storage"] for space in part.spaces]
+        frames = storage * (100 - cp["nonpageable"]) * (100 - cp["available_high"]) / 1e4
+        computed = part.zvm and page_faults.computed(
+            self.scenario, part, cp["page_faults"], sum(pages), frames
+        )
+        if computed:
+            self.paging.append(part)
+        return computed
+
+    def _references(self, entry: Entry) -> Entry:
+        return lower_table(REFERENCES, self.table(REFERENCES, entry["references"], "references"), {})
 
     def _user(self, user: Entry, cp: Entry, indices: _Indices, working: set[str]) -> Entry:
         load = self.table(LOAD, user["load"], "load")
@@ -452,6 +478,7 @@ class _MachineLowering:
                 "quantum_ms": load["quantum"],
                 "smt_speedup_pct": cp["smt_speedup"] if load["smt_speedup"] is None else load["smt_speedup"],
                 "memory": lower_table(MEMORY, memory, {}),
+                "references": self._references(user),
             },
             indices,
         )

@@ -80,6 +80,10 @@ impl World {
             (1 << user.count) - 1
         };
         let (system, vcpus) = (user.system as usize, user.vcpus());
+        let own = user.number as usize;
+        if let Some(memory) = &mut self.memory[system] {
+            memory.logon(own);
+        }
         self.set_shares(system);
         for v in vcpus {
             let vcpu = &mut self.vcpus[v];
@@ -124,9 +128,16 @@ impl World {
             vcpu.segment = 0;
             vcpu.overhead = 0;
             vcpu.reload = 0;
+            vcpu.fault = Default::default();
             used.push((vcpu.times, vcpu.counts));
         }
         self.leave_lists(number);
+        let own = &self.users[number];
+        if let Some(memory) = &mut self.memory[system] {
+            let vcpus = own.vcpus();
+            memory.waiting.retain(|v| !vcpus.contains(&(*v as usize)));
+            memory.logoff(own.number as usize);
+        }
         let emulation = used.iter().map(|(times, _)| times.emulation);
         self.users[number].earlier += emulation.sum::<Ticks>();
         self.users[number].logged_on = false;

@@ -2,8 +2,10 @@
 
 use super::POLL_INTERVAL;
 use crate::io::Request;
+use crate::memory::Search;
 use crate::state::{Task, VcpuState, height};
-use crate::time::{NEVER, Ticks};
+use crate::storage::PAGES;
+use crate::time::{NEVER, SECOND, Ticks};
 use crate::world::{EventKind, World};
 
 /// Work of a virtual CPU without end.
@@ -12,6 +14,11 @@ const UNBOUNDED: Ticks = 1 << 52;
 const OF_VCPU: u32 = 1 << 31;
 /// Marks I/O without a waiter.
 const OF_NOBODY: u32 = u32::MAX;
+/// Marks the write of a block ahead of need, and of one whose frames are then available.
+const OF_EARLY_WRITE: u32 = OF_NOBODY - 1;
+const OF_FRAMES: u32 = OF_NOBODY - 2;
+/// Virtual CPU time after which the next page fault is drawn again: rates change with what is in frames.
+const REDRAW: Ticks = SECOND / 10;
 
 impl World {
     /// Handles the end of a running virtual CPU's segment; returns whether it continues at once.
@@ -28,10 +35,13 @@ impl World {
         }
         self.cpus[number].counts.simulated += vcpu.simulate();
         if vcpu.left[2] == 0 {
-            self.page_fault(v, number);
-            return false;
+            if self.fault_is_due(v) {
+                self.page_fault(v, number);
+                return false;
+            }
+            self.draw_fault(v);
         }
-        let io_due = vcpu.left[1] == 0;
+        let io_due = self.vcpus[v].left[1] == 0;
         if io_due && !self.cached(v) {
             self.own_io(v, number);
             return false;
@@ -51,8 +61,36 @@ impl World {
         true
     }
 
+    /// Whether there is a page fault at the end of a segment, and not just the time to draw it again.
+    fn fault_is_due(&self, v: usize) -> bool {
+        let vcpu = &self.vcpus[v];
+        let system = self.users[vcpu.user as usize].system as usize;
+        self.memory[system].is_none() || vcpu.fault.due
+    }
+
+    /// Draws the time to the next page fault at the present rate.
+    fn draw_fault(&mut self, v: usize) {
+        let vcpu = &mut self.vcpus[v];
+        let user = &self.users[vcpu.user as usize];
+        let Some(memory) = &self.memory[user.system as usize] else {
+            return;
+        };
+        let rate = memory.visit_rate(user.number as usize);
+        let span = vcpu.stream.exponential() / rate.max(1e-12) * SECOND as f64;
+        vcpu.fault.due = span < REDRAW as f64;
+        vcpu.fault.drawn = memory.searches;
+        vcpu.left[2] = (span.min(REDRAW as f64) as Ticks).max(1);
+    }
+
     /// Cuts the next segment of work.
     fn start_segment(&mut self, v: usize) {
+        let user = &self.users[self.vcpus[v].user as usize];
+        if let Some(memory) = &self.memory[user.system as usize] {
+            let fault = &self.vcpus[v].fault;
+            if fault.visit.left == 0 && fault.drawn != memory.searches {
+                self.draw_fault(v);
+            }
+        }
         let vcpu = &mut self.vcpus[v];
         let segment = vcpu.left[0].min(vcpu.left[1]).min(vcpu.left[2]);
         vcpu.segment = segment;
@@ -186,6 +224,11 @@ impl World {
     }
 
     fn page_fault(&mut self, v: usize, number: usize) {
+        let user = &self.users[self.vcpus[v].user as usize];
+        if self.memory[user.system as usize].is_some() {
+            self.fault_of_reference(v, number);
+            return;
+        }
         let vcpu = &mut self.vcpus[v];
         let mean = vcpu.load.page_mean;
         vcpu.left[2] = ((vcpu.stream.exponential() * mean) as Ticks).max(1);
@@ -196,7 +239,7 @@ impl World {
         for write in [false, true] {
             let Some(volume) = self.io[system].paging_volume() else {
                 self.wait_for(v, VcpuState::Page);
-                self.io_done(OF_VCPU | v as u32);
+                self.io_done(system, OF_VCPU | v as u32);
                 return;
             };
             let token = if write {
@@ -216,6 +259,151 @@ impl World {
         }
     }
 
+    /// A reference to a page that is not in a frame: the virtual CPU waits for a frame and then for the page.
+    fn fault_of_reference(&mut self, v: usize, number: usize) {
+        let vcpu = &mut self.vcpus[v];
+        let user = &self.users[vcpu.user as usize];
+        let system = user.system as usize;
+        let Some(memory) = &mut self.memory[system] else {
+            return;
+        };
+        if vcpu.fault.visit.left == 0 {
+            let Some(visit) = memory.visit(user.number as usize) else {
+                // It has come in meanwhile.
+                self.draw_fault(v);
+                self.wait_for(v, VcpuState::Page);
+                self.resume(v);
+                return;
+            };
+            vcpu.fault.visit = visit;
+        }
+        vcpu.counts.faults += 1;
+        let (work, spin) = memory.fault_cost(self.now, number);
+        vcpu.overhead += work + spin;
+        self.wait_for(v, VcpuState::Page);
+        if let Some(memory) = &mut self.memory[system] {
+            memory.waiting.push_back(v as u32);
+        }
+        self.serve_faults(system);
+    }
+
+    /// Starts the reads of those who wait for frames, as long as there are some, and takes more.
+    fn serve_faults(&mut self, system: usize) {
+        while let Some(memory) = &mut self.memory[system]
+            && let Some(v) = memory.waiting.front().copied()
+        {
+            if !memory.has_frames() {
+                memory.empty += 1;
+                self.take_frames(system);
+                if self.memory[system]
+                    .as_ref()
+                    .is_none_or(|memory| !memory.has_frames())
+                {
+                    return;
+                }
+                continue;
+            }
+            memory.waiting.pop_front();
+            let vcpu = &mut self.vcpus[v as usize];
+            let visit = &mut vcpu.fault.visit;
+            let (pages, useful) = memory.bring_in(visit);
+            visit.left = visit.left.saturating_sub(useful);
+            if visit.left > 0 {
+                // The next page of the visit is out, too.
+                vcpu.left[2] = 1;
+                vcpu.fault.due = true;
+            } else {
+                self.draw_fault(v as usize);
+            }
+            let vcpu = &mut self.vcpus[v as usize];
+            let Some(memory) = &mut self.memory[system] else {
+                return;
+            };
+            let at = memory.volume_of_read();
+            let number = vcpu.cpu as usize;
+            vcpu.counts.pages[0] += u64::from(pages);
+            self.cpus[number].counts.pages[0] += u64::from(pages);
+            let volume = self.io[system].paging_volumes()[at];
+            let request = Request {
+                token: OF_VCPU | v,
+                pages,
+                write: Some(false),
+            };
+            self.start_io(system, volume, request, number);
+            self.take_frames(system);
+        }
+    }
+
+    /// CP takes frames, and writes what has changed in them.
+    fn take_frames(&mut self, system: usize) {
+        let Some(memory) = &mut self.memory[system] else {
+            return;
+        };
+        let search = memory.take_frames();
+        self.write_blocks(system, search);
+    }
+
+    fn write_blocks(&mut self, system: usize, search: Search) {
+        let pages = self.scenario.systems[system].cp.block_pages;
+        let number = self.cores_of[system].start;
+        let number = self.cores[number].first as usize;
+        for (blocks, token) in [(search.blocks, OF_FRAMES), (search.early, OF_EARLY_WRITE)] {
+            for _ in 0..blocks {
+                let Some(memory) = &mut self.memory[system] else {
+                    return;
+                };
+                let Some((volume, at)) =
+                    self.io[system].paging_volume_of(|at| memory.has_slots(at))
+                else {
+                    memory.write_ended(token == OF_EARLY_WRITE);
+                    continue;
+                };
+                memory.written(at);
+                self.cpus[number].counts.pages[1] += u64::from(pages);
+                let request = Request {
+                    token,
+                    pages,
+                    write: Some(true),
+                };
+                self.start_io(system, volume, request, number);
+            }
+        }
+    }
+
+    /// CP looks at what was referenced.
+    pub(crate) fn search_frames(&mut self, system: usize) {
+        for core in self.cores_of[system].clone() {
+            for cpu in self.threads_of(core) {
+                self.update_accounting(cpu);
+            }
+        }
+        let users = self.users_of[system].clone();
+        let mut used = Vec::with_capacity(users.len());
+        for user in users {
+            let vcpus = &self.vcpus[self.users[user].vcpus()];
+            let now: Ticks = vcpus.iter().map(|vcpu| vcpu.times.emulation).sum();
+            let before = std::mem::replace(&mut self.virtual_before[user], now);
+            // A logon in between starts again.
+            used.push(now.checked_sub(before).unwrap_or(now) as f64 / SECOND as f64);
+        }
+        let Some(memory) = &mut self.memory[system] else {
+            return;
+        };
+        memory.search(&used);
+        let next = self.now + memory.interval;
+        let spec = &self.scenario.systems[system];
+        for (unit, number) in spec.control_units.iter().zip(0..) {
+            if let Some(cache) = unit.cache_mib {
+                let slots = memory.slots_used_of(|at| spec.volumes[at].control_unit == number);
+                // Each of its pages is as likely to be read.
+                self.io[system].set_paging_hits(number, cache * PAGES / slots.max(1.0));
+            }
+        }
+        self.schedule(self.slots.searches + system as u32, next);
+        self.take_frames(system);
+        self.serve_faults(system);
+    }
+
     fn wait_for(&mut self, v: usize, state: VcpuState) {
         self.settle_state(v);
         self.vcpus[v].state = state;
@@ -229,8 +417,15 @@ impl World {
     }
 
     /// An I/O operation has ended.
-    pub(crate) fn io_done(&mut self, token: u32) {
+    pub(crate) fn io_done(&mut self, system: usize, token: u32) {
         if token == OF_NOBODY {
+            return;
+        }
+        if token >= OF_FRAMES {
+            if let Some(memory) = &mut self.memory[system] {
+                memory.write_ended(token == OF_EARLY_WRITE);
+            }
+            self.serve_faults(system);
             return;
         }
         if token & OF_VCPU == 0 {

@@ -62,7 +62,13 @@ impl<W: Write> Recorder<W> {
                 let (service, queue) = io.load(at);
                 blocks += counts.reads;
                 // Pages spread evenly over all slots.
-                let used = volume.slots as f64 * (paged_out / slots.max(1) as f64).min(1.0);
+                let (used, pages) = match &world.memory[self.system] {
+                    Some(memory) => (memory.slots_used(at), system.cp.block_pages),
+                    None => {
+                        let full = (paged_out / slots.max(1) as f64).min(1.0);
+                        (volume.slots as f64 * full, 1)
+                    }
+                };
                 self.write_record("D3R4", tod, |record| {
                     device(record, volume, at);
                     record
@@ -73,7 +79,7 @@ impl<W: Write> Recorder<W> {
                         .number("EXPCURQC", u64::from(queue))
                         .number("SCMSSCH", counts.operations)
                         .number("SCGSSCH", counts.operations)
-                        .number("ZLMLOAD", service / MICROSECOND);
+                        .number("ZLMLOAD", service / u64::from(pages) / MICROSECOND);
                 });
             }
             if volume.spool_slots > 0 {

@@ -63,7 +63,7 @@ impl<W: Write> Recorder<W> {
     /// Writes the CPU time of a user since its logon, one record for each virtual CPU.
     fn used(&mut self, world: &World, tod: Ticks, name: &str, user: usize, used: &[VcpuUsage]) {
         let kind = world.scenario.machine.type_codes[usize::from(world.users[user].kind)];
-        let (all, resident) = self.pages(world, user);
+        let pages = self.pages(world, user);
         for (number, (times, counts)) in used.iter().enumerate() {
             self.write_record(name, tod, |record| {
                 identify(record, world, user);
@@ -74,13 +74,13 @@ impl<W: Write> Recorder<W> {
                     .number("VMDVTIME", times.emulation)
                     .number("VMDTTMP", times.total)
                     .number("VMDVTMP", times.emulation)
-                    .number("VMDCTPVG", resident as u64)
-                    .number("VMDWSSPR", all as u64)
-                    .number("CALCTPGS", (all - resident) as u64)
+                    .number("VMDCTPVG", pages.resident as u64)
+                    .number("VMDWSSPR", pages.used as u64)
+                    .number("CALCTPGS", pages.slots as u64)
                     .number("VMDVDSCT", counts.starts)
                     .number("VMDMDCIA", counts.avoided)
                     .number("CALCPPGR", counts.pages[0])
-                    .number("CALCPPGW", counts.pages[1])
+                    .number("CALCPPGW", pages.written.unwrap_or(counts.pages[1]))
                     .number("VMDCTFLT", counts.faults);
                 if name == "D4R2" {
                     activity(record, times);

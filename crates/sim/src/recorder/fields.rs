@@ -3,6 +3,7 @@
 use crate::encode::Record;
 use crate::scenario::{ControlUnit, Pool, Share, System, User, Volume};
 use crate::state::{Polarity, VcpuTimes};
+use crate::storage::PAGES;
 use crate::time::{SECOND, Ticks, seconds};
 use crate::world::World;
 
@@ -120,6 +121,7 @@ pub(super) fn identify(record: &mut Record<'_>, world: &World, user: usize) {
         .text("VMDUSER", &spec.name)
         .text("VMDACTNO", &spec.account)
         .number("ASCDEFSZ", (spec.storage_mib * MIB) as u64)
+        .number("VMDMXRVP", (spec.reserve_mib * PAGES) as u64)
         .number("CALTODON", state.logon);
     share(record, &state.share, spec);
 }

@@ -13,7 +13,7 @@ impl<W: Write> Recorder<W> {
                 continue;
             }
             let spec = &system.users[state.number as usize];
-            let (used, resident) = self.pages(world, user);
+            let pages = self.pages(world, user);
             for vcpu in &world.vcpus[state.vcpus()] {
                 let list = match vcpu.state {
                     VcpuState::Eligible => 0x21,
@@ -33,13 +33,14 @@ impl<W: Write> Recorder<W> {
                         .number("ZLDSPWT", vcpu.times.ready)
                         .number("ZLDSPCT", vcpu.counts.dispatches)
                         .number("VMDVDSCT", vcpu.counts.starts)
-                        .number("VMDCTPVG", resident as u64)
-                        .number("VMDWSSPR", used as u64)
-                        .number("CALCTPGS", (used - resident) as u64)
+                        .number("VMDCTPVG", pages.resident as u64)
+                        .number("VMDWSSPR", pages.used as u64)
+                        .number("CALCTPGS", pages.slots as u64)
+                        .number("VMDVDISK", pages.disks as u64)
                         .number("VMDMDCIA", vcpu.counts.avoided)
                         .number("CALCPPGR", vcpu.counts.pages[0])
-                        .number("CALCPPGW", vcpu.counts.pages[1])
-                        .number("CALCPPST", vcpu.counts.pages[1])
+                        .number("CALCPPGW", pages.written.unwrap_or(vcpu.counts.pages[1]))
+                        .number("CALCPPST", pages.stolen.unwrap_or(vcpu.counts.pages[1]))
                         .number("VMDCTFLT", vcpu.counts.faults);
                     if let Some(pool) = state.member {
                         record.text("ZLPOOL", &system.pools[pool as usize].name);
@@ -99,14 +100,49 @@ impl<W: Write> Recorder<W> {
         }
     }
 
-    /// Pages that each virtual CPU of a user works with, and those of them in storage.
-    pub(super) fn pages(&self, world: &World, user: usize) -> (f64, f64) {
+    /// Pages of a user, the same part for each virtual CPU.
+    pub(super) fn pages(&self, world: &World, user: usize) -> UserPages {
         let state = &world.users[user];
         let spec = &world.scenario.systems[self.system].users[state.number as usize];
-        let used = spec.working_set_mib.min(spec.storage_mib) * PAGES / f64::from(state.count);
-        (
+        let count = f64::from(state.count);
+        let used = spec.working_set_mib.min(spec.storage_mib) * PAGES / count;
+        if let Some(memory) = &world.memory[self.system] {
+            let [resident, slots, written, stolen, disks] = memory
+                .of_user(state.number as usize)
+                .map(|pages| pages / count);
+            return UserPages {
+                used,
+                resident,
+                slots,
+                written: Some(written as u64),
+                stolen: Some(stolen as u64),
+                disks: disks * count,
+            };
+        }
+        let resident = used * self.frames.map_or(1.0, |frames| frames.resident);
+        UserPages {
             used,
-            used * self.frames.map_or(1.0, |frames| frames.resident),
-        )
+            resident,
+            slots: used - resident,
+            written: None,
+            stolen: None,
+            disks: 0.0,
+        }
     }
+}
+
+/// Pages of a virtual CPU's user.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UserPages {
+    /// That it works with.
+    pub(super) used: f64,
+    /// In frames.
+    pub(super) resident: f64,
+    /// On paging volumes.
+    pub(super) slots: f64,
+    /// Written and taken from it, where that does not follow from its faults.
+    pub(super) written: Option<u64>,
+    pub(super) stolen: Option<u64>,
+    /// Of its virtual disks, in frames.
+    pub(super) disks: f64,
 }

@@ -51,8 +51,15 @@ impl<W: Write> Recorder<W> {
                 totals = totals.and(Counts::new(&system.cp.instructions, cpu.counts.simulated));
             }
         }
-        let frames = self.available.sample(system, used, taken, world.now);
-        let empty = self.available.empty;
+        let memory = world.memory[self.system].as_ref();
+        let (frames, empty) = match memory {
+            Some(memory) => (memory.frames(), memory.empty),
+            None => {
+                let frames = self.available.sample(system, used, taken, world.now);
+                (frames, self.available.empty)
+            }
+        };
+        let reserved = memory.map_or(0.0, |memory| memory.reserved());
         self.frames = Some(frames);
         let available = frames.split(frames.available);
         let thresholds = frames.thresholds.map(|all| frames.split(all));
@@ -70,7 +77,8 @@ impl<W: Write> Recorder<W> {
                 .number("RSAAVLHT", thresholds[1][0])
                 .number("RSAAVLLG", thresholds[0][1])
                 .number("RSAAVLHG", thresholds[1][1])
-                .number("RSAEMPTY", empty);
+                .number("RSAEMPTY", empty)
+                .number("ZLRSVD", reserved as u64);
         });
         let (cores, configured) = self.configured(world);
         let elapsed = (world.now - system.ipl_tod) / MICROSECOND / 1_000;

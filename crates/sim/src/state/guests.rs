@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use crate::memory::Visit;
 use crate::random::{DurationDistribution, Stream};
 use crate::time::{Ratio, Ticks};
 
@@ -91,6 +92,8 @@ pub struct Vcpu {
     pub task: Task,
     /// Work left of the task, to the next I/O and to the next page fault.
     pub left: [Ticks; 3],
+    /// What the next page fault is, where page faults follow from references.
+    pub fault: FaultState,
     /// Work of its load that has arrived.
     pub backlog: Ticks,
     /// Demand that was given up.
@@ -130,6 +133,17 @@ pub struct LoadState {
     pub cached: u64,
     /// Height over time.
     pub profile: Vec<(Ticks, f64)>,
+}
+
+/// The next page fault of a virtual CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultState {
+    /// Whether one comes; else it is drawn again.
+    pub due: bool,
+    /// The search for frames at which it was drawn.
+    pub drawn: u64,
+    /// The visit that the last one belongs to.
+    pub visit: Visit,
 }
 
 /// Times of a virtual CPU.

@@ -7,7 +7,9 @@ use super::allocator::Allocator;
 use super::machine::Machine;
 use crate::random::{DurationDistribution, Stream};
 use crate::scenario::{Load, Scenario};
-use crate::state::{Core, CpuState, LoadState, NO_INDEX, Pool, Task, User, Vcpu, VcpuState};
+use crate::state::{
+    Core, CpuState, FaultState, LoadState, NO_INDEX, Pool, Task, User, Vcpu, VcpuState,
+};
 use crate::time::{NEVER, Ratio, SECOND, Ticks, micros, seconds};
 use crate::validate::{ScenarioError, invalid, require};
 use crate::world::paired_speed;
@@ -134,6 +136,7 @@ impl Guests {
                         segment: 0,
                         task: Task::None,
                         left,
+                        fault: FaultState::default(),
                         backlog: 0,
                         refused: 0,
                         turn: v,

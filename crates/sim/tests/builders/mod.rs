@@ -40,6 +40,8 @@ pub fn user(name: &str, share: u32, virtual_cpus: u32, loads: Vec<Load>) -> User
         quantum_ms: None,
         smt_speedup_pct: 140.0,
         application_data: false,
+        references: references(0.0),
+        reserve_mib: 0.0,
         memory: Memory {
             instructions_per_cycle: 0.5,
             footprint_mib: 8.0,
@@ -48,6 +50,20 @@ pub fn user(name: &str, share: u32, virtual_cpus: u32, loads: Vec<Load>) -> User
             crypto_rate: 0.0,
             problem_state_pct: 60.0,
         },
+    }
+}
+
+/// References to all pages alike, at a rate per second of virtual CPU time.
+pub fn references(rate: f64) -> References {
+    References {
+        rate,
+        pattern: Pattern::Uniform,
+        hot_pct: 20.0,
+        hot_references_pct: 80.0,
+        skew: 1.0,
+        phase_s: None,
+        run_pages: 1.0,
+        changed_pct: 0.0,
     }
 }
 
@@ -106,6 +122,16 @@ pub fn cp() -> Cp {
         nonpageable_pct: 2.0,
         available_pct: [0.01, 0.1],
         steal_s: 1.0,
+        selection: Selection::Aging,
+        reorder_s: 10.0,
+        early_writes_pct: 5.0,
+        reserve_limit_mib: None,
+        page_table_kib: 0.0,
+        zone_mib: None,
+        frame_lock_us: 0.0,
+        fault_us: 0.0,
+        below_2g_pct: 0.0,
+        needle_us: 0.0,
         absolute_shares_at_most: 99.0,
     }
 }
@@ -121,6 +147,7 @@ pub fn system(name: &str, partition: u32, users: Vec<User>) -> System {
         multithreading: false,
         threads: vec![1],
         storage_mib: 65_536.0,
+        faults: false,
         cp: cp(),
         users,
         pools: Vec::new(),
@@ -128,6 +155,7 @@ pub fn system(name: &str, partition: u32, users: Vec<User>) -> System {
         transactions: Vec::new(),
         control_units: Vec::new(),
         volumes: Vec::new(),
+        spaces: Vec::new(),
         switches: Vec::new(),
         functions: Vec::new(),
         relocations: Vec::new(),

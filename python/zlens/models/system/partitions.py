@@ -42,6 +42,7 @@ class SystemPartition(Struct):
     users: list[Entry] = field(default_factory=list)
     pools: list[Entry] = field(default_factory=list)
     transactions: list[Entry] = field(default_factory=list)
+    spaces: list[Entry] = field(default_factory=list)
     control_units: list[Entry] = field(default_factory=list)
     volumes: list[Entry] = field(default_factory=list)
     switches: list[Entry] = field(default_factory=list)
@@ -109,6 +110,7 @@ def system_partitions(scenario: Scenario) -> list[SystemPartition]:
         "user": "users",
         "pool": "pools",
         "transaction": "transactions",
+        "space": "spaces",
         "control_unit": "control_units",
         "switch": "switches",
         "function": "functions",
@@ -253,6 +255,9 @@ def _check_part(scenario: Scenario, part: SystemPartition) -> None:
                         "set both, or neither: first come, first served")  # fmt: skip
         if unit["minidisk_share"] == 0 == unit["paging_share"]:
             raise error(f"control_unit.{unit['name']} has shares of 0", "set a share for one of them")
+    _unique(scenario, "space", [space["name"] for space in part.spaces])
+    for space in part.spaces:
+        _check_users(scenario, part, f"space.{space['name']}", space["user"])
     for transaction in part.transactions:
         _check_transaction(scenario, part, transaction)
     for switch in part.switches:
