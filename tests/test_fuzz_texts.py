@@ -14,6 +14,8 @@ TARGETS = (
     "sysinfo",
     "hmc",
     "linux_power",
+    "linux_hypervisor",
+    "linux_memory",
     "dds",
     "rmf_xml",
     "rmf_monitor3",

@@ -49,7 +49,7 @@ def everything() -> Raw:
                 counters = (field.lower() for how in origin.roles.values() for field in how.fields)
                 note(origin.table, (origin.began.lower(), *counters))
             for join in origin.joins:
-                note(join.table, {*join.same, *expressions.names(join.on)} if join.same else ())
+                note(join.table, {*join.same, *expressions.names(join.on)})
                 note(origin.table, join.same)
     return found
 
@@ -119,7 +119,8 @@ def test_only_constants_have_no_raw_column() -> None:
         if raw_lines(table, column)[0] == ["none: it follows from the existing rows"]
     }
     assert told == {
-        "adapter.kind",
+        "coupling_delay.reason",
+        "coupling_facility.processors",
         "cpumf_polarity.processors",
         *(f"decision.{name}" for name in ("capped", "flag", "reason", "request")),
         *(f"hiperdispatch.{name}" for name in ("decisions", "parks", "refused", "unparks")),

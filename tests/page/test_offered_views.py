@@ -79,8 +79,8 @@ def test_missing_data_is_stated(page: Page, address: str):
     notes = page.locator("main .lacking")
     expect(notes.nth(0)).to_have_text(re.compile("^No system named NOSUCH in these inputs. Showing ZL"))
     expect(notes.nth(1)).to_have_text("Unknown view “nosuch”. Showing Overview.")
-    opened(page, address, "io", "overview", system="ZLZ1")
-    expect(notes).to_have_text(["ZLZ1 has no data for I/O and paging. Showing Overview."])
+    opened(page, address, "cpumf", "overview", system="ZLDEMO")
+    expect(notes).to_have_text(["ZLDEMO has no data for CPU MF. Showing Overview."])
     opened(page, address, "overview", system="ZLZ1")
     expect(notes).to_have_count(0)
 

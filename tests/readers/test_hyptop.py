@@ -173,5 +173,6 @@ def test_hyptop_partitions_are_reported(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["report", "partition", str(path)]) == 0
     report = capsys.readouterr().out
     assert (
-        "06:23:54 MYLPAR     .... Active      ...... ..... .... ..... .....      3.796      3.817" in report
+        "06:23:54 MYLPAR     .... Active      ...... ..... ..... .... ..... .....      3.796      3.817"
+        in report
     )

@@ -82,6 +82,14 @@ ALLOWED: dict[str, dict[str, str]] = {
         "first second usual": "the binary floating point format of the response",
         "interval_start": "a time",
     },
+    "rmfcache.disks": {"read_hits total_hits write_hits": SUMS},
+    "rmfcache.subsystems": {
+        "cache_fast_read_hits cache_fast_read_rate cache_fast_write_hits cache_fast_write_rate hits io_rate "
+        "normal_read_hits normal_read_rate normal_write_hits normal_write_rate sequential_read_hits "
+        "sequential_read_rate sequential_write_hits sequential_write_rate total_hits total_rate": SUMS,
+    },
+    "rmfdevice.units": {"rate": SUMS},
+    "rmfioq.processors": {"interrupt_rate queued_rate start_rate": SUMS},
     "rmfcpu.processors": {"tpi_pct": "the mean of processors, weighted by their interrupts"},
     "rmfcpu.multithreading": {"max_cf cf": "percent as a factor"},
     "ssischlg.synchronizations": {"sync_rate": RATE},

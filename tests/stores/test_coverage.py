@@ -26,6 +26,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "fuzz"))
 import texts
 
 DAY_S = 86_400
+#: The measures that have rows of SMF70CPU.
+MEASURES = ("capacity", "cpu", "load")
 HOUR_US = 3_600_000_000
 #: Long after the data, which is partly current.
 LATER_US = time.time_ns() // 1000 + 100 * DAY_S * 1_000_000
@@ -273,13 +275,13 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
 
     def fewer(name: str, *arguments: object) -> str:
         query = kept(name, *arguments)  # type: ignore[arg-type]
-        return f"SELECT * FROM ({query}) WHERE false" if name in ("load", "cpu") else query
+        return f"SELECT * FROM ({query}) WHERE false" if name in MEASURES else query
 
     select = Queries.select
 
     def without_load(queries: Queries, query: str, reads: dict[str, list[str]]) -> object:
         (name, *_) = reads
-        return select(queries, f"SELECT * FROM ({query}) WHERE {name not in ('load', 'cpu')}", reads)
+        return select(queries, f"SELECT * FROM ({query}) WHERE {name not in MEASURES}", reads)
 
     monkeypatch.setattr(rollup_builder.bucket_sql, "buckets_sql", fewer)
     monkeypatch.setattr(Queries, "select", without_load)
@@ -289,7 +291,7 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
             stores.rollup(made)
     with pytest.raises(LakeError, match=said):
         stores.export(made, tmp_path / "export", "parquet")
-    lost = "smf70_cpu, 12 rows: 4 of 4 intervals not in cpu, load"
+    lost = "smf70_cpu, 12 rows: 4 of 4 intervals not in capacity, cpu, load"
     for accepted in ([], [UNMEASURED]):
         with pytest.raises(LakeError, match="data in no measure would be lost: .*" + lost):
             lake.forget_raw(made, DAY_S, even_if_lost=accepted)

@@ -129,6 +129,10 @@ class RoleOrigin(FactTable, frozen=True):
     source: Annotated[str, Meta(description="where it is described")] = ""
     where: Annotated[str, Meta(description="condition that selects its rows")] = ""
     group: Annotated[bool, Meta(description="whether rows with the same roles are grouped")] = False
+    optional: Annotated[
+        bool,
+        Meta(description="whether only some machines fill in these fields; others' rows may be excluded"),
+    ] = False
     roles: Annotated[dict[str, RoleValue], Meta(description="its roles by name")] = msgspec.field(
         default_factory=dict
     )

@@ -20,6 +20,8 @@ from zlens.demo.zos import ClassWork
 DECISION_US = 2 * machine.SECOND
 #: MVS busy is more than LPAR busy: processors that are ready are not always dispatched.
 MVS_FACTOR = 1.012
+#: Units of work that wait for a processor at most, as far as the distribution is written.
+_LONGEST_QUEUE = 32
 #: What no other record tells, in sixteenths and 256ths of a percent, and places in a machine with one book.
 LIMITS = {
     "VCM_MVSBUSYTHRUNPARK": 95 * 16,
@@ -170,7 +172,10 @@ def queues(work: Sequence[ClassWork], processors: int, samples: int, length_us: 
     ready = sum(class_work.cpu_using + class_work.cpu_delay for class_work in work) / zos.samples_of(
         length_us
     )
-    shares = [math.exp(-ready) * ready**units / math.factorial(units) for units in range(processors + 30)]
+    shares = [
+        math.exp(-ready) * ready**units / math.factorial(units)
+        for units in range(processors + _LONGEST_QUEUE)
+    ]
     bounds = [0, *(processors + above for above in _ABOVE[1:])]
     weights = {
         f"U{place:02}": sum(shares[first:end])

@@ -134,7 +134,7 @@ def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
         lengths[name] = {(system, source, end): seconds or 0.0 for system, source, end, seconds in rows}
         result.retained[name] |= lengths[name].keys()
     for table, measures in result.feeds.items():
-        if filling := [name for name in measures if session.queries.has_data(name, {table})]:
+        if filling := [name for name in measures if _has_rows_of(session, name, table)]:
             result.feeds[table] = filling
         else:
             result.only_adds.add(table)
@@ -155,6 +155,13 @@ def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
         if metrics.load_measure(name).column("observer") is not None:
             result.retained[name] |= _observed(result, name, ends_of_measure, machines)
     return result
+
+
+def _has_rows_of(session: CoreSession, measure: str, table: str) -> bool:
+    """Return whether a measure has rows of a raw table that each input with the table has."""
+    entities = map(roles.entity, session.queries.compiler.nodes.entities(measure))
+    optional = {origin.optional for entity in entities for origin in entity.origins if origin.table == table}
+    return optional != {True} and session.queries.has_data(measure, {table})
 
 
 def _withheld(session: CoreSession, counters: Mapping[str, Iterable[End]]) -> dict[str, set[End]]:

@@ -1,3 +1,4 @@
+-- materialized
 -- _decision: decisions of HiperDispatch with the request and its reason. Several conditions may hold; the last one
 -- counts, as in IBM's SMF Explorer. Decisions belong to no interval of the system; if the user selects a window, those
 -- in it are shown. Dumps may overlap: rows that are equal in all columns are one.

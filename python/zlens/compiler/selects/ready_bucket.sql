@@ -1,3 +1,4 @@
+-- materialized
 -- _ready_bucket: the distribution of ready work units, one row for each bucket, in RMF's words.
 SELECT r.system, r.source, r.interval_end, r.seconds, r.flag, b.place, b.bucket, 100 * b.samples / r.samples AS pct
 FROM role.ready_work AS r, LATERAL (VALUES

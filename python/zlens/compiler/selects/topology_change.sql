@@ -1,4 +1,3 @@
--- materialized
 -- _topology_change: locations of the partition's cores in the machine, each time that one of them changed: records that
 -- repeat the topology are left out. If the user selects a window, those that apply in it are shown. SMF 70-1 counts where
 -- no record is of the topology alone.
