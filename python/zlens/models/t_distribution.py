@@ -30,7 +30,7 @@ def quantile(probability: float, freedom: float) -> float:
 
 def _density(value: float, freedom: float) -> float:
     scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi)
-    return scale * (1 + value * value / freedom) ** (-(freedom + 1) / 2)
+    return scale * math.pow(1 + value * value / freedom, -(freedom + 1) / 2)
 
 
 def cumulative(value: float, freedom: float) -> float:
