@@ -85,6 +85,14 @@ def test_missing_data_is_stated(page: Page, address: str):
     expect(notes).to_have_count(0)
 
 
+def test_paging_of_zos_has_rates_and_frames(page: Page, address: str):
+    opened(page, address, "io", system="ZLZ1")
+    for name, legend in (("page-rates", "Page in"), ("frames-available", "Available least")):
+        expect(page.locator(f'[data-testid="chart-{name}"]')).to_contain_text(legend)
+    expect(page.locator("main")).not_to_contain_text("No data on paging volumes")
+    expect(page.locator("main")).to_contain_text("pool 64 ALL")
+
+
 #: 09:05:00 in the time zone of ZLDEMO.
 FIVE = 1268121900
 
