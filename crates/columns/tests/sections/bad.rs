@@ -63,6 +63,8 @@ fn invalid_values_are_null_and_reported() {
             "begin: not a valid time of day (first occurrence); invalid values are NULL",
             "digits: not a valid packed number (first occurrence); invalid values are NULL",
             "large is above 2^63 - 1 (first occurrence); such values are NULL",
+            // The same bytes are the triplet of inner sections.
+            "the inner section of 65535 bytes at offset 4294967295 does not lie after the header of the record of 210 bytes",
         ]
     );
 }
