@@ -48,7 +48,7 @@ def test_rate_is_of_known_part(sim_file: Path) -> None:
     assert last[3] is not None
 
 
-@pytest.mark.parametrize(("userid", "pct"), [("OPERATOR", 0.0511), ("DIRMAINT", 0.0676)])
+@pytest.mark.parametrize(("userid", "pct"), [("OPERATOR", 0.0511), ("DIRMAINT", 0.0660)])
 def test_long_transaction_counts_for_its_length(userid: str, pct: float, demo_files: list[Path]) -> None:
     query = f"SELECT {mean('guest', 'cpu_pct')}, count(flag) FROM guest WHERE userid = '{userid}'"
     assert rows(demo_files[0], query) == [(pytest.approx(pct, abs=5e-5), 0)]

@@ -28,7 +28,7 @@ def test_every_endpoint_supports_runs(folder: Path, demo_folder: Path, serve_ove
         served.place.runs = RigRuns(str(folder))
         results = served.get("rig").json()
         [scenario] = results["scenarios"]
-        [policy] = scenario["policies"]
+        policy, _control = scenario["policies"]
         assert [(run["name"], run["opens"]) for run in policy["runs"]] == [("1", True), ("2", True)]
         assert "files" not in policy["runs"][0]
         systems = served.get("schema", run="equal/2").json()["systems"]
