@@ -42,7 +42,7 @@ struct PageClass {
 }
 
 impl PageClass {
-    /// Pages only on paging volumes; a rest below one page is none.
+    /// Pages that are on paging volumes and have no frame; less than one page counts as none.
     fn paged_out(&self) -> f64 {
         let rest = self.pages - self.untouched - self.in_frames;
         if rest < 1.0 { 0.0 } else { rest }
@@ -733,7 +733,7 @@ impl Memory {
                 && space.used >= phase
             {
                 space.used = 0.0;
-                deal(&mut space.classes);
+                distribute(&mut space.classes);
             }
             for class in &mut space.classes {
                 class.in_frames = class.resident.iter().sum();
@@ -871,8 +871,8 @@ fn reference(class: &mut PageClass, time: f64, changed: f64) -> f64 {
     new
 }
 
-/// Deals pages out to the classes: each gets the same part of what is in frames.
-fn deal(classes: &mut [PageClass]) {
+/// Gives each class frames, and pages never referenced, in proportion to its pages.
+fn distribute(classes: &mut [PageClass]) {
     let pages: f64 = classes.iter().map(|class| class.pages).sum();
     let untouched: f64 = classes.iter().map(|class| class.untouched).sum();
     let generations = classes.first().map_or(0, |class| class.resident.len());

@@ -12,11 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zlens.catalog.raw_tables import load_tables
-from zlens.inputs.options import Options
-from zlens.inputs.source import Progress
 from zlens.readers.linux import json_lists
 from zlens.readers.linux.perf import Note
-from zlens.readers.linux.readings import Reading, ReadingSource, Tool, integer, microseconds
+from zlens.readers.linux.readings import Reading, Tool, integer, microseconds
 from zlens.readers.row_tables import Row
 
 NAME = "linux-hypervisor"
@@ -53,19 +51,8 @@ _COLUMNS = {
 _MAX_TEXT = 64
 
 
-def detect(first_bytes: bytes, size: int) -> bool:
-    """Return whether a file is JSON of hyptop."""
-    return TOOL.detect(first_bytes)
-
-
-def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ReadingSource:
-    """Read the iterations of all files. Raises InputError if there are none."""
-    return TOOL.open_files(paths, progress)
-
-
 def _form(text: str) -> str | None:
-    bare = text.lstrip("\ufeff\x1e \r\n\t")
-    return "json" if bare.startswith("{") and _ENTRY.search(bare) else None
+    return "json" if text.startswith("{") and _ENTRY.search(text) else None
 
 
 def _readings(text: str, form: str, note: Note) -> Iterator[Reading]:
@@ -132,3 +119,6 @@ TOOL = Tool(
     _form,
     _readings,
 )
+
+detect = TOOL.detect
+open_files = TOOL.open_files

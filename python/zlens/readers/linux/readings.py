@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
+from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import CounterlessSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import NotedFile, read_error
@@ -46,8 +47,8 @@ class Reading(Struct):
 class Tool(Struct, frozen=True):
     """A tool whose readings are a source.
 
-    `form` returns the format of a text from its beginning, None if it is of another tool; `readings` yields
-    those of a text in a format.
+    `form` returns the format of a text from its beginning without marks and blanks, None if it is of another
+    tool; `readings` yields those of a text in a format.
     """
 
     source: str
@@ -60,11 +61,17 @@ class Tool(Struct, frozen=True):
     form: Callable[[str], str | None]
     readings: Callable[[str, str, Note], Iterator[Reading]]
 
-    def detect(self, first_bytes: bytes) -> bool:
-        """Return whether a file is the output of the tool."""
-        return self.form(first_bytes.decode("utf-8", "replace")) is not None
+    def format_of(self, text: str) -> str | None:
+        """Return the format of a text from its beginning; None if it is of another tool."""
+        return self.form(text.lstrip("\ufeff\x1e \r\n\t"))
 
-    def open_files(self, paths: list[str], progress: Progress | None) -> ReadingSource:
+    def detect(self, first_bytes: bytes, size: int) -> bool:
+        """Return whether a file is the output of the tool."""
+        return self.format_of(first_bytes.decode("utf-8", "replace")) is not None
+
+    def open_files(
+        self, paths: list[str], options: Options, progress: Progress | None = None
+    ) -> ReadingSource:
         """Read the readings of all files. Raises InputError if there are none."""
         source = ReadingSource(self)
         error: InputError | None = None
@@ -117,7 +124,7 @@ class ReadingSource(CounterlessSource):
         beginning = text[: 64 * 1024]
         if host := _HOST.search(beginning):
             file.system = host[1]
-        form = self.tool.form(beginning)
+        form = self.tool.format_of(beginning)
         rows = 0
         for reading in self.tool.readings(text, form, file.note) if form else ():
             rows += sum(map(len, reading.rows.values()))

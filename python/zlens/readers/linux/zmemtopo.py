@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from zlens.inputs.options import Options
-from zlens.inputs.source import Progress
 from zlens.readers.linux import json_lists
 from zlens.readers.linux.perf import Note
-from zlens.readers.linux.readings import Reading, ReadingSource, Tool, integer, microseconds
+from zlens.readers.linux.readings import Reading, Tool, integer, microseconds
 from zlens.readers.row_tables import Row
 
 NAME = "linux-memory"
@@ -26,19 +24,8 @@ _LEVELS = 6
 _MAX_NAME = 64
 
 
-def detect(first_bytes: bytes, size: int) -> bool:
-    """Return whether a file is JSON of zmemtopo."""
-    return TOOL.detect(first_bytes)
-
-
-def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ReadingSource:
-    """Read the topology of all files. Raises InputError if there is none."""
-    return TOOL.open_files(paths, progress)
-
-
 def _form(text: str) -> str | None:
-    bare = text.lstrip("\ufeff\x1e \r\n\t")
-    return "json" if bare.startswith("{") and _INCREMENT.search(bare) and _PARTITIONS.search(bare) else None
+    return "json" if text.startswith("{") and _INCREMENT.search(text) and _PARTITIONS.search(text) else None
 
 
 def _readings(text: str, form: str, note: Note) -> Iterator[Reading]:
@@ -95,3 +82,6 @@ TOOL = Tool(
     _form,
     _readings,
 )
+
+detect = TOOL.detect
+open_files = TOOL.open_files

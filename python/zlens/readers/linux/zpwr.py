@@ -12,11 +12,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from zlens.inputs.options import Options
-from zlens.inputs.source import Progress
 from zlens.readers.linux import json_lists
 from zlens.readers.linux.perf import Note
-from zlens.readers.linux.readings import Reading, ReadingSource, Tool, integer, microseconds
+from zlens.readers.linux.readings import Reading, Tool, integer, microseconds
 
 NAME = "linux-power"
 
@@ -32,21 +30,10 @@ _PAIRS = re.compile(rf'("(?:lpar|cpc)"\s*:\s*)\[(\s*{_PAIR}(?:\s*,\s*{_PAIR})*\s
 _Values = tuple[int, dict[str, Any]]
 
 
-def detect(first_bytes: bytes, size: int) -> bool:
-    """Return whether a file is the output of zpwr."""
-    return TOOL.detect(first_bytes)
-
-
-def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ReadingSource:
-    """Read the readings of all files. Raises InputError if there are none."""
-    return TOOL.open_files(paths, progress)
-
-
 def _form(text: str) -> str | None:
-    bare = text.lstrip("\ufeff\x1e \r\n\t")
-    if bare.startswith("{"):
-        return "json" if _READINGS.search(bare) or _ENTRY.search(bare) else None
-    header = bare.partition("\n")[0].replace('"', "").strip().split(",")
+    if text.startswith("{"):
+        return "json" if _READINGS.search(text) or _ENTRY.search(text) else None
+    header = text.partition("\n")[0].replace('"', "").strip().split(",")
     return "csv" if header[0] == "iteration" and {*_TIMES, *_VALUES} <= {*header} else None
 
 
@@ -123,3 +110,7 @@ def _lines(text: str) -> Iterable[tuple[int, str]]:
         if line.strip():
             yield offset, line
         offset += len(line)
+
+
+detect = TOOL.detect
+open_files = TOOL.open_files
