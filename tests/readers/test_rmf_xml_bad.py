@@ -52,6 +52,29 @@ def whole(source: RmfXmlSource) -> None:
     source.info()
 
 
+def test_missing_numbered_row_of_rmf_xml(opened: Opened) -> None:
+    """An interval with a gap in the row numbers of a table is incomplete; the last row's loss has no trace."""
+    lines = document(*half_hours(2)).splitlines(keepends=True)
+    numbered = [n for n, line in enumerate(lines) if line.startswith("<row refno=")]
+    assert len(numbered) > 10
+    found = 0
+    for n in numbered:
+        source = opened("".join(lines[:n] + lines[n + 1 :]).encode())
+        problems = [p for p in source.problems() if p.kind == "truncated"]
+        flags = [i["flag"] for i in rows(source, "rmf_interval")]
+        if lines[n + 1].startswith("<row"):
+            second = "".join(lines[:n]).count("</postprocessor>")
+            assert flags == (["cut", None] if not second else [None, "cut"])
+            assert [p.detail.split(" of a")[0] for p in problems] == [
+                f"1 row missing before row {lines[n + 1].split(chr(34))[1]}"
+            ]
+            found += 1
+        else:
+            assert flags == [None, None]
+            assert problems == []
+    assert found > 5
+
+
 def test_truncated_rmf_xml(opened: Opened) -> None:
     """Complete data before the truncation is read, and its offset is reported."""
     text = document(*half_hours(3)).encode()

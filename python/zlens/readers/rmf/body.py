@@ -10,12 +10,15 @@ from zlens.readers.rmf.columns import ColumnLookup, RowMapping
 from zlens.readers.rmf.interval import ReportInterval, SectionCount
 from zlens.readers.rmf.problem_list import ProblemList
 from zlens.readers.rmf.values import Converter
+from zlens.schema.plain_text import format_count
 
 MAX_CELLS = 256
 #: A machine has at most 85 partitions and a few hundred processors.
 MAX_ROWS_PER_INTERVAL = 20_000
 #: Maximum characters of an interval that are held until the column headings, or stored as text.
 MAX_HELD = 1024 * 1024
+#: Maximum digits of a row's printed number.
+_DIGITS = 9
 
 #: Names given to the two unnamed parts of a Monitor III report.
 _CAPTION, _ROWS = "Caption", "Rows"
@@ -53,7 +56,7 @@ class ReportBody:
         self._variable = self._value = ""
         self.cells: list[str] = []
         self._row_type: str | None = None
-        self._row_number = 0
+        self._row_number = self._last_number = 0
         self._heads: tuple[str, ...] = ()
         self._rows: RowMapping | None = None
         #: The row added last: its mapping, its kind and its values.
@@ -80,7 +83,7 @@ class ReportBody:
         if name == "column-headers":
             self.cells = []
         elif name == "table":
-            self._rows, self._heads, self._row_number = None, (), 0
+            self._rows, self._heads, self._row_number, self._last_number = None, (), 0, 0
         elif name == "var":
             self._variable = self._value = ""
         elif name == "part":
@@ -95,13 +98,28 @@ class ReportBody:
         self._part_offset = self.here()
         self._part_known = self._part_noted = False
 
-    def begin_row(self, kind: str | None, offset: int | None = None) -> None:
-        """Begin a row; `offset` is the offset of the row if it is not the current position."""
+    def begin_row(self, kind: str | None, offset: int | None = None, number: str | None = None) -> None:
+        """Begin a row.
+
+        offset   offset of the row if it is not the current position
+        number   the row's printed number; RMF numbers the rows of a table from 1
+        """
         self.cells, self.added = [], None
         self._row_offset = self.here() if offset is None else offset
         self._row_type = kind
         if self._heads_last and self._part != _ROWS:
             self._begin_part(_ROWS)
+        if number is not None and number.isascii() and number.isdigit() and len(number) <= _DIGITS:
+            self._check_number(int(number))
+
+    def _check_number(self, number: int) -> None:
+        """Report rows that are missing before the current one."""
+        missing = number - self._last_number - 1
+        if self.interval is not None and missing > 0:
+            self.interval.rows_missing = True
+            detail = f"{format_count(missing, 'row')} missing before row {number:,} of a table"
+            self.note("truncated", detail, "missing rows", self._row_offset)
+        self._last_number = number
 
     # -- sections ---------------------------------------------------------------------------------
 
@@ -256,7 +274,7 @@ class ReportBody:
             detail = f"{len(self._pending):,} rows without column headings; not read"
             self.note("section", detail, "rows", self._pending[0][0])
         self._segment = self._part = ""
-        self._pending, self._pending_size = [], 0
+        self._pending, self._pending_size, self._last_number = [], 0, 0
 
     def _too_many(self, interval: ReportInterval) -> None:
         if interval.lost_rows == 0:

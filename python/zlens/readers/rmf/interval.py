@@ -51,6 +51,8 @@ class ReportInterval(Struct):
     sections: dict[str, SectionCount] = field(default_factory=dict)
     answered: bool = False
     cut: bool = False
+    #: The numbers of a table's rows have a gap.
+    rows_missing: bool = False
     bytes: int = 0
     #: The number of the last page that was read, by name of the printed report.
     pages: dict[str, int] = field(default_factory=dict)

@@ -276,7 +276,7 @@ class RmfSource(CounterlessSource, ABC):
         self._end.append(end)
         self._start.append(times.begin)
         self._ms.append(times.length)
-        self._flags.append("cut" if report.cut else None)
+        self._flags.append("cut" if report.cut or report.rows_missing else None)
         self._machines.append(machine)
         file.intervals += 1
         if file.intervals == 1 and self.local:

@@ -241,7 +241,7 @@ class RmfXmlParser:
         if name == "col":
             return
         if name == "row":
-            self._body.begin_row(attributes.get("type"))
+            self._body.begin_row(attributes.get("type"), number=attributes.get("refno"))
             return
         if len(stack) > MAX_DEPTH:
             raise _DamageError("header", f"elements nested more than {MAX_DEPTH} deep")
