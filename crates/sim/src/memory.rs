@@ -10,11 +10,12 @@
 
 use std::collections::VecDeque;
 
+use crate::custom_policy::FrameGroup;
 use crate::random::{Stream, ln};
 use crate::relocation::exp_of_minus;
 use crate::scenario::{Pattern, References, Selection, System};
 use crate::storage::{BELOW, Frames, PAGES, frames_of};
-use crate::time::{MICROSECOND, Ticks, micros, seconds};
+use crate::time::{MICROSECOND, SECOND, Ticks, micros, seconds};
 
 /// A generation spans at most this part of its age.
 const RESOLUTION: u64 = 8;
@@ -578,16 +579,53 @@ impl Memory {
         }
     }
 
-    /// Takes frames if the list of available frames is short.
-    pub fn take_frames(&mut self) -> Search {
-        let mut search = Search::default();
-        if self.available + self.writing >= self.frames.thresholds[0] {
-            return search;
+    /// Pages whose frames CP takes if the list of available frames is short.
+    fn wanted(&self) -> Option<f64> {
+        let coming = self.available + self.writing;
+        (coming < self.frames.thresholds[0])
+            .then(|| (self.frames.thresholds[1] - self.available - self.writing) / self.per_page)
+    }
+
+    /// The pages wanted, and the groups of frames to select from; `None` if the list of available frames suffices.
+    pub(crate) fn choice(&self) -> Option<(f64, Vec<FrameGroup>)> {
+        let wanted = self.wanted()?;
+        let mut groups = Vec::new();
+        for (space, number) in self.spaces.iter().zip(0..) {
+            for (generation, born) in (0..).zip(&self.born) {
+                let of = |pages: fn(&PageClass) -> &[f64]| -> f64 {
+                    let classes = space.classes.iter();
+                    classes.map(|class| pages(class)[generation as usize]).sum()
+                };
+                let pages = of(|class| &class.resident);
+                if pages > 0.0 {
+                    groups.push(FrameGroup {
+                        space: number,
+                        generation,
+                        age: ((self.searches - born) * self.interval) as f64 / SECOND as f64,
+                        pages,
+                        changed: pages - of(|class| &class.clean),
+                    });
+                }
+            }
         }
-        let mut wanted =
-            (self.frames.thresholds[1] - self.available - self.writing) / self.per_page;
+        Some((wanted, groups))
+    }
+
+    /// Takes frames if the list of available frames is short: those selected, in this order, then the oldest.
+    pub fn take_frames(&mut self, selected: &[FrameGroup]) -> Search {
+        let mut search = Search::default();
+        let Some(mut wanted) = self.wanted() else {
+            return search;
+        };
         // Reserved pages only if there are no others.
         for reserved in [false, true] {
+            for group in selected.iter().filter(|_| !reserved) {
+                let generation = group.generation as usize;
+                if wanted > 0.01 {
+                    let only = Some(group.space as usize);
+                    wanted -= self.take_from(generation..generation + 1, wanted, false, only);
+                }
+            }
             let generations = self.born.len();
             let old = match self.selection {
                 Selection::Aging => 0,
@@ -597,13 +635,13 @@ impl Memory {
                 }
             };
             if old > 0 {
-                wanted -= self.take_from(0..old, wanted, reserved);
+                wanted -= self.take_from(0..old, wanted, reserved, None);
             }
             for generation in old..generations {
                 if wanted <= 0.01 {
                     break;
                 }
-                wanted -= self.take_from(generation..generation + 1, wanted, reserved);
+                wanted -= self.take_from(generation..generation + 1, wanted, reserved, None);
             }
         }
         let blocks = (self.unwritten[0] / self.block).floor();
@@ -614,12 +652,13 @@ impl Memory {
         search
     }
 
-    /// Takes pages of some generations, the same part of each space; how many.
+    /// Takes pages of some generations, the same part of each space, or of `only` one; how many.
     fn take_from(
         &mut self,
         generations: std::ops::Range<usize>,
         wanted: f64,
         reserved: bool,
+        only: Option<usize>,
     ) -> f64 {
         let old = |space: &Space| {
             let classes = space.classes.iter();
@@ -635,13 +674,14 @@ impl Memory {
                 old.min(space.takable())
             }
         };
-        let all: f64 = self.spaces.iter().map(most).sum();
+        let (first, end) = only.map_or((0, self.spaces.len()), |one| (one, one + 1));
+        let all: f64 = self.spaces[first..end].iter().map(most).sum();
         if all <= 0.0 {
             return 0.0;
         }
         let part = (wanted / all).min(1.0);
         let mut taken = 0.0;
-        for space in &mut self.spaces {
+        for space in &mut self.spaces[first..end] {
             let found = old(space);
             if found <= 0.0 {
                 continue;
