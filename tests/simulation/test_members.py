@@ -15,8 +15,8 @@ from zlens.models import solve
 from zlens.simulation import run
 
 SECONDS = 600
-#: 600 MiB at 50 MiB/s from second 300 on, and the fixed part of the quiesce.
-MOVED_AT = 300 + 600 / 50 + 0.5
+#: The setup, 600 MiB at 50 MiB/s from second 300 on, and the fixed part of the quiesce.
+MOVED_AT = 300 + 2 + 600 / 50 + 0.5
 
 
 def members(**relocation: Any) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def test_canceled_guest_stays_at_its_member(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "code"), [({"maxtotal": 12}, 4), ({"maxquiesce": 0.1}, 5), ({"maxquiesce": 0.3}, 5), ({}, 0)]
+    ("limit", "code"), [({"maxtotal": 15}, 4), ({"maxquiesce": 0.1}, 5), ({"maxquiesce": 0.3}, 5), ({}, 0)]
 )
 def test_canceled_passes_equal_those_of_solver(tmp_path: Path, limit: dict[str, float], code: int) -> None:
     """The pass in which a relocation is canceled counts."""
