@@ -8,6 +8,8 @@
 //!
 //! Counts are expected values and thus fractions; faults are events.
 
+mod selection;
+
 use std::collections::VecDeque;
 
 use crate::custom_policy::FrameGroup;
@@ -15,7 +17,7 @@ use crate::random::{Stream, ln};
 use crate::relocation::exp_of_minus;
 use crate::scenario::{Pattern, References, Selection, System};
 use crate::storage::{BELOW, Frames, PAGES, frames_of};
-use crate::time::{MICROSECOND, SECOND, Ticks, micros, seconds};
+use crate::time::{MICROSECOND, Ticks, micros, seconds};
 
 /// A generation spans at most this part of its age.
 const RESOLUTION: u64 = 8;
@@ -577,38 +579,6 @@ impl Memory {
             self.writing -= frames;
             self.available += frames;
         }
-    }
-
-    /// Pages whose frames CP takes if the list of available frames is short.
-    fn wanted(&self) -> Option<f64> {
-        let coming = self.available + self.writing;
-        (coming < self.frames.thresholds[0])
-            .then(|| (self.frames.thresholds[1] - self.available - self.writing) / self.per_page)
-    }
-
-    /// The pages wanted, and the groups of frames to select from; `None` if the list of available frames suffices.
-    pub(crate) fn choice(&self) -> Option<(f64, Vec<FrameGroup>)> {
-        let wanted = self.wanted()?;
-        let mut groups = Vec::new();
-        for (space, number) in self.spaces.iter().zip(0..) {
-            for (generation, born) in (0..).zip(&self.born) {
-                let of = |pages: fn(&PageClass) -> &[f64]| -> f64 {
-                    let classes = space.classes.iter();
-                    classes.map(|class| pages(class)[generation as usize]).sum()
-                };
-                let pages = of(|class| &class.resident);
-                if pages > 0.0 {
-                    groups.push(FrameGroup {
-                        space: number,
-                        generation,
-                        age: ((self.searches - born) * self.interval) as f64 / SECOND as f64,
-                        pages,
-                        changed: pages - of(|class| &class.clean),
-                    });
-                }
-            }
-        }
-        Some((wanted, groups))
     }
 
     /// Takes frames if the list of available frames is short: those selected, in this order, then the oldest.
