@@ -98,6 +98,7 @@ impl SystemPolicy {
 
     /// Whether it decides this.
     #[must_use]
+    #[inline]
     pub fn decides(&self, kind: PolicyKind) -> bool {
         self.decides[kind as usize]
     }

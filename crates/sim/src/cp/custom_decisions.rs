@@ -30,12 +30,18 @@ impl World {
 
     /// The virtual CPU that a policy chooses for a processor: any that is ready, and one beyond its LIMITSOFT only if
     /// no other is. `None` if CP chooses.
+    #[inline]
     pub(super) fn chosen(&mut self, pool: usize, number: usize) -> Option<usize> {
-        let state = &self.pools[pool];
-        let system = state.system as usize;
-        if !self.policies[system].decides(PolicyKind::Scheduler) {
-            return None;
+        let system = self.pools[pool].system as usize;
+        if self.policies[system].decides(PolicyKind::Scheduler) {
+            return self.choose(system, pool, number);
         }
+        None
+    }
+
+    #[cold]
+    fn choose(&mut self, system: usize, pool: usize, number: usize) -> Option<usize> {
+        let state = &self.pools[pool];
         let mut ready: Vec<usize> = (state.vectors.0..state.vectors.0 + state.vectors.1)
             .flat_map(|vector| {
                 let heap = &self.vectors.heaps[vector as usize];
@@ -58,27 +64,33 @@ impl World {
     }
 
     /// The idle processor for a virtual CPU that is ready: by the policy, or else the nearest.
+    #[inline]
     pub(super) fn idle_processor(&mut self, pool: usize, v: usize) -> Option<usize> {
-        let state = &self.pools[pool];
-        let system = state.system as usize;
-        if self.policies[system].decides(PolicyKind::Dispatcher) {
-            let (first, count) = (state.first as usize, (state.end - state.first) as usize);
-            let idle: Vec<usize> = (0..count)
-                .filter(|at| state.idle.contains(*at))
-                .map(|at| first + at)
-                .collect();
-            let numbers: Vec<u32> = idle.iter().map(|cpu| self.address(*cpu).0 as u32).collect();
-            if idle.is_empty() {
-                return None;
-            }
-            let ready = self.ready_cpu(v);
-            let now = self.policy_time();
-            let at = self.policies[system].decision(|policy| policy.place(now, &ready, &numbers));
-            if let Some(cpu) = at.and_then(|at| idle.get(at)) {
-                return Some(*cpu);
-            }
+        let system = self.pools[pool].system as usize;
+        if self.policies[system].decides(PolicyKind::Dispatcher)
+            && let Some(cpu) = self.choose_idle(system, pool, v)
+        {
+            return Some(cpu);
         }
         self.idle_cpu(pool, v)
+    }
+
+    #[cold]
+    fn choose_idle(&mut self, system: usize, pool: usize, v: usize) -> Option<usize> {
+        let state = &self.pools[pool];
+        let (first, count) = (state.first as usize, (state.end - state.first) as usize);
+        let idle: Vec<usize> = (0..count)
+            .filter(|at| state.idle.contains(*at))
+            .map(|at| first + at)
+            .collect();
+        if idle.is_empty() {
+            return None;
+        }
+        let numbers: Vec<u32> = idle.iter().map(|cpu| self.address(*cpu).0 as u32).collect();
+        let ready = self.ready_cpu(v);
+        let now = self.policy_time();
+        let at = self.policies[system].decision(|policy| policy.place(now, &ready, &numbers))?;
+        idle.get(at).copied()
     }
 
     /// Replaces the number of unparked cores by that of the policy.

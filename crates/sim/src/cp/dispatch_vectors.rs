@@ -222,6 +222,7 @@ impl World {
     }
 
     /// A processor takes a virtual CPU from a vector, of another core perhaps.
+    #[inline]
     fn take(&mut self, number: usize, vector: u32, v: u32) {
         let core = self.cpus[number].core as usize;
         let (own, index) = (self.cores[core].vector, self.cores[core].pool as usize);
