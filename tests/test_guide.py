@@ -68,8 +68,8 @@ PAGES = {
     "docs/lake.md": 2,
     "docs/models.md": 5,
     "docs/reports.md": 6,
-    "docs/rig.md": 3,
-    "docs/simulator.md": 2,
+    "docs/rig.md": 2,
+    "docs/simulator.md": 3,
     "docs/sql.md": 13,
 }
 

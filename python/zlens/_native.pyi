@@ -301,6 +301,7 @@ def simulate(
     scenario: str,
     outputs: Mapping[str, tuple[str, str]],
     progress: Callable[[float], bool] | None = None,
+    policies: Mapping[str, object] = ...,
 ) -> str: ...
 def toml_values(text: str, deepest: int) -> dict[str, Any]:
     """The values of a TOML text; a ValueError has what is wrong with it, and a line."""

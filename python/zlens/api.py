@@ -16,6 +16,8 @@ from zlens.inputs.source import Progress, SystemInfo
 from zlens.session.session import CoreSession
 
 if TYPE_CHECKING:
+    from random import Random
+
     from zlens.engine.results import QueryResult
     from zlens.findings.evaluate import FindingsResult
     from zlens.rig.results import RigResult
@@ -157,24 +159,28 @@ def simulate(
     seed: int | None = None,
     hours: float | None = None,
     runs: int = 1,
+    policy: str | Callable[[Random], Any] | None = None,
     progress: Progress | None = None,
 ) -> list[SimulationRun]:
     """Simulate a scenario, a file or its parsed TOML, and write the monitor records of its z/VM systems.
 
     Each run has its files by system, its throughput file, and a summary: use by partition and user, and
     transactions. Several runs have consecutive seeds and files numbered from 001; they run in processes of
-    their own, so the calling program needs `if __name__ == "__main__":`. Raises ScenarioError.
+    their own, so the calling program needs `if __name__ == "__main__":`. `policy` decides in place of CP:
+    FILE.py:CLASS, or a class with methods of zlens.simulation.custom_policy.CustomPolicy. Raises
+    ScenarioError, and InputError if a policy fails.
 
     >>> import zlens
     >>> [run] = zlens.simulate("shares.toml", "shares.data", hours=0.5)
     >>> zlens.open(list(run.files.values())).report("prclog")
     """
     from zlens.models.scenario import read
-    from zlens.simulation import run
+    from zlens.simulation import custom_policy, run
 
     file = None if isinstance(scenario, Mapping) else os.fspath(scenario)
     values = scenario if isinstance(scenario, Mapping) else read(os.fspath(scenario))
-    prepared = run.prepare_seeds(values, runs, file=file, seed=seed, hours=hours)
+    source = custom_policy.find(policy)
+    prepared = run.prepare_seeds(values, runs, file=file, seed=seed, hours=hours, policy=source)
     return run.simulate(prepared, os.fspath(output), progress=progress)
 
 
@@ -183,11 +189,14 @@ def run_rig(
     output: str | os.PathLike[str],
     *,
     runner: str = "simulate",
+    policy: str | Callable[[Random], Any] | None = None,
     seeds: int | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[RigResult]:
     """Run scenarios with known results and compare: files, or names of scenarios that zlens ships.
+
+    `policy` decides in place of CP, as in `simulate`.
 
     Monitor data, report.html and results.json are written to the folder `output`; completed runs in it are
     reused. Each result has its rig, its outcomes with their verdicts, and `passed`. Runs are processes of
@@ -202,7 +211,7 @@ def run_rig(
     names = [scenarios] if isinstance(scenarios, str) else list(scenarios)
     rigs = [definition.find(name) for name in names]
     outcomes = results.run(
-        rigs, runners.find(runner), os.fspath(output), seeds=seeds, workers=jobs, progress=progress
+        rigs, runners.find(runner, policy), os.fspath(output), seeds=seeds, workers=jobs, progress=progress
     )
     folder.write(outcomes, os.fspath(output))
     return outcomes

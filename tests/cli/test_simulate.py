@@ -6,6 +6,7 @@ import json
 import os
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,9 +128,9 @@ def test_interrupted_run(
 
     real = simulation_run.native_simulate
 
-    def interrupted(scenario: str, outputs: dict[str, tuple[str, str]], progress: object) -> str:
+    def interrupted(*arguments: Any) -> str:
         signal.raise_signal(signal.SIGINT)
-        return real(scenario, outputs, progress)  # type: ignore[arg-type]
+        return real(*arguments)
 
     monkeypatch.setattr(simulation_run, "native_simulate", interrupted)
     output = str(tmp_path / "shares.data")

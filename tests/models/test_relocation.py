@@ -23,7 +23,10 @@ GIB = 1024
 
 
 def solved(*guests: dict[str, Any], rate: float = 100.0, **more: Any) -> Answer:
-    named = [{"name": f"G{at}", "memory": 4096, **guest} for at, guest in enumerate(guests or ({},), 1)]
+    """Relocate guests without setup."""
+    named = [
+        {"name": f"G{at}", "memory": 4096, "setup": 0, **guest} for at, guest in enumerate(guests or ({},), 1)
+    ]
     return models.solve("relocation", {"link": {"rate": rate}, "guest": named, **more})
 
 
@@ -77,19 +80,12 @@ def test_guest_dirtying_25_gb() -> None:
 
 
 def test_options_of_vmrelocate() -> None:
-    """z/VM Performance Update 6.2 and 6.3: best and worst options for each time."""
+    """z/VM Performance Update 6.2 and 6.3: best and worst options for each time, by default."""
     guests = [
-        {
-            "name": f"LINUX{at}",
-            "memory": 2048,
-            "change_rate": 20,
-            "changing": 400,
-            "setup": 3,
-            "fixed_quiesce": 0.3,
-        }
-        for at in range(1, 6)
+        {"name": f"LINUX{at}", "memory": 2048, "change_rate": 20, "changing": 400} for at in range(1, 6)
     ]
-    ways: dict[Any, dict[str, Any]] = {**by_name(solved(*guests, rate=300, at_once=5).table("options"))}
+    answer = models.solve("relocation", {"link": {"rate": 300}, "guest": guests, "at_once": 5})
+    ways: dict[Any, dict[str, Any]] = {**by_name(answer.table("options"))}
     serial, serial_at_once = ways["in sequence"], ways["in sequence, IMMEDIATE"]
     together, together_at_once = ways["5 at once"], ways["5 at once, IMMEDIATE"]
 
@@ -233,7 +229,7 @@ def test_concurrent_relocations_share_link() -> None:
     assert together.table("relocations").column("relocation") == pytest.approx([122.88] * 3)
     held = solved({}, {}, at_once=2)
     assert held.figure("total") == pytest.approx(81.92)
-    guests = [{"name": name, "memory": 4096} for name in "AB"]
+    guests = [{"name": name, "memory": 4096, "setup": 0} for name in "AB"]
     link = {"rate": 100, "most_per_guest": 20}
     slow = models.solve("relocation", {"link": link, "guest": guests, "at_once": 2})
     assert slow.figure("total") == pytest.approx(204.8)
@@ -416,11 +412,11 @@ def test_invalid_scenario_is_rejected_with_fix(change: dict[str, Any], says: str
     assert caught.value.cure
 
 
-def _notes(speeds: tuple[int, ...], guests: int = 1, **link: Any) -> str:
+def _notes(speeds: tuple[int, ...]) -> str:
     chpids = [{"name": str(at), "speed": speed, "ctcs": 4} for at, speed in enumerate(speeds)]
     scenario = {
-        "link": {"from": "ATLANTA", "to": "BOSTON", "chpid": chpids, **link},
-        "guest": [{"name": f"G{at}", "memory": 64} for at in range(guests)],
+        "link": {"from": "ATLANTA", "to": "BOSTON", "chpid": chpids},
+        "guest": [{"name": "G1", "memory": 64}],
     }
     return " / ".join(models.solve("relocation", scenario).notes)
 
@@ -432,9 +428,3 @@ def test_best_practices_of_isfc_links_are_checked() -> None:
     last = _notes((2, 4, 8))
     assert "fast chpid 2 is at an end of the device numbers" in last
     assert "at an end" not in _notes((2, 8, 4))
-
-
-def test_note_warns_of_link_without_rate_limit() -> None:
-    assert "without link.most_per_guest" in _notes((8, 8), guests=2)
-    assert "without link.most_per_guest" not in _notes((8, 8), guests=2, most_per_guest=100)
-    assert "without link.most_per_guest" not in _notes((8, 8))

@@ -90,7 +90,9 @@ class Fake:
         self.before = lambda: None
         monkeypatch.setattr(run, "native_simulate", self.simulate)
 
-    def simulate(self, scenario: str, outputs: dict[str, tuple[str, str]], progress: Any) -> str:
+    def simulate(
+        self, scenario: str, outputs: dict[str, tuple[str, str]], progress: Any, policies: dict[str, Any]
+    ) -> str:
         self.begun += 1
         for _, layouts in outputs.values():
             assert {"D0R2", "D4R3", "D10R2"} <= {one["record"] for one in json.loads(layouts)}

@@ -7,6 +7,7 @@
 mod counter_feed;
 pub mod counters;
 mod cp;
+pub mod custom_policy;
 mod eligible;
 mod encode;
 pub mod event_queue;

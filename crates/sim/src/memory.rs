@@ -8,8 +8,11 @@
 //!
 //! Counts are expected values and thus fractions; faults are events.
 
+mod selection;
+
 use std::collections::VecDeque;
 
+use crate::custom_policy::FrameGroup;
 use crate::random::{Stream, ln};
 use crate::relocation::exp_of_minus;
 use crate::scenario::{Pattern, References, Selection, System};
@@ -578,16 +581,21 @@ impl Memory {
         }
     }
 
-    /// Takes frames if the list of available frames is short.
-    pub fn take_frames(&mut self) -> Search {
+    /// Takes frames if the list of available frames is short: those selected, in this order, then the oldest.
+    pub fn take_frames(&mut self, selected: &[FrameGroup]) -> Search {
         let mut search = Search::default();
-        if self.available + self.writing >= self.frames.thresholds[0] {
+        let Some(mut wanted) = self.wanted() else {
             return search;
-        }
-        let mut wanted =
-            (self.frames.thresholds[1] - self.available - self.writing) / self.per_page;
+        };
         // Reserved pages only if there are no others.
         for reserved in [false, true] {
+            for group in selected.iter().filter(|_| !reserved) {
+                let generation = group.generation as usize;
+                if wanted > 0.01 {
+                    let only = Some(group.space as usize);
+                    wanted -= self.take_from(generation..generation + 1, wanted, false, only);
+                }
+            }
             let generations = self.born.len();
             let old = match self.selection {
                 Selection::Aging => 0,
@@ -597,13 +605,13 @@ impl Memory {
                 }
             };
             if old > 0 {
-                wanted -= self.take_from(0..old, wanted, reserved);
+                wanted -= self.take_from(0..old, wanted, reserved, None);
             }
             for generation in old..generations {
                 if wanted <= 0.01 {
                     break;
                 }
-                wanted -= self.take_from(generation..generation + 1, wanted, reserved);
+                wanted -= self.take_from(generation..generation + 1, wanted, reserved, None);
             }
         }
         let blocks = (self.unwritten[0] / self.block).floor();
@@ -614,12 +622,13 @@ impl Memory {
         search
     }
 
-    /// Takes pages of some generations, the same part of each space; how many.
+    /// Takes pages of some generations, the same part of each space, or of `only` one; how many.
     fn take_from(
         &mut self,
         generations: std::ops::Range<usize>,
         wanted: f64,
         reserved: bool,
+        only: Option<usize>,
     ) -> f64 {
         let old = |space: &Space| {
             let classes = space.classes.iter();
@@ -635,13 +644,14 @@ impl Memory {
                 old.min(space.takable())
             }
         };
-        let all: f64 = self.spaces.iter().map(most).sum();
+        let (first, end) = only.map_or((0, self.spaces.len()), |one| (one, one + 1));
+        let all: f64 = self.spaces[first..end].iter().map(most).sum();
         if all <= 0.0 {
             return 0.0;
         }
         let part = (wanted / all).min(1.0);
         let mut taken = 0.0;
-        for space in &mut self.spaces {
+        for space in &mut self.spaces[first..end] {
             let found = old(space);
             if found <= 0.0 {
                 continue;

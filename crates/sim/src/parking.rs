@@ -59,7 +59,7 @@ impl World {
             .sum()
     }
 
-    fn decide(&self, parking: &mut Parking, pool: usize) -> Decision {
+    fn decide(&mut self, parking: &mut Parking, pool: usize) -> Decision {
         let percent = |used: Ticks| 100.0 * used as f64 / INTERVAL as f64;
         let used_since = |share: usize| percent(self.used_by(share) - parking.before[share]);
         let own = self.cores[self.pools[pool].cores[0] as usize].share as usize;
@@ -103,13 +103,17 @@ impl World {
             .into_iter()
             .flatten()
             .fold(f64::INFINITY, f64::min);
-        parking.unparker.decide(&Observation {
+        let seen = Observation {
             cores,
             weight: f64::from(spec.weight),
             used: used_since(own),
             cap: cap.is_finite().then_some(100.0 * cap),
             others: &parking.others,
-        })
+        };
+        let mut decision = parking.unparker.decide(&seen);
+        let of = &self.pools[pool];
+        self.unparked_by_policy(of.system as usize, of.kind, &seen, &mut decision);
+        decision
     }
 
     pub(crate) fn share_spec(&self, share: usize) -> &crate::scenario::PartitionShare {

@@ -199,15 +199,6 @@ impl<W: Write> Recorder<W> {
         (cores.len() as u64, online.count() as u64)
     }
 
-    /// The address of a logical processor and its thread.
-    fn address(&self, world: &World, cpu: usize) -> (u64, u64) {
-        let core = &world.cores[world.cpus[cpu].core as usize];
-        let thread = cpu as u64 - u64::from(core.first);
-        // With multithreading, the addresses of a core with one thread are those of two, too.
-        let width = 1 + u64::from(self.multithreading(world));
-        (u64::from(core.number) * width + thread, thread)
-    }
-
     /// Whether multithreading is enabled, with one thread per core or two.
     fn multithreading(&self, world: &World) -> bool {
         world.scenario.systems[self.system].multithreading

@@ -66,7 +66,7 @@ pub struct State {
     pub began: Ticks,
     /// Time at which the guest was stopped, or 0.
     pub stopped: Ticks,
-    /// Passes so far.
+    /// Passes so far, with the one that is being sent.
     pub passes: u32,
     /// Sent so far, in MiB.
     pub sent: f64,
@@ -91,6 +91,8 @@ pub struct Relocations {
     specs: Vec<Relocation>,
     link: Option<Link>,
     pub states: Vec<State>,
+    /// CP time for moving storage that no processor has spent yet.
+    pub owed: Ticks,
     /// Time of the last count of page faults, and that count.
     counted: Option<(Ticks, u64)>,
     /// Whether there were too many of them in the second before that.
@@ -119,6 +121,7 @@ impl Relocations {
             specs: specs.to_vec(),
             link: link.cloned(),
             states: vec![state; specs.len()],
+            owed: 0,
             counted: None,
             throttled: false,
         }
@@ -198,6 +201,7 @@ impl Relocations {
             Phase::Setup => {
                 let state = &mut self.states[which];
                 state.phase = Phase::Live;
+                state.passes = 1;
                 state.cpu = cpu;
                 state.pass = spec.touched_mib.max(PAGE);
                 state.left = state.pass;
@@ -261,10 +265,11 @@ impl Relocations {
         let spec = &self.specs[which];
         let state = &mut self.states[which];
         if state.phase == Phase::Stopped {
+            // The rest of its passes have nothing to send.
+            state.passes += spec.quiesce_passes.saturating_sub(1);
             state.phase = Phase::Fixed;
             return;
         }
-        state.passes += 1;
         let ran = (cpu.saturating_sub(state.cpu)) as f64 / SECOND as f64;
         let kinds = spec.writes.iter();
         let changed: f64 = kinds
@@ -282,18 +287,22 @@ impl Relocations {
         state.pass = changed;
         state.left = changed;
         if stops {
-            state.passes += spec.quiesce_passes;
             state.stopped = now;
-            state.phase = if changed <= EPSILON {
-                Phase::Fixed
+            if changed <= EPSILON {
+                state.passes += spec.quiesce_passes;
+                state.phase = Phase::Fixed;
             } else {
-                Phase::Stopped
-            };
+                state.passes += spec.quiesce_passes.min(1);
+                state.phase = Phase::Stopped;
+            }
             effects.push(Effect::Stop);
-        } else if changed <= EPSILON {
-            // Nothing changed: the passes that are still due send nothing.
-            state.pass = PAGE;
-            state.left = PAGE;
+        } else {
+            state.passes += 1;
+            if changed <= EPSILON {
+                // Nothing changed: the passes that are still due send nothing.
+                state.pass = PAGE;
+                state.left = PAGE;
+            }
         }
     }
 

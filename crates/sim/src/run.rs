@@ -5,6 +5,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
+use crate::custom_policy::SystemPolicy;
 use crate::recorder::{RecordError, Recorder};
 use crate::scenario::Scenario;
 use crate::time::{SECOND, Ticks, seconds};
@@ -23,6 +24,9 @@ pub enum SimulationError {
     /// Its records cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// A policy of the user failed; it knows why.
+    #[error("the policy of {0} failed")]
+    Policy(String),
     /// A conservation law is violated: a bug of the simulator.
     #[error("simulation invariant violated at {second} s: {what}")]
     Invariant {
@@ -80,21 +84,28 @@ pub struct TransactionSummary {
     pub throughput: Vec<(u64, u64, f64)>,
 }
 
-/// Simulates a scenario. `recorders` write the records of selected systems; `progress` is called with the seconds
-/// simulated after every interval and may end the simulation there.
+/// Simulates a scenario. `recorders` write the records of selected systems; `policies` decide in place of CP, by index
+/// of their system; `progress` is called with the seconds simulated after every interval and may end the simulation
+/// there.
 ///
 /// # Errors
-/// If the scenario contradicts itself, records cannot be written, or a law of conservation does not hold.
+/// If the scenario contradicts itself, a policy fails, records cannot be written, or a law of conservation does not
+/// hold.
 pub fn simulate<W: Write>(
     scenario: Scenario,
     recorders: &mut [Recorder<W>],
+    policies: Vec<(usize, SystemPolicy)>,
     progress: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Summary, SimulationError> {
     let mut world = World::new(scenario)?;
+    for (system, policy) in policies {
+        world.policies[system] = policy;
+    }
     let start = world.now;
     let end = world.begin + seconds(world.scenario.seconds);
     let checked = world.scenario.checked || cfg!(debug_assertions);
     world.run(world.begin);
+    check_policies(&world)?;
     world.settle_all();
     let first = CounterSnapshot::new(&world);
     let mut last = first.clone();
@@ -106,6 +117,7 @@ pub fn simulate<W: Write>(
     while world.now < end {
         let until = (world.now + world.machine_timings.interval).min(end);
         world.run(until);
+        check_policies(&world)?;
         world.settle_all();
         if checked {
             let elapsed = world.now - start;
@@ -132,6 +144,16 @@ pub fn simulate<W: Write>(
     }
     summary.close(&world, &first, &last);
     Ok(summary)
+}
+
+fn check_policies(world: &World) -> Result<(), SimulationError> {
+    match world.policies.iter().position(|policy| policy.failed) {
+        Some(system) => {
+            let name = world.scenario.systems[system].name.clone();
+            Err(SimulationError::Policy(name))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Counters at one moment.

@@ -588,6 +588,8 @@ pub enum FunctionFormat {
 pub struct Relocation {
     pub user: u32,
     pub to: String,
+    /// The system and the user that it continues as, if that system is simulated.
+    pub target: Option<[u32; 2]>,
     pub at_s: f64,
     pub immediate: bool,
     /// MAXQUIESCE in seconds; `None` is NOLIMIT.
@@ -615,6 +617,7 @@ pub struct Link {
     pub most_per_guest_mib: Option<f64>,
     pub at_once: u32,
     pub cpu_ms: f64,
+    pub receive_ms: f64,
     pub throttle_at: Option<f64>,
     pub throttle_to_pct: f64,
     pub cluster: String,

@@ -118,6 +118,16 @@ pub(crate) fn validate(scenario: &Scenario) -> Result<(), ScenarioError> {
         }
         for relocation in &system.relocations {
             user_of(relocation.user, "user of a relocation")?;
+            if let Some([to, number]) = relocation.target {
+                let own = &system.users[relocation.user as usize];
+                let target = scenario.systems.get(to as usize);
+                let there = target.and_then(|target| target.users.get(number as usize));
+                let holds = there.is_some_and(|there| {
+                    there.virtual_cpus == own.virtual_cpus && there.kind == own.kind
+                });
+                let what = format_args!("user of {} that {} continues as", relocation.to, own.name);
+                require(holds, what, number, "one with the same virtual CPUs")?;
+            }
             let rate = system.link.as_ref().map_or(0.0, |link| link.rate_mib);
             positive(rate, "rate of the link")?;
         }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::custom_policy::SystemPolicy;
 use crate::event_queue::{EventQueue, Schedule};
 use crate::heap::{ABSENT, Heap};
 use crate::index_set::IndexSet;
@@ -168,6 +169,8 @@ pub struct World {
     pub parking: Vec<Option<crate::state::Parking>>,
     /// Eligible lists of systems whose users do not all fit at the same time.
     pub eligible: Vec<Option<crate::state::Eligible>>,
+    /// Policies of the user by system.
+    pub policies: Vec<SystemPolicy>,
     /// Hardware counters.
     pub counting: crate::state::Counting,
     /// Events to record; drained by the recorder.
@@ -334,6 +337,16 @@ impl World {
         } else {
             2
         }
+    }
+
+    /// The address of a logical processor and its thread.
+    pub fn address(&self, cpu: usize) -> (u64, u64) {
+        let core = &self.cores[self.cpus[cpu].core as usize];
+        let thread = cpu as u64 - u64::from(core.first);
+        // With multithreading, the addresses of a core with one thread are those of two, too.
+        let smt = self.scenario.systems[core.system as usize].multithreading;
+        let width = 1 + u64::from(smt);
+        (u64::from(core.number) * width + thread, thread)
     }
 
     /// High-frequency samples of a system.

@@ -5,6 +5,7 @@ mod guests;
 mod machine;
 mod transactions;
 
+use crate::custom_policy::SystemPolicy;
 use crate::event_queue::EventQueue;
 use crate::heap::{ABSENT, Heap};
 use crate::io::Io;
@@ -129,6 +130,7 @@ impl World {
             happened: Vec::new(),
             parking: Vec::new(),
             eligible: Vec::new(),
+            policies: vec![SystemPolicy::default(); scenario.systems.len()],
             counting: Counting::default(),
             subjects: allocator.subjects,
             limits: allocator.limits,

@@ -16,7 +16,7 @@ fn example_history_is_platform_independent() {
     let expected: Value =
         serde_json::from_str(include_str!("expected/example_summary.json")).expect("a summary");
     let none: &mut [Recorder<Sink>] = &mut [];
-    let summary = simulate(scenario, none, &mut |_| true).expect("it runs");
+    let summary = simulate(scenario, none, Vec::new(), &mut |_| true).expect("it runs");
     // Converted to text like the expected summary.
     let text = serde_json::to_string(&summary).expect("JSON");
     let summary: Value = serde_json::from_str(&text).expect("JSON");

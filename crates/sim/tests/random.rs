@@ -200,11 +200,13 @@ fn random_scenario(seed: u64) -> Scenario {
             devices: vec![0xC000, 0xC001],
             at_once: 1 + pick(stream, 2),
             cpu_ms: f64::from(pick(stream, 300)) / 1_000.0,
+            receive_ms: 0.1,
         });
         for _ in 0..pick(stream, 3) {
             system.relocations.push(Relocation {
                 user: pick(stream, members),
                 to: "THERE".into(),
+                target: None,
                 at_s: f64::from(pick(stream, 4)),
                 immediate: chance(stream, 30),
                 maxquiesce_s: chance(stream, 50).then(|| f64::from(pick(stream, 10)) / 10.0),

@@ -12,6 +12,7 @@ fn relocation(change_mib: f64) -> Relocation {
     Relocation {
         user: 0,
         to: "THERE".into(),
+        target: None,
         at_s: 1.0,
         immediate: false,
         maxquiesce_s: None,
@@ -39,6 +40,7 @@ fn scenario(relocations: Vec<Relocation>, at_once: u32) -> Scenario {
         most_per_guest_mib: None,
         at_once,
         cpu_ms: 0.0,
+        receive_ms: 0.0,
         throttle_at: None,
         throttle_to_pct: 100.0,
         cluster: "TESTSSI".into(),

@@ -40,6 +40,16 @@ def add_setting(parser: argparse.ArgumentParser, example: str) -> None:
     )
 
 
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    """Add --policy, a class of the user that decides in place of CP."""
+    parser.add_argument(
+        "--policy",
+        metavar="FILE.py:CLASS",
+        help="a Python class that schedules, dispatches, unparks or selects pages in place of CP; FILE.py is "
+        "run as part of zlens",
+    )
+
+
 def _package(kind: str) -> tuple[Any, Sequence[str]]:
     """Return the package of models or studies and their names."""
     if kind == "model":

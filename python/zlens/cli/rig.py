@@ -12,6 +12,7 @@ from zlens.errors import QueryError
 
 if TYPE_CHECKING:
     from zlens.rig.definition import RigDefinition
+    from zlens.rig.runners import Runner
 
 DESCRIPTION = """\
 Run scenarios with known results, and compare: solve each, run it, reduce its monitor data by the
@@ -33,6 +34,8 @@ Examples:
   zlens rig run my-scenarios/ -o results --jobs 1
   zlens rig run unequal-shares --runner 'command:./run-on-zvm.sh {scenario} {out}'
   zlens rig run unequal-shares --runner files:results
+  zlens rig run unequal-shares --policy lottery.py:Lottery -o lottery
+  zlens rig run smt-ideal --uncertain 20 -o worlds
   zlens rig suite -o levels
   zlens rig run unequal-shares --set cp.dispatch_user=50 -o costly
   zlens serve rig/limits/hard-1.data
@@ -57,6 +60,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, metavar="N", help="runs at the same time (one per processor)")
     parser.add_argument("--seeds", type=int, metavar="N", help="runs of each case (the scenario's)")
     model_output.add_setting(parser, "cp.slice=2")
+    model_output.add_policy(parser)
+    parser.add_argument(
+        "--uncertain", type=int, metavar="N",
+        help="run in N worlds with assumed constants drawn from their ranges: what holds in how many",
+    )  # fmt: skip
     parser.add_argument("--numbers", action="store_true", help="print every number, not only the summary")
     parser.add_argument(
         "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
@@ -83,7 +91,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_numbers(arguments: argparse.Namespace) -> None:
-    for name, value, maximum in (("--jobs", arguments.jobs, 1000), ("--seeds", arguments.seeds, 999)):
+    for name, value, maximum in (
+        ("--jobs", arguments.jobs, 1000),
+        ("--seeds", arguments.seeds, 999),
+        ("--uncertain", arguments.uncertain, 999),
+    ):
         if value is not None and not 1 <= value <= maximum:
             raise QueryError(f"{name} is {value}", expected=f"1 to {maximum}")
 
@@ -98,7 +110,7 @@ def _run_suite(arguments: argparse.Namespace) -> int:
         raise QueryError("several suites", expected="one", cure="run them one after another")
     files = arguments.scenario or [str(suite.SHIPPED)]
     loaded = suite.changed(suite.load(files[0]), arguments.set)
-    runner = runners.find(arguments.runner)
+    runner = runners.find(arguments.runner, arguments.policy)
     with Progress(amount=lambda count: f"{count:.0f} runs") as progress:
         try:
             runs = suite.run(
@@ -126,7 +138,9 @@ def _run(arguments: argparse.Namespace) -> int:
     if not names:
         raise QueryError("no scenario to run", cure="name one, or --all; zlens rig list lists them")
     rigs = [definition.changed(rig, arguments.set) for rig in _load_definitions(names)]
-    runner = runners.find(arguments.runner)
+    runner = runners.find(arguments.runner, arguments.policy)
+    if arguments.uncertain is not None:
+        return _run_worlds(arguments, rigs, runner)
     is_interrupted = False
     with Progress(amount=lambda count: f"{count:.0f} runs") as progress:
         try:
@@ -152,6 +166,30 @@ def _run(arguments: argparse.Namespace) -> int:
 
         return UNUSABLE
     return 0 if all(result.passed for result in outcomes) else _FAILED
+
+
+def _run_worlds(arguments: argparse.Namespace, rigs: list[RigDefinition], runner: Runner) -> int:
+    """Run in worlds; exit status 1 if a conclusion does not hold in all of them."""
+    from zlens.cli import INTERRUPTED, UNUSABLE
+    from zlens.progress import Progress
+    from zlens.rig import batch, tables, uncertainty
+
+    with Progress(amount=lambda count: f"{count:.0f} runs") as progress:
+        try:
+            found = uncertainty.run(
+                rigs, runner, arguments.folder, arguments.uncertain,
+                seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
+            )  # fmt: skip
+        except batch.BatchInterrupted:
+            return INTERRUPTED
+    with output.open_output(None, arguments.format) as out:
+        out.write(
+            model_output.render(tables.uncertain_answer(found, every=arguments.numbers), arguments.format)
+        )
+    if any(result.errors for result in found):
+        return UNUSABLE
+    held = all(one.holds == one.worlds for result in found for one in result.conclusions)
+    return 0 if held else _FAILED
 
 
 def _load_definitions(names: list[str]) -> list[RigDefinition]:

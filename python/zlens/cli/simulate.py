@@ -24,6 +24,7 @@ Examples:
   zlens simulate machine.toml -o machine.data
   zlens simulate machine.toml -o machine.data --hours 8 --seed 7 --set user.DB1.relative=800
   zlens simulate shares.toml -o shares.data --runs 10
+  zlens simulate machine.toml -o machine.data --policy lottery.py:Lottery
   zlens simulate machine.toml --explain
   zlens report prclog machine.data
 """
@@ -46,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="simulate with N seeds, one more each, on all processors, into FILE-001 and so on",
     )
     model_output.add_setting(parser, "user.LINUX1.demand=50")
+    model_output.add_policy(parser)
     parser.add_argument("--explain", action="store_true", help="list the constants that the scenario uses")
     parser.add_argument("--example", action="store_true", help="print an example of a scenario")
     parser.add_argument("--keys", action="store_true", help="list the keys of a scenario")
@@ -66,13 +68,14 @@ def run(arguments: argparse.Namespace) -> int:
             out.write(EXAMPLE if arguments.example else "".join(scenario.describe_keys(SPEC)))
         return 0
     from zlens.progress import Progress, duration_text
+    from zlens.simulation import custom_policy, tables
     from zlens.simulation import run as simulation
-    from zlens.simulation import tables
 
     values = model_output.values("simulate", arguments.scenario, arguments.set)
     prepared = simulation.prepare_seeds(
-        values, arguments.runs, file=arguments.scenario, seed=arguments.seed, hours=arguments.hours
-    )
+        values, arguments.runs, file=arguments.scenario, seed=arguments.seed, hours=arguments.hours,
+        policy=custom_policy.find(arguments.policy),
+    )  # fmt: skip
     if arguments.explain:
         answer, complete = tables.constants(prepared[0]), True
     else:

@@ -145,6 +145,20 @@ def set_value(values: _Table, path: str, value: Any) -> _Table:
     return cast(_Table, copy)
 
 
+def value_at(values: Mapping[str, Any], path: str) -> Any:
+    """Return the value at a path as in `set_value`; None if the scenario does not set it."""
+    found: Any = values
+    while path:
+        first, _, path = path.partition(".")
+        if not isinstance(found, Mapping) or first not in found:
+            return None
+        found = found[first]
+        if isinstance(found, list) and path:
+            index, path = _find_entry(found, path, path)
+            found = found[index]
+    return found
+
+
 def _put(values: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
     first, _, rest = path.partition(".")
     if not rest:

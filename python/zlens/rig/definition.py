@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from zlens import models
 from zlens.catalog import aggregation, measures
 from zlens.errors import QueryError, ScenarioError
-from zlens.models.scenario import ScenarioValues, apply_setting, read, set_value
+from zlens.models.scenario import ScenarioValues, apply_setting, read, set_value, value_at
 from zlens.models.scenario_keys import key_table
 from zlens.schema.facts import FACTS
 from zlens.schema.validators import Choice, DocumentErrors
@@ -100,6 +100,14 @@ class Observation(Struct, frozen=True):
     band: str | None
 
 
+class Uncertain(Struct, frozen=True):
+    """A key of the scenario that may be larger or smaller by a factor, between two numbers."""
+
+    key: str
+    factor: tuple[float, float]
+    text: str
+
+
 class RigDefinition(Struct, frozen=True):
     """A checked file."""
 
@@ -118,6 +126,7 @@ class RigDefinition(Struct, frozen=True):
     chart: str
     along: str
     not_reproduced: str | None
+    uncertain: tuple[Uncertain, ...] = ()
     toml: str = ""
 
     def values(self, case: RigCase, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,6 +206,7 @@ def parsed(values: ScenarioValues, file: str) -> RigDefinition:
         chart=checked["chart"],
         along=checked["along"] or (checked["vary"] or {}).get("key", ""),
         not_reproduced=checked["not_reproduced"],
+        uncertain=tuple(Uncertain(**one) for one in checked["uncertain"]),
         toml=values.text,
     )
     _check(rig, problem)
@@ -304,6 +314,15 @@ def _check(rig: RigDefinition, problem: DocumentErrors) -> None:
     """Check combinations of keys that are valid separately."""
     check_runs(rig, problem)
     names = [case.name for case in rig.cases]
+    for uncertain in rig.uncertain:
+        stated = [value_at(rig.scenario, uncertain.key), *(case.set.get(uncertain.key) for case in rig.cases)]
+        values = [value for value in stated if value is not None]
+        if not values or any(
+            isinstance(value, bool) or not isinstance(value, int | float) for value in values
+        ):
+            raise problem.general_error(
+                f"uncertain.key {uncertain.key} has no numbers to multiply", "name a key that the file sets"
+            )
     if not rig.controls and rig.not_reproduced is None:
         raise problem.general_error("no [[control]] shows that an error is detected",
                                     "add one with settings for which the verdict must fail")  # fmt: skip

@@ -15,7 +15,11 @@ _NO_NAME = re.compile(r"[^a-z0-9.]+")
 
 
 class Job(Struct, frozen=True):
-    """A run. name: unique in its file, and the name of its monitor data without suffix."""
+    """A run.
+
+    name       unique in its file, and the name of its monitor data without suffix
+    constants  defaults that replace those of the catalog
+    """
 
     rig: str
     name: str
@@ -23,6 +27,7 @@ class Job(Struct, frozen=True):
     variant: str
     seed: int
     values: dict[str, Any]
+    constants: dict[str, Any] = {}
 
 
 def rig_jobs(

@@ -107,18 +107,19 @@ def judge_rig(
     for case, variant, case_jobs in jobs.rig_jobs(rig, seeds):
         key = f"{type(variant).__name__} {variant.name}"
         by_variant.setdefault(key, (variant, {}))[1][case.name] = case_jobs
-    outcomes = [_outcome(rig, variant, cases, done) for variant, cases in by_variant.values()]
+    outcomes = [outcome(rig, variant, cases, done) for variant, cases in by_variant.values()]
     all_jobs = [job for _, cases in by_variant.values() for case_jobs in cases.values() for job in case_jobs]
     missing = any((job.rig, job.name) not in done for job in all_jobs)
     return RigResult(rig, tuple(outcomes), complete=not missing)
 
 
-def _outcome(
+def outcome(
     rig: RigDefinition,
     variant: Policy | Control,
     cases: Mapping[str, Sequence[Job]],
     done: Mapping[tuple[str, str], CompletedRun],
 ) -> VariantOutcome:
+    """Return the outcome of a policy or control from its runs by case."""
     runs = [
         done[job.rig, job.name]
         for case_jobs in cases.values()

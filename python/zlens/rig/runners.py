@@ -22,8 +22,11 @@ from msgspec import Struct
 
 from zlens import _native
 from zlens.errors import CanceledError, InputError, QueryError, ScenarioError
+from zlens.models import constants
 from zlens.rig.jobs import Job
+from zlens.simulation import custom_policy
 from zlens.simulation import run as simulation
+from zlens.simulation.custom_policy import PolicySource
 from zlens.version import VERSION
 
 #: Returns whether the run must stop; called while it runs.
@@ -48,11 +51,16 @@ class Runner(Protocol):
         """Produce the data of a run; output: path to write to."""
 
 
-def find(text: str) -> Runner:
-    """Return a runner by its name: simulate, command:PROGRAM or files:FOLDER; QueryError for any other."""
+def find(text: str, policy: str | Callable[..., object] | None = None) -> Runner:
+    """Return a runner by its name: simulate, command:PROGRAM or files:FOLDER; QueryError for any other.
+
+    policy   decides in place of the simulated CP: FILE.py:CLASS, or a class
+    """
     kind, _, rest = text.partition(":")
     if text == "simulate":
-        return SimulatorRunner()
+        return SimulatorRunner(custom_policy.find(policy))
+    if policy is not None:
+        raise QueryError(f"the runner {text} has no policy", cure="leave the policy out")
     if kind == "command" and rest.strip():
         try:
             words = tuple(shlex.split(rest))
@@ -70,19 +78,27 @@ def find(text: str) -> Runner:
 
 
 class SimulatorRunner(Struct, frozen=True):
-    """Simulates the scenario."""
+    """Simulates the scenario; policy: decides in place of CP."""
+
+    policy: PolicySource | None = None
 
     def digest(self, job: Job) -> str:
-        ready = simulation.prepare(job.values)
-        return _digest(_simulator(), json.dumps(ready.lowered.scenario, sort_keys=True, default=str))
+        ready = self._prepared(job)
+        policy = [] if self.policy is None else [self.policy.digest]
+        text = json.dumps(ready.lowered.scenario, sort_keys=True, default=str)
+        return _digest(_simulator(), text, *policy)
 
     def run(self, job: Job, output: str, stopped: Stopped) -> RunData:
         def progress(_done: int, _of: int, _what: str) -> None:
             if stopped():
                 raise CanceledError("the run was interrupted")
 
-        [done] = simulation.simulate([simulation.prepare(job.values)], output, progress=progress)
+        [done] = simulation.simulate([self._prepared(job)], output, progress=progress)
         return RunData(tuple(done.files.values()), done.throughput)
+
+    def _prepared(self, job: Job) -> simulation.PreparedScenario:
+        with constants.replaced(job.constants):
+            return simulation.prepare(job.values, policy=self.policy)
 
 
 class CommandRunner(Struct, frozen=True):

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from zlens.models.constants import constant
 from zlens.rendering.answer import Answer, AnswerTable, Value
 from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.rig.definition import AREAS, PUBLISHED, Control, RigDefinition
 from zlens.rig.results import RigResult, VariantOutcome
+from zlens.rig.uncertainty import UncertainResult, chance_limit
 from zlens.rig.verdict import ObservationVerdict
 
 _SUMMARY = answer_columns("rig", "summary")
 _NUMBERS = answer_columns("rig", "numbers")
 _LISTED = answer_columns("rig", "scenarios")
+_CONCLUSIONS = answer_columns("rig", "conclusions")
+_BANDS = answer_columns("rig", "bands")
+_SAMPLED = answer_columns("rig", "sampled")
 
 
 def answer(results: Sequence[RigResult], *, every: bool = False) -> Answer:
@@ -27,6 +32,47 @@ def answer(results: Sequence[RigResult], *, every: bool = False) -> Answer:
     notes = [note for one in failed for note in _why(one)]
     passed = len(ordered) - len(failed)
     return Answer("rig", f"{passed} of {len(ordered)} scenarios as expected", tables, notes=notes)
+
+
+def uncertain_answer(found: Sequence[UncertainResult], *, every: bool = False) -> Answer:
+    """Return what holds in how many worlds, and the bands of all numbers; every: and what was sampled."""
+    conclusions, bands, sampled = [], [], []
+    notes = []
+    for result in found:
+        name = result.rig.name
+        conclusions += [
+            (name, one.policy, one.observation, one.holds, one.worlds, one.depends_on, one.correlation)
+            for one in result.conclusions
+        ]
+        bands += [
+            (name, band.policy, band.case, band.observation, band.subject, band.expected, band.lowest,
+             band.median, band.highest, band.unit)
+            for band in result.bands
+        ]  # fmt: skip
+        for constant_name in result.worlds[0].constants:
+            one = constant(constant_name)
+            ends = one.range or [None]
+            sampled.append((name, constant_name, str(ends[0]), str(ends[-1]), one.status))
+        sampled += [
+            (name, uncertain.key, f"x {uncertain.factor[0]:g}", f"x {uncertain.factor[1]:g}", "ours")
+            for uncertain in result.rig.uncertain
+        ]
+        worlds = len(result.worlds)
+        count = len(result.worlds[0].constants) + len(result.worlds[0].factors)
+        limit = chance_limit(worlds, count)
+        notes.append(
+            f"{name}: {count} values in {worlds} worlds: a correlation below {limit:.2f} can be chance"
+        )
+        notes += [f"{name}: {error}" for error in result.errors[:3]]
+    tables = [
+        AnswerTable("conclusions", "", _CONCLUSIONS, conclusions),
+        AnswerTable("bands", "Observed in all worlds", _BANDS, bands),
+    ]
+    if every:
+        tables.append(AnswerTable("sampled", "Sampled", _SAMPLED, sampled))
+    held = sum(one.holds == one.worlds for result in found for one in result.conclusions)
+    title = f"{held} of {len(conclusions)} conclusions hold in all worlds"
+    return Answer("rig", title, tables, notes=notes)
 
 
 def scenario_answer(result: RigResult) -> Answer:

@@ -496,12 +496,23 @@ class _MachineLowering:
         if quiesce is None:
             quiesce = "NOLIMIT" if entry["immediate"] else self.assumed("relocation_maxquiesce")
         writes = [[touched if entry["changing"] is None else entry["changing"], entry["change_rate"]]]
+        target = next(
+            (
+                [at, index]
+                for at, other in enumerate(self.parts)
+                if other.zvm and other.system == entry["to"]
+                for index, one in enumerate(other.users)
+                if one["name"] == entry["user"]
+            ),
+            None,
+        )
         return lower_table(
             RELOCATION,
             entry,
             {
                 "maxquiesce_s": None if isinstance(quiesce, str) else quiesce,
                 "touched_mib": touched,
+                "target": target,
                 "writes": [list(kind) for kind in entry["writes"]] or writes,
             },
             indices,
@@ -509,7 +520,7 @@ class _MachineLowering:
 
     def _link(self, part: SystemPartition) -> Entry | None:
         link = self.scenario["link"]
-        if link is None or not part.relocations:
+        if link is None or not (part.relocations or part.arrivals):
             return None
         rate, _, _, _ = relocation_link.link(self.scenario)
         if link["throttle_at"] is None:

@@ -30,7 +30,7 @@ def machine(scenario: Scenario) -> dict[str, Any]:
         "partition": [{"name": "ZVM", "system": source, "cores": cores, "dedicated": True}],
         "user": [{"name": guest["name"], "relative": 100, "storage": guest["memory"]} for guest in guests],
         # Sending takes no time of guests, as in the model.
-        "link": {**link, "at_once": scenario["at_once"], "cpu": 0.0},
+        "link": {**link, "at_once": scenario["at_once"], "cpu": 0.0, "receive": 0.0},
         "cp": FREE,
         "relocation": [_relocation(scenario, guest) for guest in guests],
     }

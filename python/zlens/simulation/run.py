@@ -32,6 +32,7 @@ from zlens.models.system.model import SPEC
 from zlens.rendering.answer import Assumption
 from zlens.rendering.atomic_file import atomic_write, is_special_file
 from zlens.schema.validators import Key, ListOf, Spec
+from zlens.simulation.custom_policy import DecisionCost, PolicyCalls, PolicySource
 from zlens.simulation.lowering import LoweredScenario, lower_scenario
 from zlens.simulation.worker_processes import without_interrupts
 
@@ -49,12 +50,17 @@ _OF_ANSWER = ("crowded_from", "vertical_bands", "soft_limits", "burst_carried", 
 
 
 class PreparedScenario(Struct, frozen=True):
-    """A checked scenario, ready to run. constants: the assumptions it uses, including those that it sets."""
+    """A checked scenario, ready to run.
+
+    constants  the assumptions it uses, including those that it sets
+    policy     decides in place of CP
+    """
 
     model: str
     title: str | None
     lowered: LoweredScenario
     constants: tuple[Assumption, ...]
+    policy: PolicySource | None = None
 
 
 class SimulationRun(Struct, frozen=True):
@@ -64,6 +70,7 @@ class SimulationRun(Struct, frozen=True):
     throughput  path of the throughput of its transactions, if any
     complete    False if it was interrupted; the files then end with a complete interval
     summary     report of the simulator: events, systems, partitions
+    decisions   those of a policy of the user
     """
 
     seed: int
@@ -71,10 +78,16 @@ class SimulationRun(Struct, frozen=True):
     throughput: str | None
     complete: bool
     summary: dict[str, Any]
+    decisions: tuple[DecisionCost, ...] = ()
 
 
 def prepare(
-    values: Mapping[str, Any], *, file: str | None = None, seed: int | None = None, hours: float | None = None
+    values: Mapping[str, Any],
+    *,
+    file: str | None = None,
+    seed: int | None = None,
+    hours: float | None = None,
+    policy: PolicySource | None = None,
 ) -> PreparedScenario:
     """Check and lower a scenario parsed from TOML; ScenarioError if it cannot be simulated."""
     name = values.get("model")
@@ -110,7 +123,7 @@ def prepare(
         error.file = error.file or file
         raise
     return PreparedScenario(
-        name, machine_scenario.title, lowered, tuple(_constants(name, values, machine_scenario))
+        name, machine_scenario.title, lowered, tuple(_constants(name, values, machine_scenario)), policy
     )
 
 
@@ -121,14 +134,15 @@ def prepare_seeds(
     file: str | None = None,
     seed: int | None = None,
     hours: float | None = None,
+    policy: PolicySource | None = None,
 ) -> list[PreparedScenario]:
     """Prepare the scenario `runs` times, with consecutive seeds."""
     if not 1 <= runs <= MOST_RUNS:
         raise ScenarioError(f"{runs} runs cannot be simulated", expected=f"1 to {MOST_RUNS}")
-    first = prepare(values, file=file, seed=seed, hours=hours)
+    first = prepare(values, file=file, seed=seed, hours=hours, policy=policy)
     first_seed = first.lowered.scenario["seed"]
     later = range(first_seed + 1, first_seed + runs)
-    return [first, *(prepare(values, file=file, seed=one, hours=hours) for one in later)]
+    return [first, *(prepare(values, file=file, seed=one, hours=hours, policy=policy) for one in later)]
 
 
 def _plain(value: Any) -> Any:
@@ -247,8 +261,16 @@ def _run(ready: PreparedScenario, paths: dict[str, str], report: Callable[[float
         written = {name: stack.enter_context(atomic_write(path)) for name, path in paths.items()}
         recorded = ready.lowered.recorded
         systems = {name: (path, layouts(recorded[name])) for name, path in written.items() if name}
+        policies = {}
+        if ready.policy is not None:
+            types = scenario["machine"]["types"]
+            policies = {
+                system["name"]: PolicyCalls(ready.policy, scenario["seed"], system, types)
+                for system in scenario["systems"]
+                if system["name"] in systems
+            }
         try:
-            text = native_simulate(json.dumps(scenario), systems, report)
+            text = native_simulate(json.dumps(scenario), systems, report, policies)
         except ValueError as error:
             raise ScenarioError(f"the scenario cannot be simulated: {error}") from None
         summary = json.loads(text)
@@ -261,6 +283,7 @@ def _run(ready: PreparedScenario, paths: dict[str, str], report: Callable[[float
         # To the microsecond, because the simulator counts in units of the TOD clock.
         summary["seconds"] >= scenario["seconds"] - 1e-6,
         summary,
+        tuple(cost for calls in policies.values() for cost in calls.costs),
     )
 
 

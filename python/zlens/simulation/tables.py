@@ -13,6 +13,7 @@ _FILES = answer_columns("simulation", "files")
 _PARTITIONS = answer_columns("simulation", "partitions")
 _USERS = answer_columns("simulation", "users")
 _TRANSACTIONS = answer_columns("simulation", "transactions")
+_DECISIONS = answer_columns("simulation", "decisions")
 
 
 def constants(ready: PreparedScenario) -> Answer:
@@ -48,6 +49,13 @@ def summary(ready: PreparedScenario, runs: Sequence[SimulationRun]) -> Answer:
     ]
     if transactions:
         tables.append(AnswerTable("transactions", "Transactions", _TRANSACTIONS, transactions))
+    decisions = [
+        (cost.method, cost.system, run.seed, cost.decisions, cost.seconds,
+         1e6 * cost.seconds / cost.decisions if cost.decisions else None)
+        for run in runs for cost in run.decisions
+    ]  # fmt: skip
+    if decisions:
+        tables.append(AnswerTable("decisions", "Decisions of the policy", _DECISIONS, decisions))
     assumed = sum(one.status != "given" for one in ready.constants)
     notes = [f"{assumed} values are assumptions, which --explain lists"] if assumed else []
     if not all(run.complete for run in runs):

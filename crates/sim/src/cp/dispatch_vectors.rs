@@ -1,5 +1,6 @@
 //! Dispatch vectors: what is ready, in which order, and which processor takes it.
 
+use crate::custom_policy::PolicyKind;
 use crate::limits::Grant;
 use crate::scenario::Scheduler;
 use crate::state::{CpuState, NO_INDEX, VcpuState};
@@ -107,7 +108,7 @@ impl World {
         if self.vcpus[v].state != VcpuState::Ready {
             return;
         }
-        if let Some(cpu) = self.idle_cpu(pool, v) {
+        if let Some(cpu) = self.idle_processor(pool, v) {
             let vector = self.vcpus[v].vector;
             self.vectors
                 .remove(&mut self.pools[pool].ready, vector, v as u32);
@@ -117,11 +118,14 @@ impl World {
         }
     }
 
-    /// Takes the processor of the virtual CPU with the latest deadline, if that is later by a slice.
+    /// Takes the processor of the virtual CPU with the latest deadline, if that is later by a slice. A policy of the
+    /// user has no deadlines.
     pub(crate) fn preempt(&mut self, pool: usize, v: usize) {
         let state = &self.pools[pool];
         let system = state.system as usize;
-        if !self.scenario.systems[system].cp.preempts {
+        if !self.scenario.systems[system].cp.preempts
+            || self.policies[system].decides(PolicyKind::Scheduler)
+        {
             return;
         }
         let own = self
@@ -200,6 +204,11 @@ impl World {
         let (own, system) = (state.vector, state.system as usize);
         let index = state.pool as usize;
         let first = self.pools[index].ready.first()?;
+        let chosen = self.chosen(index, number);
+        if let Some(v) = chosen {
+            self.take(number, self.vcpus[v].vector, v as u32);
+            return chosen;
+        }
         let mine = self.vectors.heaps[own as usize].first();
         let vector = match mine {
             Some(mine) if first.key.saturating_add(self.cp[system].steal_lag) >= mine.key => own,
@@ -208,15 +217,22 @@ impl World {
             None => self.nearest(index, core, first.key & SOFT),
         };
         let taken = self.vectors.heaps[vector as usize].first()?.number;
-        self.vectors
-            .remove(&mut self.pools[index].ready, vector, taken);
+        self.take(number, vector, taken);
+        Some(taken as usize)
+    }
+
+    /// A processor takes a virtual CPU from a vector, of another core perhaps.
+    #[inline]
+    fn take(&mut self, number: usize, vector: u32, v: u32) {
+        let core = self.cpus[number].core as usize;
+        let (own, index) = (self.cores[core].vector, self.cores[core].pool as usize);
+        self.vectors.remove(&mut self.pools[index].ready, vector, v);
         if vector != own {
             let from = vector - self.pools[index].vectors.0;
             let other = self.pools[index].cores[from as usize] as usize;
             let distance = self.distance(core, other);
             self.cpus[number].counts.steals[distance] += 1;
         }
-        Some(taken as usize)
     }
 
     /// The nearest vector that is not empty; of soft-limited ones alone only if all are.

@@ -148,9 +148,12 @@ impl World {
             let Some(entry) = self.vectors.heaps[first.number as usize].first() else {
                 break;
             };
-            self.vectors
-                .remove(&mut self.pools[pool].ready, first.number, entry.number);
-            self.start_processor(cpu, entry.number as usize);
+            let (vector, v) = match self.chosen(pool, cpu) {
+                Some(v) => (self.vcpus[v].vector, v as u32),
+                None => (first.number, entry.number),
+            };
+            self.vectors.remove(&mut self.pools[pool].ready, vector, v);
+            self.start_processor(cpu, v as usize);
         }
     }
 }

@@ -123,6 +123,7 @@ impl World {
     }
 
     fn enqueue(&mut self, number: usize, user: usize) {
+        let user = self.present_user(user);
         let state = &mut self.users[user];
         state.queue.push_back(number as u32);
         if state.logged_on && state.idle != 0 {

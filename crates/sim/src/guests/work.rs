@@ -336,10 +336,11 @@ impl World {
 
     /// CP takes frames, and writes what has changed in them.
     fn take_frames(&mut self, system: usize) {
+        let selected = self.selected_frames(system);
         let Some(memory) = &mut self.memory[system] else {
             return;
         };
-        let search = memory.take_frames();
+        let search = memory.take_frames(&selected);
         self.write_blocks(system, search);
     }
 

@@ -1,22 +1,49 @@
 //! Records of a member of an SSI cluster: the cluster, and the ISFC logical links of its relocations.
 //!
 //! Nothing changes the cluster while it is simulated, so its counters stay zero. A link carries what relocations
-//! send; what comes back is not simulated.
+//! send, and both of its ends count it if both are simulated; acknowledgments are not simulated.
 
 use std::io::Write;
 
 use super::*;
-use crate::scenario::Link;
+use crate::scenario::{Link, Relocation};
 
-/// The members that a system's relocations go to, in the order in which they are first named.
+/// The members that a system's relocations go to, in the order in which they are first named, and those that guests
+/// come from.
 fn members(world: &World, system: usize) -> Vec<&str> {
+    let systems = &world.scenario.systems;
+    let sent = systems[system]
+        .relocations
+        .iter()
+        .map(|relocation| relocation.to.as_str());
+    let received = systems
+        .iter()
+        .filter(|other| other.relocations.iter().any(|one| arrives(one, system)))
+        .map(|other| other.name.as_str());
     let mut members: Vec<&str> = Vec::new();
-    for relocation in &world.scenario.systems[system].relocations {
-        if !members.contains(&relocation.to.as_str()) {
-            members.push(&relocation.to);
+    for member in sent.chain(received) {
+        if !members.contains(&member) {
+            members.push(member);
         }
     }
     members
+}
+
+fn arrives(relocation: &Relocation, system: usize) -> bool {
+    relocation
+        .target
+        .is_some_and(|[to, _]| to as usize == system)
+}
+
+/// MiB that the relocations of a system sent which are of interest.
+fn sent_by(world: &World, system: usize, counts: impl Fn(&Relocation) -> bool) -> f64 {
+    let relocations = &world.scenario.systems[system].relocations;
+    relocations
+        .iter()
+        .zip(&world.relocations[system].states)
+        .filter(|(relocation, _)| counts(relocation))
+        .map(|(_, state)| state.sent)
+        .sum()
 }
 
 impl<W: Write> Recorder<W> {
@@ -61,7 +88,6 @@ impl<W: Write> Recorder<W> {
         if self.link(world).is_none() {
             return;
         }
-        let relocations = &world.scenario.systems[self.system].relocations;
         let members = members(world, self.system);
         for at in 0..members.len() {
             self.write_record("D9R2", tod, |record| {
@@ -69,15 +95,16 @@ impl<W: Write> Recorder<W> {
             });
         }
         for member in &members {
-            let sent: f64 = relocations
-                .iter()
-                .zip(&world.relocations[self.system].states)
-                .filter(|(relocation, _)| relocation.to == *member)
-                .map(|(_, state)| state.sent)
-                .sum();
+            let sent = sent_by(world, self.system, |one| one.to == *member);
+            let systems = &world.scenario.systems;
+            let other = systems.iter().position(|other| other.name == *member);
+            let received = other.map_or(0.0, |other| {
+                sent_by(world, other, |one| arrives(one, self.system))
+            });
             self.write_record("D9R4", tod, |record| {
                 record
                     .text("ZLNODE", member)
+                    .number("ZLLRCV", (received * MIB) as u64)
                     .number("ZLLSND", (sent * MIB) as u64);
             });
         }

@@ -69,7 +69,7 @@ impl<W: Write> Recorder<W> {
         for core in self.cores(world) {
             for cpu in world.cores[core].first..world.cores[core].first + world.cores[core].threads
             {
-                let (number, thread) = self.address(world, cpu as usize);
+                let (number, thread) = world.address(cpu as usize);
                 self.write_record("D1R5", tod, |record| {
                     record
                         .number("PFXCPUAD", number)

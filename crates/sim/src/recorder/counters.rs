@@ -22,7 +22,7 @@ impl<W: Write> Recorder<W> {
                 if world.cpus[cpu].state == CpuState::Offline {
                     continue;
                 }
-                let (number, thread) = self.address(world, cpu);
+                let (number, thread) = world.address(cpu);
                 self.counter_records(world, tod, cpu, "D5R13", |record| {
                     record
                         .number("ZLCPUAD", number)

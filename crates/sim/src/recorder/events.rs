@@ -106,7 +106,7 @@ impl<W: Write> Recorder<W> {
                 let on = matches!(event.what, EventKind::VaryOn(_));
                 let core = *core as usize;
                 for cpu in world.threads_of(core) {
-                    let (number, _) = self.address(world, cpu);
+                    let (number, _) = world.address(cpu);
                     if on {
                         let kind = code(world, core);
                         self.write_record("D5R1", event.at, |record| {

@@ -47,7 +47,7 @@ impl<W: Write> Recorder<W> {
                 if thread.state == CpuState::Offline {
                     continue;
                 }
-                let (number, which) = self.address(world, cpu);
+                let (number, which) = world.address(cpu);
                 let begin = world.since_vary[cpu];
                 let (times, counts) = (thread.times - begin.0, thread.counts - begin.1);
                 let kind_code = code(world, core);

@@ -240,6 +240,8 @@ pub struct User {
     /// Virtual CPU time of earlier logons.
     pub earlier: Ticks,
     pub logged_on: bool,
+    /// The user of another system that it was relocated to, or `NO_INDEX`.
+    pub moved_to: u32,
     /// Whether it is in a transaction, as CP sees it: it had work, and its end is not recorded yet.
     pub active: bool,
     /// Time of its logon.

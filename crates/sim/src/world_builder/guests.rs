@@ -169,6 +169,7 @@ impl Guests {
                     member: spec.pool,
                     pool: spec.pool.map_or(NO_INDEX, |pool| limits[pool as usize]),
                     earlier: 0,
+                    moved_to: NO_INDEX,
                     logged_on: false,
                     active: false,
                     logon: 0,

@@ -75,12 +75,6 @@ def solve(scenario: Scenario) -> Answer:
         *tables,
     ]
     notes = [*_notes(outcomes, guests), *notes]
-    if most_per_guest is None and len(guests) > 1:
-        notes.append(
-            "without link.most_per_guest one relocation fills the link, so that concurrent relocations last "
-            "longer in total than serial ones; in IBM's measurements serial ones lasted slightly longer "
-            "(z/VM Performance Update 6.2 and 6.3), as if a single relocation does not fill the link"
-        )
     guest_names = ", ".join(outcome.name for outcome in outcomes[:3]) + (", ..." if len(outcomes) > 3 else "")
     title = scenario.title or f"Relocation of {guest_names}"
     return Answer(

@@ -49,6 +49,8 @@ class SystemPartition(Struct):
     functions: list[Entry] = field(default_factory=list)
     relocations: list[Entry] = field(default_factory=list)
     commands: list[Entry] = field(default_factory=list)
+    #: Names of users that are relocated to it.
+    arrivals: list[str] = field(default_factory=list)
 
     @property
     def zvm(self) -> bool:
@@ -122,6 +124,7 @@ def system_partitions(scenario: Scenario) -> list[SystemPartition]:
             part = _partition_of(scenario, by_name, entry, f"{table}[{number}]")
             getattr(part, attribute).append(entry)
     _place_volumes(scenario, list(by_name.values()))
+    _add_arrivals(scenario, list(by_name.values()))
     partitions.check_combinations(partitions_scenario(scenario))
     for part in by_name.values():
         _check_part(scenario, part)
@@ -175,6 +178,41 @@ def _place_volumes(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> 
                 where=location,
             )
         homes[0].volumes.append(volume)
+
+
+def _add_arrivals(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> None:
+    """Add the users that are relocated to other systems of the machine, where they continue."""
+    error = scenario.problem.general_error
+    by_system = {part.system: part for part in all_parts if part.zvm}
+    for part in all_parts:
+        users = {user["name"]: user for user in part.users}
+        for number, entry in enumerate(part.relocations, 1):
+            target, user = by_system.get(entry["to"]), users.get(entry["user"])
+            if target is None or target is part or user is None:
+                continue
+            path = f"relocation.{number}"
+            own = next((one for one in target.users if one["name"] == user["name"]), None)
+            if own is None:
+                pools = [pool["name"] for pool in target.pools]
+                pool = user["pool"] if user["pool"] in pools else None
+                target.users.append({**user, "partition": target.name, "logged_on": False, "pool": pool})
+            elif own["logged_on"] or (own["type"], own["virtual_cpus"]) != (
+                user["type"],
+                user["virtual_cpus"],
+            ):
+                raise error(
+                    f"{path}.user is {user['name']}, of which {target.system} has another",
+                    "write logged_on = false for it there, with the same type and virtual_cpus",
+                )
+            if any(
+                step["io"] is not None and user["name"] in users_of(step)
+                for transaction in part.transactions for step in transaction["step"]
+            ):  # fmt: skip
+                raise error(
+                    f"{path}.user is {user['name']}, whose transactions have I/O: their volumes stay behind",
+                    f"name a member that is not simulated, or take {user['name']} out of steps with io",
+                )
+            target.arrivals.append(user["name"])
 
 
 def _unique(scenario: Scenario, subject: str, values: Iterable[Any], cure: str = "use unique names") -> None:
@@ -238,6 +276,7 @@ def _check_part(scenario: Scenario, part: SystemPartition) -> None:
         processors = {entry["type"]: float(part.processors(entry["type"])) for entry in part.cores}
         shares.check_combinations(shares_scenario(scenario, part, processors))
         logons = {command["user"] for command in part.commands if command["do"] == "logon"}
+        logons.update(part.arrivals)
         if not any(user["logged_on"] or user["name"] in logons for user in part.users):
             raise error(f"no user of partition {part.name} is ever logged on, so no share counts",
                         "leave logged_on = false out for one, or add [[command]] do = \"logon\"")  # fmt: skip
