@@ -224,3 +224,21 @@ def test_ten_intervals_or_two_runs_are_tested() -> None:
     # Half the variance, and more degrees of freedom.
     assert single.noise == pytest.approx(critical_value(2 * (one.effective - 1)) * one.error * 2**0.5)
     assert double.noise == pytest.approx(critical_value(2 * (2 * one.effective - 1)) * one.error)
+
+
+def test_untested_intervals_are_not_resampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A side that amounts to one sample has no test by intervals; two equal sides of many samples do."""
+    draws: list[int] = []
+    bootstrap = noise._bootstrap_error
+
+    def counted(pairs: list[tuple[float, float]], length: int, draw: random.Random) -> float:
+        draws.append(len(pairs))
+        return bootstrap(pairs, length, draw)
+
+    monkeypatch.setattr(noise, "_bootstrap_error", counted)
+    drifting = estimated([(float(minute), 1.0) for minute in range(30)])
+    changing = estimated([(float(minute % 2), 1.0) for minute in range(30)])
+    assert noise.judge([drifting], [drifting]).by == "none"
+    assert draws == []
+    assert noise.judge([changing], [changing]).by == "intervals"
+    assert draws == [30]

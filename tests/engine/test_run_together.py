@@ -8,6 +8,7 @@ import pytest
 
 import zlens
 from zlens.compiler import nodes
+from zlens.engine.connection import Connection
 from zlens.session.queries import Queries
 
 QUERIES = (
@@ -38,3 +39,20 @@ def test_names_of_helpers_columns_need_no_data(demo_folder: Path) -> None:
         assert schema.column_names("_counter_problems") == ["system", "source", "kind", "detail"]
         assert not store.has_columns("_contradicting_systems", ())
         assert not store.has_columns("_counter", ())
+
+
+def test_rows_of_own_select_are_bound_once(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view would be bound when it is created and again when it is read."""
+    executed: list[str] = []
+    execute = Connection.execute
+
+    def recorded(connection: Connection, sql: str, *arguments: object) -> Connection:
+        executed.append(sql)
+        return execute(connection, sql, *arguments)
+
+    with zlens.open(demo_folder / "zldemo.monwrite") as session:
+        counted = session.sql("SELECT count(*) FROM role.processor").rows
+        monkeypatch.setattr(Connection, "execute", recorded)
+        query, reads = 'SELECT count(*) FROM "role.processor"', {"role.processor": ["cpu_id"]}
+        assert session._core.queries.select(query, reads).rows == counted
+        assert [sql[:17] for sql in executed if "role.processor" in sql] == ["CREATE TEMP TABLE"]

@@ -16,7 +16,11 @@ from smf113_builder import dump, opened, record, rows
 import zlens
 from samples import needs, sample
 from zlens.catalog import smf_sections, smf_writer
+from zlens.engine.engine import Engine
+from zlens.inputs import record_intervals
 from zlens.inputs.options import parse_zone
+from zlens.inputs.source import IntervalSource
+from zlens.session.session import CoreSession
 
 SAMPLE = sample("smf/synth_rdw.smf")
 START = dt.datetime.fromtimestamp(START_US / SECOND, dt.UTC)
@@ -461,3 +465,33 @@ def test_plans_are_those_of_catalog() -> None:
         for section in layout.sections:
             declared = [c.name for c in smf_sections.columns(layout, section)]
             assert columns[section.table] == declared[1:]
+
+
+def test_interval_rows_are_those_of_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last job began within the interval: the interval has the length of the longest."""
+
+    def work(name: str, end: float, seconds: float) -> bytes:
+        times = {"ISS": START_US + round((end - seconds) * SECOND), "IET": START_US + round(end * SECOND)}
+        return job(2, end + 1, {"id": [{"JBN": name, **times}]})
+
+    jobs = [work("LATE", 900, 300), work("ALL", 900, 900), work("MORE", 1200, 300)]
+    path = dump(tmp_path / "a.smf", [*jobs, *rmf(70, 900, {}), *rmf(71, 900, {}), *rmf(71, 1800, {})])
+    with CoreSession([str(path)]) as session:
+        tables = smf_sections.interval_tables(smf_sections.layouts())
+        [source] = session.sources
+        assert isinstance(source, IntervalSource)
+        found = record_intervals.merge(source.interval_rows(tables))
+        ends = [(row[2] - START_US) / SECOND for row in found]
+        assert [(*row[:2], end, *row[3:]) for row, end in zip(found, ends, strict=True)] == [
+            ("SYSA", "smf", 900, 900, None, 4),
+            ("SYSA", "smf", 1200, 300, None, 1),
+            ("SYSA", "smf", 1800, 900, None, 1),
+        ]
+        known = [table for table in tables if table in source.tables]
+        read = session.engine.query_all_records(known, record_intervals.COLUMNS, record_intervals.QUERY)
+        assert read == found
+    # They are not read again.
+    monkeypatch.setattr(Engine, "query_all_records", None)
+    with CoreSession([str(path)]) as session:
+        assert session.sql("SELECT count(*) FROM smf30_id").rows == [(3,)]
+        assert [interval.seconds for _, interval in session._other_intervals] == [900, 300, 900]

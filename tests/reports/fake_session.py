@@ -143,6 +143,9 @@ class FakeSession:
     def answers(self, queries: Iterable[str]) -> Iterator[FakeResult]:
         return map(self.sql, queries)
 
+    def expect(self, queries: Iterable[str]) -> None:
+        pass
+
     def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
         return iter(())
 

@@ -13,10 +13,12 @@ import zlens
 from rmf_builder import CPU_HEADS, document, half_hours, part, segment, table, variables
 from samples import sample
 from zlens.catalog.rules import CLASSES
+from zlens.compiler.query_plan import TableStep
+from zlens.engine.table_store import TableStore
 from zlens.findings.evaluate import find
 from zlens.inputs.options import Options, parse_zone
 from zlens.session.session import CoreSession
-from zlens.verdict import SystemVerdict, compose
+from zlens.verdict import SystemVerdict, compose, expect
 
 TEXTS = Path(__file__).parent / "stories"
 Z15 = sample("rmf/rmf-postprocessor-cpu-8562-z15.xml")
@@ -98,3 +100,25 @@ def test_verdict_of_rmf_day(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Z15.exists(), reason="without samples")
 def test_verdict_of_rmf_days() -> None:
     expected.check(TEXTS / "rmf-z15.txt", as_text(verdicts(Z15, classes=[*CLASSES])))
+
+
+def test_rules_and_verdict_share_tables(demo_files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of partitions, processors and guests that verdicts read are computed once, with the rules."""
+    made: list[str] = []
+    create = TableStore._create
+
+    def counted(store: TableStore, step: TableStep) -> None:
+        made.append(step.table)
+        create(store, step)
+
+    monkeypatch.setattr(TableStore, "_create", counted)
+    monwrite = demo_files[0]
+    with CoreSession([str(monwrite)], ZONE) as session:
+        expect(session)
+        found = as_text(compose(find(session)))
+    computed = [*made]
+    assert found == as_text(verdicts(monwrite))
+    shared = {"partition", "cec", "cpu", "guest"}
+    assert [computed.count(table) for table in shared] == [1] * len(shared)
+    # Without `expect`, the verdict computes some of them again.
+    assert max(map(made[len(computed) :].count, shared)) > 1

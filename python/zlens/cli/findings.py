@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from zlens import findings
+    from zlens import findings, verdict
     from zlens.findings.evaluate import find
     from zlens.session.session import CoreSession
 
@@ -59,6 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.baseline:
             opened = CoreSession([arguments.baseline], _baseline_options(options), progress)
             baseline = stack.enter_context(opened)
+        # Rules chosen by the user may leave out causes.
+        has_verdict = arguments.format in ("text", "html") and not (arguments.only or arguments.classes)
+        if has_verdict:
+            verdict.expect(session)
         result = find(
             session,
             classes=list(_CLASSES) if arguments.all else arguments.classes,
@@ -66,8 +70,6 @@ def run(arguments: argparse.Namespace) -> int:
             folders=arguments.rules,
             baseline=baseline,
         )
-        # Rules chosen by the user may leave out causes.
-        has_verdict = arguments.format in ("text", "html") and not (arguments.only or arguments.classes)
         text = findings.render(
             result,
             arguments.format,

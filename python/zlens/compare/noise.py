@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate, pairwise
 
 from msgspec import Struct
@@ -46,19 +47,29 @@ LEVEL = 0.01
 ROUNDING = 1e-9
 
 
-class RatioEstimate(Struct, frozen=True):
-    """A ratio of sums over a run: value, standard error, and number of independent samples.
+class RatioEstimate(Struct, frozen=True, dict=True):
+    """A ratio of sums over a run: value, bound of its standard error, and number of independent samples.
 
-    rounding  maximum change of the value by rounding in print
-    most      standard error at the strongest autocorrelation considered; infinite if unknown
+    rounding   maximum change of the value by rounding in print
+    most       standard error at the strongest autocorrelation considered; infinite if unknown
+    resampled  intervals, block length and seed of the bootstrap; None if there are too few intervals
     """
 
     value: float
-    error: float
+    least_error: float
     intervals: int
     effective: float
     rounding: float = 0.0
     most: float = math.inf
+    resampled: tuple[Sequence[tuple[float, float]], int, str] | None = None
+
+    @cached_property
+    def error(self) -> float:
+        """The standard error. The bootstrap takes long, and only tests by intervals need it."""
+        if self.resampled is None:
+            return self.least_error
+        pairs, length, seed = self.resampled
+        return max(self.least_error, _bootstrap_error(pairs, length, random.Random(seed)))
 
 
 class NoiseVerdict(Struct, frozen=True):
@@ -97,9 +108,10 @@ def estimate(pairs: Sequence[tuple[float, float]], seed: str) -> RatioEstimate |
     first = _correlation(deviations, spread, 1)
     per_sample = autocorrelation_time(deviations)
     error = math.sqrt(spread / max(1, number - 1) * per_sample / number)
-    if number >= FEWEST_INTERVALS:
-        error = max(error, _bootstrap_error(usable, _block(number, first), random.Random(seed)))
-    return RatioEstimate(value, error, number, number / per_sample, most=_most(deviations))
+    resampled = (usable, _block(number, first), seed) if number >= FEWEST_INTERVALS else None
+    return RatioEstimate(
+        value, error, number, number / per_sample, most=_most(deviations), resampled=resampled
+    )
 
 
 def _most(deviations: Sequence[float]) -> float:

@@ -270,8 +270,7 @@ class Engine:
         """Run one of zlens' own SELECTs, known to read these columns of these tables, without parsing it."""
         cursor = self.store.cursor()
         try:
-            self._attach_tables(cursor, reads, rows)
-            return self._computed(cursor, query)
+            return self._computed(cursor, self._with_tables(cursor, query, reads, rows))
         except Error as error:
             raise query_error(error) from None
 
@@ -309,24 +308,25 @@ class Engine:
         self, query: str, reads: Mapping[str, Collection[str]], rows: Mapping[str, QueryPlan]
     ) -> str:
         """Materialize the rows of one of zlens' own SELECTs; returns the table's name."""
-
-        def select(cursor: Connection) -> str:
-            self._attach_tables(cursor, reads, rows)
-            return query
-
         try:
-            return self.store.derive(query, select)
+            return self.store.derive(query, lambda cursor: self._with_tables(cursor, query, reads, rows))
         except Error as error:
             raise query_error(error) from None
 
-    def _attach_tables(
-        self, cursor: Connection, reads: Mapping[str, Collection[str]], rows: Mapping[str, QueryPlan]
-    ) -> None:
-        """Make columns of tables readable for a cursor, whether or not they are materialized."""
+    def _with_tables(
+        self,
+        cursor: Connection,
+        query: str,
+        reads: Mapping[str, Collection[str]],
+        rows: Mapping[str, QueryPlan],
+    ) -> str:
+        """Return SQL of a SELECT for a cursor, which contains the tables that are not materialized."""
+        selects = {}
         for name, columns in sorted(reads.items()):
             select = self._rows_of(cursor, _TableRows(name, {*columns}, None, rows.get(name)))
             if select is not None:
-                cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
+                selects[name] = select
+        return select_from(query, ["*"], selects) if selects else query
 
     def show_tables(self) -> QueryResult:
         """Return the result of SHOW TABLES: described measures, raw tables of this input and roles."""

@@ -132,10 +132,10 @@ class TableStore:
             self._create(step)
             self.made[step.table] = frozenset(step.columns)
 
-    def plan(self, steps: Iterable[TableStep]) -> None:
-        """Note the columns of tables that a plan materializes later: who comes first materializes all."""
-        for step in steps:
-            self.planned[step.table] = self.planned.get(step.table, frozenset()).union(step.columns)
+    def expect(self, columns: Mapping[str, Collection[str]]) -> None:
+        """Note the columns of tables that are needed later: who comes first materializes all."""
+        for table, names in columns.items():
+            self.planned[table] = self.planned.get(table, frozenset()).union(names)
 
     def _create(self, step: TableStep) -> None:
         cursor = self.cursor()

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from typing import Any
 
 from msgspec.structs import replace
 
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, SystemInfo
+from zlens.inputs.source import Interval, IntervalRow, SystemInfo
 
 #: Source of these records.
 SOURCE = "smf"
@@ -78,7 +77,22 @@ def _uncovered(finer: list[Interval], coarser: Iterable[Interval]) -> list[Inter
     return [interval for interval in coarser if not is_covered(interval)]
 
 
-def find_record_intervals(systems: Iterable[SystemInfo], rows: Iterable[tuple[Any, ...]]) -> list[Found]:
+def merge(rows: Iterable[IntervalRow]) -> list[IntervalRow]:
+    """Return the rows of QUERY, from the intervals of each record type."""
+    merged: dict[tuple[str, str, int], IntervalRow] = {}
+    for row in rows:
+        system, source, end_us, seconds, flag, count = row
+        *_, known_seconds, known_flag, known_count = merged.get((system, source, end_us), (None, None, 0))
+        merged[system, source, end_us] = (
+            *(system, source, end_us),
+            max((known_seconds, seconds), key=lambda each: -1.0 if each is None else each),
+            known_flag or flag,
+            known_count + count,
+        )
+    return sorted(merged.values(), key=lambda row: row[2])
+
+
+def find_record_intervals(systems: Iterable[SystemInfo], rows: Iterable[IntervalRow]) -> list[Found]:
     """Return all intervals in order of time, including those that end with an interval of the first kind.
 
     rows: the rows of QUERY over the raw tables with intervals (smf_sections.interval_tables)

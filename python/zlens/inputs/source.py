@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
@@ -293,6 +293,19 @@ class IdentitySource(Protocol):
     """A source that knows the identity of its records over time."""
 
     def identity_ranges(self, system: str) -> list[IdentityRange]: ...
+
+
+#: System, source, end in microseconds UTC, seconds, flag and number of records of an interval.
+IntervalRow = tuple[str, str, int, float | None, str | None, int]
+
+
+@runtime_checkable
+class IntervalSource(Protocol):
+    """A source that found the intervals of each raw table when it was opened."""
+
+    def interval_rows(self, tables: Collection[str]) -> Iterator[IntervalRow]:
+        """Yield the intervals of the rows of raw tables, those of each record type separately."""
+        ...
 
 
 class RecordRead(Struct, frozen=True):

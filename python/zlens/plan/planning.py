@@ -112,6 +112,7 @@ def plan(
         )
         return smt.answer(session, name, end, parsed.threads, parsed.beside)
     what_ifs = parsed.wanted
+    session.queries.expect(queries())
     name, end = choose_interval(session, what_ifs, system, at)
     interval = situation(session, name, end)
     for family, request in what_ifs:
@@ -127,6 +128,11 @@ def plan(
                 family.change(case, request)
     guest_shares.check_limits(case)
     return plan_tables.answer(case, machine=any(family.NEEDS == "machine" for family, _ in what_ifs))
+
+
+def queries() -> list[str]:
+    """Return the SELECTs of all intervals that what-ifs read of tables that others may share."""
+    return [partitions.busy(), *partitions.queries(), *shares.queries()]
 
 
 def _parse_switch(settings: Sequence[str], switch: Sequence[str]) -> PlanRequest:

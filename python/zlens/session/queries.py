@@ -111,7 +111,7 @@ class Queries:
                 continue
         try:
             plan = self._compile([*reads.values()], staged=True)
-            self.engine.store.plan(plan.steps)
+            self.engine.store.expect({step.table: step.columns for step in plan.steps})
             remaining = {query: {*query_reads.columns} for query, query_reads in reads.items()}
             if ready := [query for query, tables in remaining.items() if not tables]:
                 yield ready
@@ -182,6 +182,12 @@ class Queries:
             raise query_error(error) from None
         return self.engine.materialize_query(query, reads, plan.rows[0])
 
+    def expect(self, queries: Sequence[str]) -> None:
+        """Note what zlens' SELECTs will read: tables materialized before that get these columns, too."""
+        for statement in self._reader.parse_internal(queries).values():
+            if statement is not None:
+                self.engine.store.expect(self._reader.reads(statement).columns)
+
     def materialize(self, tables: Mapping[str, Iterable[str]]) -> Iterator[str]:
         """Materialize columns of measures, even of lazy ones; yields the name of each when it exists.
 
@@ -195,7 +201,7 @@ class Queries:
             plan = self._compile([TableReads(reads)], keep=True)
         except Error as error:
             raise query_error(error) from None
-        self.engine.store.plan(plan.steps)
+        self.engine.store.expect({step.table: step.columns for step in plan.steps})
         return self._materialize(plan, [*reads])
 
     def _materialize(self, plan: Plan, names: Iterable[str]) -> Iterator[str]:

@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from zlens.inputs.options import ALL, Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import (
     Interval,
+    IntervalSource,
     PrecomputedTable,
     Progress,
     RawTable,
@@ -408,6 +410,11 @@ class CoreSession:
         interval_tables = [table for table in tables() if any(table in source.tables for source in own)]
         if not interval_tables:
             return []
+        files = [source for source in own if isinstance(source, IntervalSource)]
+        if len(files) == len(own):
+            # Opening has found those of all record types at once. Lakes and live inputs have only rows.
+            found = chain.from_iterable(source.interval_rows(interval_tables) for source in files)
+            return record_intervals.find_record_intervals(self.systems, record_intervals.merge(found))
         # A session that selects intervals needs these before its engine is open.
         queries = self._queries or self._open_queries(list)
         try:

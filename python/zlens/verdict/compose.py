@@ -11,6 +11,7 @@ from zlens.catalog import measures, peaks
 from zlens.catalog.causes import explained_rules, load_verdict_facts
 from zlens.catalog.expressions import literal, quote
 from zlens.catalog.peaks import fill_placeholders, placeholders
+from zlens.catalog.rules import builtin
 from zlens.errors import QueryError, ScenarioError
 from zlens.findings import FindingsResult
 from zlens.findings.finding import format_amount
@@ -18,7 +19,16 @@ from zlens.plan import planning
 from zlens.schema.plain_text import format_count
 from zlens.session.session import CoreSession
 from zlens.verdict.effects import Effect, load_effects
-from zlens.verdict.growth import AddedUse, group_of, group_with_data, growth, in_window, means
+from zlens.verdict.growth import (
+    AddedUse,
+    group_of,
+    group_with_data,
+    growth,
+    in_window,
+    means,
+    means_query,
+    use_query,
+)
 from zlens.verdict.occurrences import Occurrence, load_occurrences
 from zlens.verdict.sentences import Clause, SystemVerdict, sentence
 
@@ -42,6 +52,15 @@ def compose(
     session = session or findings.session
     names = dict.fromkeys(info.system for info in session.systems)
     return [_Composer(session, findings, name, window).verdict() for name in names if system in (None, name)]
+
+
+def expect(session: CoreSession) -> None:
+    """Note what verdicts read, before the rules are checked: tables that both need are computed once."""
+    growing = [group for group in peaks.load_peak_facts().group if group.statistic == "total"]
+    shown = [rule.meanwhile for rule in builtin().values() if rule.meanwhile is not None]
+    queries = [use_query(group) for group in growing]
+    queries += [means_query(each.table, each.columns, each.by) for each in shown]
+    session.queries.expect([query.sql() for query in queries] + planning.queries())
 
 
 class _Composer:

@@ -83,26 +83,12 @@ def _rates(
     session: CoreSession, system: str, group: SubjectGroup, window: Window
 ) -> dict[tuple[Any, ...], float]:
     """Return the use of each subject per second of elapsed time."""
-    table = measures.load_measure(group.table)
-    column = table.column(group.column)
-    assert column is not None
-    where = [
-        f"{quote(name)} IN ({', '.join(map(literal, [values] if isinstance(values, str) else values))})"
-        for name, values in group.where.items()
-    ]
-    query = MeasureQuery(
-        table,
-        [(column, ["total"])],
-        quote(table.name),
-        group.by,
-        list(group.where),
-        " AND ".join([in_window(system, window), *where]),
-    )
+    query = use_query(group, in_window(system, window))
     columns = [*query.columns(), *group.where]
-    if table.lazy:
+    if query.table.lazy:
         # Computed once for all windows.
-        list(session.queries.materialize({table.name: columns}))
-    rows = session.queries.select(query.sql(), {table.name: columns}).rows
+        list(session.queries.materialize({query.table.name: columns}))
+    rows = session.queries.select(query.sql(), {query.table.name: columns}).rows
     sources = {row[1] for row in rows}
     if not sources:
         return {}
@@ -116,6 +102,25 @@ def _rates(
     return {tuple(row[2:-1]): row[-1] / elapsed for row in rows if row[1] == source and row[-1] is not None}
 
 
+def use_query(group: SubjectGroup, condition: str = "true") -> MeasureQuery:
+    """Return the query of the use of each subject."""
+    table = measures.load_measure(group.table)
+    column = table.column(group.column)
+    assert column is not None
+    where = [
+        f"{quote(name)} IN ({', '.join(map(literal, [values] if isinstance(values, str) else values))})"
+        for name, values in group.where.items()
+    ]
+    return MeasureQuery(
+        table,
+        [(column, ["total"])],
+        quote(table.name),
+        group.by,
+        list(group.where),
+        " AND ".join([condition, *where]),
+    )
+
+
 def in_window(system: str, window: Window) -> str:
     """Return the SQL condition of a system's intervals that end in a window."""
     start, end = (f"TIMESTAMPTZ '{time.isoformat()}'" for time in window)
@@ -126,14 +131,18 @@ def means(
     session: CoreSession, system: str, window: Window, table: str, columns: Sequence[str], by: str = ""
 ) -> dict[Any, dict[str, float | None]]:
     """Return the default statistic of columns of a measure in a window, for each value of `by`."""
-    measure = measures.load_measure(table)
-    wanted = [(column, [default_statistic(column)]) for name in columns if (column := measure.column(name))]
-    keys = [by] if by else []
-    query = MeasureQuery(measure, wanted, quote(table), keys, [], in_window(system, window))
+    query = means_query(table, columns, by, in_window(system, window))
     result = session.queries.select(query.sql(), {table: query.columns()})
-    names = {statistic_name(column, statistic): column.name for column, [statistic] in wanted}
+    names = {statistic_name(column, statistic): column.name for column, [statistic] in query.wanted}
     found: dict[Any, dict[str, float | None]] = {}
     for row in result.rows:
         values = dict(zip(result.columns, row, strict=True))
         found.setdefault(values.get(by), {column: values[statistic] for statistic, column in names.items()})
     return found
+
+
+def means_query(table: str, columns: Sequence[str], by: str = "", condition: str = "true") -> MeasureQuery:
+    """Return the query of the default statistic of columns of a measure, for each value of `by`."""
+    measure = measures.load_measure(table)
+    wanted = [(column, [default_statistic(column)]) for name in columns if (column := measure.column(name))]
+    return MeasureQuery(measure, wanted, quote(table), [by] if by else [], [], condition)

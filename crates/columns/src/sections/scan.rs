@@ -29,9 +29,9 @@ pub struct Interval {
     pub system: usize,
     /// Its end.
     pub end_us: i64,
-    /// Its length.
+    /// Its length: of the records of jobs, which may have begun later, the longest.
     pub seconds: Option<f64>,
-    /// Whether it is a stub.
+    /// Whether it is a stub in any of them.
     pub short: bool,
     /// Number of records that describe it.
     pub records: u64,
@@ -452,10 +452,15 @@ impl Sections {
                     plan: number,
                     system: usize::from(facts.system),
                     end_us: facts.end,
-                    seconds: (!facts.seconds.is_nan()).then_some(facts.seconds),
-                    short: facts.short,
+                    seconds: None,
+                    short: false,
                     records: 0,
                 });
+            let longest = interval
+                .seconds
+                .map_or(facts.seconds, |known| known.max(facts.seconds));
+            interval.seconds = (!longest.is_nan()).then_some(longest);
+            interval.short |= facts.short;
             interval.records += 1;
         }
         self.facts.push(facts);

@@ -58,6 +58,20 @@ def busy(_settings: Sequence[str] = ()) -> str:
     )
 
 
+def queries(where: str = "true") -> tuple[str, str, str]:
+    """Return the SELECTs of a scenario's partitions, physical cores, and own online cores in an interval."""
+    return (
+        "SELECT partition, cpu_type, dedicated, weight, capped, cap_text, absolute_cap, logical_cpus, "
+        f"{_USED}, vh, vm, vl, msu_defined FROM partition WHERE {where} "
+        "AND partition NOT IN ('*PHYSICAL*', 'TOTAL') AND logical_cpus > 0 "
+        "ORDER BY cpu_type, partition, partition_number",
+        "SELECT cpu_type, physical, dedicated, lgclc_pct, ovrhd_pct, lpmgt_pct "
+        f"FROM cec WHERE {where} ORDER BY cpu_type",
+        "SELECT cpu_type, count(DISTINCT coalesce(core_id, cpu_id)) FROM cpu "
+        f"WHERE {where} AND coalesce(online_pct, 100) > 0 GROUP BY cpu_type",
+    )
+
+
 def measured_partitions(session: CoreSession, system: str, end: dt.datetime) -> MeasuredPartitions:
     """Return the scenario of one interval."""
     where = interval_sql(system, end)
@@ -70,14 +84,10 @@ def measured_partitions(session: CoreSession, system: str, end: dt.datetime) -> 
     if len(sources) > 1:
         others = ", ".join(sorted(set(map(str, sources)) - {source}))
         measurement.notes.append(f"Partitions are read from {source}; {others} reports them, too")
-    _physical(session, where, measurement)
-    rows = session.sql(
-        "SELECT partition, cpu_type, dedicated, weight, capped, cap_text, absolute_cap, logical_cpus, "
-        f"{_USED}, vh, vm, vl, msu_defined FROM partition WHERE {where} "
-        "AND partition NOT IN ('*PHYSICAL*', 'TOTAL') AND logical_cpus > 0 "
-        "ORDER BY cpu_type, partition, partition_number"
-    ).rows
-    online = _online_cores(session, system, where)
+    of_partitions, of_machine, of_own_cores = queries(where)
+    _physical(session.sql(of_machine).rows, measurement)
+    rows = session.sql(of_partitions).rows
+    online = _online_cores(session, system, of_own_cores)
     names_by_note: dict[str, list[str]] = {}
     for name, kind, dedicated, weight, capped, caps, absolute_cap, logical, used, vh, vm, vl, msu in rows:
         # Scenarios take printable names only.
@@ -120,25 +130,17 @@ def measured_partitions(session: CoreSession, system: str, end: dt.datetime) -> 
     return measurement
 
 
-def _online_cores(session: CoreSession, system: str, where: str) -> dict[Pair, int]:
+def _online_cores(session: CoreSession, system: str, query: str) -> dict[Pair, int]:
     """Return the online cores of a system's own partition by type: data of others has the defined ones."""
     own = session.sql(f"SELECT lpar FROM system WHERE system = {literal(system)} AND lpar IS NOT NULL").rows
     if not own:
         return {}
-    query = (
-        "SELECT cpu_type, count(DISTINCT coalesce(core_id, cpu_id)) FROM cpu "
-        f"WHERE {where} AND coalesce(online_pct, 100) > 0 GROUP BY cpu_type"
-    )
     lpar = replace_controls(str(own[0][0]))
     return {(lpar, str(kind)): cores for kind, cores in session.sql(query).rows}
 
 
-def _physical(session: CoreSession, where: str, measurement: MeasuredPartitions) -> None:
+def _physical(rows: Sequence[Sequence[Any]], measurement: MeasuredPartitions) -> None:
     """Add physical cores of each type, and PR/SM's own use, to the scenario."""
-    rows = session.sql(
-        "SELECT cpu_type, physical, dedicated, lgclc_pct, ovrhd_pct, lpmgt_pct "
-        f"FROM cec WHERE {where} ORDER BY cpu_type"
-    ).rows
     for kind, physical, dedicated, lgclc, ovrhd, lpmgt in rows:
         if kind not in TYPES or physical is None:
             continue

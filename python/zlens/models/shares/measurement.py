@@ -50,16 +50,25 @@ class MeasuredShares(Struct):
     notes: list[str] = field(default_factory=list)
 
 
+def queries(where: str = "true") -> tuple[str, str]:
+    """Return the SELECTs of a scenario's processors and shares in an interval.
+
+    Processors are logical ones for guests: online and not parked, less CP's own time.
+    """
+    return (
+        "SELECT cpu_type, sum(coalesce(online_pct, 100) / 100 * (100 - coalesce(parked_pct, 0)) / 100 "
+        f"- coalesce(system_pct, 0) / 100) FROM cpu WHERE {where} AND cpu_type IS NOT NULL "
+        "GROUP BY cpu_type ORDER BY cpu_type",
+        f"SELECT userid, share_kind, share, cpu_pool FROM guest WHERE {where} AND basis = 'sample'",
+    )
+
+
 def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredShares:
     """Return the scenario of one interval."""
     where = interval_sql(system, end)
-    processors = _processors(session, where)
-    shares = {
-        userid: (kind, share, pool)
-        for userid, kind, share, pool in session.sql(
-            f"SELECT userid, share_kind, share, cpu_pool FROM guest WHERE {where} AND basis = 'sample'"
-        ).rows
-    }
+    of_processors, of_shares = queries(where)
+    processors = {kind: max(0.0, number or 0.0) for kind, number in session.sql(of_processors).rows}
+    shares = {userid: (kind, share, pool) for userid, kind, share, pool in session.sql(of_shares).rows}
     rows = session.sql(
         "SELECT userid, cpu_type, vcpu, cpu_pct, cpu_wait_pct + coalesce(limit_wait_pct, 0) "
         f"FROM guest_cpu WHERE {where} AND basis = 'sample' ORDER BY 1, 2, 3"
@@ -181,16 +190,6 @@ def _pools(session: CoreSession, system: str, end: dt.datetime) -> dict[str, dic
         for pool, kind, limit, amount in rows
         if limit in limits and amount is not None
     }
-
-
-def _processors(session: CoreSession, where: str) -> dict[str, float]:
-    """Return logical processors of each type for guests: online and not parked, less CP's own time."""
-    rows = session.sql(
-        "SELECT cpu_type, sum(coalesce(online_pct, 100) / 100 * (100 - coalesce(parked_pct, 0)) / 100 "
-        f"- coalesce(system_pct, 0) / 100) FROM cpu WHERE {where} AND cpu_type IS NOT NULL "
-        "GROUP BY cpu_type ORDER BY cpu_type"
-    ).rows
-    return {kind: max(0.0, number or 0.0) for kind, number in rows}
 
 
 def compare(session: CoreSession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:

@@ -12,7 +12,7 @@ import datetime as dt
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import (
     ArrowSource,
+    IntervalRow,
     InventoryRow,
     Progress,
     RawTable,
@@ -141,6 +142,10 @@ class SmfSource:
         self.tables = {**self.tables, **self.sections.tables}
 
     # -- systems -------------------------------------------------------------------------------------
+
+    def interval_rows(self, tables: Collection[str]) -> Iterator[IntervalRow]:
+        """Yield the intervals of the rows of raw tables, those of each record type separately."""
+        return self.sections.interval_rows(tables)
 
     def read_record(self, system: str, table: str, file: str, offset: int) -> RecordRead | None:
         """Return a record that is read again, with the places of the columns of a raw table."""

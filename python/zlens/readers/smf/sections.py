@@ -6,7 +6,7 @@ Machine, time zone, release and partition of a system come from these records if
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.raw_tables import load_tables
 from zlens.inputs import record_intervals
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import ArrowSource, Interval, RawTable
+from zlens.inputs.source import ArrowSource, Interval, IntervalRow, RawTable
 from zlens.readers.smf.systems import SmfDump, SmfSystem, first_record, offset_s, zos_release
 
 NAME = "smf"
@@ -59,6 +59,8 @@ class SectionTables:
             for layout in smf_sections.of_type(record)
             if any((record, subtype) in kinds for subtype in layout.subtypes)
         ]
+        #: By table and system.
+        self._found: dict[str, dict[str, list[_Interval]]] = {}
         #: Layouts of which there are records, in the order in which their intervals count.
         self.layouts = sorted(found, key=lambda layout: layout.interval.layer)
         self.tables: dict[str, list[RawTable]] = {
@@ -85,8 +87,16 @@ class SectionTables:
         for layout_name, system, end_us, seconds, short, count in rows:
             found[layout_name].setdefault(system, []).append((end_us, seconds, short, count))
         for layout in listed:
+            self._found[layout.section(layout.interval.section).table] = found[layout.name]
             for system, of_system in found[layout.name].items():
                 _add_intervals(self._groups[system], layout, of_system)
+
+    def interval_rows(self, tables: Collection[str]) -> Iterator[IntervalRow]:
+        """Yield the intervals of each of the raw tables that contain them."""
+        for table in tables:
+            for system, intervals in self._found.get(table, {}).items():
+                for end_us, seconds, short, count in intervals:
+                    yield system, NAME, end_us, seconds, "short" if short else None, count
 
     def problems(self, *, complete: bool = False) -> Iterator[Problem]:
         """Yield the problems of decoding; `complete` decodes all records first."""

@@ -8,13 +8,13 @@ record (`d0r16_cpudata`).
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from zlens._native import MonwriteDecoder, MonwriteFile, sniff, unix_us_from_tod
@@ -420,7 +420,7 @@ class MonwriteSource:
             "resets": resets,
             "repeats": group.repeats,
         }
-        return MonwriteDecoder([system], json.dumps(selected_plans), self._leap)
+        return MonwriteDecoder([system], msgspec.json.encode(selected_plans).decode(), self._leap)
 
     # -- the source interface ------------------------------------------------------------------------
 
