@@ -90,6 +90,6 @@ export function stacks(answer: MachineHours): { type: string; course: StackedSer
       });
       layers.push({ name: plural(others.length, "other partition"), color: OTHERS, value });
     }
-    return { type, course: { t: answer.t, seconds: HOUR, layers, unit: answer.unit } };
+    return { type, course: { t: answer.t, seconds: answer.t.map(() => HOUR), layers, unit: answer.unit } };
   });
 }

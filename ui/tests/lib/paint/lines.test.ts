@@ -21,6 +21,7 @@ const answer = (bucket: number): TimeSeries => ({
       source: "zvm-monitor",
       column: "busy_pct",
       t: [60, 120, 180, 600, 660],
+      seconds: [],
       min: [1, 2, null, 4, 5],
       max: [10, 90, null, 40, 50],
       p50: [5, 6, null, 7, 8],
