@@ -11,6 +11,9 @@ from chromium import VIEWS, opened, watched
 from patience import until
 
 PHONE = {"width": 390, "height": 844}
+#: The positions of the parts of the first rows.
+_BOXES = """rows => rows.slice(0, 6).map((row) =>
+  [...row.children].map((part) => part.getBoundingClientRect().toJSON()))"""
 
 
 @pytest.fixture
@@ -67,18 +70,12 @@ def test_results_of_search_and_fleet_fit_phone(phone: Page, address: str):
     """A name and its text, or a finding and its value, do not overlap."""
     opened(phone, address, "fleet", system="ZLSIM")
     phone.locator('[aria-label="Findings of all systems"] li button').first.wait_for()
-    boxes = phone.evaluate(
-        "() => [...document.querySelectorAll('[aria-label=\"Findings of all systems\"] li button')].slice(0, 3)"
-        ".map((row) => [...row.children].map((part) => part.getBoundingClientRect().toJSON()))"
-    )
+    boxes = phone.locator('[aria-label="Findings of all systems"] li button').evaluate_all(_BOXES)
     opened(phone, address, "overview", system="ZLSIM")
     phone.get_by_role("button", name="Search").click()
     phone.get_by_role("combobox", name="search").fill("busy")
     phone.locator("#found li").first.wait_for()
-    boxes += phone.evaluate(
-        "() => [...document.querySelectorAll('#found li')].slice(0, 6)"
-        ".map((row) => [...row.children].map((part) => part.getBoundingClientRect().toJSON()))"
-    )
+    boxes += phone.locator("#found li").evaluate_all(_BOXES)
     for row in boxes:
         for at, one in enumerate(row):
             assert one["right"] <= PHONE["width"], row
