@@ -11,7 +11,6 @@ import {
   traces,
 } from "../../../src/lib/paint/lines";
 import type { TimeSeries } from "../../../src/lib/api/series";
-import { theme } from "../../theme";
 import { svgPainter } from "../../../src/lib/paint/painter";
 
 const answer = (bucket: number): TimeSeries => ({
