@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from chromium import opened, ready
-from ui_comparison import copied, copied_rows, query_objects, setting
+from ui_comparison import chart_rows, copied, copied_rows, query_objects, setting
 
 TABLE = '[data-testid="table-devices"]'
 
@@ -116,6 +117,50 @@ def an_alias_pool_is_chosen(page: Page) -> None:
     pool = setting(page, "pool")
     assert pool is not None
     expect(page.locator('[data-testid="chart-alias-entitlement-mdisk"] header')).to_contain_text(pool)
+
+
+def test_devices_and_paging_of_zos(page: Page, address: str, demo: Path, tmp_path: Path):
+    opened(page, address, "io", system="ZLZ1")
+    program = query_objects(demo / "zlzos.smf", copied(page, "page-data-sets", "Copy SQL"))
+    shown = copied_rows(page, "page-data-sets")
+    assert [row["data_set"] for row in shown] == [row["data_set"] for row in program]
+    # Fullest first.
+    full = [float(row["slots_used_pct_mean"]) for row in shown]
+    assert full == sorted(full, reverse=True)
+    assert len(full) == 4
+    # Numbers of logical control units are those of RMFIOQ.
+    rows = page.get_by_test_id("table-alias-pools").locator("tbody tr")
+    expect(rows.locator("td:first-child")).to_have_text(["0040", "0041"])
+    rows.last.click()
+    ready(page, "io")
+    expect(page.get_by_test_id("chart-alias-tries_rate-all").locator("header")).to_contain_text("LCU 0041")
+    # Records of 15 minutes fill the hour, although counters are recorded every minute.
+    for chart, rows_drawn in (("response-parts", 1), ("channels", 5)):
+        frame = page.get_by_test_id(f"chart-{chart}")
+        frame.locator("summary").click()
+        with page.expect_download() as waiting:
+            frame.get_by_role("button", name="Save as SVG").click()
+        waiting.value.save_as(tmp_path / "chart.svg")
+        shapes = ElementTree.parse(tmp_path / "chart.svg").iter("{http://www.w3.org/2000/svg}rect")
+        wide = [float(shape.get("width", "0")) for shape in shapes]
+        assert sum(150 < width < 240 for width in wide) >= 4 * rows_drawn, chart
+
+
+def test_decisions_of_hiperdispatch(page: Page, address: str, demo: Path):
+    opened(page, address, "processors", system="ZLZ1")
+    shown = chart_rows(page, "polarity-cp")
+    program = query_objects(
+        demo / "zlzos.smf",
+        "SELECT epoch(interval_end) AS t, vertical_high, unparked FROM hiperdispatch "
+        "WHERE cpu_type = 'CP' ORDER BY t",
+    )
+    assert len(shown) == len(program) == 60
+    assert [[float(row[name]) for name in ("time_utc_s", "Vertical high", "Unparked")] for row in shown] == [
+        [row[name] for name in ("t", "vertical_high", "unparked")] for row in program
+    ]
+    # Without decisions, there is a note instead of an empty chart.
+    expect(page.get_by_test_id("chart-decisions-cp")).to_contain_text("No decision to park or unpark")
+    expect(page.get_by_test_id("chart-parking-cp")).to_contain_text("Unpark limit")
 
 
 def test_counters_and_their_nest(page: Page, address: str, demo: Path, tmp_path: Path):

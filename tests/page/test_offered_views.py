@@ -90,7 +90,7 @@ def test_paging_of_zos_has_rates_and_frames(page: Page, address: str):
     for name, legend in (("page-rates", "Page in"), ("frames-available", "Available least")):
         expect(page.locator(f'[data-testid="chart-{name}"]')).to_contain_text(legend)
     expect(page.locator("main")).not_to_contain_text("No data on paging volumes")
-    expect(page.locator("main")).to_contain_text("pool 64 ALL")
+    expect(page.locator("main")).to_contain_text("LCU 0040 ALL")
 
 
 #: 09:05:00 in the time zone of ZLDEMO.

@@ -11,6 +11,9 @@ from chromium import VIEWS, opened, watched
 from patience import until
 
 PHONE = {"width": 390, "height": 844}
+#: The positions of the parts of the first rows.
+_BOXES = """rows => rows.slice(0, 6).map((row) =>
+  [...row.children].map((part) => part.getBoundingClientRect().toJSON()))"""
 
 
 @pytest.fixture
@@ -61,3 +64,36 @@ def test_view_fits_phone_with_findings_first(phone: Page, address: str):
     assert width["width"] > 110, "the name of a view is cut off"
     menu.select_option("guests")
     phone.wait_for_selector('[data-testid="view-guests"][data-ready="true"]')
+
+
+def test_results_of_search_and_fleet_fit_phone(phone: Page, address: str):
+    """A name and its text, or a finding and its value, do not overlap."""
+    opened(phone, address, "fleet", system="ZLSIM")
+    phone.locator('[aria-label="Findings of all systems"] li button').first.wait_for()
+    boxes = phone.locator('[aria-label="Findings of all systems"] li button').evaluate_all(_BOXES)
+    opened(phone, address, "overview", system="ZLSIM")
+    phone.get_by_role("button", name="Search").click()
+    phone.get_by_role("combobox", name="search").fill("busy")
+    phone.locator("#found li").first.wait_for()
+    boxes += phone.locator("#found li").evaluate_all(_BOXES)
+    for row in boxes:
+        for at, one in enumerate(row):
+            assert one["right"] <= PHONE["width"], row
+            for other in row[at + 1 :]:
+                first, last = sorted((one, other), key=lambda box: float(box["top"]))
+                beside = one["right"] <= other["left"] or other["right"] <= one["left"]
+                assert beside or first["bottom"] <= last["top"] + 1, (one, other)
+        # Text has room for words.
+        assert all(part["width"] > 120 for part in row if part["height"] > 60), row
+
+
+def test_numbers_are_targets_of_24_pixels(page: Page, address: str):
+    opened(page, address, "machine", system="ZLSIM")
+    number = page.locator("main button.bare").first
+    number.evaluate("one => one.scrollIntoView({ block: 'center' })")
+    box = number.bounding_box()
+    assert box is not None
+    assert box["height"] < 24
+    for dy in (-11, 11):
+        point = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2 + dy]
+        assert number.evaluate("(one, [x, y]) => document.elementFromPoint(x, y) === one", point), dy

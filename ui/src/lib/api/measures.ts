@@ -10,16 +10,6 @@ import { route } from "../page/route.svelte";
 /** The maximum number of rows of a result. */
 const MOST = 100_000;
 
-/**
- * The length of a bucket in seconds: an integer number of intervals, with at most `points` buckets in the
- * window.
- */
-export function bucket(window: [number, number], nominal: number | null, points: number): number {
-  const step = nominal && nominal > 0 ? nominal : 60;
-  const intervals = Math.ceil((window[1] - window[0]) / step - 0.01);
-  return Math.max(1, Math.ceil(intervals / Math.max(1, points))) * step;
-}
-
 /** The selected system, source and window. */
 export const selection = (): Pick<Rows, "system" | "source" | "from" | "to"> => ({
   ...session.shown,
@@ -35,9 +25,21 @@ export interface AggregateResult {
   more: boolean;
   /** Length of a bucket; 0 if every interval is returned separately. */
   bucket_s: number;
+  /** The length of each row in seconds; requires the columns of LENGTHS. */
+  lengths(): number[];
   column(name: string): Cell[];
   numbers(name: string): (number | null)[];
 }
+
+/** Column and statistic of the length of a row. */
+export const LENGTHS: Record<string, Statistic[]> = { seconds: ["last"] };
+
+/** The length of a row whose record does not state it, in seconds. */
+const UNKNOWN_LENGTH = 60;
+
+/** Lengths of rows: an interval may be longer than a bucket, if another source has finer intervals. */
+const lengthsOf = (seconds: Cell[], bucket_s: number): number[] =>
+  seconds.map((length) => Math.max(bucket_s, typeof length === "number" ? length : 0) || UNKNOWN_LENGTH);
 
 export function withColumns(
   answer: Pick<AggregateAnswer, "columns" | "rows" | "sql" | "more"> & Partial<AggregateAnswer>,
@@ -52,6 +54,7 @@ export function withColumns(
     sql: answer.sql,
     more: answer.more,
     bucket_s: answer.bucket_s ?? 0,
+    lengths: () => lengthsOf(column("seconds_last"), answer.bucket_s ?? 0),
     column,
     numbers: (name) => column(name).map((value) => (typeof value === "number" ? value : null)),
   };
@@ -67,16 +70,21 @@ export interface SeriesRequest extends Omit<AggregateQuestion, "columns"> {
   buckets: number;
   /** The statistic of a bucket. */
   levels?: Level[];
+  /** Whether lines have the lengths of their intervals. */
+  lengths?: boolean;
 }
 
 /** Columns over time: one line per column and value of the first column of `by`. */
 export async function fetchSeries(
-  { columns, levels = ["min", "max", "p50"], ...question }: SeriesRequest,
+  { columns, levels = ["min", "max", "p50"], lengths = false, ...question }: SeriesRequest,
   signal?: AbortSignal,
 ): Promise<TimeSeries> {
   // Statistics skip intervals flagged short or gap; single intervals are shown unchanged.
   const statistics: Statistic[] = [...levels, "last"];
-  const asked = Object.fromEntries(columns.map((name) => [name, statistics]));
+  const asked = {
+    ...Object.fromEntries(columns.map((name) => [name, statistics])),
+    ...(lengths ? LENGTHS : {}),
+  };
   const answer = await api.aggregate({ limit: MOST, ...question, columns: asked }, signal);
   return { bucket_s: answer.bucket_s, sql: answer.sql, lines: lines(answer, columns, question.by?.[0]) };
 }
@@ -98,6 +106,7 @@ function sourceNames(rows: Cell[][], source: number, t: number): Map<Cell, strin
 export function lines(answer: AggregateAnswer, columns: string[], by?: string): Line[] {
   const at = (name: string): number => answer.columns.indexOf(name);
   const [of, source, t] = [by === undefined ? -1 : at(by), at("source"), at("t")];
+  const length = at("seconds_last");
   const named = sourceNames(answer.rows, source, t);
   const groups = new Map<string, Cell[][]>();
   for (const row of answer.rows) {
@@ -119,6 +128,13 @@ export function lines(answer: AggregateAnswer, columns: string[], by?: string): 
         source: named.get(rows[0]![source] ?? null)!,
         column,
         t: rows.map((row) => Number(row[t])),
+        seconds:
+          length < 0
+            ? []
+            : lengthsOf(
+                rows.map((row) => row[length] ?? null),
+                answer.bucket_s,
+              ),
         min: values("min"),
         max: values("max"),
         p50: values("p50"),

@@ -13,6 +13,8 @@ export interface Line extends Record<Level, Values> {
   column: string;
   source: string;
   t: number[];
+  /** The length of each interval or bucket in seconds, if requested. */
+  seconds: number[];
 }
 
 /** Columns over time: every interval if `bucket_s` is 0, otherwise buckets of complete intervals. */

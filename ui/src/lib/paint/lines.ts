@@ -22,6 +22,9 @@ export interface Trace {
   open?: () => void;
 }
 
+/** A line of fewer values has a point for each. */
+export const FEW = 40;
+
 /** Dashes of the first, second, and further lines of one color. */
 const DASHES = [undefined, [5, 3], [2, 2], [9, 3, 2, 3]];
 
@@ -154,11 +157,11 @@ export function drawLines(
         const flush = (): void => {
           if (above.length)
             painter.path([...above, ...below.reverse()], { fill: trace.color, opacity: 0.2 }, true);
-          const [first] = run;
           // Two sources may report the same value for one time.
-          const apart = run.some((point) => point[0] !== first![0] || point[1] !== first![1]);
+          const apart = run.some(([x, y]) => x !== run[0]![0] || y !== run[0]![1]);
           if (apart) painter.path(run, { stroke: trace.color, width: 1.5, dash: trace.dash });
-          else if (first) painter.circle(...first, 2, { fill: trace.color });
+          const dots = apart ? (trace.t.length < FEW ? run : []) : run.slice(0, 1);
+          for (const dot of dots) painter.circle(...dot, 2, { fill: trace.color });
           run = [];
           above = [];
           below = [];
@@ -177,35 +180,47 @@ export function drawLines(
         }
         flush();
       }
-      drawValues(painter, drawn, x, y, [LEFT, width - RIGHT], theme, unit);
+      drawValues(painter, drawn, { x, y }, [LEFT, width - RIGHT], bottom, theme, unit);
     });
   };
 }
 
-/** Draws the values next to the points of a chart with one time only. */
+const VALUE_HEIGHT = 12;
+
+/** Moves labels from top to bottom apart, and up from the bottom of the chart. */
+export function spread(places: readonly number[], bottom: number): number[] {
+  const apart: number[] = [];
+  for (const place of places) apart.push(Math.max(place, (apart.at(-1) ?? -Infinity) + VALUE_HEIGHT));
+  let limit = bottom - VALUE_HEIGHT / 2;
+  for (let at = apart.length - 1; at >= 0; at -= 1) {
+    apart[at] = Math.min(apart[at]!, limit);
+    limit = apart[at]! - VALUE_HEIGHT;
+  }
+  return apart;
+}
+
+/** Draws the values next to the points of a chart with one time only, above its bottom. */
 export function drawValues(
   painter: Painter,
   drawn: Trace[],
-  x: (t: number) => number,
-  y: (value: number) => number,
+  { x, y }: { x: (t: number) => number; y: (value: number) => number },
   [left, right]: [number, number],
+  bottom: number,
   theme: Theme,
   unit: string | null,
 ): void {
   const [time, ...others] = new Set(drawn.flatMap((trace) => trace.t));
   if (time === undefined || others.length || x(time) < left || x(time) > right) return;
   const after = x(time) < (left + right) / 2;
-  let last = -Infinity;
-  const values = drawn.flatMap(({ value }) => value.slice(0, 1)).filter((value) => value !== null);
-  for (const value of [...new Set(values)].sort((a, b) => b - a)) {
-    // Labels of close values are below each other.
-    last = Math.max(y(value), last + 12);
-    painter.text(x(time) + (after ? 8 : -8), last, withUnit(formatShort(value), unit), {
+  const all = drawn.flatMap(({ value }) => value.slice(0, 1)).filter((value) => value !== null);
+  const values = [...new Set(all)].sort((a, b) => b - a);
+  spread(values.map(y), bottom).forEach((place, at) => {
+    painter.text(x(time) + (after ? 8 : -8), place, withUnit(formatShort(values[at]!), unit), {
       color: theme.ink,
       align: after ? "left" : "right",
       size: 11,
     });
-  }
+  });
 }
 
 /** The traces as rows for a spreadsheet. */

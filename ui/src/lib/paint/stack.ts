@@ -47,8 +47,8 @@ export function highest(layers: Layer[]): number {
 /** Stacks over time; each covers the interval that ends at its time. */
 export interface StackedSeries {
   t: number[];
-  /** The length of an interval in seconds. */
-  seconds: number;
+  /** The length of each interval in seconds. */
+  seconds: number[];
   layers: Layer[];
   unit: string | null;
   /** A line above the stacks that steps at interval ends. */
@@ -93,7 +93,8 @@ export function drawStackedSeries(
   const regions: Region[] = [];
   painter.clip(LEFT, 0, width - LEFT - RIGHT, high, () => {
     t.forEach((end, at) => {
-      const left = x(end - seconds);
+      const start = end - seconds[at]!;
+      const left = x(start);
       const wide = Math.max(1, x(end) - left - (x(end) - left > 5 ? 1 : 0));
       if (left + wide < LEFT || left > width - RIGHT) return;
       const values = layers.map((layer) => layer.value[at] ?? null);
@@ -108,7 +109,7 @@ export function drawStackedSeries(
         width: wide,
         height: bottom - top,
         lines: [
-          timeRange(end - seconds, end, offset),
+          timeRange(start, end, offset),
           ...(limit ? [reading(limit.name, limit.value[at] ?? null, unit)] : []),
           ...layers.map((layer, n) => reading(layer.name, values[n] ?? null, unit)),
           ...(course.more?.(at) ?? []),
@@ -139,14 +140,15 @@ function part(
 }
 
 /** Lines through the known values of intervals that end at `t`; a gap in time or an unknown value ends one. */
-export function steps(t: number[], seconds: number, values: (number | null)[]): [number, number][][] {
+export function steps(t: number[], seconds: number[], values: (number | null)[]): [number, number][][] {
   const lines: [number, number][][] = [];
   let end = -Infinity;
   t.forEach((time, at) => {
     const value = values[at] ?? null;
     if (value === null) return;
-    if (lines.length === 0 || time - seconds - end > seconds / 2) lines.push([]);
-    lines.at(-1)!.push([Math.max(time - seconds, end), value], [time, value]);
+    const start = time - seconds[at]!;
+    if (lines.length === 0 || start - end > seconds[at]! / 2) lines.push([]);
+    lines.at(-1)!.push([Math.max(start, end), value], [time, value]);
     end = time;
   });
   return lines;

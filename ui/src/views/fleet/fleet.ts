@@ -1,14 +1,17 @@
 /** Spans and groups of the fleet, and machines over time. */
 
 import type { FleetSystem, MachineHours } from "../../lib/api/types";
-import { category } from "../../lib/paint/palette";
+import type { Trace } from "../../lib/paint/lines";
+import { category, colorsOf } from "../../lib/paint/palette";
 import type { StackedSeries, Layer } from "../../lib/paint/stack";
 import { plural } from "../../lib/text/numbers";
 
 /** Number of partitions with a color of their own; all others are one layer. */
 const LAYERS = 9;
 const OTHERS = "#8a8f98";
-const HOUR = 3600;
+export const HOUR = 3600;
+/** Maximum number of systems drawn over time. */
+export const LINES = 8;
 const DAY = 24 * HOUR;
 
 /** The time ranges: everything, or the last days of the system that ends last. */
@@ -29,6 +32,27 @@ export function spanOf(key: string, end: number): Record<string, number> {
   if (days === null) return {};
   const from = last - days * DAY;
   return { from, to: last, base_from: from - days * DAY, base_to: from };
+}
+
+/** The busiest systems over the hours that end at `t`, each with its known hours only. */
+export function busiestLines(systems: readonly FleetSystem[], t: readonly number[]): Trace[] {
+  const known = systems.filter(({ series }) => series.some((value) => value !== null));
+  const busiest = known.sort((a, b) => (b.mean ?? -1) - (a.mean ?? -1)).slice(0, LINES);
+  const colors = colorsOf(
+    "system",
+    busiest.map(({ system }) => system),
+  );
+  return busiest.map(({ system, series }) => {
+    const hours = t.flatMap((end, at) => ((series[at] ?? null) === null ? [] : [{ end, at }]));
+    return {
+      name: system,
+      color: colors.get(system)!,
+      t: hours.map(({ end }) => end),
+      value: hours.map(({ at }) => series[at]!),
+      low: null,
+      high: null,
+    };
+  });
 }
 
 /** The keys by which systems may be grouped. */
@@ -90,6 +114,6 @@ export function stacks(answer: MachineHours): { type: string; course: StackedSer
       });
       layers.push({ name: plural(others.length, "other partition"), color: OTHERS, value });
     }
-    return { type, course: { t: answer.t, seconds: HOUR, layers, unit: answer.unit } };
+    return { type, course: { t: answer.t, seconds: answer.t.map(() => HOUR), layers, unit: answer.unit } };
   });
 }

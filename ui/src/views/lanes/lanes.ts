@@ -90,7 +90,7 @@ export const GROUPS: LaneGroup[] = [
   },
 ];
 
-/** Values of a subject over time; each covers the `seconds` that end at its time. */
+/** Values of a subject over time; each covers its `seconds`, which end at its time. */
 export interface Lane {
   kind: "lane";
   group: LaneGroup;
@@ -98,7 +98,7 @@ export interface Lane {
   key: Cell[];
   t: number[];
   value: (number | null)[];
-  seconds: number;
+  seconds: number[];
   full: number;
 }
 
@@ -136,7 +136,9 @@ export const question = (group: LaneGroup, buckets: number): AggregateQuestion =
 export function lanesOf(group: LaneGroup, answer: AggregateAnswer, length: number): Lane[] {
   const t = answer.series_t ?? [];
   const steps = t.slice(1).map((time, at) => time - t[at]!);
-  const seconds = steps.length ? Math.min(...steps) : length;
+  const usual = [...steps].sort((a, b) => a - b)[steps.length >> 1] ?? length;
+  // A short interval starts where the previous one ends; after a gap, an interval has the usual length.
+  const seconds = t.map((_, at) => Math.min(usual, steps[at - 1] ?? usual));
   const [keys, most] = [
     group.by.map((name) => answer.columns.indexOf(name)),
     answer.columns.indexOf(`${group.column}_max`),
@@ -239,5 +241,5 @@ function within([from, to]: Range, [first, last]: Range): Range {
 /** The index of the value that covers a time; -1: none. */
 export function indexAt({ t, seconds }: Pick<Lane, "t" | "seconds">, time: number): number {
   const at = t.findIndex((end) => end >= time);
-  return at >= 0 && t[at]! - seconds <= time ? at : -1;
+  return at >= 0 && t[at]! - seconds[at]! <= time ? at : -1;
 }

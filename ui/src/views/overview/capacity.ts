@@ -1,7 +1,7 @@
 /** Processor capacity over time: what used it, and what is left. */
 
 import type { AggregateQuestion } from "../../lib/api/types";
-import type { AggregateResult } from "../../lib/api/measures";
+import { LENGTHS, type AggregateResult } from "../../lib/api/measures";
 import { colorsOf } from "../../lib/paint/palette";
 import { remainder, type Layer, type StackedSeries } from "../../lib/paint/stack";
 import { sentence } from "../../lib/text/names";
@@ -91,7 +91,7 @@ export function questions({ whole, ...kind }: CapacityKind): { whole: Question; 
   return {
     whole: {
       table: whole.table,
-      columns: { ...Object.fromEntries(columns.map((name) => [name, ["rate"]])), seconds: ["p50"] },
+      columns: { ...Object.fromEntries(columns.map((name) => [name, ["rate"]])), ...LENGTHS },
       where: machine,
     },
     subjects: {
@@ -116,7 +116,6 @@ export function stackOf(
   kind: CapacityKind,
   whole: AggregateResult,
   subjects: AggregateResult,
-  seconds: number,
 ): StackedSeries | null {
   const t = whole.numbers("t").map((value) => value ?? 0);
   const { capacity, known, own, unattributed } = kind.whole;
@@ -147,7 +146,7 @@ export function stackOf(
   const others = remainder(all, shown);
   return {
     t,
-    seconds,
+    seconds: whole.lengths(),
     unit: "processors",
     limit: { name: "Capacity", value: limit },
     layers: [

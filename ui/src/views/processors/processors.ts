@@ -133,6 +133,7 @@ export const heatCourse = (
       columns: [...new Set([column, "parked_pct"])],
       by: [key],
       levels: ["min", "max", "p50", "p95"],
+      lengths: true,
       buckets: 300,
       ...selection(),
     },
@@ -141,6 +142,7 @@ export const heatCourse = (
 
 export interface Row {
   t: number[];
+  seconds: number[];
   value: (number | null)[];
   /** Whether the subject was parked throughout, and so has no value. */
   parked: boolean[];
@@ -166,6 +168,7 @@ export function heatRows(
     if (line.column !== column || typeof line.by !== "number") continue;
     rows.set(line.by, {
       t: line.t,
+      seconds: line.seconds,
       value: line[level],
       parked: line.t.map((t) => sleeping.get(line.by as number)?.get(t) ?? false),
       range: line.t.map((_, at) => within(line, at)),

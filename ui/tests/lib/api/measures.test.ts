@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { AggregateAnswer, ColumnInfo, TableInfo } from "../../../src/lib/api/types";
 import { session } from "../../../src/lib/api/session.svelte";
 import { asked, cells, everything, tableColumns, unitOf } from "../../../src/lib/api/tables";
-import { bucket, withColumns, lines } from "../../../src/lib/api/measures";
+import { withColumns, lines } from "../../../src/lib/api/measures";
 
 const column = (name: string, aggregate: string, unit = "", type = "float"): ColumnInfo =>
   ({ name, aggregate, unit, type, text: `text of ${name}` }) as ColumnInfo;
@@ -28,22 +28,6 @@ afterEach(() => {
   session.tables.clear();
 });
 
-describe("a bucket", () => {
-  it("is one interval if all fit", () => {
-    expect(bucket([0, 3600], 60, 300)).toBe(60);
-  });
-
-  it("is a multiple of the interval otherwise", () => {
-    expect(bucket([0, 86400], 60, 300)).toBe(300);
-    expect(bucket([0, 86400], 900, 60)).toBe(1800);
-  });
-
-  it("never exceeds the requested points", () => {
-    for (const span of [61, 3601, 86399, 604800])
-      expect(Math.ceil(span / bucket([0, span], 60, 100) - 0.01)).toBeLessThanOrEqual(100);
-  });
-});
-
 describe("a response", () => {
   it("returns columns by name and numbers as numbers", () => {
     const one = withColumns({
@@ -59,6 +43,19 @@ describe("a response", () => {
     expect(one.column("b")).toEqual(["x", "y"]);
     expect(one.numbers("b")).toEqual([null, null]);
     expect(one.column("c")).toEqual([null, null]);
+  });
+
+  it("has rows as long as their interval or bucket, whichever is longer", () => {
+    const lengths = (bucket_s: number): number[] =>
+      withColumns({
+        columns: ["seconds_last"],
+        rows: [[60], [900], [null]],
+        sql: "",
+        more: false,
+        bucket_s,
+      }).lengths();
+    expect(lengths(0)).toEqual([60, 900, 60]);
+    expect(lengths(120)).toEqual([120, 900, 120]);
   });
 });
 
@@ -82,6 +79,14 @@ describe("series of a response", () => {
     const [a, b] = lines(answer(300), ["a"], "disk");
     expect([a!.by, b!.by]).toEqual(["A", "B"]);
     expect(a).toMatchObject({ t: [60, 120], min: [null, 1], max: [null, 3], p50: [null, 2], p95: [] });
+    expect(a!.seconds).toEqual([]);
+  });
+
+  it("have the lengths of their intervals", () => {
+    const own = answer(0);
+    own.columns.push("seconds_last");
+    own.rows = own.rows.map((row, at) => [...row, [900, 60, 900][at]!]);
+    expect(lines(own, ["a"], "disk").map(({ seconds }) => seconds)).toEqual([[60, 900], [900]]);
   });
 
   it("show every interval unchanged, including flagged ones", () => {

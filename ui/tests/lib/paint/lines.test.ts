@@ -5,6 +5,7 @@ import {
   extent,
   linesTable,
   lone,
+  spread,
   aligned,
   times,
   traces,
@@ -21,6 +22,7 @@ const answer = (bucket: number): TimeSeries => ({
       source: "zvm-monitor",
       column: "busy_pct",
       t: [60, 120, 180, 600, 660],
+      seconds: [],
       min: [1, 2, null, 4, 5],
       max: [10, 90, null, 40, 50],
       p50: [5, 6, null, 7, 8],
@@ -129,5 +131,26 @@ describe("lines", () => {
     expect(table.columns).toEqual(["time", "time_utc_s", "busy", "busy min", "busy max"]);
     expect(table.rows[1]).toEqual(["1970-01-01 00:02:00", 120, 6, 2, 90]);
     expect(table.rows[2]!.slice(2)).toEqual([null, null, null]);
+  });
+});
+
+describe("labels of values", () => {
+  it("are apart, and above the bottom of the chart", () => {
+    expect(spread([20, 60], 100)).toEqual([20, 60]);
+    expect(spread([20, 22, 24], 100)).toEqual([20, 32, 44]);
+    expect(spread([10, 90, 95, 99], 100)).toEqual([10, 70, 82, 94]);
+  });
+});
+
+describe("a drawn line", () => {
+  it("has a point for each value if there are few", () => {
+    const dots = (count: number): number => {
+      const t = Array.from({ length: count }, (_, at) => at);
+      const painter = svgPainter(400, 200, "x");
+      const trace = { name: "a", color: "#111111", t, value: t, low: null, high: null };
+      drawLines([trace], [0, count], 0)(painter, 400, 200, theme);
+      return painter.svg().match(/<circle/g)?.length ?? 0;
+    };
+    expect([dots(1), dots(2), dots(39), dots(40)]).toEqual([1, 2, 39, 0]);
   });
 });

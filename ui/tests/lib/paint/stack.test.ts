@@ -36,7 +36,7 @@ describe("stacks", () => {
 
 describe("a limit", () => {
   it("steps at interval ends, and breaks at gaps and unknown values", () => {
-    expect(steps([60, 120, 180, 360, 420], 60, [4, 3, 4, 4, null])).toEqual([
+    expect(steps([60, 120, 180, 360, 420], [60, 60, 60, 60, 60], [4, 3, 4, 4, null])).toEqual([
       [
         [0, 4],
         [60, 4],
@@ -55,7 +55,7 @@ describe("a limit", () => {
   it("is above the stacks, and read with them", () => {
     const course = {
       t: [60],
-      seconds: 60,
+      seconds: [60],
       layers: [{ name: "one", color: "#111111", value: [1], look: "hatched" as const }],
       unit: null,
       limit: { name: "Capacity", value: [4] },
@@ -72,7 +72,12 @@ describe("a limit", () => {
   });
 
   it("is not covered by labels of marks, which are above the stacks", () => {
-    const full = { t: [60], seconds: 60, layers: [{ name: "a", color: "#111111", value: [4] }], unit: null };
+    const full = {
+      t: [60],
+      seconds: [60],
+      layers: [{ name: "a", color: "#111111", value: [4] }],
+      unit: null,
+    };
     const around = { window: [0, 60] as [number, number], offset: 0 };
     const marks = [{ t: 10, label: "logon", color: "faint" }];
     const top = (shown: typeof marks): number =>
@@ -84,7 +89,7 @@ describe("a limit", () => {
 describe("a series", () => {
   const course = {
     t: [60, 120, 180],
-    seconds: 60,
+    seconds: [60, 60, 60],
     layers: [
       { name: "one", color: "#111111", value: [1, null, 3] },
       { name: "two", color: "#222222", value: [2, null, null] },
@@ -104,6 +109,15 @@ describe("a series", () => {
       "two: 2\u00a0ms",
     ]);
     expect(regions[1]!.lines.slice(1)).toEqual(["one: not available", "two: not available"]);
+  });
+
+  it("is as wide as its intervals", () => {
+    const two = { ...course, t: [60, 180], seconds: [60, 120] };
+    const around = { window: [0, 180] as [number, number], offset: 0 };
+    const [one, other] = drawStackedSeries(svgPainter(400, 200, "x"), 400, 200, theme, two, around);
+    expect(other!.width).toBeCloseTo(2 * one!.width, -1);
+    expect(other!.x).toBeCloseTo(one!.x + one!.width, -1);
+    expect(other!.lines[0]).toBe("1970-01-01 00:01:00 to 00:03:00");
   });
 
   it("omits intervals outside the window", () => {

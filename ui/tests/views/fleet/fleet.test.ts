@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FleetSystem } from "../../../src/lib/api/types";
-import { groupsOf, named, spanOf, stacks } from "../../../src/views/fleet/fleet";
+import { busiestLines, groupsOf, named, spanOf, stacks } from "../../../src/views/fleet/fleet";
 
 const system = (name: string, more: Partial<FleetSystem> = {}): FleetSystem => ({
   system: name,
@@ -77,7 +77,7 @@ describe("partitions of a machine", () => {
     const found = stacks({ unit: "%", explain: "", t: [3600, 7200], partitions });
     expect(found.map(({ type }) => type)).toEqual(["CP", "IFL"]);
     expect(found[1]!.course.layers.map(({ name }) => name)).toEqual(["B", "A"]);
-    expect(found[1]!.course.seconds).toBe(3600);
+    expect(found[1]!.course.seconds).toEqual([3600, 3600]);
   });
 
   it("are combined if there are many", () => {
@@ -87,5 +87,20 @@ describe("partitions of a machine", () => {
     expect(course.layers.at(-1)!.name).toBe("11 other partitions");
     // The sum of 0 to 10, and an hour without values.
     expect(course.layers.at(-1)!.value).toEqual([55, null]);
+  });
+});
+
+describe("systems over time", () => {
+  it("are lines with their known hours, busiest first", () => {
+    const systems = [
+      system("OLD", { mean: 10, series: [10, null] }),
+      system("NEW", { mean: 60, series: [null, 60] }),
+      system("NONE", { mean: null, series: [null, null] }),
+    ];
+    const years = [1_268_000_000, 1_715_000_000];
+    expect(busiestLines(systems, years).map(({ name, t, value }) => [name, t, value])).toEqual([
+      ["NEW", [1_715_000_000], [60]],
+      ["OLD", [1_268_000_000], [10]],
+    ]);
   });
 });

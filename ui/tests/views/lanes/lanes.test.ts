@@ -50,8 +50,8 @@ describe("lanes of a group", () => {
   it("are one per subject with values, on one scale", () => {
     const lanes = lanesOf(guests, answer, 180);
     expect(lanes.map(({ label, full, seconds }) => [label, full, seconds])).toEqual([
-      ["LINUX1", 80, 60],
-      ["LINUX2", 80, 60],
+      ["LINUX1", 80, [60, 60, 60]],
+      ["LINUX2", 80, [60, 60, 60]],
     ]);
     expect(question(guests, 240)).toMatchObject({ order: "cpu_pct_mean", descending: true });
     expect(question(GROUPS[0]!, 240).order).toBeUndefined();
@@ -94,7 +94,13 @@ describe("lanes of a group", () => {
 
   it("of one interval cover the range", () => {
     const one = { ...answer, series_t: [60], series: [[40], [10], [null]] };
-    expect(lanesOf(guests, one, 60).map(({ seconds }) => seconds)).toEqual([60, 60]);
+    expect(lanesOf(guests, one, 60).map(({ seconds }) => seconds)).toEqual([[60], [60]]);
+  });
+
+  it("are as long as their intervals: a short one, usual ones, and one after a gap", () => {
+    const times = [60, 65, 120, 180, 360];
+    const uneven = { ...answer, series_t: times, series: times.map(() => [1, 1, 1, 1, 1]) };
+    expect(lanesOf(guests, uneven, 360)[0]!.seconds).toEqual([60, 5, 55, 60, 60]);
   });
 });
 

@@ -25,7 +25,7 @@ const subjects = result(
 
 describe("the capacity chart", () => {
   it("stacks known guests, the rest of them, CP, what is not attributed, and idle", () => {
-    const course = stackOf(guests!, whole, subjects, 60)!;
+    const course = stackOf(guests!, whole, subjects)!;
     expect(course.limit!.value).toEqual([4, 3]);
     expect(course.layers.map(({ name, value, look }) => [name, value, look])).toEqual([
       ["A", [1, 1.5], undefined],
@@ -39,9 +39,9 @@ describe("the capacity chart", () => {
   });
 
   it("is empty if the capacity is unknown, and leaves unknown layers out", () => {
-    expect(stackOf(guests!, result(["t", "online_s_rate"], [[60, null]]), subjects, 60)).toBeNull();
+    expect(stackOf(guests!, result(["t", "online_s_rate"], [[60, null]]), subjects)).toBeNull();
     const online = result(["t", "online_s_rate"], [[60, 4]]);
-    expect(stackOf(guests!, online, subjects, 60)!.layers.map(({ name }) => name)).toEqual(["A", "B"]);
+    expect(stackOf(guests!, online, subjects)!.layers.map(({ name }) => name)).toEqual(["A", "B"]);
   });
 
   it("offers what an input has: guests, classes, and partitions by processor type", () => {

@@ -18,6 +18,7 @@ const line = (by: number, column: string, values: (number | null)[]): Line => ({
   source: "zvm-monitor",
   column,
   t: values.map((_, at) => at * 60),
+  seconds: values.map(() => 60),
   min: values,
   max: values.map((one) => (one === null ? null : one + 1)),
   p50: values,
