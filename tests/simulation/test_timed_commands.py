@@ -1,7 +1,7 @@
 """Tests of commands at their times: what each changes, and the event that tells of it.
 
-Expected numbers are the definitions of the commands: entitlements by weight, caps, shares of aliases, and work
-in proportion to the CPU capability.
+Expected numbers are the definitions of the commands: entitlements by weight, caps, shares of aliases, and
+work in proportion to the CPU capability.
 """
 
 from __future__ import annotations
