@@ -279,8 +279,8 @@ impl Io {
         }
         // Among equals they take turns.
         self.turn = (self.turn + 1) % count;
-        (0..count)
-            .map(|step| (self.turn + step) % count)
+        (self.turn..count)
+            .chain(0..self.turn)
             .filter(|at| among(*at))
             .map(|at| (self.paging[at], at))
             .min_by_key(|(volume, _)| {

@@ -127,23 +127,24 @@ impl World {
         let own = self
             .queue_deadline(v)
             .saturating_add(self.cp[system].slice[0]);
-        let mut latest = (own, None);
         let cpus = state.first as usize..state.end as usize;
-        for (number, until) in cpus.clone().zip(&self.running_until[cpus]) {
-            if *until <= latest.0 {
-                continue;
-            }
-            let cpu = &self.cpus[number];
-            let core = &self.cores[cpu.core as usize];
+        if self.running_until[cpus].iter().all(|until| *until <= own) {
+            return;
+        }
+        let mut latest = (own, None);
+        for core in &state.cores {
+            let core = &self.cores[*core as usize];
             // One whose own event is being handled is not in a state to be left.
-            if cpu.state != CpuState::Running
-                || core.threads != 1
+            if core.threads != 1
                 || core.physical == NO_INDEX
                 || core.parked
                 || !core.online
-                || number as u32 == self.handling
-                || self.reserved[number] != NO_INDEX
+                || core.first == self.handling
             {
+                continue;
+            }
+            let cpu = &self.cpus[core.first as usize];
+            if cpu.state != CpuState::Running || self.reserved[core.first as usize] != NO_INDEX {
                 continue;
             }
             let running = &self.vcpus[cpu.vcpu as usize];
@@ -153,7 +154,7 @@ impl World {
                 running.deadline & !SOFT
             };
             if key > latest.0 {
-                latest = (key, Some(number));
+                latest = (key, Some(core.first as usize));
             }
         }
         let (_, Some(number)) = latest else { return };
