@@ -33,7 +33,8 @@ _UNKNOWN = r"unknown (field|variant) `\?`, expected (.*) at line"
 def lowered() -> dict[str, Any]:
     """A scenario with every structure of the simulator."""
     values = tomllib.loads(EXAMPLE)
-    values["partition"][0]["smt"] = "SMT-2"
+    values["partition"][0] |= {"smt": "SMT-2", "absolute_cap": 4.0}
+    values["machine"] = {"capability": 1000, **values.get("machine", {})}
     values["group"] = [{"name": "G", "type": "IFL", "absolute_cap": 5.0}]
     values["user"][0] |= {"limit": "hard", "maximum_relative": 300}
     values["pool"] = [{"name": "P", "type": "IFL", "capacity": 2.0}]
@@ -51,6 +52,15 @@ def lowered() -> dict[str, Any]:
         {"at": 5, "do": "set multithread", "type": "IFL", "threads": 1},
         {"at": 6, "do": "set pool", "user": "DB1", "pool": "P"},
         {"at": 7, "do": "set pool limit", "pool": "P", "limit": 1.0},
+        {"at": 8, "do": "set reserved", "user": "WEB1", "reserve": 10},
+        {"at": 9, "do": "set srm unparking", "unparking": "SMALL"},
+        {"at": 10, "do": "set srm excessuse", "excessuse": "LOW"},
+        {"at": 11, "do": "set paging alias", "on": False},
+        {"at": 12, "do": "set paging hpf", "on": False},
+        {"at": 13, "do": "set cu", "control_unit": "CU1", "minidisk_share": 1, "paging_share": 2},
+        {"at": 14, "do": "set weight", "type": "IFL", "weight": 50},
+        {"at": 15, "do": "set cap", "type": "IFL", "cap": 2.0},
+        {"at": 16, "do": "set capability", "capability": 1100},
     ]
     return run.prepare(values).lowered.scenario
 

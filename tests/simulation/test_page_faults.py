@@ -321,6 +321,33 @@ def test_zones_reduce_waiting_for_lock(tmp_path: Path) -> None:
     assert times["one lock"] > times["zones"]
 
 
+def test_spins_for_frames_are_of_processors(tmp_path: Path) -> None:
+    """Eight processors that hold one lock for 50 µs for each fault: its spins are those of the processors."""
+    guests = (guest(f"G{n}", 4000) for n in range(8))
+    values = scenario(16_384, *guests, frame_lock=50, zone=1e9, lock_hold=0)
+    with simulated(values, tmp_path / "spins.monwrite") as session:
+        spins = one(session, "SELECT sum(spin_pct) FROM lock WHERE lock = 'RSAAVLLK' AND mode = 'combined'")
+        assert spins > 10
+        assert one(session, "SELECT sum(spin_pct) FROM cpu") == pytest.approx(spins, rel=0.01)
+
+
+def test_queued_returns_shorten_faults(tmp_path: Path) -> None:
+    """One guest never spins; it holds the lock once for a fault, or twice."""
+    times = {}
+    for queued in (True, False):
+        values = scenario(
+            1024, guest("A", 2000), queued_returns=queued, frame_lock=20, frame_return=30, fault=0
+        )
+        values["cp"] |= {"dispatch_user": 0, "dispatch_system": 0}
+        with simulated(values, tmp_path / "returns.monwrite") as session:
+            times[queued] = one(
+                session, "SELECT (sum(cpu_s) - sum(virtual_s)) / sum(page_fault_rate * seconds) FROM guest"
+            )
+            assert one(session, "SELECT sum(spin_pct) FROM lock WHERE lock = 'RSAAVLLK'") in (0, None)
+    assert 1e6 * times[True] == pytest.approx(20, rel=0.02)
+    assert 1e6 * times[False] == pytest.approx(50, rel=0.02)
+
+
 def test_searches_below_2_gb_cost_time(tmp_path: Path) -> None:
     """Before z/VM 6.4: of 8 GiB, a search passes over 3 frames for one below 2 GB; each takes 1 ms here."""
     times = {}

@@ -14,11 +14,27 @@ pub struct Entry {
     pub number: u32,
 }
 
+impl Entry {
+    const fn packed(self) -> Packed {
+        (self.key as Packed) << 32 | self.number as Packed
+    }
+
+    const fn unpacked(packed: Packed) -> Self {
+        Self {
+            key: (packed >> 32) as u64,
+            number: packed as u32,
+        }
+    }
+}
+
+/// Key and number of an entry as one number, so that one comparison orders both.
+type Packed = u128;
+
 /// A heap of entries. Positions are kept in an array outside, which several heaps share if nothing is in
 /// two of them.
 #[derive(Clone, Debug, Default)]
 pub struct Heap {
-    entries: Vec<Entry>,
+    entries: Vec<Packed>,
 }
 
 impl Heap {
@@ -31,12 +47,13 @@ impl Heap {
 
     /// The first entry.
     pub fn first(&self) -> Option<Entry> {
-        self.entries.first().copied()
+        self.entries.first().copied().map(Entry::unpacked)
     }
 
     /// The entry at a position.
     pub fn at(&self, position: u32) -> Option<Entry> {
-        self.entries.get(position as usize).copied()
+        let packed = self.entries.get(position as usize).copied();
+        packed.map(Entry::unpacked)
     }
 
     /// Number of entries.
@@ -52,13 +69,14 @@ impl Heap {
     /// Adds an entry, or moves the one of this number.
     pub fn set(&mut self, entry: Entry, positions: &mut [u32]) {
         let position = positions[entry.number as usize];
+        let packed = entry.packed();
         if position == ABSENT {
-            self.entries.push(entry);
-            self.up(self.entries.len() - 1, entry, positions);
-        } else if entry < self.entries[position as usize] {
-            self.up(position as usize, entry, positions);
+            self.entries.push(packed);
+            self.up(self.entries.len() - 1, packed, positions);
+        } else if packed < self.entries[position as usize] {
+            self.up(position as usize, packed, positions);
         } else {
-            self.down(position as usize, entry, positions);
+            self.down(position as usize, packed, positions);
         }
     }
 
@@ -83,15 +101,10 @@ impl Heap {
         }
     }
 
-    /// Key and number as one number, so that one comparison orders both.
-    const fn rank(entry: &Entry) -> u128 {
-        (entry.key as u128) << 32 | entry.number as u128
-    }
-
-    fn up(&mut self, mut position: usize, entry: Entry, positions: &mut [u32]) {
+    fn up(&mut self, mut position: usize, entry: Packed, positions: &mut [u32]) {
         while position > 0 {
             let parent = (position - 1) / WAYS;
-            if Self::rank(&self.entries[parent]) < Self::rank(&entry) {
+            if self.entries[parent] < entry {
                 break;
             }
             self.store(position, self.entries[parent], positions);
@@ -100,7 +113,7 @@ impl Heap {
         self.store(position, entry, positions);
     }
 
-    fn down(&mut self, mut position: usize, entry: Entry, positions: &mut [u32]) {
+    fn down(&mut self, mut position: usize, entry: Packed, positions: &mut [u32]) {
         loop {
             let first = position * WAYS + 1;
             let end = (first + WAYS).min(self.entries.len());
@@ -113,11 +126,11 @@ impl Heap {
             };
             let mut child = 0;
             for (at, other) in rest.iter().enumerate() {
-                let before = Self::rank(other) < Self::rank(&least);
+                let before = *other < least;
                 least = std::hint::select_unpredictable(before, *other, least);
                 child = std::hint::select_unpredictable(before, at + 1, child);
             }
-            if Self::rank(&entry) < Self::rank(&least) {
+            if entry < least {
                 break;
             }
             self.store(position, least, positions);
@@ -126,8 +139,8 @@ impl Heap {
         self.store(position, entry, positions);
     }
 
-    fn store(&mut self, position: usize, entry: Entry, positions: &mut [u32]) {
+    fn store(&mut self, position: usize, entry: Packed, positions: &mut [u32]) {
         self.entries[position] = entry;
-        positions[entry.number as usize] = position as u32;
+        positions[entry as u32 as usize] = position as u32;
     }
 }

@@ -11,7 +11,7 @@
 
 use crate::event_queue::Schedule;
 use crate::random::{DurationDistribution, Stream};
-use crate::scenario::{ControlUnit, Volume};
+use crate::scenario::{ControlUnit, Cp, Volume};
 use crate::time::{MICROSECOND, NEVER, Ticks};
 
 /// No node, exposure or request.
@@ -51,6 +51,8 @@ pub struct VolumeCounts {
     pub queued: Ticks,
     /// Pages read and written.
     pub pages: [u64; 2],
+    /// Reads and writes in transport mode.
+    pub transport: [u64; 2],
     /// High-frequency samples, and requests that waited at them.
     pub samples: [u64; 2],
     /// Requests that arrived.
@@ -77,9 +79,13 @@ struct Disk {
     unit: u32,
     usage: usize,
     pending: DurationDistribution,
-    connect: DurationDistribution,
+    /// In command mode, and in transport mode (HPF).
+    connect: [DurationDistribution; 2],
     /// Connect time of a page; without it, that of an operation is per page.
-    connect_page: Option<DurationDistribution>,
+    connect_page: Option<[DurationDistribution; 2]>,
+    /// Whether it can be in transport mode, and is.
+    can_transport: bool,
+    transport: bool,
     miss: DurationDistribution,
     /// Of 2^32 requests, the reads, and of 2^32 reads, the hits.
     reads: u64,
@@ -118,6 +124,7 @@ struct Exposure {
     parts: [Ticks; 3],
     write: bool,
     hit: bool,
+    transport: bool,
     began: Ticks,
 }
 
@@ -156,13 +163,21 @@ pub struct Io {
     nodes: Vec<Node>,
     free: u32,
     paging: Vec<u32>,
+    /// Whether paging I/O uses aliases.
+    paging_alias: bool,
     turn: usize,
 }
 
 impl Io {
     /// The volumes of a system, at rest.
     #[must_use]
-    pub fn new(units: &[ControlUnit], volumes: &[Volume], seed: u64, system: &str) -> Self {
+    pub fn new(
+        cp: &Cp,
+        units: &[ControlUnit],
+        volumes: &[Volume],
+        seed: u64,
+        system: &str,
+    ) -> Self {
         let us =
             |mean: f64, variation| DurationDistribution::new(mean * MICROSECOND as f64, variation);
         let part = |percent: f64| (percent.clamp(0.0, 100.0) / 100.0 * 4_294_967_296.0) as u64;
@@ -177,22 +192,27 @@ impl Io {
             parts: [0; 3],
             write: false,
             hit: false,
+            transport: false,
             began: 0,
         };
         let mut disks = Vec::with_capacity(volumes.len());
         for volume in volumes {
-            let transport = volume.transport_pct.unwrap_or(100.0) / 100.0;
-            let connect = 1_000.0 * volume.connect_ms * transport;
+            let modes = [1.0, volume.transport_pct.unwrap_or(100.0) / 100.0];
+            let connect = modes.map(|part| 1_000.0 * volume.connect_ms * part);
             let pending = 1_000.0 * volume.pending_ms;
-            let service = pending + connect;
+            let can_transport = volume.transport_pct.is_some();
+            let transport = can_transport && (cp.paging_hpf || !volume.paging);
+            let service = pending + connect[usize::from(transport)];
             disks.push(Disk {
                 unit: volume.control_unit,
                 usage: usize::from(volume.paging),
                 pending: us(pending, volume.variation),
-                connect: us(connect, volume.variation),
+                connect: connect.map(|connect| us(connect, volume.variation)),
                 connect_page: volume
                     .connect_page_ms
-                    .map(|ms| us(1_000.0 * ms * transport, 0.0)),
+                    .map(|ms| modes.map(|part| us(1_000.0 * ms * part, 0.0))),
+                can_transport,
+                transport,
                 miss: us(1_000.0 * volume.miss_ms, volume.variation),
                 reads: part(volume.read_pct),
                 hits: part(volume.read_hit_pct),
@@ -235,6 +255,7 @@ impl Io {
             nodes: Vec::new(),
             free: NO_INDEX,
             paging,
+            paging_alias: cp.paging_alias,
             turn: 0,
         }
     }
@@ -258,8 +279,8 @@ impl Io {
         }
         // Among equals they take turns.
         self.turn = (self.turn + 1) % count;
-        (0..count)
-            .map(|step| (self.turn + step) % count)
+        (self.turn..count)
+            .chain(0..self.turn)
             .filter(|at| among(*at))
             .map(|at| (self.paging[at], at))
             .min_by_key(|(volume, _)| {
@@ -290,8 +311,9 @@ impl Io {
         }
         let unit = self.disks[volume as usize].unit as usize;
         self.settle_pool(now, unit);
+        let usage = self.disks[volume as usize].usage;
         let pool = &mut self.pools[unit];
-        if pool.aliases > 0 {
+        if pool.aliases > 0 && (usage == 0 || self.paging_alias) {
             pool.counts.tries += 1;
             if let Some(alias) = pool.free.pop() {
                 self.run(now, alias as usize, volume, request, schedule);
@@ -317,6 +339,7 @@ impl Io {
         counts.operations += 1;
         counts.reads += u64::from(!done.write);
         counts.hits += u64::from(done.hit);
+        counts.transport[usize::from(done.write)] += u64::from(done.transport);
         counts.pending += done.parts[0];
         counts.disconnect += done.parts[1];
         counts.connect += done.parts[2];
@@ -349,6 +372,36 @@ impl Io {
             if disk.unit == unit && disk.usage == 1 {
                 disk.hits = hits.min(disk.hits_at_most);
             }
+        }
+    }
+
+    /// SET CU: shares of minidisk and paging I/O in the aliases of a control unit.
+    pub fn set_alias_shares(&mut self, unit: usize, shares: [u32; 2]) {
+        self.pools[unit].shares = Some(shares.map(|share| u64::from(share.max(1))));
+    }
+
+    /// SET PAGING ALIAS: with ON, paging I/O that waits gets the aliases that are free.
+    pub fn set_paging_alias(&mut self, now: Ticks, on: bool, schedule: &mut Schedule<'_>) {
+        self.paging_alias = on;
+        for unit in 0..self.pools.len() {
+            self.settle_pool(now, unit);
+            while let Some(alias) = self.pools[unit].free.pop() {
+                let next = self
+                    .next_usage(unit)
+                    .and_then(|usage| self.take(now, 1, unit, usage));
+                let Some(node) = next else {
+                    self.pools[unit].free.push(alias);
+                    break;
+                };
+                self.run(now, alias as usize, node.volume, node.request, schedule);
+            }
+        }
+    }
+
+    /// SET PAGING HPF: operations of paging volumes that begin from now on are in transport mode, if they can be.
+    pub fn set_paging_hpf(&mut self, on: bool) {
+        for disk in self.disks.iter_mut().filter(|disk| disk.usage == 1) {
+            disk.transport = on && disk.can_transport;
         }
     }
 
@@ -417,7 +470,9 @@ impl Io {
                     pool.aliases
                 ));
             }
-            if !pool.free.is_empty() && pool.waiting.iter().any(|list| list.count > 0) {
+            let waiting =
+                pool.waiting[0].count > 0 || self.paging_alias && pool.waiting[1].count > 0;
+            if !pool.free.is_empty() && waiting {
                 return Err(format!(
                     "control unit {number}: requests wait for free aliases"
                 ));
@@ -443,7 +498,8 @@ impl Io {
     /// The use whose turn it is to get an alias.
     fn next_usage(&self, unit: usize) -> Option<usize> {
         let pool = &self.pools[unit];
-        match (pool.waiting[0].count > 0, pool.waiting[1].count > 0) {
+        let paging = self.paging_alias && pool.waiting[1].count > 0;
+        match (pool.waiting[0].count > 0, paging) {
             (false, false) => None,
             (true, false) => Some(0),
             (false, true) => Some(1),
@@ -496,11 +552,15 @@ impl Io {
             }
         };
         let pages = u64::from(request.pages.max(1));
-        let connect = disk.connect.sample(&mut disk.stream);
+        let mode = usize::from(disk.transport);
+        let connect = disk.connect[mode].sample(&mut disk.stream);
         let connect = match disk.connect_page {
-            Some(page) if request.pages > 0 => connect + page.sample(&mut disk.stream) * pages,
+            Some(page) if request.pages > 0 => {
+                connect + page[mode].sample(&mut disk.stream) * pages
+            }
             _ => connect * pages,
         };
+        let transport = disk.transport;
         let (usage, unit) = (disk.usage, self.exposures[slot].unit);
         if unit != NO_INDEX {
             self.pools[unit as usize].in_use[usage] += 1;
@@ -512,6 +572,7 @@ impl Io {
             parts: [pending, disconnect, connect],
             write,
             hit,
+            transport,
             began: now,
         };
         schedule.set(slot, now + pending + disconnect + connect);

@@ -23,6 +23,7 @@ mod memory;
 mod parking;
 mod prsm;
 pub mod random;
+mod reconfiguration;
 pub mod recorder;
 pub mod relocation;
 pub mod run;

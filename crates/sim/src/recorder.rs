@@ -24,7 +24,6 @@ use zlens_frames::zvm::{Class, Group, Header, WriteError, Writer};
 
 use crate::encode::{EncodeError, Encoder, Record};
 use crate::instructions::{Counts, part};
-use crate::scenario::PartitionShare;
 use crate::state::{CpuState, NO_INDEX, Polarity, VcpuState};
 use crate::storage::{Available, Frames, PAGES};
 use crate::time::{MICROSECOND, SECOND, Ticks, seconds};

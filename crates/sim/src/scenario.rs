@@ -139,6 +139,17 @@ pub struct PartitionShare {
     pub group: Option<u32>,
 }
 
+impl PartitionShare {
+    /// The cores that it gets at most, whatever others leave.
+    pub fn most(&self) -> Option<f64> {
+        match (self.capped, self.cap) {
+            (true, Some(cap)) => Some(cap.min(self.entitlement)),
+            (true, None) => Some(self.entitlement),
+            (false, cap) => cap,
+        }
+    }
+}
+
 /// Partitions with a common cap.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -211,6 +222,8 @@ pub struct Cp {
     pub idle_cores_first: bool,
     pub unparking: Unparking,
     pub block_pages: u32,
+    pub paging_alias: bool,
+    pub paging_hpf: bool,
     pub storbuf_pct: f64,
     pub storbuf_2_pct: u32,
     pub storbuf_1_pct: u32,
@@ -229,6 +242,8 @@ pub struct Cp {
     /// Storage of a zone, which has a lock of its own; `None` is one lock for all.
     pub zone_mib: Option<f64>,
     pub frame_lock_us: f64,
+    pub frame_return_us: f64,
+    pub queued_returns: bool,
     pub fault_us: f64,
     pub below_2g_pct: f64,
     pub needle_us: f64,
@@ -645,4 +660,28 @@ pub enum Action {
     SetMultithread { kind: u8, threads: u32 },
     SetPool { user: u32, pool: u32 },
     SetPoolLimit { pool: u32, limit: f64 },
+    SetReserved { user: u32, reserve_mib: f64 },
+    SetSrmUnparking { model: UnparkingModel },
+    SetSrmExcessuse { excess_pct: Option<f64> },
+    SetPagingAlias { on: bool },
+    SetPagingHpf { on: bool },
+    SetCu { control_unit: u32, shares: [u32; 2] },
+    SetWeight { kind: u8, weights: Vec<Weight> },
+    SetCap { partition: u32, kind: u8, cap: f64 },
+    SetCapability { capability: u32 },
+}
+
+/// What the cores of a partition are entitled to after a change of weights.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Weight {
+    /// The partition.
+    pub partition: u32,
+    pub weight: u32,
+    /// Entitlement in cores.
+    pub entitlement: f64,
+    /// Vertical-high cores.
+    pub highs: u32,
+    /// Vertical-medium cores.
+    pub mediums: u32,
 }

@@ -52,6 +52,12 @@ impl Ratio {
         }
     }
 
+    /// The product of two ratios, rounded down.
+    #[must_use]
+    pub fn scaled_by(self, other: Self) -> Self {
+        Self(self.times(other.0))
+    }
+
     /// A span times this ratio, rounded down.
     #[must_use]
     pub fn times(self, span: Ticks) -> Ticks {

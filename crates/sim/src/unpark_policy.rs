@@ -115,6 +115,11 @@ impl Unparker {
         }
     }
 
+    /// Replaces the rules.
+    pub fn set_rules(&mut self, rules: &Unparking) {
+        self.rules = rules.clone();
+    }
+
     /// The decision after an interval.
     pub fn decide(&mut self, seen: &Observation) -> Decision {
         let cores = seen.cores;

@@ -97,6 +97,9 @@ pub struct World {
     pub machine_timings: MachineTimings,
     /// Timings of each system's CP.
     pub cp: Vec<CpTimings>,
+    /// CPU capability now, and the speed of processors that it means: less capability is a larger number.
+    pub capability: u32,
+    pub speed: Ratio,
     /// Physical cores, and the first one of each type.
     pub physical: Vec<Physical>,
     /// First physical core of each type.
@@ -222,6 +225,10 @@ pub enum EventKind {
         /// The cylinder sought.
         to: u32,
     },
+    /// The scheduler was set: SET SRM.
+    Settings,
+    /// The CPU capability of the machine has changed.
+    Capability,
     /// A relocation began: its number in the scenario.
     RelocationBegan(u32),
     /// A relocation ended.

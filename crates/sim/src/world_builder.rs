@@ -14,7 +14,7 @@ use crate::random::Stream;
 use crate::relocation::Relocations;
 use crate::scenario::Scenario;
 use crate::state::{Counting, EventSource, NO_INDEX, SpinLock, Vectors, WorkLock};
-use crate::time::seconds;
+use crate::time::{Ratio, seconds};
 use crate::validate::{ScenarioError, require, validate};
 use crate::world::{SlotBases, World, cp_timings, machine_timings};
 use allocator::{Allocator, MAX_OBJECTS};
@@ -70,6 +70,7 @@ impl World {
         let mut io_slots = Vec::new();
         for (system, index) in scenario.systems.iter().zip(0..) {
             let devices = Io::new(
+                &system.cp,
                 &system.control_units,
                 &system.volumes,
                 scenario.seed,
@@ -107,6 +108,8 @@ impl World {
             events: EventQueue::new(machine.cpus.len(), allocator.subjects.len()),
             slots,
             machine_timings: machine_timings(&scenario),
+            capability: scenario.machine.capability,
+            speed: Ratio::ONE,
             cp: scenario.systems.iter().map(|s| cp_timings(&s.cp)).collect(),
             contending: vec![Heap::default(); scenario.machine.types.len()],
             share_positions: vec![ABSENT; machine.shares.len()],

@@ -2,7 +2,7 @@
 
 mod builders;
 
-use builders::{alone, load, run, user};
+use builders::{alone, cp, load, run, user};
 use zlens_sim::event_queue::{EventQueue, Schedule};
 use zlens_sim::io::{Io, Request};
 use zlens_sim::random::{DurationDistribution, Stream};
@@ -49,6 +49,7 @@ fn volume(name: &str, paging: bool, service_us: f64, variation: f64) -> Volume {
 /// Simulates requests to a volume at a given rate; returns the mean wait in microseconds.
 fn wait_at(aliases: u32, service_us: f64, rate: f64, seed: u64) -> (f64, Io) {
     let mut io = Io::new(
+        &cp(),
         &[unit(aliases, None)],
         &[volume("V", false, service_us, 1.0)],
         seed,

@@ -172,7 +172,8 @@ def lower_scenario(scenario: Scenario) -> LoweredScenario:
             "systems": [lowered.system(part, number) for number, part in enumerate(parts)],
         },
     )
-    for name in page_faults.unused_constants(lowered.paging):
+    queued = all(one["cp"]["queued_returns"] for one in complete["systems"])
+    for name in page_faults.unused_constants(lowered.paging, queued):
         scenario.unused(name)
     return LoweredScenario(
         complete,
@@ -313,19 +314,20 @@ class _MachineLowering:
             "vertical": any(entry["polarization"] == "vertical" for entry in part.cores),
         }
 
+    def _polarity(self, entry: Entry, entitled: float) -> tuple[int, int]:
+        """Return the vertical-high and vertical-medium cores of a partition with this entitlement."""
+        if entry["polarization"] != "vertical" or entry["dedicated"]:
+            return 0, 0
+        if prsm.is_integer(entitled):
+            self.scenario.problem.moving["integer_entitlement"] = constant("integer_entitlement").assumed()
+        polarity = prsm.vertical(entitled, entry["cores"], self.scenario["integer_entitlement"])
+        return polarity.high, polarity.medium
+
     def _share(self, part: SystemPartition, entry: Entry) -> dict[str, Any]:
         cores, kind = entry["cores"], entry["type"]
         dedicated = entry["dedicated"]
         entitled = float(cores) if dedicated else self.entitled[part.name, kind]
-        highs = mediums = 0
-        if entry["polarization"] == "vertical" and not dedicated:
-            rule = self.scenario["integer_entitlement"]
-            if prsm.is_integer(entitled):
-                self.scenario.problem.moving["integer_entitlement"] = constant(
-                    "integer_entitlement"
-                ).assumed()
-            polarity = prsm.vertical(entitled, cores, rule)
-            highs, mediums = polarity.high, polarity.medium
+        highs, mediums = self._polarity(entry, entitled)
         online = cores if entry["unparked"] is None else entry["unparked"]
         caps = [entry["absolute_cap"]]
         if entry["defined_capacity"] is not None:
@@ -411,7 +413,6 @@ class _MachineLowering:
         }
 
     def _cp(self, part: SystemPartition, given: Entry) -> dict[str, Any]:
-        excess = None if given["excessuse"] == "NONE" else given[f"excessuse_{given['excessuse'].lower()}"]
         vertical = any(entry["polarization"] == "vertical" and not entry["dedicated"] for entry in part.cores)
         held = any(entry["unparked"] is not None for entry in part.cores)
         parts = self.table(INSTRUCTIONS, given["instructions"], "cp.instructions")
@@ -421,7 +422,7 @@ class _MachineLowering:
             {
                 "rebalance": given["dspwdmethod"] == "REBALANCE",
                 "unparking.active": given["parking"] and vertical and part.zvm and not held,
-                "unparking.excess_pct": excess,
+                "unparking.excess_pct": _excess(given, given["excessuse"]),
                 "unparking.pad_beyond_entitlement": self.assumed("unpark_pad_beyond_entitlement"),
                 "unparking.lows_evenly": self.assumed("unpark_lows_filled") != "one after another",
                 "settings": {
@@ -432,6 +433,7 @@ class _MachineLowering:
                 "instructions": lower_table(INSTRUCTIONS, parts, {}),
                 "selection": given["selection"] or page_faults.selection(part),
                 "zone_mib": given["zone"] if page_faults.has_zones(part) else None,
+                "queued_returns": page_faults.queues_returns(part, given),
                 "absolute_shares_at_most": self.scenario["absolute_shares_at_most"],
             },
         )
@@ -529,14 +531,61 @@ class _MachineLowering:
 
     def _commands(self, part: SystemPartition, indices: _Indices) -> list[Entry]:
         commands = sorted(part.commands, key=lambda command: float(command["at"]))
-        return [lower_table(COMMAND, one, {"action": self._action(one, indices)}) for one in commands]
+        return [lower_table(COMMAND, one, {"action": self._action(part, one, indices)}) for one in commands]
 
-    def _action(self, command: Entry, indices: _Indices) -> Entry:
+    def _weights(self, command: Entry) -> list[Entry]:
+        """Return what the partitions that share a type are entitled to from a change of a weight on."""
+        kind = command["type"]
+        sharing = {
+            number: entry
+            for number, part in enumerate(self.parts)
+            for entry in part.cores
+            if entry["type"] == kind and not entry["dedicated"]
+        }
+        weights = {number: entry["weight"] for number, entry in sharing.items()}
+        changes = sorted(
+            (
+                (one["at"], number, one)
+                for number, part in enumerate(self.parts)
+                for one in part.commands
+                if one["do"] == "set weight" and one["type"] == kind
+            ),
+            key=lambda change: change[:2],
+        )
+        for _, number, one in changes:
+            weights[number] = one["weight"]
+            if one is command:
+                break
+        dedicated = sum(
+            entry["cores"]
+            for part in self.parts
+            for entry in part.cores
+            if entry["type"] == kind and entry["dedicated"]
+        )
+        shared = self.scenario["processors"][kind] - dedicated
+        amounts = prsm.entitlements(shared, list(weights.values()))
+        found = []
+        for (number, weight), entitled in zip(weights.items(), amounts, strict=True):
+            highs, mediums = self._polarity(sharing[number], entitled)
+            found.append({"partition": number, "weight": weight, "entitlement": entitled,
+                          "highs": highs, "mediums": mediums})  # fmt: skip
+        return found
+
+    def _action(self, part: SystemPartition, command: Entry, indices: _Indices) -> Entry:
         action = command["do"].replace(" ", "_")
         computed: Entry = {}
         if action == "set_share":
             computed["share"] = _share(command["relative"], command["absolute"])
-        elif action == "set_multithread":
+        elif action == "set_srm_excessuse":
+            cp = self.table(CP, self.scenario["cp"], "cp")
+            computed["excess_pct"] = _excess(cp, command["excessuse"])
+        elif action == "set_cu":
+            computed["shares"] = [command["minidisk_share"], command["paging_share"]]
+        elif action == "set_weight":
+            computed["weights"] = self._weights(command)
+        elif action == "set_cap":
+            computed["partition"] = self.parts.index(part)
+        if command["type"] is not None:
             computed["kind"] = self.kind[command["type"]]
         return {action: lower_table(COMMAND, command, computed, indices, f"action.{action}.")}
 
@@ -571,6 +620,11 @@ def _free_device_number(numbers: Iterator[int]) -> int:
             expected=f"at most {0x10000 - _FIRST_DEVICE:,} volumes",
         )
     return number
+
+
+def _excess(cp: Entry, setting: str) -> float | None:
+    """Return the part of the excess that a setting of EXCESSUSE takes, in percent; None for NONE."""
+    return None if setting == "NONE" else float(cp[f"excessuse_{setting.lower()}"])
 
 
 def _share(relative: int | None, absolute: float | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from zlens.models.scenario import Scenario
 from zlens.models.scenario_keys import key_table
-from zlens.models.system.partitions import SystemPartition
+from zlens.models.system.partitions import Entry, SystemPartition
 
 _BEFORE_ZONES = ("sim_below_2g", "sim_needle")
 #: Constants that only these simulations use.
@@ -14,6 +14,7 @@ _CONSTANTS = (
     *(key.constant for key in key_table("system.references").keys if key.constant),
     *(f"sim_{name}" for name in ("reorder", "early_writes", "page_table", "zone", "frame_lock", "fault")),
     *_BEFORE_ZONES,
+    "sim_frame_return",
 )
 _FIRST_AGING = (6, 3)
 _FIRST_ZONES = (6, 4)
@@ -40,7 +41,11 @@ def computed(
             for key in ("references", "reserve")
             if one[key]
         ),
-        f"space.{part.spaces[0]['name']}" if part.spaces else None,
+        f"space.{part.spaces[0]['name']}"
+        if part.spaces
+        else "set reserved"
+        if any(command["do"] == "set reserved" for command in part.commands)
+        else None,
     )
     if given is not None:
         path = f"user.{given['name']}.load.page_rate"
@@ -72,12 +77,19 @@ def computed(
     return bool(short or asked or kind)
 
 
-def unused_constants(paging: Sequence[SystemPartition]) -> tuple[str, ...]:
-    """Return the constants without effect if these partitions have computed page faults."""
+def unused_constants(paging: Sequence[SystemPartition], queued: bool) -> tuple[str, ...]:
+    """Return the constants without effect if these partitions have computed page faults.
+
+    queued   whether all of them queue the frames that they return
+    """
     if not paging:
         return _CONSTANTS
     zones = [has_zones(part) for part in paging]
-    return (() if not all(zones) else _BEFORE_ZONES) + (() if any(zones) else ("sim_zone",))
+    return (
+        (() if not all(zones) else _BEFORE_ZONES)
+        + (() if any(zones) else ("sim_zone",))
+        + (("sim_frame_return",) if queued else ())
+    )
 
 
 def selection(part: SystemPartition) -> str:
@@ -88,6 +100,11 @@ def selection(part: SystemPartition) -> str:
 def has_zones(part: SystemPartition) -> bool:
     """Return whether the release in a partition has zones of storage with a lock each."""
     return _release(part) >= _FIRST_ZONES
+
+
+def queues_returns(part: SystemPartition, cp: Entry) -> bool:
+    """Return whether frames are returned by a queue, without a lock."""
+    return has_zones(part) if cp["queued_returns"] is None else bool(cp["queued_returns"])
 
 
 def _release(part: SystemPartition) -> tuple[int, ...]:

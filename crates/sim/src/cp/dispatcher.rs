@@ -1,7 +1,7 @@
 //! The dispatcher: a logical processor begins to run, ends a slice or its work, and becomes idle.
 
 use crate::state::{CpuState, NO_INDEX, VcpuState};
-use crate::time::{NEVER, Ratio, Ticks};
+use crate::time::{NEVER, Ticks};
 use crate::world::World;
 
 impl World {
@@ -68,7 +68,7 @@ impl World {
             self.pair(core, true);
         } else {
             self.cpus[number].paired = false;
-            self.cpus[number].speed = Ratio::ONE;
+            self.cpus[number].speed = self.speed;
             self.core_ready(core);
         }
         self.reschedule(number);
@@ -79,14 +79,22 @@ impl World {
         for cpu in self.threads_of(core) {
             if self.cpus[cpu].state == CpuState::Running {
                 self.update_accounting(cpu);
-                let user = self.vcpus[self.cpus[cpu].vcpu as usize].user;
-                let speed = self.users[user as usize].paired_speed;
-                let cpu_state = &mut self.cpus[cpu];
-                cpu_state.paired = paired;
-                cpu_state.speed = if paired { speed } else { Ratio::ONE };
+                self.cpus[cpu].paired = paired;
+                self.set_speed(cpu);
                 self.reschedule(cpu);
             }
         }
+    }
+
+    /// The speed of a running processor: that of the machine, or a part of it.
+    pub(crate) fn set_speed(&mut self, number: usize) {
+        let cpu = &mut self.cpus[number];
+        let user = self.vcpus[cpu.vcpu as usize].user;
+        cpu.speed = if cpu.paired {
+            self.users[user as usize].paired_speed.scaled_by(self.speed)
+        } else {
+            self.speed
+        };
     }
 
     /// Gives a running processor its next virtual CPU, or lets it wait.
@@ -108,8 +116,7 @@ impl World {
         if let Some(next) = next {
             self.place(number, next);
             if self.cpus[number].paired {
-                let user = self.vcpus[next].user;
-                self.cpus[number].speed = self.users[user as usize].paired_speed;
+                self.set_speed(number);
             }
             self.reschedule(number);
             return;
@@ -129,7 +136,6 @@ impl World {
         cpu.overhead = 0;
         cpu.spinning = 0;
         cpu.paired = false;
-        cpu.speed = Ratio::ONE;
         self.schedule(number as u32, NEVER);
         self.cores[core].running -= 1;
         if self.cores[core].running == 0 {

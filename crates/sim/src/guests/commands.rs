@@ -1,5 +1,6 @@
-//! What operators do: logon and logoff, shares, pools, processors.
+//! What operators do at their times: logon and logoff, shares, pools, processors; other settings.
 
+use crate::event_queue::Schedule;
 use crate::scenario::Action;
 use crate::state::{CpuState, Task, VcpuState};
 use crate::time::{NEVER, Ticks, seconds};
@@ -46,6 +47,40 @@ impl World {
                 self.set_shares(system);
                 self.log_event(system, EventKind::Limited(pool));
             }
+            Action::SetReserved { user, reserve_mib } => {
+                if let Some(memory) = &mut self.memory[system] {
+                    memory.set_reserved(user as usize, reserve_mib);
+                }
+                self.scenario.systems[system].users[user as usize].reserve_mib = reserve_mib;
+            }
+            Action::SetSrmUnparking { model } => {
+                self.scenario.systems[system].cp.unparking.model = model;
+                self.set_unparking(system);
+            }
+            Action::SetSrmExcessuse { excess_pct } => {
+                self.scenario.systems[system].cp.unparking.excess_pct = excess_pct;
+                self.set_unparking(system);
+            }
+            Action::SetPagingAlias { on } => {
+                let mut schedule = Schedule::new(&mut self.events, self.io_slots[system]);
+                self.io[system].set_paging_alias(self.now, on, &mut schedule);
+            }
+            Action::SetPagingHpf { on } => self.io[system].set_paging_hpf(on),
+            Action::SetCu {
+                control_unit,
+                shares,
+            } => {
+                let unit = control_unit as usize;
+                self.io[system].set_alias_shares(unit, shares);
+                self.scenario.systems[system].control_units[unit].shares = Some(shares);
+            }
+            Action::SetWeight { kind, weights } => self.set_weights(kind, &weights),
+            Action::SetCap {
+                partition,
+                kind,
+                cap,
+            } => self.set_cap(partition, kind, cap),
+            Action::SetCapability { capability } => self.set_capability(capability),
         }
     }
 
@@ -145,6 +180,15 @@ impl World {
         self.users[number].idle = 0;
         self.set_shares(system);
         self.log_event(system, EventKind::Logoff(number as u32, used));
+    }
+
+    /// The rules of unparking have changed; the next decision follows them.
+    fn set_unparking(&mut self, system: usize) {
+        if let Some(parking) = &mut self.parking[system] {
+            let rules = &self.scenario.systems[system].cp.unparking;
+            parking.unparker.set_rules(rules);
+        }
+        self.log_event(system, EventKind::Settings);
     }
 
     pub(super) fn vary(&mut self, system: usize, core: u32, on: bool) {

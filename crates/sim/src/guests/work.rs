@@ -36,8 +36,7 @@ impl World {
         self.cpus[number].counts.simulated += vcpu.simulate();
         if vcpu.left[2] == 0 {
             if self.fault_is_due(v) {
-                self.page_fault(v, number);
-                return false;
+                return self.page_fault(v, number);
             }
             self.draw_fault(v);
         }
@@ -223,11 +222,11 @@ impl World {
         self.start_io(system, volume, request, number);
     }
 
-    fn page_fault(&mut self, v: usize, number: usize) {
+    /// Handles a page fault; returns whether the processor spins for a lock first.
+    fn page_fault(&mut self, v: usize, number: usize) -> bool {
         let user = &self.users[self.vcpus[v].user as usize];
         if self.memory[user.system as usize].is_some() {
-            self.fault_of_reference(v, number);
-            return;
+            return self.fault_of_reference(v, number);
         }
         let vcpu = &mut self.vcpus[v];
         let mean = vcpu.load.page_mean;
@@ -240,7 +239,7 @@ impl World {
             let Some(volume) = self.io[system].paging_volume() else {
                 self.wait_for(v, VcpuState::Page);
                 self.io_done(system, OF_VCPU | v as u32);
-                return;
+                return false;
             };
             let token = if write {
                 OF_NOBODY
@@ -257,15 +256,17 @@ impl World {
             self.cpus[number].counts.pages[usize::from(write)] += u64::from(pages);
             self.start_io(system, volume, request, number);
         }
+        false
     }
 
     /// A reference to a page that is not in a frame: the virtual CPU waits for a frame and then for the page.
-    fn fault_of_reference(&mut self, v: usize, number: usize) {
+    /// Returns whether its processor is busy with locks before.
+    fn fault_of_reference(&mut self, v: usize, number: usize) -> bool {
         let vcpu = &mut self.vcpus[v];
         let user = &self.users[vcpu.user as usize];
         let system = user.system as usize;
         let Some(memory) = &mut self.memory[system] else {
-            return;
+            return false;
         };
         if vcpu.fault.visit.left == 0 {
             let Some(visit) = memory.visit(user.number as usize) else {
@@ -273,18 +274,31 @@ impl World {
                 self.draw_fault(v);
                 self.wait_for(v, VcpuState::Page);
                 self.resume(v);
-                return;
+                return false;
             };
             vcpu.fault.visit = visit;
         }
+        let had = vcpu.fault.locks;
+        if had < memory.locks.of_fault() {
+            let (spin, hold) = memory.locks.request(self.now, number, had);
+            vcpu.fault.locks += 1;
+            vcpu.overhead += hold;
+            let cpu = &mut self.cpus[number];
+            cpu.overhead += spin;
+            cpu.spinning += spin;
+            if spin > 0 || had + 1 < memory.locks.of_fault() {
+                return true;
+            }
+        }
+        vcpu.fault.locks = 0;
         vcpu.counts.faults += 1;
-        let (work, spin) = memory.fault_cost(self.now, number);
-        vcpu.overhead += work + spin;
+        vcpu.overhead += memory.fault;
         self.wait_for(v, VcpuState::Page);
         if let Some(memory) = &mut self.memory[system] {
             memory.waiting.push_back(v as u32);
         }
         self.serve_faults(system);
+        false
     }
 
     /// Starts the reads of those who wait for frames, as long as there are some, and takes more.

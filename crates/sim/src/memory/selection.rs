@@ -1,6 +1,7 @@
 //! What a policy of the user selects frames from.
 
-use super::{Memory, PageClass};
+use super::Memory;
+use super::pages::PageClass;
 use crate::custom_policy::FrameGroup;
 use crate::time::SECOND;
 

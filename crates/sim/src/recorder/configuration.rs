@@ -40,8 +40,8 @@ impl<W: Write> Recorder<W> {
                 .text("LPARNAME", &partition.name)
                 .number("CPUDEDCT", u64::from(dedicated))
                 .number("CPUSHARD", configured - u64::from(dedicated))
-                .number("CPUCAPAB", u64::from(machine.capability))
-                .number("SCPCAPAB", u64::from(machine.capability))
+                .number("CPUCAPAB", u64::from(world.capability))
+                .number("SCPCAPAB", u64::from(world.capability))
                 .number("ZLMTSTAT", status)
                 .number("ZLMTCP", threads("CP"))
                 .number("ZLMTIFL", threads("IFL"))
@@ -129,39 +129,17 @@ impl<W: Write> Recorder<W> {
                 });
             }
         }
+        let settings = scheduler_settings(world, self.system);
         let cp = &system.cp;
         let unparking = &cp.unparking;
-        let slice = (cp.slice_ms * 1_000.0) as u64 * MICROSECOND;
-        let excess = excess_use(unparking.excess_pct);
-        // 0 says that there are no such processors.
-        let of_kind = |name: &str, value: u64| {
-            let has = |share: &PartitionShare| machine.types[usize::from(share.kind)] == name;
-            if partition.shares.iter().any(has) {
-                value
-            } else {
-                0
-            }
-        };
         self.write_record("D1R16", tod, |record| {
+            for (name, value) in settings {
+                record.number(name, value);
+            }
             record
-                .number("SRMBIASI", u64::from(cp.settings.iabias[0]))
-                .number("SRMBIASD", u64::from(cp.settings.iabias[1]))
-                .number("SRMTSLIC", slice)
-                .number("SRMP1LDG", u64::from(cp.settings.ldubuf[0]))
-                .number("SRMP2LDG", u64::from(cp.settings.ldubuf[1]))
-                .number("SRMP3LDG", u64::from(cp.settings.ldubuf[2]))
-                .number("SRMP1WSS", u64::from(cp.storbuf_1_pct))
-                .number("SRMP2WSS", u64::from(cp.storbuf_2_pct))
-                .number("SRMP3WSS", cp.storbuf_pct as u64)
-                .number("SRML1DSP", u64::from(cp.settings.dspbuf[0]))
-                .number("SRML2DSP", u64::from(cp.settings.dspbuf[1]))
-                .number("SRML3DSP", u64::from(cp.settings.dspbuf[2]))
                 .number("ZLMTSTAT", status)
                 .number("ZLMTRQMX", 255)
                 .number("ZLMTACMX", most_threads)
-                .number("ZLEXUCP", of_kind("CP", excess))
-                .number("ZLEXUIFL", of_kind("IFL", excess))
-                .number("ZLEXUZIIP", of_kind("ZIIP", excess))
                 .number("ZLTHWCP", 1)
                 .number("ZLTRQCP", 255)
                 .number("ZLTSYCP", threads("CP"))
@@ -182,7 +160,6 @@ impl<W: Write> Recorder<W> {
                 .number("ZLDSPWD", u64::from(!cp.rebalance))
                 .number("ZLPOLAR", u64::from(partition.vertical))
                 .number("ZLGPD", u64::from(unparking.global_performance_data))
-                .number("ZLUNPARK", unparking.model as u64 + 1)
                 .number("ZLPADIFL", unparking.pad_pct as u64);
         });
         let cores = self.cores(world);

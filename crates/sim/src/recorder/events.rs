@@ -167,6 +167,22 @@ impl<W: Write> Recorder<W> {
                         .number("ZLLIMIT", limit);
                 });
             }
+            EventKind::Settings => {
+                let fields = scheduler_settings(world, self.system);
+                self.write_record("D2R7", event.at, |record| {
+                    for (name, value) in fields {
+                        record.number(name, value);
+                    }
+                });
+            }
+            EventKind::Capability => {
+                let capability = u64::from(world.capability);
+                self.write_record("D1R18", event.at, |record| {
+                    record
+                        .number("CPUCAPAB", capability)
+                        .number("SCPCAPAB", capability);
+                });
+            }
             EventKind::Seek {
                 user,
                 volume,

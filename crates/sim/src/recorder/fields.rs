@@ -1,10 +1,10 @@
 //! Codes, and fields that several records have.
 
 use crate::encode::Record;
-use crate::scenario::{ControlUnit, Pool, Share, System, User, Volume};
+use crate::scenario::{ControlUnit, PartitionShare, Pool, Share, System, User, Volume};
 use crate::state::{Polarity, VcpuTimes};
 use crate::storage::PAGES;
-use crate::time::{SECOND, Ticks, seconds};
+use crate::time::{MICROSECOND, SECOND, Ticks, seconds};
 use crate::world::World;
 
 /// Bytes of a MiB.
@@ -49,6 +49,40 @@ pub(super) fn excess_use(part: Option<f64>) -> u64 {
         Some(part) if part >= 35.0 => 2,
         Some(_) => 1,
     }
+}
+
+/// The settings of SET SRM, which D1R16 has at the beginning and D2R7 after a change.
+pub(super) fn scheduler_settings(world: &World, system: usize) -> [(&'static str, u64); 16] {
+    let spec = &world.scenario.systems[system];
+    let (cp, machine) = (&spec.cp, &world.scenario.machine);
+    let partition = &world.scenario.partitions[spec.partition as usize];
+    // 0 says that there are no such processors.
+    let excess = |name: &str| {
+        let has = |share: &PartitionShare| machine.types[usize::from(share.kind)] == name;
+        if partition.shares.iter().any(has) {
+            excess_use(cp.unparking.excess_pct)
+        } else {
+            0
+        }
+    };
+    [
+        ("SRMBIASI", u64::from(cp.settings.iabias[0])),
+        ("SRMBIASD", u64::from(cp.settings.iabias[1])),
+        ("SRMTSLIC", (cp.slice_ms * 1_000.0) as u64 * MICROSECOND),
+        ("SRMP1LDG", u64::from(cp.settings.ldubuf[0])),
+        ("SRMP2LDG", u64::from(cp.settings.ldubuf[1])),
+        ("SRMP3LDG", u64::from(cp.settings.ldubuf[2])),
+        ("SRMP1WSS", u64::from(cp.storbuf_1_pct)),
+        ("SRMP2WSS", u64::from(cp.storbuf_2_pct)),
+        ("SRMP3WSS", cp.storbuf_pct as u64),
+        ("SRML1DSP", u64::from(cp.settings.dspbuf[0])),
+        ("SRML2DSP", u64::from(cp.settings.dspbuf[1])),
+        ("SRML3DSP", u64::from(cp.settings.dspbuf[2])),
+        ("ZLUNPARK", cp.unparking.model as u64 + 1),
+        ("ZLEXUCP", excess("CP")),
+        ("ZLEXUIFL", excess("IFL")),
+        ("ZLEXUZIIP", excess("ZIIP")),
+    ]
 }
 
 /// The code of a core's type.

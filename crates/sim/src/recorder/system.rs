@@ -32,7 +32,6 @@ impl<W: Write> Recorder<W> {
                 .number("SYSUSRS", logged_on)
                 .number("SRMCDORM", dormant);
         });
-        let spin = &world.scheduler_locks[self.system];
         let eligible = world.in_eligible_list(self.system);
         self.write_record("D0R10", tod, |record| {
             record
@@ -82,17 +81,15 @@ impl<W: Write> Recorder<W> {
         });
         let (cores, configured) = self.configured(world);
         let elapsed = (world.now - system.ipl_tod) / MICROSECOND / 1_000;
-        let capability = world.scenario.machine.capability;
+        let (capability, nominal) = (world.capability, world.scenario.machine.capability);
         let (mut translated, mut transport, mut transport_writes) = (0, 0, 0);
         for (at, volume) in system.volumes.iter().enumerate() {
             let counts = world.io[self.system].volume(at);
             if !volume.paging {
                 translated += counts.operations;
             }
-            if volume.transport_pct.is_some() {
-                transport += counts.operations;
-                transport_writes += counts.operations - counts.reads;
-            }
+            transport += counts.transport[0] + counts.transport[1];
+            transport_writes += counts.transport[1];
         }
         self.write_record("D0R19", tod, |record| {
             record
@@ -100,8 +97,13 @@ impl<W: Write> Recorder<W> {
                 .number("FTRDONE", translated)
                 .number("CPUCAPAB", u64::from(capability))
                 .number("SCPCAPAB", u64::from(capability))
-                .number("ZLNOMCAP", u64::from(capability))
-                .number("ZLCAPIND", if capability > 0 { 100 } else { 0 })
+                .number("ZLNOMCAP", u64::from(nominal))
+                .number(
+                    "ZLCAPIND",
+                    (100 * u64::from(nominal))
+                        .checked_div(u64::from(capability))
+                        .unwrap_or(0),
+                )
                 .number("ZLDIAGIO", totals.diagnose_io)
                 .number("ZLFPSIGP", totals.fast_sigp)
                 .number("ZLFPDG44", totals.fast_44)
@@ -116,14 +118,21 @@ impl<W: Write> Recorder<W> {
                 .number("CPUCFGCT", configured)
                 .number("CPUSTNBY", cores - configured);
         });
+        let scheduler = &world.scheduler_locks[self.system];
+        let mut locks = vec![("SRMSLOCK", scheduler.collisions, scheduler.spin)];
+        if let Some(memory) = memory {
+            let all = &memory.locks;
+            locks.push(("RSAAVLLK", [all.collisions, 0], [all.spin, 0]));
+        }
         self.write_record("D0R23", tod, |record| {
-            record.entries("CALLKDATA", 1, |_, entry| {
+            record.entries("CALLKDATA", locks.len(), |at, entry| {
+                let (name, collisions, spin) = locks[at];
                 entry
-                    .text("CALLCKID", "SRMSLOCK")
-                    .number("CALXSCNT", spin.collisions[0])
-                    .number("CALXTIME", spin.spin[0])
-                    .number("CALSSCNT", spin.collisions[1])
-                    .number("CALSTIME", spin.spin[1]);
+                    .text("CALLCKID", name)
+                    .number("CALXSCNT", collisions[0])
+                    .number("CALXTIME", spin[0])
+                    .number("CALSSCNT", collisions[1])
+                    .number("CALSTIME", spin[1]);
             });
         });
     }

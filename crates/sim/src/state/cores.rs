@@ -1,6 +1,7 @@
 //! Physical cores, and partitions' shares of them with their logical cores.
 
 use crate::heap::Heap;
+use crate::scenario::PartitionShare;
 use crate::time::{Ratio, Ticks};
 
 /// Polarity of a logical core.
@@ -15,6 +16,21 @@ pub enum Polarity {
     Medium,
     /// Vertical high.
     High,
+}
+
+impl Polarity {
+    /// The polarity of a core at a position in a share of a vertical partition.
+    pub const fn at_position(share: &PartitionShare, at: u32) -> Self {
+        if share.dedicated {
+            Self::Horizontal
+        } else if at < share.highs {
+            Self::High
+        } else if at < share.highs + share.mediums {
+            Self::Medium
+        } else {
+            Self::Low
+        }
+    }
 }
 
 /// A physical core.

@@ -144,6 +144,8 @@ pub struct FaultState {
     pub drawn: u64,
     /// The visit that the last one belongs to.
     pub visit: Visit,
+    /// Locks of frames that it has had.
+    pub locks: u8,
 }
 
 /// Times of a virtual CPU.

@@ -55,14 +55,10 @@ impl Machine {
                 let first_vector = vectors;
                 let mut of_pool = Vec::new();
                 for number in 0..spec.cores {
-                    let polarity = if !partition.vertical || spec.dedicated {
-                        Polarity::Horizontal
-                    } else if number < spec.highs {
-                        Polarity::High
-                    } else if number < spec.highs + spec.mediums {
-                        Polarity::Medium
+                    let polarity = if partition.vertical {
+                        Polarity::at_position(spec, number)
                     } else {
-                        Polarity::Low
+                        Polarity::Horizontal
                     };
                     let at = cores.len() as u32;
                     let mut home = NO_INDEX;
@@ -228,12 +224,7 @@ fn partition_shares(scenario: &Scenario, allocator: &mut Allocator) -> (Vec<Shar
         let mut own = Vec::new();
         for spec in &partition.shares {
             own.push(shares.len() as u32);
-            let most = match (spec.capped, spec.cap) {
-                (true, Some(cap)) => Some(cap.min(spec.entitlement)),
-                (true, None) => Some(spec.entitlement),
-                (false, cap) => cap,
-            };
-            let cap = most.map_or(NO_INDEX, |cap| {
+            let cap = spec.most().map_or(NO_INDEX, |cap| {
                 allocator.limit(Ratio::from_f64(cap), cap_burst(cap))
             });
             let group = spec.group.map_or(NO_INDEX, |group| groups[group as usize]);

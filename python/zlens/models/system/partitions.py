@@ -30,8 +30,19 @@ _OF_COMMAND = {
     "set multithread": ("type", "threads"),
     "set pool": ("user", "pool"),
     "set pool limit": ("pool", "limit"),
+    "set reserved": ("user", "reserve"),
+    "set srm unparking": ("unparking",),
+    "set srm excessuse": ("excessuse",),
+    "set paging alias": ("on",),
+    "set paging hpf": ("on",),
+    "set cu": ("control_unit", "minidisk_share", "paging_share"),
+    "set weight": ("type", "weight"),
+    "set cap": ("type", "cap"),
+    "set capability": ("capability",),
 }
-_OPERANDS = ("user", "core", "pool", "limit", "relative", "absolute", "type", "threads")
+_OPERANDS = tuple(
+    dict.fromkeys((*(key for keys in _OF_COMMAND.values() for key in keys), "relative", "absolute"))
+)
 
 
 class SystemPartition(Struct):
@@ -472,6 +483,11 @@ def _check_command(scenario: Scenario, part: SystemPartition, command: Entry, nu
             raise error(f"{path} is for {command['pool']}, whose limit is 100%: it is unlimited", "set one")
         if pool["capacity"] is None and command["limit"] > 100:
             raise error(f"{path} sets {command['limit']:g}%", "reduce it", "at most 100%")
+    if command["control_unit"] is not None and command["control_unit"] not in {
+        unit["name"] for unit in part.control_units
+    }:
+        raise error(f"{path} is for {command['control_unit']}, which does not exist in partition {part.name}",
+                    "add [[control_unit]] with that name")  # fmt: skip
     cores = sum(entry["cores"] for entry in part.cores)
     if command["core"] is not None and command["core"] >= cores:
         raise error(f"{path} is for core {command['core']}", "reduce it", f"0 to {cores - 1}")
@@ -480,6 +496,17 @@ def _check_command(scenario: Scenario, part: SystemPartition, command: Entry, nu
             f"{path} is for {command['type']}s, but {part.name} has no {command['type']}s",
             "name another type",
         )
+    if command["do"] in ("set weight", "set cap"):
+        own = next(entry for entry in part.cores if entry["type"] == command["type"])
+        if own["dedicated"]:
+            raise error(f"{path}, {command['do']}, but its {command['type']} cores are dedicated",
+                        "leave it out: dedicated cores have no weight and no cap")  # fmt: skip
+        if command["do"] == "set cap" and own["absolute_cap"] is None:
+            raise error(f"{path}, set cap, but partition.{part.name} has no absolute_cap to begin with",
+                        f"write absolute_cap = {own['cores']} for none yet")  # fmt: skip
+    if command["do"] == "set capability" and not (scenario["machine"] or {}).get("capability"):
+        raise error(f"{path} sets the capability, but machine.capability is not given",
+                    "write what it is at the beginning")  # fmt: skip
     if command["do"] == "set multithread":
         smt, mode = part.cores[0]["smt"], part.cores[0]["mode"]
         if smt == "non-SMT":
