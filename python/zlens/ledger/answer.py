@@ -28,6 +28,7 @@ def solve(session: CoreSession, name: str, *, top: int | None = None) -> Answer:
     if not rows:
         raise QueryError(
             f"this input has no data of the ledger {name}",
+            expected=ledger.needs or None,
             cure="zlens explain ledger shows what it reads",
         )
     found = [*entries(rows, top)]

@@ -2,7 +2,8 @@
 -- have in common.
 SELECT
     system, source, interval_end, any_value(seconds) AS seconds, any_value(flag) AS flag,
-    machine, partition, second_system, second_source, sum(common_s ORDER BY common_s) AS common_s,
+    machine, partition, second_system, second_source,
+    coalesce(partition, machine) || ': ' || source || ', ' || second_source AS subject, sum(common_s ORDER BY common_s) AS common_s,
     any_value(first_w) AS first_w,
     sum(second_w * common_s ORDER BY second_w * common_s) / sum(common_s ORDER BY common_s) AS second_w
 FROM (
