@@ -17,13 +17,14 @@ Examples:
   zlens ledger cpu monwrite.data smf.dump
   zlens ledger cpu smf.dump --from 09:00 --to 10:00 --every 15m
   zlens ledger cpu monwrite.data --group groups.toml --format csv -o cpu.csv
+  zlens ledger energy monwrite.data scrape.prom --factors factors.toml
 """
 #: Subjects of an account that text and HTML show below one row.
 _TOP = 10
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="name of the ledger: cpu")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="name of the ledger: cpu, energy")
     inputs.add_inputs(parser, required=False)
     parser.add_argument("--list", action="store_true", help="list all ledgers, and what they do not count")
     parser.add_argument(
@@ -31,6 +32,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help=f"only the N largest subjects of each account, the others as one row (text and HTML: {_TOP})",
+    )
+    parser.add_argument(
+        "--factors",
+        metavar="FILE",
+        help='emission of CO2 of the ledger energy: a TOML file with unit = "g/kWh", co2 and source',
     )
     output.add_options(parser)
     inputs.add_options(parser)
@@ -51,14 +57,16 @@ def run(arguments: argparse.Namespace) -> int:
         raise QueryError("no input", cure=f"zlens ledger {arguments.name} INPUT")
     from zlens.cli.model_output import render
     from zlens.ledger import answer
+    from zlens.ledger import factors as factor_files
 
     top = arguments.top
     if top is None and arguments.format in ("text", "html"):
         top = _TOP
     if top is not None and top < 1:
         raise QueryError(f"--top {top} shows nothing", expected="a number from 1")
+    factors = None if arguments.factors is None else factor_files.read(arguments.factors)
     with inputs.open_session(arguments.inputs, inputs.parse_options(arguments)) as (session, progress):
-        text = render(answer.solve(session, arguments.name, top=top), arguments.format)
+        text = render(answer.solve(session, arguments.name, top=top, factors=factors), arguments.format)
         progress.close()
         with output.open_output(arguments.output, arguments.format) as out:
             out.write(text)

@@ -114,22 +114,25 @@ def _rest_sql(level: LedgerLevel, above: LedgerLevel) -> str:
     added in order of size, so that the last digit does not depend on the order of the rows.
     """
     assert level.rest is not None
-    kept = f"{_KEYS}, {_NAMES}"
+    names = ("machine", "partition", "cpu_type", "subject", "group_name")
+    wholes = ", ".join(f"any_value({name}) AS {name}" for name in names)
     return (
-        f"SELECT system, source, interval_end, max(seconds) AS seconds, any_value(flag) AS flag, "
-        f"{literal(level.name)} AS level, {literal(level.rest.name)} AS account, "
-        f"CAST(NULL AS VARCHAR) AS node, parent, any_value(machine) AS machine, "
-        f"any_value(partition) AS partition, any_value(cpu_type) AS cpu_type, "
-        f"any_value(subject) AS subject, any_value(group_name) AS group_name, "
+        f"SELECT part.system, part.source, part.interval_end, max(part.seconds) AS seconds, "
+        f"any_value(part.flag) AS flag, {literal(level.name)} AS level, "
+        f"{literal(level.rest.name)} AS account, "
+        f"CAST(NULL AS VARCHAR) AS node, part.parent, "
+        f"{', '.join(f'any_value(whole.{name}) AS {name}' for name in names)}, "
         f"CASE WHEN count(amount) = count(*) THEN sum(amount ORDER BY amount) END AS amount, "
         f"'measured' AS status, CAST(NULL AS VARCHAR) AS meter, CAST(NULL AS DOUBLE) AS transactions\n"
         f"FROM (\n"
-        f"SELECT {kept}, subject, group_name, node AS parent, amount FROM level_{above.name}\n"
+        f"SELECT {_KEYS}, node AS parent, amount FROM level_{above.name}\n"
         f"WHERE node IN (SELECT parent FROM level_{level.name} WHERE parent IS NOT NULL)\n"
         f"UNION ALL\n"
-        f"SELECT {kept}, NULL, NULL, parent, -amount FROM level_{level.name} WHERE parent IS NOT NULL\n"
-        f")\n"
-        f"GROUP BY system, source, interval_end, parent\n"
+        f"SELECT {_KEYS}, parent, -amount FROM level_{level.name} WHERE parent IS NOT NULL\n"
+        f") AS part\n"
+        f"JOIN (SELECT node, {wholes} FROM level_{above.name} GROUP BY node) AS whole\n"
+        f"ON whole.node = part.parent\n"
+        f"GROUP BY part.system, part.source, part.interval_end, part.parent\n"
         f"HAVING count(amount) < count(*) "
         f"OR abs(sum(amount ORDER BY amount)) > {_ROUNDING} * sum(abs(amount))"
     )

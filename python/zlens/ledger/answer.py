@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from zlens.catalog.expressions import literal
 from zlens.catalog.ledgers import STATUSES, Ledger, load_ledger
 from zlens.errors import QueryError
+from zlens.ledger.factors import J_PER_KWH, EmissionFactors
 from zlens.ledger.ledger_row import LedgerRow
 from zlens.ledger.rows import ledger_rows
 from zlens.ledger.tree import LedgerEntry, entries
@@ -18,12 +19,20 @@ if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
 
-def solve(session: CoreSession, name: str, *, top: int | None = None) -> Answer:
+def solve(
+    session: CoreSession, name: str, *, top: int | None = None, factors: EmissionFactors | None = None
+) -> Answer:
     """Return the answer of a ledger; QueryError if there is none of the name, or no data of it.
 
-    top  subjects of an account that are shown below one row; None: all
+    top      subjects of an account that are shown below one row; None: all
+    factors  the user's emission factors, for the emission of each account of energy
     """
     ledger = load_ledger(name)
+    if factors is not None and ledger.unit != "J":
+        raise QueryError(
+            f"emission factors are for energy, and the ledger {name} is in {ledger.unit}",
+            cure="use the ledger energy",
+        )
     rows = ledger_rows(session, ledger)
     if not rows:
         raise QueryError(
@@ -41,6 +50,11 @@ def solve(session: CoreSession, name: str, *, top: int | None = None) -> Answer:
             depths=[entry.depth for entry in found],
         )
     ]
+    if factors is not None:
+        emission = [_emission_row(ledger, entry, factors) for entry in found]
+        columns = answer_columns("ledger", "emission")
+        depths = [entry.depth for entry in found]
+        tables.append(AnswerTable("emission", "Emission of CO2", columns, emission, depths=depths))
     if session.options.every_s:
         times = [*_time_rows(session, ledger)]
         tables.append(AnswerTable("times", "Accounts by time", answer_columns("ledger", "times"), times))
@@ -53,7 +67,7 @@ def solve(session: CoreSession, name: str, *, top: int | None = None) -> Answer:
         f"Ledger: {ledger.title}, in {ledger.unit}",
         tables,
         [_not_attributed(ledger, rows)],
-        notes=[*_notes(ledger, rows)],
+        notes=[*_notes(ledger, rows), *([f"Emission factors: {factors.source}."] if factors else [])],
     )
 
 
@@ -71,6 +85,18 @@ def _account_row(ledger: Ledger, entry: LedgerEntry) -> tuple[Value, ...]:
         row.status,
         row.transactions,
         per_transaction,
+        row.level,
+        row.account,
+    )
+
+
+def _emission_row(ledger: Ledger, entry: LedgerEntry, factors: EmissionFactors) -> tuple[Value, ...]:
+    row = entry.row
+    return (
+        row.subject,
+        ledger.accounts()[row.account].title,
+        None if row.amount is None else row.amount / J_PER_KWH,
+        factors.grams(row.machine, row.amount),
         row.level,
         row.account,
     )

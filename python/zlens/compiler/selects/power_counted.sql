@@ -1,13 +1,13 @@
 -- materialized
--- _power_counted: readings of one meter of each machine and of each partition: one that tells processors from memory and
--- I/O, then the one that measured longest. `counted_s` is the time of a partition's reading in which the machine was
+-- _power_counted: readings of one meter of each machine and of each partition: one that tells what
+-- the power is for, then the one that measured longest. `counted_s` is the time of a partition's reading in which the machine was
 -- measured, too, if it ever was.
 WITH meter AS (
     SELECT
         machine, partition, system, source,
         row_number() OVER (
             PARTITION BY machine, partition
-            ORDER BY count(processor_power_w) > 0 DESC, sum(seconds ORDER BY seconds) DESC, source, system
+            ORDER BY count(processor_power_w) + count(unassigned_power_w) > 0 DESC, sum(seconds ORDER BY seconds) DESC, source, system
         ) AS place
     FROM _power_reading
     GROUP BY machine, partition, system, source
