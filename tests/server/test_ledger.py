@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from zlens.catalog.ledgers import load_ledger
@@ -25,7 +27,7 @@ def test_ledger_rows_follow_what_they_are_part_of(served):
     tops = [row for row in answer["rows"] if row["depth"] == 0]
     assert sum(row["amount"] for row in tops) == pytest.approx(sum(row.amount or 0.0 for row in whole))
     depths = [row["depth"] for row in answer["rows"]]
-    assert all(after <= before + 1 for before, after in zip(depths, depths[1:], strict=False))
+    assert all(after <= before + 1 for before, after in pairwise(depths))
 
 
 def test_ledger_of_unknown_name_is_an_error(served):
