@@ -219,7 +219,7 @@ def translations(folder: Path) -> Path:
 def power_of_partition(folder: Path) -> Path:
     """Write sums of six readings a minute in a partition; the third minute has none of the machine.
 
-    The other powers are those of the example in the manual of zpwr: 1.7192, 40 and 15406 W.
+    The powers are those of the example in the manual of zpwr: 1.7192, 40, 15406 and 7579 W.
     """
     groups = [made.configuration(made.START_US, {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"})]
     for number in range(4):
@@ -228,6 +228,7 @@ def power_of_partition(folder: Path) -> Path:
         sums = {"POWCPU": 140_000 * readings, "POWSTO": round(1719.2 * readings), "POWIO": 40_000 * readings}
         values = {"POWPARNM": "ZVMLPAR", "POWCOUNT": 1000 + readings, **sums}
         values["POWTOTCPC"] = 15_406_000 * min(readings, 12)
+        values["POWUNASGN"] = 7_578_848 * min(readings, 12)
         groups.append(
             made.interval(end, [cluster_made.real("D0R25", end - 100, cluster_made.named("SYTPOW", values))])
         )

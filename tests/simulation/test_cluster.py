@@ -18,6 +18,8 @@ ELSEWHERE = {
     *(
         "hmc",
         "power",
+        "meters",
+        "energy",
         "pai",
         "monitor3",
         "caf",

@@ -43,6 +43,7 @@ def lowered() -> dict[str, Any]:
     values["switch"] = [{"name": "VSW1", "device": 0x0F00, "port": [{"user": "WEB1"}]}]
     values["function"] = [{"id": 1, "user": "WEB1", "type": 2, "format": "DMA"}]
     values["link"] = {"rate": 600.0}
+    values["machine"] = {**values.get("machine", {}), "power": {}}
     values["relocation"] = [{"user": "BATCH", "to": "ZVM2"}]
     values["command"] += [
         {"at": 1, "do": "logon", "user": "WEB1"},

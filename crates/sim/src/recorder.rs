@@ -14,6 +14,7 @@ mod guests;
 mod linux;
 mod network;
 mod partitions;
+mod power;
 mod processors;
 mod system;
 
@@ -63,6 +64,7 @@ pub struct Recorder<W: Write> {
     since: Ticks,
     frames: Option<Frames>,
     linux: Vec<LinuxBefore>,
+    power: PowerSums,
 }
 
 /// A core at the end of the interval before, for ratios of the interval.
@@ -82,6 +84,19 @@ struct LinuxBefore {
     wanted: Ticks,
 }
 
+/// Sums of power readings in milliwatts, at the end of the interval before.
+#[derive(Clone, Debug, Default)]
+struct PowerSums {
+    /// Time of the first sample.
+    begin: Ticks,
+    last: Ticks,
+    /// Dispatched time of all cores of the machine.
+    dispatched: Vec<Ticks>,
+    readings: u64,
+    /// Processors, storage and I/O of the partition; total, unassigned and infrastructure of the machine.
+    sums: [u64; 6],
+}
+
 impl<W: Write> Recorder<W> {
     /// A recorder of a system, with the plan of the layouts of records.
     ///
@@ -98,6 +113,7 @@ impl<W: Write> Recorder<W> {
             since: 0,
             frames: None,
             linux: Vec::new(),
+            power: PowerSums::default(),
         })
     }
 
@@ -139,6 +155,7 @@ impl<W: Write> Recorder<W> {
         let tod = world.now - 20_000 * MICROSECOND;
         self.processors(world, tod);
         self.system_wide(world, tod);
+        self.power(world, tod);
         self.partitions(world, tod);
         self.guests(world, tod);
         self.devices(world, tod);

@@ -59,6 +59,21 @@ pub struct Machine {
     pub counters: Option<HardwareCounters>,
     pub capability: u32,
     pub channels: Channels,
+    /// Power, if it is recorded.
+    pub power: Option<Power>,
+}
+
+/// Power of the machine: idle and dynamic parts.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Power {
+    pub core_idle_w: f64,
+    pub core_busy_w: f64,
+    pub storage_w: f64,
+    pub channel_w: f64,
+    pub unassigned_w: f64,
+    pub infrastructure_w: f64,
+    pub reading_s: f64,
 }
 
 /// Capacity of a channel path, and the costs of its work.

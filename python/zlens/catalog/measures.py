@@ -95,6 +95,7 @@ UNITS = frozenset(
         "slots",
         "threads",
         "W",
+        "J",
         "°C",
     }
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from zlens.catalog import exposition
 from zlens.catalog.exposition import MetricFamily, MetricGroup
@@ -23,6 +23,8 @@ _UNITS = {
     "bytes_per_second": "Bps",
     "per_second": "ops",
     "hertz": "hertz",
+    "watts": "watt",
+    "joules": "joule",
 }
 #: Grafana units for the rate of a counter.
 _RATES = {"seconds": "none", "bytes": "Bps"}
@@ -36,6 +38,9 @@ class _Panel(FactTable, frozen=True):
     title: Annotated[str, Meta(description="title")]
     kind: Annotated[Literal["timeseries", "stat"], Meta(description="its form")] = "timeseries"
     columns: Annotated[tuple[str, ...], Meta(description="measure.column or role.entity.role")] = ()
+    where: Annotated[dict[str, str], Meta(description="values of labels of the metrics")] = field(
+        default_factory=dict
+    )
     age: Annotated[str, Meta(description="a time whose distance from now is shown")] = ""
     top: Annotated[int, Meta(ge=0, le=100, description="number of the largest values to show")] = 0
 
@@ -104,7 +109,7 @@ def _systems() -> dict[str, Any]:
 
 def _panel(panel: _Panel, number: int, grid_position: Mapping[str, int]) -> dict[str, Any]:
     if panel.age:
-        targets = [_target("time() - ", panel.age, 0, "A", "")]
+        targets = [_target(panel, panel.age, "A", "")]
         unit = "s"
     else:
         shown = [_find_metric(name) for name in panel.columns]
@@ -112,7 +117,7 @@ def _panel(panel: _Panel, number: int, grid_position: Mapping[str, int]) -> dict
         unit = units.pop() if len(units) == 1 else "none"
         several = len(shown) > 1
         targets = [
-            _target("", name, panel.top, chr(ord("A") + index), _heading(family) if several else "")
+            _target(panel, name, chr(ord("A") + index), _heading(family) if several else "")
             for index, (name, (_, family)) in enumerate(zip(panel.columns, shown, strict=True))
         ]
     description = ". ".join(_find_metric(name)[1].text for name in panel.columns or [panel.age])
@@ -128,18 +133,20 @@ def _panel(panel: _Panel, number: int, grid_position: Mapping[str, int]) -> dict
     }
 
 
-def _target(before: str, name: str, top: int, reference: str, heading: str) -> dict[str, Any]:
+def _target(panel: _Panel, name: str, reference: str, heading: str) -> dict[str, Any]:
     group, family = _find_metric(name)
-    selector = '{system=~"$system"}'
+    selected = "".join(f',{label}="{value}"' for label, value in panel.where.items())
+    selector = f'{{system=~"$system"{selected}}}'
     queries = [f"{prefix}_{family.sample}{selector}" for prefix in group.prefixes]
     if family.kind == "counter":
         queries = [f"rate({query}[$__rate_interval])" for query in queries]
     query = " or ".join(queries)
-    if before:
-        query = f"{before}({query})" if len(queries) > 1 else before + query
-    if top:
-        query = f"topk({top}, {query})"
-    labels = " ".join(f"{{{{{label}}}}}" for label in ("system", *group.labels.values()))
+    if panel.age:
+        query = f"time() - ({query})" if len(queries) > 1 else f"time() - {query}"
+    if panel.top:
+        query = f"topk({panel.top}, {query})"
+    shown = ("system", *(label for label in group.labels.values() if label not in panel.where))
+    labels = " ".join(f"{{{{{label}}}}}" for label in shown)
     legend = f"{labels} {heading}".strip()
     return {"refId": reference, "expr": query, "legendFormat": legend, "datasource": _SOURCE}
 

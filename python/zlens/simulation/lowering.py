@@ -29,9 +29,9 @@ from zlens.schema.validators import EntryName, FixedTuple, Key, ListOf, NumberOr
 from zlens.simulation import counters, page_faults
 
 _DAY_S = 86_400
-SIMULATION, MACHINE, COUNTERS, CHANNELS, CP, INSTRUCTIONS = (
+SIMULATION, MACHINE, COUNTERS, CHANNELS, POWER, CP, INSTRUCTIONS = (
     key_table(f"simulation.{name}")
-    for name in ("simulation", "machine", "counters", "channels", "cp", "instructions")
+    for name in ("simulation", "machine", "counters", "channels", "power", "cp", "instructions")
 )
 PARTITION, USER, LOAD, MEMORY, REFERENCES, SPACE, POOL, TRANSACTION, STEP = (
     key_table(f"system.{name}")
@@ -53,6 +53,7 @@ _SUFFIXES = {
     "KiB": "_kib",
     "MiB": "_mib",
     "MiB/s": "_mib",
+    "W": "_w",
 }
 #: Kinds whose values `_lower_value` converts.
 _CONVERTED = (EntryName, NumberOr, FixedTuple, ListOf, Spec)
@@ -278,6 +279,7 @@ class _MachineLowering:
                 "channels": lower_table(
                     CHANNELS, self.table(CHANNELS, given["channels"], "machine.channels"), {}
                 ),
+                "power": None if given["power"] is None else lower_table(POWER, given["power"], {}),
             },
         )
 

@@ -238,6 +238,7 @@ pub fn scenario(
                 unit_bytes: 4_096,
                 cycles_per_unit: 9,
             },
+            power: None,
         },
         partitions,
         partition_groups: Vec::new(),
