@@ -110,7 +110,7 @@ def test_threads_count_as_time_of_cores(demo_session: CoreSession, demo_rows: li
     assert own == {"system/ZLSIM/zvm-monitor": "assumed", "system/ZLDEMO/zvm-monitor": "measured"}
 
 
-def test_sources_with_local_times_stay_apart(demo_files: list[Path]) -> None:
+def test_sources_with_local_times_are_separate(demo_files: list[Path]) -> None:
     """Without a time zone, the times of RMF's XML cannot be compared with those of other files."""
     with CoreSession([str(path) for path in demo_files[:2]]) as session:
         rows = ledger_rows(session, CPU)
@@ -176,3 +176,19 @@ def test_input_without_use_of_processors_is_an_error() -> None:
     """Its only record is one of SMF 72-3: no processors are reported that classes could divide."""
     with CoreSession([str(NO_USE)]) as session, pytest.raises(QueryError, match="no data of the ledger cpu"):
         answer.solve(session, "cpu")
+
+
+@pytest.mark.long
+def test_ledger_of_a_lake_and_its_rollups_is_the_same(demo_files: list[Path], tmp_path: Path) -> None:
+    """Sums of days may add their hours in another order, which changes the last digit."""
+    files = [str(demo_files[0]), str(demo_files[2])]
+    lake = str(tmp_path / "lake")
+    assert main(["import", *files, "--lake", lake]) == 0
+    assert main(["lake", "rollup", lake]) == 0
+    with CoreSession(files) as session:
+        rows = ledger_rows(session, CPU)
+    with CoreSession([lake]) as session:
+        assert ledger_rows(session, CPU) == rows
+        query = "SELECT account, sum(amount) FROM ledger_day GROUP BY account"
+        for account, total in session.sql(query).rows:
+            assert total == pytest.approx(amount(rows, account), rel=1e-12, abs=1e-9)
