@@ -5,6 +5,7 @@ mod guests;
 mod machine;
 mod transactions;
 
+use crate::cp::costs::costs;
 use crate::event_queue::EventQueue;
 use crate::heap::{ABSENT, Heap};
 use crate::io::Io;
@@ -107,6 +108,7 @@ impl World {
             slots,
             machine_timings: machine_timings(&scenario),
             cp: scenario.systems.iter().map(|s| cp_timings(&s.cp)).collect(),
+            costs: costs(&scenario),
             contending: vec![Heap::default(); scenario.machine.types.len()],
             share_positions: vec![ABSENT; machine.shares.len()],
             core_positions: vec![ABSENT; machine.cores.len()],
@@ -134,6 +136,7 @@ impl World {
             limits: allocator.limits,
             physical: machine.physical,
             physical_first: machine.physical_first,
+            search: vec![0; scenario.machine.types.len()],
             free: machine.free,
             shares: machine.shares,
             cores: machine.cores,
@@ -153,6 +156,7 @@ impl World {
             scenario,
         };
         world.counting = Counting::new(&world);
+        world.set_search();
         world.start();
         Ok(world)
     }

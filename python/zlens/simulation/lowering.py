@@ -29,9 +29,9 @@ from zlens.schema.validators import EntryName, FixedTuple, Key, ListOf, NumberOr
 from zlens.simulation import counters, page_faults
 
 _DAY_S = 86_400
-SIMULATION, MACHINE, COUNTERS, CHANNELS, CP, INSTRUCTIONS = (
+SIMULATION, MACHINE, COUNTERS, CHANNELS, CP, INSTRUCTIONS, COSTS = (
     key_table(f"simulation.{name}")
-    for name in ("simulation", "machine", "counters", "channels", "cp", "instructions")
+    for name in ("simulation", "machine", "counters", "channels", "cp", "instructions", "costs")
 )
 PARTITION, USER, LOAD, MEMORY, REFERENCES, SPACE, POOL, TRANSACTION, STEP = (
     key_table(f"system.{name}")
@@ -430,6 +430,7 @@ class _MachineLowering:
                     "iabias": [self.assumed("sim_iabias_intensity"), self.assumed("sim_iabias_slices")],
                 },
                 "instructions": lower_table(INSTRUCTIONS, parts, {}),
+                "costs": _costs(given),
                 "selection": given["selection"] or page_faults.selection(part),
                 "zone_mib": given["zone"] if page_faults.has_zones(part) else None,
                 "absolute_shares_at_most": self.scenario["absolute_shares_at_most"],
@@ -472,7 +473,12 @@ class _MachineLowering:
                 "storage_mib": storage,
                 "working_set_mib": working_set,
                 "loads": [
-                    lower_table(LOAD, load, {"demand_pct": demand}, indices)
+                    lower_table(
+                        LOAD,
+                        load,
+                        {"demand_pct": demand, "simulation_cost_us": self._simulation_cost(load, cp)},
+                        indices,
+                    )
                     for demand in _demands(user, transactions=user["name"] in working)
                 ],
                 "quantum_ms": load["quantum"],
@@ -482,6 +488,14 @@ class _MachineLowering:
             },
             indices,
         )
+
+    def _simulation_cost(self, load: Entry, cp: Entry) -> float:
+        """Return the mean CP time of the instructions that CP simulates."""
+        cost = float(load["simulation_cost"])
+        if cp["costs"] is None:
+            return cost
+        part = self.table(INSTRUCTIONS, cp["instructions"], "cp.instructions")["diagnose"] / 100
+        return float((1 - part) * cost + part * cp["costs"]["diagnose"])
 
     def _pool(self, pool: Entry) -> Entry:
         # 100% is NOLIMIT.
@@ -528,6 +542,17 @@ class _MachineLowering:
         elif action == "set_multithread":
             computed["kind"] = self.kind[command["type"]]
         return {action: lower_table(COMMAND, command, computed, indices, f"action.{action}.")}
+
+
+def _costs(cp: Entry) -> Entry:
+    """Return the costs of what CP does for users: all 0 if the scenario has none."""
+    costs = cp["costs"] or dict.fromkeys((key.name for key in COSTS.keys), 0.0)
+    cipher = None if cp["encryption"] == "OFF" else cp["encryption"].lower()
+    return lower_table(
+        COSTS,
+        costs,
+        {f"{do}_us": 0.0 if cipher is None else costs[f"{do}_{cipher}"] for do in ("encrypt", "decrypt")},
+    )
 
 
 #: Its virtual CPUs have a processor each, so the ends of slices would change nothing.
