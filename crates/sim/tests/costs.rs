@@ -100,11 +100,7 @@ fn signals_cost_where_processors_were_idle() {
     let world = run(scenario);
     let counts = world.cpus[0].counts;
     assert!(counts.dispatches > 1_000 && counts.slices > 0);
-    of_events(
-        cp_time(&world).1,
-        counts.dispatches - counts.slices,
-        3.0,
-    );
+    of_events(cp_time(&world).1, counts.dispatches - counts.slices, 3.0);
 }
 
 /// On one core CP's data stay; on four chips they move, and farther cores make it dearer.

@@ -103,7 +103,12 @@ impl Services {
                 continue;
             }
             // On average, half of the list is searched.
-            let nics = 0.5 * switch.ports.iter().map(|port| f64::from(port.nics)).sum::<f64>();
+            let nics = 0.5
+                * switch
+                    .ports
+                    .iter()
+                    .map(|port| f64::from(port.nics))
+                    .sum::<f64>();
             us += packets * (costs.packet_us[1] + nics * costs.nic_us);
             let lines = packets * costs.list_lines;
             let holds = costs
