@@ -9,7 +9,7 @@
 //! that is earlier by `steal_lag_ms`; if its own vector is empty, it takes from the nearest one that is not.
 
 mod accounting;
-pub mod costs;
+mod costs;
 mod dispatch_vectors;
 mod dispatcher;
 mod processor_changes;

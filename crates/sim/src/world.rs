@@ -99,7 +99,7 @@ pub struct World {
     /// Timings of each system's CP.
     pub cp: Vec<CpTimings>,
     /// What each system's CP does for users costs.
-    pub costs: Vec<crate::cp::costs::CpCosts>,
+    pub costs: Vec<crate::costs::CpCosts>,
     /// Physical cores, and the first one of each type.
     pub physical: Vec<Physical>,
     /// First physical core of each type.

@@ -5,7 +5,7 @@ mod guests;
 mod machine;
 mod transactions;
 
-use crate::cp::costs::costs;
+use crate::costs::costs;
 use crate::event_queue::EventQueue;
 use crate::heap::{ABSENT, Heap};
 use crate::io::Io;

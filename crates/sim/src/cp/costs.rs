@@ -8,128 +8,10 @@
 //! A layer-3 switch has a list of its NICs, which each packet searches. Every search changes the list's first
 //! cache lines, so they are on one core at a time, and the others spin until they have them.
 
-use crate::scenario::{Scenario, System};
-use crate::state::{NO_INDEX, VcpuState};
-use crate::time::{Ratio, Ticks, micros};
+use crate::costs::{List, NO_OWNER};
+use crate::state::VcpuState;
+use crate::time::{Ratio, Ticks};
 use crate::world::World;
-
-/// Costs of a system's CP in ticks, and its shared data.
-#[derive(Clone, Debug)]
-pub struct CpCosts {
-    /// An operation of each volume.
-    io: Vec<Ticks>,
-    /// A page read and a page written.
-    page: [Ticks; 2],
-    /// Starting an idle processor.
-    signal: Ticks,
-    /// Fetching the data that each operation changes, by distance.
-    shared: [Ticks; 3],
-    /// The core that has them, or `NO_INDEX`.
-    owner: u32,
-    /// The lists of layer-3 switches.
-    lists: Vec<List>,
-    /// Time that is not charged to users and not paid yet.
-    owed: Ticks,
-}
-
-/// The list of a layer-3 switch: the core that has its first lines, and until when they are fetched.
-#[derive(Clone, Copy, Debug)]
-struct List {
-    owner: u32,
-    until: Ticks,
-}
-
-/// Services in proportion to the virtual CPU time of a virtual CPU.
-#[derive(Clone, Debug)]
-pub struct Services {
-    /// CP time per virtual time.
-    time: Ratio,
-    /// Lists that its packets search, and the time to fetch their first lines per virtual time, by distance.
-    searches: Vec<(u32, [Ratio; 3])>,
-    /// Virtual time that is charged.
-    charged: Ticks,
-}
-
-impl CpCosts {
-    /// The costs of a system.
-    pub(crate) fn new(system: &System) -> Self {
-        let costs = &system.cp.costs;
-        let io = |volume: &crate::scenario::Volume| {
-            let (operation, record) = match volume.transport_pct {
-                Some(_) => (costs.transport_us, costs.transport_record_us),
-                None => (costs.io_us, costs.io_record_us),
-            };
-            // The pages of paging I/O have a cost of their own.
-            let records = if volume.paging { 0.0 } else { volume.records };
-            micros(operation + record * records)
-        };
-        let list = List {
-            owner: NO_INDEX,
-            until: 0,
-        };
-        Self {
-            io: system.volumes.iter().map(io).collect(),
-            page: [costs.decrypt_us, costs.encrypt_us].map(|cipher| micros(costs.page_us + cipher)),
-            signal: micros(costs.signal_us),
-            shared: costs.line_us.map(|line| micros(costs.lines * line)),
-            owner: NO_INDEX,
-            lists: vec![list; system.switches.len()],
-            owed: 0,
-        }
-    }
-
-    /// Time to move pages.
-    pub(crate) fn pages(&self, pages: u32, write: bool) -> Ticks {
-        u64::from(pages) * self.page[usize::from(write)]
-    }
-}
-
-impl Services {
-    /// The services that a user's virtual CPUs ask for.
-    pub(crate) fn new(system: &System, user: u32, message_rate: f64) -> Self {
-        let costs = &system.cp.costs;
-        let mut us = message_rate * costs.message_us;
-        let mut searches = Vec::new();
-        for (switch, list) in system.switches.iter().zip(0..) {
-            let mib: f64 = switch
-                .ports
-                .iter()
-                .filter(|port| port.user == user)
-                .map(|port| port.out_mib + port.in_mib + port.next_mib)
-                .sum();
-            let packets = mib * 1_048_576.0 / switch.packet_bytes.max(1.0);
-            if switch.layer == 2 {
-                us += packets * costs.packet_us[0];
-                continue;
-            }
-            // On average, half of the list is searched.
-            let nics = 0.5
-                * switch
-                    .ports
-                    .iter()
-                    .map(|port| f64::from(port.nics))
-                    .sum::<f64>();
-            us += packets * (costs.packet_us[1] + nics * costs.nic_us);
-            let lines = packets * costs.list_lines;
-            let holds = costs
-                .line_us
-                .map(|line| Ratio::from_f64(lines * line / 1e6));
-            if holds.iter().any(|hold| *hold > Ratio::ZERO) {
-                searches.push((list, holds));
-            }
-        }
-        Self {
-            time: Ratio::from_f64(us / 1e6),
-            searches,
-            charged: 0,
-        }
-    }
-}
-
-/// The costs of all systems.
-pub(crate) fn costs(scenario: &Scenario) -> Vec<CpCosts> {
-    scenario.systems.iter().map(CpCosts::new).collect()
-}
 
 impl World {
     /// Charges CP time to a virtual CPU, which runs on after it.
@@ -193,7 +75,7 @@ impl World {
         }
         let core = self.cpus[cpu].core;
         let owner = std::mem::replace(&mut costs.owner, core);
-        if owner == core || owner == NO_INDEX {
+        if owner == core || owner == NO_OWNER {
             return 0;
         }
         let distance = self.distance(owner as usize, core as usize);
@@ -215,7 +97,7 @@ impl World {
         for at in 0..self.vcpus[v].services.searches.len() {
             let (list, holds) = self.vcpus[v].services.searches[at];
             let List { owner, until } = self.costs[system].lists[list as usize];
-            let hold = if owner == core || owner == NO_INDEX {
+            let hold = if owner == core || owner == NO_OWNER {
                 0
             } else {
                 holds[self.distance(owner as usize, core as usize)].times(span)

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::cp::costs::Services;
+use crate::costs::Services;
 use crate::memory::Visit;
 use crate::random::{DurationDistribution, Stream};
 use crate::time::{Ratio, Ticks};

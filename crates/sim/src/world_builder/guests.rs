@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::allocator::Allocator;
 use super::machine::Machine;
-use crate::cp::costs::Services;
+use crate::costs::Services;
 use crate::random::{DurationDistribution, Stream};
 use crate::scenario::{Load, Scenario};
 use crate::state::{
