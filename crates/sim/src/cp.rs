@@ -9,6 +9,7 @@
 //! that is earlier by `steal_lag_ms`; if its own vector is empty, it takes from the nearest one that is not.
 
 mod accounting;
+mod costs;
 mod custom_decisions;
 mod dispatch_vectors;
 mod dispatcher;

@@ -4,6 +4,7 @@
 //! ([`time`]), random numbers come in named streams ([`random`]), and floating-point numbers are used only
 //! where IEEE 754 defines the result exactly.
 
+mod costs;
 mod counter_feed;
 pub mod counters;
 mod cp;

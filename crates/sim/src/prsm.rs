@@ -152,6 +152,10 @@ impl World {
             self.update_accounting(cpu);
         }
         self.settle_core(number);
+        let mut management = self.machine_timings.management;
+        if !self.cores[number].dedicated {
+            management += self.search[usize::from(self.physical[physical].kind)];
+        }
         let core = &mut self.cores[number];
         core.physical = physical as u32;
         if !core.dedicated {
@@ -159,7 +163,7 @@ impl World {
         }
         core.dispatches += 1;
         core.overhead += self.machine_timings.overhead;
-        core.management += self.machine_timings.management;
+        core.management += management;
         let run_time = self.run_time(number);
         self.reserve(number, run_time);
         let claim = self.cores[number].claim;
@@ -167,13 +171,24 @@ impl World {
         state.dispatched += 1;
         state.turn = state.turn.max(claim);
         self.physical[physical].logical = number as u32;
-        self.physical[physical].management += self.machine_timings.management;
-        self.held_until[number] =
-            self.now + self.machine_timings.overhead + self.machine_timings.management;
+        self.physical[physical].management += management;
+        self.held_until[number] = self.now + self.machine_timings.overhead + management;
         let until = self.held_until[number] + run_time;
         self.schedule(self.slots.physical + physical as u32, until);
         for cpu in self.threads_of(number) {
             self.reschedule(cpu);
+        }
+    }
+
+    /// Sets what it costs PR/SM to dispatch one of the cores that share physical cores: it looks at all of them
+    /// that can run.
+    pub(crate) fn set_search(&mut self) {
+        self.search.fill(0);
+        for core in &self.cores {
+            if core.online && !core.parked && !core.dedicated {
+                let kind = usize::from(self.shares[core.share as usize].kind);
+                self.search[kind] += self.machine_timings.search;
+            }
         }
     }
 

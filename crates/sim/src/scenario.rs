@@ -51,6 +51,7 @@ pub struct Machine {
     pub run_time_ms: RunTime,
     pub dispatch_overhead_us: f64,
     pub dispatch_management_us: f64,
+    pub dispatch_search_us: f64,
     pub high_preempts: bool,
     pub caps: bool,
     pub cap_burst_ms: f64,
@@ -262,7 +263,34 @@ pub struct Cp {
     pub fault_us: f64,
     pub below_2g_pct: f64,
     pub needle_us: f64,
+    pub transport_cached: bool,
+    pub costs: Costs,
     pub absolute_shares_at_most: f64,
+}
+
+/// CP time of what CP does for users, besides dispatches; none of it in a scenario without these costs.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Costs {
+    /// An I/O operation in command mode, and each of its records.
+    pub io_us: f64,
+    pub io_record_us: f64,
+    /// The same in transport mode.
+    pub transport_us: f64,
+    pub transport_record_us: f64,
+    pub page_us: f64,
+    /// Of the cipher in use.
+    pub encrypt_us: f64,
+    pub decrypt_us: f64,
+    pub signal_us: f64,
+    pub message_us: f64,
+    /// A packet of a layer-2 and of a layer-3 virtual switch.
+    pub packet_us: [f64; 2],
+    pub nic_us: f64,
+    pub list_lines: f64,
+    pub lines: f64,
+    /// A cache line that another core changed, by distance: the same chip, the same drawer, another one.
+    pub line_us: [f64; 3],
 }
 
 /// Settings of the scheduler that are recorded and not simulated.
@@ -399,6 +427,7 @@ pub struct Load {
     pub page_rate: f64,
     pub simulation_rate: f64,
     pub simulation_cost_us: f64,
+    pub message_rate: f64,
     pub cached_pct: f64,
 }
 
@@ -548,6 +577,7 @@ pub struct Volume {
     pub read_pct: f64,
     pub variation: f64,
     pub transport_pct: Option<f64>,
+    pub records: f64,
     pub operation_kib: f64,
     pub spool_slots: u64,
     pub spool_used_pct: f64,
@@ -563,6 +593,7 @@ pub struct Switch {
     pub name: String,
     pub owner: String,
     pub global: bool,
+    pub layer: u8,
     pub controller: String,
     pub device: u32,
     pub packet_bytes: f64,
@@ -576,6 +607,7 @@ pub struct Switch {
 pub struct Port {
     pub user: u32,
     pub device: u32,
+    pub nics: u32,
     pub out_mib: f64,
     pub in_mib: f64,
     pub next_mib: f64,

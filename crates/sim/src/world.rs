@@ -52,6 +52,8 @@ pub struct MachineTimings {
     pub overhead: Ticks,
     /// PR/SM's own time per dispatch.
     pub management: Ticks,
+    /// The same for each core that has no physical core of its own, to dispatch one of them.
+    pub search: Ticks,
     /// Lag of partitions.
     pub lag: Ticks,
 }
@@ -100,12 +102,16 @@ pub struct World {
     /// CPU capability now, and the speed of processors that it means: less capability is a larger number.
     pub capability: u32,
     pub speed: Ratio,
+    /// What each system's CP does for users costs.
+    pub costs: Vec<crate::costs::CpCosts>,
     /// Physical cores, and the first one of each type.
     pub physical: Vec<Physical>,
     /// First physical core of each type.
     pub physical_first: Vec<u32>,
     /// Free ones by type.
     pub free: Vec<IndexSet>,
+    /// PR/SM's own time to dispatch a core without a physical core of its own, by type.
+    pub search: Vec<Ticks>,
     /// Partition shares.
     pub shares: Vec<Share>,
     /// Shares with ready cores by type, by claim.
@@ -501,6 +507,7 @@ pub(crate) fn machine_timings(scenario: &Scenario) -> MachineTimings {
         high_run_time: micros(1_000.0 * run.high).max(1),
         overhead: micros(machine.dispatch_overhead_us),
         management: micros(machine.dispatch_management_us),
+        search: micros(machine.dispatch_search_us),
         lag: micros(1_000.0 * machine.lag_ms),
     }
 }

@@ -5,6 +5,7 @@ mod guests;
 mod machine;
 mod transactions;
 
+use crate::costs::costs;
 use crate::custom_policy::SystemPolicy;
 use crate::event_queue::EventQueue;
 use crate::heap::{ABSENT, Heap};
@@ -111,6 +112,7 @@ impl World {
             capability: scenario.machine.capability,
             speed: Ratio::ONE,
             cp: scenario.systems.iter().map(|s| cp_timings(&s.cp)).collect(),
+            costs: costs(&scenario),
             contending: vec![Heap::default(); scenario.machine.types.len()],
             share_positions: vec![ABSENT; machine.shares.len()],
             core_positions: vec![ABSENT; machine.cores.len()],
@@ -139,6 +141,7 @@ impl World {
             limits: allocator.limits,
             physical: machine.physical,
             physical_first: machine.physical_first,
+            search: vec![0; scenario.machine.types.len()],
             free: machine.free,
             shares: machine.shares,
             cores: machine.cores,
@@ -158,6 +161,7 @@ impl World {
             scenario,
         };
         world.counting = Counting::new(&world);
+        world.set_search();
         world.start();
         Ok(world)
     }

@@ -2,49 +2,13 @@
 
 mod builders;
 
-use builders::{alone, cp, load, run, user};
+use builders::{alone, cp, load, run, unit, user, volume};
 use zlens_sim::event_queue::{EventQueue, Schedule};
 use zlens_sim::io::{Io, Request};
 use zlens_sim::random::{DurationDistribution, Stream};
-use zlens_sim::scenario::{ControlUnit, Scenario, Step, Transaction, Volume};
+use zlens_sim::scenario::{Scenario, Step, Transaction};
 use zlens_sim::time::{MICROSECOND, SECOND};
 use zlens_sim::world::World;
-
-fn unit(aliases: u32, shares: Option<[u32; 2]>) -> ControlUnit {
-    ControlUnit {
-        ssid: 0x0600,
-        aliases,
-        shares,
-        chpids: vec![0x40, 0x41],
-        others_pct: 30.0,
-        cache_mib: None,
-        ranks: None,
-    }
-}
-
-fn volume(name: &str, paging: bool, service_us: f64, variation: f64) -> Volume {
-    Volume {
-        name: name.into(),
-        device: 0xD000,
-        control_unit: 0,
-        paging,
-        slots: 1_000_000,
-        pending_ms: 0.0,
-        connect_ms: service_us / 1_000.0,
-        connect_page_ms: None,
-        miss_ms: 0.0,
-        read_hit_pct: 100.0,
-        read_pct: 80.0,
-        variation,
-        transport_pct: None,
-        operation_kib: 16.0,
-        spool_slots: 0,
-        spool_used_pct: 0.0,
-        seek_cylinders: None,
-        links: 0,
-        offline: Vec::new(),
-    }
-}
 
 /// Simulates requests to a volume at a given rate; returns the mean wait in microseconds.
 fn wait_at(aliases: u32, service_us: f64, rate: f64, seed: u64) -> (f64, Io) {

@@ -66,6 +66,7 @@ fn constrained(storage_mib: f64, guests: Vec<User>, seconds: f64) -> Scenario {
             read_pct: 50.0,
             variation: 0.0,
             transport_pct: None,
+            records: 1.0,
             operation_kib: 4.0,
             spool_slots: 0,
             spool_used_pct: 0.0,

@@ -126,6 +126,7 @@ fn random_scenario(seed: u64) -> Scenario {
                 read_pct: 70.0,
                 variation: 1.0,
                 transport_pct: None,
+                records: 1.0,
                 operation_kib: 16.0,
                 spool_slots: 0,
                 spool_used_pct: 0.0,

@@ -29,9 +29,9 @@ from zlens.schema.validators import EntryName, FixedTuple, Key, ListOf, NumberOr
 from zlens.simulation import counters, page_faults
 
 _DAY_S = 86_400
-SIMULATION, MACHINE, COUNTERS, CHANNELS, POWER, CP, INSTRUCTIONS = (
+SIMULATION, MACHINE, COUNTERS, CHANNELS, POWER, CP, INSTRUCTIONS, COSTS = (
     key_table(f"simulation.{name}")
-    for name in ("simulation", "machine", "counters", "channels", "power", "cp", "instructions")
+    for name in ("simulation", "machine", "counters", "channels", "power", "cp", "instructions", "costs")
 )
 PARTITION, USER, LOAD, MEMORY, REFERENCES, SPACE, POOL, TRANSACTION, STEP = (
     key_table(f"system.{name}")
@@ -433,6 +433,7 @@ class _MachineLowering:
                     "iabias": [self.assumed("sim_iabias_intensity"), self.assumed("sim_iabias_slices")],
                 },
                 "instructions": lower_table(INSTRUCTIONS, parts, {}),
+                "costs": _costs(given),
                 "selection": given["selection"] or page_faults.selection(part),
                 "zone_mib": given["zone"] if page_faults.has_zones(part) else None,
                 "queued_returns": page_faults.queues_returns(part, given),
@@ -476,7 +477,12 @@ class _MachineLowering:
                 "storage_mib": storage,
                 "working_set_mib": working_set,
                 "loads": [
-                    lower_table(LOAD, load, {"demand_pct": demand}, indices)
+                    lower_table(
+                        LOAD,
+                        load,
+                        {"demand_pct": demand, "simulation_cost_us": self._simulation_cost(load, cp)},
+                        indices,
+                    )
                     for demand in _demands(user, transactions=user["name"] in working)
                 ],
                 "quantum_ms": load["quantum"],
@@ -486,6 +492,14 @@ class _MachineLowering:
             },
             indices,
         )
+
+    def _simulation_cost(self, load: Entry, cp: Entry) -> float:
+        """Return the mean CP time of the instructions that CP simulates."""
+        cost = float(load["simulation_cost"])
+        if cp["costs"] is None:
+            return cost
+        part = self.table(INSTRUCTIONS, cp["instructions"], "cp.instructions")["diagnose"] / 100
+        return float((1 - part) * cost + part * cp["costs"]["diagnose"])
 
     def _pool(self, pool: Entry) -> Entry:
         # 100% is NOLIMIT.
@@ -590,6 +604,17 @@ class _MachineLowering:
         if command["type"] is not None:
             computed["kind"] = self.kind[command["type"]]
         return {action: lower_table(COMMAND, command, computed, indices, f"action.{action}.")}
+
+
+def _costs(cp: Entry) -> Entry:
+    """Return the costs of what CP does for users: all 0 if the scenario has none."""
+    costs = cp["costs"] or dict.fromkeys((key.name for key in COSTS.keys), 0.0)
+    cipher = None if cp["encryption"] == "OFF" else cp["encryption"].lower()
+    return lower_table(
+        COSTS,
+        costs,
+        {f"{do}_us": 0.0 if cipher is None else costs[f"{do}_{cipher}"] for do in ("encrypt", "decrypt")},
+    )
 
 
 #: Its virtual CPUs have a processor each, so the ends of slices would change nothing.

@@ -13,6 +13,7 @@ const SOFT: u64 = 1 << 63;
 impl World {
     /// Puts a virtual CPU whose slice is over back into a vector, unless it has no credit.
     pub(super) fn requeue(&mut self, v: usize, number: usize) {
+        self.serve(v, number);
         let vcpu = &mut self.vcpus[v];
         self.cpus[number].counts.simulated += vcpu.simulate();
         let pool = self.pool_of_vcpu(v);

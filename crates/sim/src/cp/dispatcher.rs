@@ -36,6 +36,7 @@ impl World {
             && vcpu.overhead == 0
             && vcpu.reload == 0
             && vcpu.work == 0
+            && !self.serve(v, number)
             && !self.on_segment_end(v, number)
         {
             self.dispatch_next(number);
@@ -63,6 +64,7 @@ impl World {
         self.cpus[number].state = CpuState::Running;
         self.cores[core].running += 1;
         let running = self.cores[core].running;
+        self.signal(self.cores[core].system as usize);
         self.place(number, v);
         if running == 2 {
             self.pair(core, true);
@@ -186,6 +188,7 @@ impl World {
             }
         }
         let spin = self.scheduler_lock(system);
+        let (owed, shared) = self.dispatch_costs(system, number);
         let spans = &self.cp[system];
         let cpu = &mut self.cpus[number];
         let vcpu = &mut self.vcpus[v];
@@ -197,8 +200,9 @@ impl World {
         cpu.counts.dispatches += 1;
         cpu.counts.spins += u64::from(spin > 0);
         cpu.vcpu = v as u32;
-        cpu.overhead += spin;
+        cpu.overhead += spin + owed;
         cpu.spinning += spin;
+        vcpu.overhead += shared;
         if vcpu.dedicated {
             cpu.slice = NEVER;
         } else {

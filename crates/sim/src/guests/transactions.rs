@@ -178,6 +178,9 @@ impl World {
             None => (0, 0),
         };
         self.vcpus[vcpu].counts.starts += 1;
+        if user.is_some() {
+            self.charge_io(vcpu, system, volume);
+        }
         self.start_io(system, volume, request, cpu);
     }
 

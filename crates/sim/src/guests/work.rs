@@ -186,6 +186,12 @@ impl World {
         if vcpu.load.cached == 0 || vcpu.stream.bits() >> 32 >= vcpu.load.cached {
             return false;
         }
+        // I/O in transport mode turns the cache off for a minidisk.
+        let system = &self.scenario.systems[self.users[vcpu.user as usize].system as usize];
+        let transport = system.volumes[vcpu.volume() as usize].transport_pct;
+        if transport.is_some() && !system.cp.transport_cached {
+            return false;
+        }
         vcpu.left[1] = ((vcpu.stream.exponential() * vcpu.load.io_mean) as Ticks).max(1);
         let volume = vcpu.next_volume();
         vcpu.counts.avoided += 1;
@@ -201,8 +207,9 @@ impl World {
         let volume = vcpu.next_volume();
         vcpu.counts.starts += 1;
         let user = vcpu.user;
-        self.wait_for(v, VcpuState::Io);
         let system = self.users[user as usize].system as usize;
+        self.charge_io(v, system, volume);
+        self.wait_for(v, VcpuState::Io);
         if let Some((from, to)) = self.io[system].seek(volume as usize) {
             self.log_event(
                 system,
@@ -242,8 +249,10 @@ impl World {
                 return false;
             };
             let token = if write {
+                self.owe_write(system, volume, pages);
                 OF_NOBODY
             } else {
+                self.charge_read(v, system, volume, pages);
                 self.wait_for(v, VcpuState::Page);
                 OF_VCPU | v as u32
             };
@@ -338,6 +347,7 @@ impl World {
             vcpu.counts.pages[0] += u64::from(pages);
             self.cpus[number].counts.pages[0] += u64::from(pages);
             let volume = self.io[system].paging_volumes()[at];
+            self.charge_read(v as usize, system, volume, pages);
             let request = Request {
                 token: OF_VCPU | v,
                 pages,
@@ -374,6 +384,7 @@ impl World {
                     continue;
                 };
                 memory.written(at);
+                self.owe_write(system, volume, pages);
                 self.cpus[number].counts.pages[1] += u64::from(pages);
                 let request = Request {
                     token,

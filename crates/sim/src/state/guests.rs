@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use crate::costs::Services;
 use crate::memory::Visit;
 use crate::random::{DurationDistribution, Stream};
 use crate::time::{Ratio, Ticks};
@@ -83,6 +84,8 @@ pub struct Vcpu {
     pub owed: Ticks,
     /// CP time of one simulated instruction.
     pub instruction: Ticks,
+    /// What CP does for it in proportion to its virtual time.
+    pub services: Services,
     /// Time until its cache is filled again.
     pub reload: Ticks,
     /// Work to the next boundary, and the length of this segment.
@@ -187,8 +190,13 @@ pub struct VcpuCounts {
 
 impl Vcpu {
     /// The volume of its next I/O.
+    pub fn volume(&self) -> u32 {
+        self.load.volumes[self.turn as usize % self.load.volumes.len()]
+    }
+
+    /// The same; the one after it is then the next.
     pub fn next_volume(&mut self) -> u32 {
-        let volume = self.load.volumes[self.turn as usize % self.load.volumes.len()];
+        let volume = self.volume();
         self.turn = self.turn.wrapping_add(1);
         volume
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::allocator::Allocator;
 use super::machine::Machine;
+use crate::costs::Services;
 use crate::random::{DurationDistribution, Stream};
 use crate::scenario::{Load, Scenario};
 use crate::state::{
@@ -131,6 +132,11 @@ impl Guests {
                         instruction: load
                             .map_or(1, |load| micros(load.simulation_cost_us))
                             .max(1),
+                        services: Services::new(
+                            system,
+                            number as u32,
+                            load.map_or(0.0, |load| load.message_rate),
+                        ),
                         reload: 0,
                         work: 0,
                         segment: 0,

@@ -17,6 +17,7 @@ pub fn load(demand_pct: Option<f64>) -> Load {
         page_rate: 0.0,
         simulation_rate: 0.0,
         simulation_cost_us: 0.0,
+        message_rate: 0.0,
         cached_pct: 0.0,
     }
 }
@@ -136,7 +137,47 @@ pub fn cp() -> Cp {
         fault_us: 0.0,
         below_2g_pct: 0.0,
         needle_us: 0.0,
+        transport_cached: false,
+        costs: Costs::default(),
         absolute_shares_at_most: 99.0,
+    }
+}
+
+pub fn unit(aliases: u32, shares: Option<[u32; 2]>) -> ControlUnit {
+    ControlUnit {
+        ssid: 0x0600,
+        aliases,
+        shares,
+        chpids: vec![0x40, 0x41],
+        others_pct: 30.0,
+        cache_mib: None,
+        ranks: None,
+    }
+}
+
+/// Returns a volume whose operations take a mean time.
+pub fn volume(name: &str, paging: bool, service_us: f64, variation: f64) -> Volume {
+    Volume {
+        name: name.into(),
+        device: 0xD000,
+        control_unit: 0,
+        paging,
+        slots: 1_000_000,
+        pending_ms: 0.0,
+        connect_ms: service_us / 1_000.0,
+        connect_page_ms: None,
+        miss_ms: 0.0,
+        read_hit_pct: 100.0,
+        read_pct: 80.0,
+        variation,
+        transport_pct: None,
+        records: 1.0,
+        operation_kib: 16.0,
+        spool_slots: 0,
+        spool_used_pct: 0.0,
+        seek_cylinders: None,
+        links: 0,
+        offline: Vec::new(),
     }
 }
 
@@ -225,6 +266,7 @@ pub fn scenario(
             },
             dispatch_overhead_us: 0.0,
             dispatch_management_us: 0.0,
+            dispatch_search_us: 0.0,
             high_preempts: true,
             caps: true,
             cap_burst_ms: 200.0,
