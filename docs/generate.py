@@ -59,6 +59,7 @@ def schemas() -> dict[str, str]:
     from zlens.catalog.groups import Grouping
     from zlens.catalog.interval_flags import IntervalLimits
     from zlens.catalog.layout_file import RecordTable
+    from zlens.catalog.ledgers import Ledger
     from zlens.catalog.listings import ListingsFile
     from zlens.catalog.measures import AliasFile, MeasureFile
     from zlens.catalog.openmetrics import Exporter
@@ -113,6 +114,7 @@ def schemas() -> dict[str, str]:
         "keys": KeyFile,
         "leading_columns": LeadingFile,
         "linux/sysinfo": SysinfoFacts,
+        "ledgers": Ledger,
         "listings": ListingsFile,
         "machines": GenerationFile,
         "machines/architecture": Architecture,

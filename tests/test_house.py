@@ -41,6 +41,7 @@ LAYERS = (
     "simulation",
     "rig",
     "plan",
+    "ledger",
     "verdict",
     "api",
     "zlens",

@@ -2,8 +2,9 @@
 
 A helper is a private SELECT over roles, measures and other helpers, in `selects/<name>.sql`; statements
 call it `_<name>`. Words in braces are placeholders for SQL that the CPU MF catalog generates from its facts
-(cpumf_formulas.PLACES), or for the longest normal interval (interval_flags). A helper whose first line is
-`-- materialized` is computed once per session, with the columns that are needed: several measures read it.
+(cpumf_formulas.PLACES), or for the longest normal interval (interval_flags). Helpers of ledgers are compiled
+from their facts (ledger_sql). A helper whose first line is `-- materialized` is computed once per session,
+with the columns that are needed: several measures read it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from zlens.catalog import measures
 from zlens.catalog.formula_policy import Present
 from zlens.catalog.interval_flags import GAP
 from zlens.catalog.roles import entity, tables_read
-from zlens.compiler import role_bounds, roles, sql_tree
+from zlens.compiler import ledger_sql, role_bounds, roles, sql_tree
 from zlens.compiler.compile_cache import CompileCache, digest
 from zlens.compiler.sql_tree import ANY, Rows, Tree
 from zlens.errors import CatalogError
@@ -39,7 +40,7 @@ Parse = Callable[[str], str]
 @cache
 def helpers() -> tuple[str, ...]:
     """Return names of the helpers."""
-    return tuple(f"_{path.stem}" for path in sorted(ROOT.glob("*.sql")))
+    return (*(f"_{path.stem}" for path in sorted(ROOT.glob("*.sql"))), *ledger_sql.helper_names())
 
 
 def is_helper(name: str) -> bool:
@@ -48,6 +49,8 @@ def is_helper(name: str) -> bool:
 
 @cache
 def _helper_text(name: str) -> str:
+    if name in ledger_sql.helper_names():
+        return ledger_sql.helper_sql(name)
     return (ROOT / f"{name[1:]}.sql").read_text(encoding="utf-8")
 
 

@@ -36,6 +36,7 @@ class AnswerTable(Struct, frozen=True):
     """Rows with one value per column; None for a value that cannot be computed.
 
     groups  group of each row, shown above its first row
+    depths  indentation of each row, if the rows are a tree
     bars    number of each row that is also drawn as a bar; None: no bar
     """
 
@@ -44,6 +45,7 @@ class AnswerTable(Struct, frozen=True):
     columns: tuple[AnswerColumn, ...]
     rows: Sequence[tuple[Value, ...]]
     groups: Sequence[str] = ()
+    depths: Sequence[int] = ()
     bars: Sequence[float | None] = ()
 
     def column(self, key: str) -> list[Value]:

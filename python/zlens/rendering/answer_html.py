@@ -104,10 +104,12 @@ def _table(table: AnswerTable) -> Iterator[str]:
         if table.groups and table.groups[index] != group:
             group = table.groups[index]
             yield f"<tr><th scope=rowgroup colspan={len(row)}>{escape(group)}</th></tr>"
+        indents = [table.depths[index] if table.depths else 0, *[0] * (len(row) - 1)]
         cells = (
-            f"<td class={'m' if value is None else 't' if text else 'n'}>"
+            f"<td class={'m' if value is None else 't' if text else 'n'}"
+            f"{f' style=padding-left:{depth + 0.5}em' if depth else ''}>"
             f"{escape(format_value(value, column.decimals))}</td>"
-            for value, column, text in zip(row, table.columns, texts, strict=True)
+            for value, column, text, depth in zip(row, table.columns, texts, indents, strict=True)
         )
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"

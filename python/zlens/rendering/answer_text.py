@@ -97,6 +97,8 @@ def _table(table: AnswerTable) -> Iterator[str]:
     ]
     if table.groups:
         cells[0] = [f"  {cell}" for cell in cells[0]]
+    if table.depths:
+        cells[0] = ["  " * depth + cell for depth, cell in zip(table.depths, cells[0], strict=True)]
     longest = [max(map(len, column), default=0) for column in cells]
     # Sentences are printed below their row, because wrapped lines next to other cells are hard to follow.
     below = [index for index, length in enumerate(longest) if length > _SENTENCE_WIDTH]

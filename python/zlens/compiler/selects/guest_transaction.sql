@@ -1,6 +1,7 @@
 -- _guest_transaction: transactions of a guest that ended in an interval, on all its virtual CPUs.
 SELECT
-    e.system, e.source, i.interval_end, e.userid, count(*) / any_value(i.seconds) AS rate
+    e.system, e.source, i.interval_end, e.userid,
+    count(*) AS ended, count(*) / any_value(i.seconds) AS rate
 FROM role.guest_end AS e
 JOIN _interval AS within
     ON within.system = e.system AND within.source = e.source AND within.interval_end = e.recorded_in

@@ -1,0 +1,146 @@
+"""Ledgers: accounts that add up, from a machine to its transactions (facts/ledgers).
+
+There is one file of `ledgers/` per ledger; copy `_skeleton.toml` to add one. The classes below are the keys.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from zlens.errors import CatalogError, QueryError
+from zlens.schema import structs
+from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable, one_of
+from zlens.schema.validators import DocumentErrors
+
+#: How the amount of an account is known.
+STATUSES = {
+    "measured": "a meter of this subject counted it",
+    "solved": "it follows from meters by a calculation",
+    "assumed": "an amount of several subjects, divided by another quantity",
+}
+_FOLDER = FACTS / "ledgers"
+#: A formula, as of a column of a measure; its names without a table are columns of m, the first of `rows`.
+Formula = Annotated[str, Meta(pattern=r"\S", title="a formula")]
+_Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$", title="a name of small letters")]
+
+
+class LedgerAccount(FactTable, frozen=True, kw_only=True):
+    """An account: rows of amounts of one kind, each part of a node of the level above.
+
+    The amounts of the rows with a node's parts as `parent` add up to those of the rows with it as `node`.
+    """
+
+    name: Annotated[_Name, Meta(description="its name")]
+    title: Annotated[str, Meta(description="display name")]
+    text: Annotated[str, Meta(description="what it contains")]
+    solved: Annotated[
+        str, Meta(description="instead of rows and amount: the function that returns its rows")
+    ] = ""
+    rows: Annotated[str, Meta(description="FROM clause over measures and helpers; its first table is m")] = ""
+    amount: Annotated[str, Meta(description="formula of the amount of a row, in the unit of the ledger")] = ""
+    meter: Annotated[str, Meta(description="the meter: MEASURE.COLUMN")]
+    status: Annotated[str, one_of(STATUSES, "how the amount is known")]
+    source: Annotated[str, Meta(description="the records or the publication")]
+    assumed_if: Annotated[str, Meta(description="condition of rows whose amount is assumed")] = ""
+    subject: Annotated[Formula, Meta(description="name of the subject of a row")] = "null"
+    group: Annotated[Formula, Meta(description="name of its group, with the user's groups")] = "null"
+    node: Annotated[
+        tuple[Formula, ...], Meta(description="identity of a row with parts; without it, it has none")
+    ] = ()
+    parent: Annotated[tuple[Formula, ...], Meta(description="identity of the row that it is a part of")] = ()
+    machine: Annotated[Formula, Meta(description="name of the machine")] = "place.machine"
+    partition: Annotated[Formula, Meta(description="name of the partition")] = "place.partition"
+    cpu_type: Annotated[Formula, Meta(description="processor type")] = "null"
+    transactions: Annotated[Formula, Meta(description="transactions that the amount was used for")] = "null"
+
+    def __post_init__(self) -> None:
+        if bool(self.solved) == bool(self.rows and self.amount):
+            raise ValueError("it needs rows and amount, or solved")
+
+
+class LedgerRest(FactTable, frozen=True):
+    """The account of what a level's accounts leave of their parents."""
+
+    name: Annotated[_Name, Meta(description="its name")]
+    title: Annotated[str, Meta(description="display name")]
+    text: Annotated[str, Meta(description="what it contains")]
+    not_attributed: Annotated[bool, Meta(description="whether it has no owner")] = True
+
+
+class LedgerLevel(FactTable, frozen=True):
+    """A level: the accounts that divide the nodes of the level above."""
+
+    name: Annotated[_Name, Meta(description="its name")]
+    title: Annotated[str, Meta(description="display name")]
+    account: tuple[LedgerAccount, ...]
+    rest: Annotated[LedgerRest | None, Meta(description="what they leave; without it, nothing is left")] = (
+        None
+    )
+
+
+class LedgerMeter(FactTable, frozen=True, kw_only=True):
+    """Two meters of the same amount: what the second has of the first is the capture ratio."""
+
+    name: Annotated[_Name, Meta(description="name of the comparison")]
+    title: Annotated[str, Meta(description="display name")]
+    text: Annotated[str, Meta(description="why they differ")]
+    rows: Annotated[str, Meta(description="FROM clause over measures and helpers; its first table is m")]
+    subject: Annotated[Formula, Meta(description="name of the subject of a row")]
+    first_meter: Annotated[str, Meta(description="the first meter")]
+    first: Annotated[Formula, Meta(description="what it counted")]
+    second_meter: Annotated[str, Meta(description="the second meter")]
+    second: Annotated[Formula, Meta(description="what it counted")]
+    source: Annotated[str, Meta(description="the records or the publication")]
+
+
+class Ledger(FactTable, frozen=True):
+    """One ledger. Levels stand in order, from the machine down."""
+
+    name: Annotated[_Name, Meta(description="its name, that of the file")]
+    title: Annotated[str, Meta(description="title")]
+    unit: Annotated[str, Meta(description="unit of all amounts")]
+    text: Annotated[str, Meta(description="what it counts")]
+    not_counted: Annotated[str, Meta(description="what it does not count")]
+    levels: tuple[LedgerLevel, ...] = field(name="level")
+    meters: tuple[LedgerMeter, ...] = field(name="meter", default=())
+
+    def accounts(self) -> dict[str, LedgerAccount | LedgerRest]:
+        """Return all accounts by name, in order of their levels; what is left comes last in its level."""
+        entries: list[LedgerAccount | LedgerRest] = []
+        for level in self.levels:
+            entries += [*level.account, *([level.rest] if level.rest else [])]
+        return {entry.name: entry for entry in entries}
+
+
+@cache
+def ledger_names() -> tuple[str, ...]:
+    """Return the names of all ledgers."""
+    return tuple(path.stem for path in sorted(_FOLDER.glob("[!_]*.toml")))
+
+
+@cache
+def load_ledger(name: str) -> Ledger:
+    """Return a ledger; QueryError if there is none of the name, CatalogError if its file is invalid."""
+    if name not in ledger_names():
+        raise QueryError(f"there is no ledger {name!r}", expected=f"one of {', '.join(ledger_names())}")
+    path = _FOLDER / f"{name}.toml"
+    return parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def parse(text: str, path: str) -> Ledger:
+    """Return a ledger from the text of its file; CatalogError with the line if it is invalid."""
+    problem = DocumentErrors(path, root="the ledger", text=text)
+    ledger = structs.parse(text, path, Ledger, problem.root)
+    names = [
+        name
+        for level in ledger.levels
+        for name in (*(account.name for account in level.account), *([level.rest.name] if level.rest else ()))
+    ]
+    for name in names:
+        if names.count(name) > 1:
+            raise CatalogError(f"the account {name} is defined twice", file=path, cure="rename one")
+    return ledger

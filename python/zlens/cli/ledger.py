@@ -1,0 +1,66 @@
+"""zlens ledger: accounts that add up, from the machine to its jobs."""
+
+from __future__ import annotations
+
+import argparse
+
+from zlens.cli import inputs, output
+from zlens.errors import QueryError
+
+DESCRIPTION = """\
+Divide what a machine used in the selected time into accounts that add up: machine, partitions, systems,
+guests or service classes, jobs. Each amount is measured, solved or assumed.
+"""
+EXAMPLES = """\
+Examples:
+  zlens ledger --list
+  zlens ledger cpu monwrite.data smf.dump
+  zlens ledger cpu smf.dump --from 09:00 --to 10:00 --every 15m
+  zlens ledger cpu monwrite.data --group groups.toml --format csv -o cpu.csv
+"""
+#: Subjects of an account that text and HTML show below one row.
+_TOP = 10
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="name of the ledger: cpu")
+    inputs.add_inputs(parser, required=False)
+    parser.add_argument("--list", action="store_true", help="list all ledgers, and what they do not count")
+    parser.add_argument(
+        "--top",
+        type=int,
+        metavar="N",
+        help=f"only the N largest subjects of each account, the others as one row (text and HTML: {_TOP})",
+    )
+    output.add_options(parser)
+    inputs.add_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from zlens.catalog.ledgers import ledger_names, load_ledger
+
+    if arguments.list:
+        for name in ledger_names():
+            ledger = load_ledger(name)
+            print(f"{name}: {ledger.text}\n  {ledger.not_counted}")
+        return 0
+    if arguments.name is None:
+        raise QueryError("which ledger?", cure="zlens ledger --list lists them")
+    load_ledger(arguments.name)
+    if not arguments.inputs:
+        raise QueryError("no input", cure=f"zlens ledger {arguments.name} INPUT")
+    from zlens.cli.model_output import render
+    from zlens.ledger import answer
+
+    top = arguments.top
+    if top is None and arguments.format in ("text", "html"):
+        top = _TOP
+    if top is not None and top < 1:
+        raise QueryError(f"--top {top} shows nothing", expected="a number from 1")
+    with inputs.open_session(arguments.inputs, inputs.parse_options(arguments)) as (session, progress):
+        text = render(answer.solve(session, arguments.name, top=top), arguments.format)
+        progress.close()
+        with output.open_output(arguments.output, arguments.format) as out:
+            out.write(text)
+        inputs.print_notes(session)
+        return inputs.exit_status(session.problems, strict=arguments.strict)

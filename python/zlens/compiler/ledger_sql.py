@@ -1,0 +1,145 @@
+"""SQL of ledgers: each ledger is a helper `_ledger_<name>`, compiled from its accounts (facts/ledgers).
+
+A level is one query: the rows of its accounts, and what they leave of the nodes above. `_ledger` has the rows
+of all ledgers, `_ledger_meter` the comparisons of meters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from zlens.catalog.expressions import compile_sql, literal, quote
+from zlens.catalog.ledgers import Ledger, LedgerAccount, LedgerLevel, LedgerMeter, ledger_names, load_ledger
+
+_PREFIX = "_ledger_"
+_KEYS = "system, source, interval_end, seconds, flag"
+_NAMES = "machine, partition, cpu_type"
+_AMOUNTS = "amount, status, meter, transactions"
+_COLUMNS = f"{_KEYS}, level, account, node, parent, {_NAMES}, subject, group_name, {_AMOUNTS}"
+#: A remainder below this share of the amounts is the rounding of their sum.
+_ROUNDING = 1e-9
+
+
+def helper_names() -> tuple[str, ...]:
+    """Return the names of the helpers compiled from ledgers."""
+    return ("_ledger", "_ledger_meter", *(f"{_PREFIX}{name}" for name in ledger_names()))
+
+
+@cache
+def helper_sql(name: str) -> str:
+    """Return the SQL of one of the helpers."""
+    ledgers = [load_ledger(ledger) for ledger in ledger_names()]
+    if name == "_ledger":
+        parts = [
+            f"SELECT {literal(ledger.name)} AS ledger, {literal(ledger.unit)} AS unit, {_COLUMNS} "
+            f"FROM {_PREFIX}{ledger.name}"
+            for ledger in ledgers
+        ]
+        return "\nUNION ALL\n".join(parts)
+    if name == "_ledger_meter":
+        return "\nUNION ALL\n".join(
+            _meter_sql(ledger, meter) for ledger in ledgers for meter in ledger.meters
+        )
+    return _ledger_sql(load_ledger(name.removeprefix(_PREFIX)))
+
+
+def _ledger_sql(ledger: Ledger) -> str:
+    """Return the SQL of one ledger: a query for each level, and their union."""
+    queries: list[str] = []
+    names: list[str] = []
+    above: LedgerLevel | None = None
+    for level in ledger.levels:
+        name = f"level_{level.name}"
+        rows = "\nUNION ALL\n".join(
+            _account_sql(level, account, above) for account in level.account if account.rows
+        )
+        queries.append(f"{name} AS (\n{_part_of(rows, above)}\n)")
+        names.append(name)
+        if level.rest is not None and above is not None:
+            queries.append(f"rest_{level.name} AS (\n{_rest_sql(level, above)}\n)")
+            names.append(f"rest_{level.name}")
+        above = level
+    union = "\nUNION ALL\n".join(f"SELECT {_COLUMNS} FROM {name}" for name in names)
+    return f"-- materialized\nWITH {', '.join(queries)}\n{union}"
+
+
+def _account_sql(level: LedgerLevel, account: LedgerAccount, above: LedgerLevel | None) -> str:
+    known = literal(account.status)
+    if account.assumed_if:
+        known = f"CASE WHEN {_value(account.assumed_if, 'bool')} THEN 'assumed' ELSE {known} END"
+    names = {"machine": account.machine, "partition": account.partition, "cpu_type": account.cpu_type}
+    names |= {"subject": account.subject, "group_name": account.group}
+    return (
+        f"SELECT m.system, m.source, m.interval_end, m.seconds, m.flag, {literal(level.name)} AS level, "
+        f"{literal(account.name)} AS account, {_identity(level, account.node)} AS node, "
+        f"{_identity(above, account.parent)} AS parent, "
+        f"{', '.join(f'{_value(formula)} AS {name}' for name, formula in names.items())}, "
+        f"{_value(account.amount, 'float')} AS amount, {known} AS status, {literal(account.meter)} AS meter, "
+        f"{_value(account.transactions, 'float')} AS transactions\n{account.rows.strip()}"
+    )
+
+
+def _value(formula: str, type: str = "text") -> str:
+    """Return SQL of a formula; its names without a table are columns of the table m."""
+    return compile_sql(formula, _column, type)
+
+
+def _column(name: str) -> str:
+    table, dot, column = name.partition(".")
+    return f"{quote(table)}.{quote(column)}" if dot else f"m.{quote(table)}"
+
+
+def _identity(level: LedgerLevel | None, parts: Sequence[str]) -> str:
+    """Return SQL of the identity of a row of a level; NULL if a part of it is unknown."""
+    if level is None or not parts:
+        return "CAST(NULL AS VARCHAR)"
+    return " || '/' || ".join((literal(level.name), *map(_value, parts)))
+
+
+def _part_of(rows: str, above: LedgerLevel | None) -> str:
+    """Return SQL of rows without those whose parent does not exist."""
+    if above is None:
+        return rows
+    return (
+        f"SELECT {_COLUMNS} FROM (\n{rows}\n)\n"
+        f"WHERE parent IS NULL OR parent IN (SELECT node FROM level_{above.name} WHERE node IS NOT NULL)"
+    )
+
+
+def _rest_sql(level: LedgerLevel, above: LedgerLevel) -> str:
+    """Return SQL of what the accounts of a level leave of their parents.
+
+    Amounts of parents and negative ones of their parts are added: intervals of both may differ. Values are
+    added in order of size, so that the last digit does not depend on the order of the rows.
+    """
+    assert level.rest is not None
+    kept = f"{_KEYS}, {_NAMES}"
+    return (
+        f"SELECT system, source, interval_end, max(seconds) AS seconds, any_value(flag) AS flag, "
+        f"{literal(level.name)} AS level, {literal(level.rest.name)} AS account, "
+        f"CAST(NULL AS VARCHAR) AS node, parent, any_value(machine) AS machine, "
+        f"any_value(partition) AS partition, any_value(cpu_type) AS cpu_type, "
+        f"any_value(subject) AS subject, any_value(group_name) AS group_name, "
+        f"CASE WHEN count(amount) = count(*) THEN sum(amount ORDER BY amount) END AS amount, "
+        f"'measured' AS status, CAST(NULL AS VARCHAR) AS meter, CAST(NULL AS DOUBLE) AS transactions\n"
+        f"FROM (\n"
+        f"SELECT {kept}, subject, group_name, node AS parent, amount FROM level_{above.name}\n"
+        f"WHERE node IN (SELECT parent FROM level_{level.name} WHERE parent IS NOT NULL)\n"
+        f"UNION ALL\n"
+        f"SELECT {kept}, NULL, NULL, parent, -amount FROM level_{level.name} WHERE parent IS NOT NULL\n"
+        f")\n"
+        f"GROUP BY system, source, interval_end, parent\n"
+        f"HAVING count(amount) < count(*) "
+        f"OR abs(sum(amount ORDER BY amount)) > {_ROUNDING} * sum(abs(amount))"
+    )
+
+
+def _meter_sql(ledger: Ledger, meter: LedgerMeter) -> str:
+    return (
+        f"SELECT m.system, m.source, m.interval_end, m.seconds, m.flag, {literal(ledger.name)} AS ledger, "
+        f"{literal(meter.name)} AS comparison, {_value(meter.subject)} AS subject, "
+        f"{literal(ledger.unit)} AS unit, {literal(meter.first_meter)} AS first_meter, "
+        f"{_value(meter.first, 'float')} AS first_amount, {literal(meter.second_meter)} AS second_meter, "
+        f"{_value(meter.second, 'float')} AS second_amount\n{meter.rows.strip()}"
+    )

@@ -1,0 +1,1 @@
+"""Ledgers of an input: accounts that add up, from a machine to its jobs (facts/ledgers)."""

@@ -1,0 +1,125 @@
+"""A ledger of an input as an answer: accounts as a tree, by time, and meters of the same amounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from zlens.catalog.expressions import literal
+from zlens.catalog.ledgers import STATUSES, Ledger, load_ledger
+from zlens.errors import QueryError
+from zlens.ledger.ledger_row import LedgerRow
+from zlens.ledger.rows import ledger_rows
+from zlens.ledger.tree import LedgerEntry, entries
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
+from zlens.rendering.answer_columns import answer_columns
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
+
+
+def solve(session: CoreSession, name: str, *, top: int | None = None) -> Answer:
+    """Return the answer of a ledger; QueryError if there is none of the name, or no data of it.
+
+    top  subjects of an account that are shown below one row; None: all
+    """
+    ledger = load_ledger(name)
+    rows = ledger_rows(session, ledger)
+    if not rows:
+        raise QueryError(
+            f"this input has no data of the ledger {name}",
+            cure="zlens explain ledger shows what it reads",
+        )
+    found = [*entries(rows, top)]
+    tables = [
+        AnswerTable(
+            "accounts",
+            f"Accounts, in {ledger.unit}",
+            answer_columns("ledger", "accounts"),
+            [_account_row(ledger, entry) for entry in found],
+            depths=[entry.depth for entry in found],
+        )
+    ]
+    if session.options.every_s:
+        times = [*_time_rows(session, ledger)]
+        tables.append(AnswerTable("times", "Accounts by time", answer_columns("ledger", "times"), times))
+    if meters := [*_meter_rows(session, ledger)]:
+        tables.append(
+            AnswerTable("meters", "Meters of the same time", answer_columns("ledger", "meters"), meters)
+        )
+    return Answer(
+        f"ledger {name}",
+        f"Ledger: {ledger.title}, in {ledger.unit}",
+        tables,
+        [_not_attributed(ledger, rows)],
+        notes=[*_notes(ledger, rows)],
+    )
+
+
+def _account_row(ledger: Ledger, entry: LedgerEntry) -> tuple[Value, ...]:
+    row = entry.row
+    whole = entry.root.amount
+    share = None if row.amount is None or not whole else 100 * row.amount / whole
+    per_transaction = row.amount / row.transactions if row.amount is not None and row.transactions else None
+    return (
+        row.subject,
+        ledger.accounts()[row.account].title,
+        row.cpu_type,
+        row.amount,
+        share,
+        row.status,
+        row.transactions,
+        per_transaction,
+        row.level,
+        row.account,
+    )
+
+
+def _time_rows(session: CoreSession, ledger: Ledger) -> Iterator[tuple[Value, ...]]:
+    """Yield the amounts of each account of a machine by interval."""
+    sums: dict[tuple[str, str, str, str], float | None] = {}
+    for row in ledger_rows(session, ledger, by_time=True):
+        if row.end is None:
+            continue
+        key = row.end.isoformat(" "), row.machine or "", row.level, row.account
+        before = sums.get(key, 0.0)
+        sums[key] = None if before is None or row.amount is None else before + row.amount
+    order = [*ledger.accounts()]
+    for time, machine, level, account in sorted(sums, key=lambda key: (*key[:2], order.index(key[3]))):
+        yield (time, machine, level, ledger.accounts()[account].title, sums[time, machine, level, account])
+
+
+def _meter_rows(session: CoreSession, ledger: Ledger) -> Iterator[tuple[Value, ...]]:
+    """Yield what each pair of meters counted of a subject."""
+    query = (
+        "SELECT comparison, system, subject, first_meter, sum(first_amount ORDER BY first_amount), "
+        "second_meter, sum(second_amount ORDER BY second_amount) FROM ledger_meter "
+        f"WHERE ledger = {literal(ledger.name)} AND first_amount IS NOT NULL AND second_amount IS NOT NULL "
+        "GROUP BY comparison, system, subject, first_meter, second_meter "
+        "ORDER BY comparison, system, subject"
+    )
+    titles = {meter.name: meter.title for meter in ledger.meters}
+    for name, system, subject, first_meter, first, second_meter, second in session.sql(query).rows:
+        if first:
+            compared = first_meter, first, second_meter, second, first - second, 100 * second / first
+            yield (titles[name], system, subject, *compared)
+
+
+def _not_attributed(ledger: Ledger, rows: Sequence[LedgerRow]) -> AnswerFigure:
+    """Return the share that is not attributed, of the machine and processor type where it is largest."""
+    rests = {level.rest.name for level in ledger.levels if level.rest and level.rest.not_attributed}
+    amounts: dict[tuple[str | None, float], float] = {}
+    for entry in entries(rows):
+        if entry.root.amount:
+            key = entry.root.node, entry.root.amount
+            rest = entry.row.amount if entry.row.account in rests else 0.0
+            amounts[key] = amounts.get(key, 0.0) + abs(rest or 0.0)
+    share = max((100 * rest / whole for (_, whole), rest in amounts.items()), default=None)
+    text = "Not attributed, at most of the processors of one type of a machine"
+    return AnswerFigure("not_attributed_pct", share, "%", text)
+
+
+def _notes(ledger: Ledger, rows: Sequence[LedgerRow]) -> Iterator[str]:
+    statuses = {row.status for row in rows}
+    yield f"{'; '.join(f'{word}: {text}' for word, text in STATUSES.items() if word in statuses)}."
+    yield ledger.not_counted

@@ -1,0 +1,71 @@
+"""The rows of a ledger as a tree: each below the one that it is a part of, the largest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from zlens.ledger.ledger_row import LedgerRow, add
+
+
+class LedgerEntry(Struct, frozen=True):
+    """A row with its depth below a root, and that root."""
+
+    row: LedgerRow
+    depth: int
+    root: LedgerRow
+
+
+def entries(rows: Sequence[LedgerRow], top: int | None = None) -> Iterator[LedgerEntry]:
+    """Yield rows from the roots down. With `top`, the others of an account are one row."""
+    parts: dict[str | None, list[LedgerRow]] = {}
+    nodes = {row.node for row in rows if row.node is not None}
+    for row in rows:
+        parts.setdefault(row.parent if row.parent in nodes else None, []).append(row)
+    shown: set[str] = set()
+
+    def below(parent: str | None, depth: int, root: LedgerRow | None) -> Iterator[LedgerEntry]:
+        for row in _largest(parts.get(parent, ()), top):
+            yield LedgerEntry(row, depth, root or row)
+            if row.node is not None and row.node not in shown:
+                shown.add(row.node)
+                yield from below(row.node, depth + 1, root or row)
+
+    yield from below(None, 0, None)
+
+
+def _largest(rows: Sequence[LedgerRow], top: int | None) -> Iterator[LedgerRow]:
+    """Yield rows in order of their amounts; those of an account beyond `top` as one row, without parts."""
+    counts: dict[str, int] = {}
+    others: dict[str, LedgerRow] = {}
+    for row in sorted(rows, key=lambda row: (-(row.amount or 0.0), row.account, row.subject or "")):
+        counts[row.account] = counts.get(row.account, 0) + 1
+        if top is None or counts[row.account] <= top:
+            yield row
+        else:
+            other = replace(row, node=None, subject=None, group=None)
+            others[row.account] = add(others[row.account], other) if row.account in others else other
+    for account, row in others.items():
+        yield replace(row, subject=f"{counts[account] - (top or 0)} others")
+
+
+def imbalances(rows: Sequence[LedgerRow]) -> dict[str, float]:
+    """Return what each node with parts has more than these; rounding errors of sums are 0."""
+    wholes: dict[str, float] = {}
+    sums: dict[str, float] = {}
+    unknown: set[str] = set()
+    for row in rows:
+        for identity, amounts in ((row.node, wholes), (row.parent, sums)):
+            if identity is None:
+                continue
+            if row.amount is None:
+                unknown.add(identity)
+            amounts[identity] = amounts.get(identity, 0.0) + (row.amount or 0.0)
+    differences = {node: wholes[node] - amount for node, amount in sums.items() if node in wholes}
+    return {
+        node: difference if abs(difference) > 1e-9 * max(abs(wholes[node]), 1.0) else 0.0
+        for node, difference in differences.items()
+        if node not in unknown
+    }
