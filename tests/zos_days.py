@@ -40,6 +40,7 @@ class Work:
 class Image:
     """A z/OS system and its partition: its number, classes, uncaptured CPs, and fields of the records.
 
+    samples    fields of its logical processors
     averages   SMF70LAC by interval; none is recorded without them
     silent     whether only other systems report the partition
     """
@@ -53,6 +54,7 @@ class Image:
     cores: int = 4
     fields: Mapping[str, Any] = field(default_factory=dict)
     control: Mapping[str, Any] = field(default_factory=dict)
+    samples: Mapping[str, int] = field(default_factory=dict)
     averages: Sequence[float] = ()
     silent: bool = False
 
@@ -83,7 +85,7 @@ def _records(
             each.partition,
             each.number,
             [
-                smf70.Logical("CP", cpu, busy, busy, weight=each.weight)
+                smf70.Logical("CP", cpu, busy, busy, weight=each.weight, fields=each.samples)
                 for cpu in range(each.cores)
                 for busy in (each.used(number) * QUARTER_S / each.cores,)
             ],

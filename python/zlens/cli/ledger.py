@@ -16,6 +16,7 @@ Examples:
   zlens ledger --list
   zlens ledger cpu monwrite.data smf.dump
   zlens ledger cpu smf.dump --from 09:00 --to 10:00 --every 15m
+  zlens ledger msu smf.dump --prices prices.toml
   zlens ledger cpu monwrite.data --group groups.toml --format csv -o cpu.csv
 """
 #: Subjects of an account that text and HTML show below one row.
@@ -23,7 +24,7 @@ _TOP = 10
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="name of the ledger: cpu")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="name of the ledger: cpu, msu")
     inputs.add_inputs(parser, required=False)
     parser.add_argument("--list", action="store_true", help="list all ledgers, and what they do not count")
     parser.add_argument(
@@ -31,6 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help=f"only the N largest subjects of each account, the others as one row (text and HTML: {_TOP})",
+    )
+    parser.add_argument(
+        "--prices", metavar="FILE", help="of the ledger msu: your prices of an MSU, by product"
     )
     output.add_options(parser)
     inputs.add_options(parser)
@@ -50,15 +54,16 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.inputs:
         raise QueryError("no input", cure=f"zlens ledger {arguments.name} INPUT")
     from zlens.cli.model_output import render
-    from zlens.ledger import answer
+    from zlens.ledger import answer, prices
 
+    priced = None if arguments.prices is None else prices.read(arguments.prices)
     top = arguments.top
     if top is None and arguments.format in ("text", "html"):
         top = _TOP
     if top is not None and top < 1:
         raise QueryError(f"--top {top} shows nothing", expected="a number from 1")
     with inputs.open_session(arguments.inputs, inputs.parse_options(arguments)) as (session, progress):
-        text = render(answer.solve(session, arguments.name, top=top), arguments.format)
+        text = render(answer.solve(session, arguments.name, top=top, prices=priced), arguments.format)
         progress.close()
         with output.open_output(arguments.output, arguments.format) as out:
             out.write(text)

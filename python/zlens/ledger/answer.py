@@ -6,24 +6,30 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from zlens.catalog.expressions import literal
-from zlens.catalog.ledgers import STATUSES, Ledger, load_ledger
+from zlens.catalog.ledgers import STATUSES, Ledger, ledger_names, load_ledger
 from zlens.errors import QueryError
 from zlens.ledger.ledger_row import LedgerRow
 from zlens.ledger.rows import ledger_rows
+from zlens.ledger.solvers import TABLES
 from zlens.ledger.tree import LedgerEntry, entries
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
 from zlens.rendering.answer_columns import answer_columns
 
 if TYPE_CHECKING:
+    from zlens.ledger.prices import Prices
     from zlens.session.session import CoreSession
 
 
-def solve(session: CoreSession, name: str, *, top: int | None = None) -> Answer:
+def solve(session: CoreSession, name: str, *, top: int | None = None, prices: Prices | None = None) -> Answer:
     """Return the answer of a ledger; QueryError if there is none of the name, or no data of it.
 
-    top  subjects of an account that are shown below one row; None: all
+    top     subjects of an account that are shown below one row; None: all
+    prices  the user's, for a ledger with further tables
     """
     ledger = load_ledger(name)
+    if prices is not None and not ledger.tables:
+        priced = ", ".join(each for each in ledger_names() if load_ledger(each).tables)
+        raise QueryError(f"the ledger {name} has no prices", expected=priced)
     rows = ledger_rows(session, ledger)
     if not rows:
         raise QueryError(
@@ -47,6 +53,9 @@ def solve(session: CoreSession, name: str, *, top: int | None = None) -> Answer:
         tables.append(
             AnswerTable("meters", "Meters of the same time", answer_columns("ledger", "meters"), meters)
         )
+    if ledger.tables:
+        by_time = bool(session.options.every_s)
+        tables += TABLES[ledger.tables](session, prices=prices, by_time=by_time)
     return Answer(
         f"ledger {name}",
         f"Ledger: {ledger.title}, in {ledger.unit}",

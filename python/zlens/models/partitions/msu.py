@@ -42,10 +42,12 @@ class ImageFacts(Struct, frozen=True):
 class PartitionMsu(Struct, frozen=True):
     """MSU of a partition in an interval. Times are seconds since 1970, amounts MSU per hour.
 
+    system     the reporting one
     recorded   rolling average at the end, as WLM keeps it
     computed   the same from the use of the intervals before
     """
 
+    system: str
     machine: str | None
     partition: str
     end: float
@@ -92,15 +94,19 @@ def partitions(session: CoreSession, where: str = "true") -> list[PartitionMsu]:
     """Return partitions with CPs by machine and time. where: SQL condition for rows of `partition`."""
     facts = images(session)
     rows = session.sql(
-        "SELECT machine, partition, interval_end, seconds, msu_actual, msu_defined, capacity_group, "
-        f"capacity_group_limit, wlm_capped_pct, cap_reached_pct FROM partition WHERE cpu_type = 'CP' "
-        f"AND {where} "
-        "ORDER BY machine, interval_end, partition"
+        "SELECT system, machine, partition, interval_end, seconds, msu_actual, msu_defined, capacity_group, "
+        "capacity_group_limit, wlm_capped_pct, cap_reached_pct FROM partition WHERE cpu_type = 'CP' "
+        f"AND {where} ORDER BY machine, interval_end, partition, source"
     ).rows
     averages: dict[tuple[Any, str], RollingAverage] = {}
-    found = []
-    for machine, name, when, seconds, used, defined, group, limit, wlm, reached in rows:
+    found: list[PartitionMsu] = []
+    last: dict[tuple[Any, str], int] = {}
+    for system, machine, name, when, seconds, used, defined, group, limit, wlm, reached in rows:
         end = to_unix_us(when) / 1e6
+        # Another source may report the same interval.
+        if last.get((machine, name)) == minute(when):
+            continue
+        last[machine, name] = minute(when)
         image = facts.get(minute(when), {}).get(name)
         average = averages.setdefault((machine, name), RollingAverage())
         if image is not None and image.ipl is not None:
@@ -110,6 +116,7 @@ def partitions(session: CoreSession, where: str = "true") -> list[PartitionMsu]:
         recorded = None if image is None else image.rolling
         found.append(
             PartitionMsu(
+                system,
                 machine,
                 name,
                 end,
@@ -144,8 +151,8 @@ def earlier_averages(rows: Iterable[PartitionMsu]) -> dict[str, float]:
     return earlier
 
 
-def averages(rows: Iterable[PartitionMsu]) -> dict[Subject, Line]:
-    """Return the rolling averages over time of the machine, its capacity groups and its partitions."""
+def averages(rows: Iterable[PartitionMsu], machine: str = "machine") -> dict[Subject, Line]:
+    """Return the rolling averages over time of a machine, its capacity groups and its partitions."""
     lines: dict[Subject, Line] = {}
     members: dict[str, set[str]] = {}
     for row in rows:
@@ -156,7 +163,7 @@ def averages(rows: Iterable[PartitionMsu]) -> dict[Subject, Line]:
         ("group", name): sum_lines([lines["partition", each] for each in sorted(inside)])
         for name, inside in sorted(members.items())
     }
-    return {("machine", "machine"): sum_lines([*lines.values()]), **groups, **lines}
+    return {("machine", machine): sum_lines([*lines.values()]), **groups, **lines}
 
 
 def sum_lines(lines: Iterable[Line]) -> Line:
@@ -181,5 +188,6 @@ def peak_hour(line: Iterable[tuple[float, float, float | None]]) -> tuple[int, f
             hour[0] += value * seconds
             hour[1] += seconds
     means = {hour: total / seconds for hour, (total, seconds) in hours.items()}
-    best = max(means, key=lambda hour: (means[hour], -hour), default=None)
+    # Of equal hours the first; sums of equal averages differ in their last digits.
+    best = max(means, key=lambda hour: (round(means[hour], 6), -hour), default=None)
     return None if best is None else (best, means[best])
