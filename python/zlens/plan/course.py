@@ -62,7 +62,7 @@ _ASSUMED = (
 )
 
 
-class Side(Struct):
+class PlanSide(Struct):
     """The intervals before or after the changes; `courses` by partition."""
 
     intervals: list[OfferedInterval] = field(default_factory=list)
@@ -91,7 +91,7 @@ def answer(
     images, classes = msu.images(session), _classes(session)
     lpar = session.sql(f"SELECT lpar FROM system WHERE system = {literal(system)} AND lpar IS NOT NULL").rows
     own = str(lpar[0][0]) if lpar else None
-    before, after = Side(), Side()
+    before, after = PlanSide(), PlanSide()
     first: WhatIfCase | None = None
     errors: dict[str, ScenarioError] = {}
     applied: set[str] = set()
@@ -206,7 +206,7 @@ def _offered(
 # -- answer ------------------------------------------------------------------------------------------------
 
 
-def _lines(side: Side) -> dict[Subject, Line]:
+def _lines(side: PlanSide) -> dict[Subject, Line]:
     """Return the rolling averages over time: of the machine, its capacity groups and its partitions."""
     groups: dict[str, set[str]] = {}
     for interval in side.intervals:
@@ -224,8 +224,8 @@ def _answer(
     session: CoreSession,
     system: str,
     first: WhatIfCase,
-    before: Side,
-    after: Side,
+    before: PlanSide,
+    after: PlanSide,
     measured: Sequence[PartitionMsu],
     notes: Sequence[str],
     history: Mapping[str, float],
@@ -278,8 +278,13 @@ def _answer(
     if unknown:
         notes.append(
             f"{format_list(unknown, 5)}: no average is recorded, so it is unknown, and no limit of it "
-            f"applies, in the "
-            "first four hours"
+            "applies, in the first four hours"
+        )
+    unlike = [str(row[0]) for row in rows if _differ(row[2], row[3])]
+    if unlike:
+        notes.append(
+            f"{format_list(unlike, 5)}: Before is not Measured: the machine did not apply the limits of the "
+            "data as the model does"
         )
     if not waits:
         notes.append("No work waits, before or after")
@@ -313,6 +318,13 @@ def _answer(
     ]
     title = f"Plan for the machine of {system}, {times[0]:%Y-%m-%d %H:%M:%S} to {times[1]:%Y-%m-%d %H:%M:%S}"
     return Answer("plan", title, tables, charts=[chart], notes=notes, assumptions=first.assumptions)
+
+
+def _differ(measured: Value, before: Value) -> bool:
+    """Return whether two averages differ by more than the rounding of a recorded one and steps explain."""
+    if not isinstance(measured, float) or not isinstance(before, float):
+        return False
+    return abs(measured - before) > 1 + 0.02 * measured
 
 
 def _waiting(course: PartitionCourse) -> tuple[Value, ...]:
