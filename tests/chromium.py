@@ -45,6 +45,7 @@ VIEWS = (
     "processors",
     "lanes",
     "machine",
+    "ledger",
     "cpumf",
     "guests",
     "io",

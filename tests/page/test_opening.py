@@ -19,6 +19,7 @@ REQUESTS = {
     "processors": 14,
     "lanes": 12,
     "machine": 14,
+    "ledger": 8,
     "cpumf": 11,
     "guests": 12,
     "io": 18,

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from zlens import models
 from zlens.catalog.aggregation import STATISTICS
+from zlens.catalog.ledgers import ledger_names
 from zlens.compare import comparison as compare_options
 from zlens.errors import QueryError
 from zlens.reports import options as report_options
@@ -512,6 +513,29 @@ ENDPOINTS = (
             "lines": "a line for each set of processors: name, t (seconds since 1970) and value in percent; "
             "empty without an event that took one offline",
             "assumptions": "what is assumed",
+        },
+    ),
+    Endpoint(
+        "GET",
+        "ledger",
+        "A ledger: accounts that add up, from a machine to its jobs",
+        "ledger:answer",
+        (
+            Key("name", Choice(ledger_names()), "the ledger", default="cpu"),
+            Key("top", Integer(1, 1000), "subjects of an account below one row; others are one", default=12),
+            _FROM,
+            _TO,
+            _INPUT,
+            _SOURCE,
+        ),
+        {
+            "title": "its title",
+            "unit": "unit of all amounts",
+            "text": "what it counts",
+            "not_counted": "what it does not count",
+            "levels": "its levels, each with name and title",
+            "rows": "amounts, each after the one that it is a part of: depth, level, account with title "
+            "and text, subject, amount, status, meter, transactions, and the identities node and parent",
         },
     ),
     Endpoint(

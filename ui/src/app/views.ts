@@ -8,6 +8,7 @@ import Findings from "../views/findings/Findings.svelte";
 import Fleet from "../views/fleet/Fleet.svelte";
 import Guests from "../views/guests/Guests.svelte";
 import Io from "../views/io/Io.svelte";
+import Ledger from "../views/ledger/Ledger.svelte";
 import Machine from "../views/machine/Machine.svelte";
 import Overview from "../views/overview/Overview.svelte";
 import Reports from "../views/reports/Reports.svelte";
@@ -82,6 +83,15 @@ export const VIEWS: View[] = [
     shows: () => session.fills("cec", "partition", "cpu") || session.cores,
     needs: () => ({ tables: ["cec", "partition", "load", "cpu", "core", "guest"] }),
     component: Machine,
+    windowed: true,
+  },
+  {
+    id: "ledger",
+    title: "Ledger",
+    letter: "d",
+    shows: any("cec", "partition", "load"),
+    needs: () => ({ tables: ["cec", "partition", "load"] }),
+    component: Ledger,
     windowed: true,
   },
   {

@@ -1,6 +1,6 @@
 -- materialized
 -- _ledger_system: what the partition of a system used in each of the system's intervals, in time of cores, and the
--- busy time that the system itself counts, which under multithreading is time of threads. Where the partition is
+-- busy time that the system itself counts, which of z/VM under multithreading is time of threads. Where the partition is
 -- reported, intervals of the system that these reports do not cover are left out; where it is not, the system's own
 -- time is the whole.
 WITH own AS (
@@ -17,7 +17,7 @@ used AS (
     SELECT
         load.system, load.source, load.interval_end, load.seconds, load.flag,
         place.machine, place.partition, own.machine AS reported_machine, own.partition AS reported_partition,
-        place.is_threaded AND own.is_reported AS is_threaded, load.busy_s, load.etr * load.seconds AS transactions,
+        place.is_threaded AND own.is_reported AND load.user_pct IS NOT NULL AS is_threaded, load.busy_s, load.etr * load.seconds AS transactions,
         CASE WHEN own.is_reported THEN own.used_s ELSE load.busy_s END AS used_s
     FROM load
     JOIN _ledger_place AS place USING (system, source)

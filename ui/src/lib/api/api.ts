@@ -18,6 +18,7 @@ import type {
   Evidence,
   Explanation,
   Happened,
+  Ledger,
   MachineHours,
   ModelAnswer,
   MovedAnswer,
@@ -247,6 +248,9 @@ export const api = {
   /** All systems over a span. */
   fleet: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Fleet>(query("/fleet", values), null, signal),
+  /** A ledger: what a machine used, divided into accounts. */
+  ledger: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<Ledger>(query("/ledger", values), null, signal),
   /** Subjects that the members of a cluster have in common. */
   cluster: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Cluster>(query("/cluster", values), null, signal),

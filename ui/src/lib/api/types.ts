@@ -409,6 +409,31 @@ export interface FleetSystem {
   series: (number | null)[];
 }
 
+/** An amount of an account, part of the last row before it with less depth. */
+export interface LedgerRow {
+  depth: number;
+  level: string;
+  account: string;
+  title: string;
+  text: string;
+  subject: string | null;
+  cpu_type: string | null;
+  amount: number | null;
+  status: string;
+  meter: string | null;
+  transactions: number | null;
+  node: string | null;
+}
+
+export interface Ledger {
+  title: string;
+  unit: string;
+  text: string;
+  not_counted: string;
+  levels: { name: string; title: string }[];
+  rows: LedgerRow[];
+}
+
 export interface Fleet {
   unit: string;
   limit: number;

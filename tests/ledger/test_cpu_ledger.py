@@ -1,0 +1,194 @@
+"""Tests of the CPU ledger: its levels add up, over inputs of all kinds and over the systems of a machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from samples import needs, sample
+from zlens.catalog.ledgers import load_ledger
+from zlens.cli import main
+from zlens.errors import QueryError
+from zlens.inputs.options import Options, parse_zone
+from zlens.ledger import answer
+from zlens.ledger.ledger_row import LedgerRow
+from zlens.ledger.rows import ledger_rows
+from zlens.ledger.tree import entries, imbalances
+from zlens.session.session import CoreSession
+
+CPU = load_ledger("cpu")
+INPUTS = (
+    sample("rmf/rmf-postprocessor-cpu-8562-z15.xml"),
+    sample("smf/rmf_cpu_activity_S0W1_2021-07-27.txt"),
+    sample("public/smf70-rmf-and-cmf.smf"),
+    sample("public/smf70-moved-to-other-cpc.smf"),
+    sample("smf/synth_rdw.smf"),
+)
+NO_USE = sample("public/smf72-impossible-cpu.smf")
+
+
+@pytest.fixture(scope="module")
+def demo_session(demo_files: list[Path]) -> Iterator[CoreSession]:
+    """All demo files: three machines' time, of which z/VM and z/OS share one."""
+    options = Options(tz=parse_zone("+01:00"))
+    with CoreSession([str(path) for path in demo_files], options) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def demo_rows(demo_session: CoreSession) -> list[LedgerRow]:
+    return ledger_rows(demo_session, CPU)
+
+
+def amount(rows: list[LedgerRow], account: str, subject: str | None = None) -> float:
+    found = [row.amount for row in rows if row.account == account and subject in (None, row.subject)]
+    assert found
+    return sum(value for value in found if value is not None)
+
+
+def test_ledger_levels_of_demo_add_up(demo_rows: list[LedgerRow]) -> None:
+    balances = imbalances(demo_rows)
+    assert {node.split("/")[0] for node in balances} == {"machine", "partition", "system", "workload"}
+    assert set(balances.values()) == {0.0}
+    leaves = [row for row in demo_rows if row.node is None or row.node not in balances]
+    roots = sum(row.amount or 0.0 for row in demo_rows if row.parent is None)
+    assert sum(row.amount or 0.0 for row in leaves) == pytest.approx(roots)
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, marks=needs(path), id=path.name) for path in INPUTS])
+def test_ledger_levels_of_samples_add_up(path: Path) -> None:
+    with CoreSession([str(path)]) as session:
+        rows = ledger_rows(session, CPU)
+    balances = imbalances(rows)
+    assert balances
+    assert set(balances.values()) == {0.0}
+
+
+def test_ledger_of_demo_is_attributed(demo_session: CoreSession) -> None:
+    """At most a twentieth of the processors of any machine has no owner."""
+    share = answer.solve(demo_session, "cpu").figure("not_attributed_pct")
+    assert share is not None
+    assert share < 5
+
+
+def test_ledger_joins_systems_of_one_machine(demo_session: CoreSession, demo_rows: list[LedgerRow]) -> None:
+    """z/VM reports the partitions each minute, z/OS itself each quarter of an hour; 3 CPs for an hour."""
+    [processors] = [row for row in demo_rows if row.level == "machine" and row.cpu_type == "CP"]
+    assert processors.amount == pytest.approx(3 * 3600)
+    [system] = [row for row in demo_rows if row.account == "systems" and row.subject == "ZLZ1"]
+    query = "SELECT sum(effective_s) FROM partition WHERE partition = 'ZLZOS' AND observer = 'ZLDEMO'"
+    [(effective,)] = demo_session.sql(query).rows
+    assert system.amount == pytest.approx(effective)
+    assert system.parent == "partition/2097-D3E01/ZLZOS"
+    assert not [row for row in demo_rows if row.account == "unreported" and row.subject == "ZLZOS"]
+
+
+def test_ledger_of_zos_ends_in_its_jobs(demo_session: CoreSession, demo_rows: list[LedgerRow]) -> None:
+    """Jobs with records of intervals count by these, others by their end; all classes have their jobs."""
+    query = "SELECT sum(cp_s) FROM job WHERE kind NOT IN ('step')"
+    [(jobs,)] = demo_session.sql(query).rows
+    assert amount(demo_rows, "jobs") == pytest.approx(jobs)
+    assert amount(demo_rows, "service_classes") == pytest.approx(jobs, rel=1e-6)
+    query = "SELECT sum(dispatch_s) FROM capture"
+    [(dispatched,)] = demo_session.sql(query).rows
+    assert amount(demo_rows, "uncaptured") == pytest.approx(dispatched - jobs, rel=1e-6)
+
+
+def test_threads_count_as_time_of_cores(demo_session: CoreSession, demo_rows: list[LedgerRow]) -> None:
+    """With two threads per core, guests have their prorated time, and CP a part of the cores, assumed."""
+    query = "SELECT sum(prorated_s) FROM guest WHERE system = 'ZLSIM'"
+    [(prorated,)] = demo_session.sql(query).rows
+    guests = [
+        row for row in demo_rows if row.account == "guests" and row.parent == "system/ZLSIM/zvm-monitor"
+    ]
+    assert sum(row.amount or 0.0 for row in guests) == pytest.approx(prorated)
+    assert {row.status for row in guests} == {"measured"}
+    own = {row.parent: row.status for row in demo_rows if row.account == "cp_system"}
+    assert own == {"system/ZLSIM/zvm-monitor": "assumed", "system/ZLDEMO/zvm-monitor": "measured"}
+
+
+def test_sources_with_local_times_are_separate(demo_files: list[Path]) -> None:
+    """Without a time zone, the times of RMF's XML cannot be compared with those of other files."""
+    with CoreSession([str(path) for path in demo_files[:2]]) as session:
+        rows = ledger_rows(session, CPU)
+    machines = {row.machine for row in rows if row.level == "machine"}
+    assert machines == {"2097-D3E01", "2097-D3E01 (ZLZ1, local time)"}
+
+
+def test_groups_replace_their_members(demo_files: list[Path], tmp_path: Path) -> None:
+    groups = tmp_path / "groups.toml"
+    groups.write_text('[guest]\n"LINUX*" = "linux"\n')
+    with CoreSession([str(demo_files[3])], Options(group=str(groups))) as session:
+        rows = ledger_rows(session, CPU)
+        [(prorated,)] = session.sql("SELECT sum(prorated_s) FROM guest WHERE group_name = 'linux'").rows
+    [linux] = [row for row in rows if row.account == "guests" and row.subject == "linux"]
+    assert linux.amount == pytest.approx(prorated)
+    assert not [row for row in rows if (row.subject or "").startswith("LINUX")]
+    assert set(imbalances(rows).values()) == {0.0}
+
+
+def test_ledger_measure_has_the_same_totals(demo_session: CoreSession, demo_rows: list[LedgerRow]) -> None:
+    query = "SELECT account, sum(amount), any_value(unit) FROM ledger GROUP BY account"
+    for account, total, unit in demo_session.sql(query).rows:
+        assert unit == "s"
+        assert total == pytest.approx(amount(demo_rows, account))
+
+
+def test_smaller_subjects_are_one_row(demo_rows: list[LedgerRow]) -> None:
+    shown = [*entries(demo_rows, 2)]
+    others = [entry.row for entry in shown if (entry.row.subject or "").endswith(" others")]
+    assert others
+    for other in others:
+        part = other.account, other.parent
+        whole = sum(row.amount or 0 for row in demo_rows if (row.account, row.parent) == part)
+        rows = [entry.row for entry in shown if (entry.row.account, entry.row.parent) == part]
+        assert sum(row.amount or 0 for row in rows) == pytest.approx(whole)
+
+
+def test_ledger_command_prints_every_format(
+    demo_files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ledger", "cpu", str(demo_files[2]), "--format", "json"]) == 0
+    tables = json.loads(capsys.readouterr().out)["tables"]
+    capture = [row for row in tables["meters"]["rows"] if row["title"] == "Dispatched and captured"]
+    assert [row["subject"] for row in capture] == ["CP"]
+    assert 0 < capture[0]["ratio_pct"] < 100
+    assert main(["ledger", "cpu", str(demo_files[2]), "--every", "30m"]) == 0
+    text = capsys.readouterr().out
+    assert "Accounts by time" in text
+    assert "does not count" in text
+    assert main(["ledger", "--list"]) == 0
+    assert "cpu: " in capsys.readouterr().out
+
+
+def test_unknown_ledger_is_an_error(demo_session: CoreSession) -> None:
+    with pytest.raises(QueryError, match="there is no ledger 'gold'") as error:
+        answer.solve(demo_session, "gold")
+    assert error.value.expected is not None
+    assert "cpu" in error.value.expected
+
+
+@needs(NO_USE)
+def test_input_without_use_of_processors_is_an_error() -> None:
+    """Its only record is one of SMF 72-3: no processors are reported that classes could divide."""
+    with CoreSession([str(NO_USE)]) as session, pytest.raises(QueryError, match="no data of the ledger cpu"):
+        answer.solve(session, "cpu")
+
+
+@pytest.mark.long
+def test_ledger_of_a_lake_and_its_rollups_is_the_same(demo_files: list[Path], tmp_path: Path) -> None:
+    """Sums of days may add their hours in another order, which changes the last digit."""
+    files = [str(demo_files[0]), str(demo_files[2])]
+    lake = str(tmp_path / "lake")
+    assert main(["import", *files, "--lake", lake]) == 0
+    assert main(["lake", "rollup", lake]) == 0
+    with CoreSession(files) as session:
+        rows = ledger_rows(session, CPU)
+    with CoreSession([lake]) as session:
+        assert ledger_rows(session, CPU) == rows
+        query = "SELECT account, sum(amount) FROM ledger_day GROUP BY account"
+        for account, total in session.sql(query).rows:
+            assert total == pytest.approx(amount(rows, account), rel=1e-12, abs=1e-9)

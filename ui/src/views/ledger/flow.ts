@@ -1,0 +1,103 @@
+/** The flow picture of a ledger: a column for each level, every row next to what it is a part of. */
+
+import type { LedgerRow } from "../../lib/api/types";
+import type { Painter, Region } from "../../lib/paint/painter";
+import { category, type Theme } from "../../lib/paint/palette";
+import { formatPrecise, formatShort, withUnit } from "../../lib/text/numbers";
+
+/** A row of the ledger with its place in the picture: a column, and a range of amounts from the top. */
+export interface Piece {
+  row: LedgerRow;
+  column: number;
+  from: number;
+  to: number;
+}
+
+/** The rows of each root, the root first. */
+export function roots(rows: readonly LedgerRow[]): LedgerRow[][] {
+  const found: LedgerRow[][] = [];
+  for (const row of rows) {
+    if (row.depth === 0) found.push([row]);
+    else found.at(-1)?.push(row);
+  }
+  return found;
+}
+
+/** The places of the rows of one root. Amounts that are unknown or negative have no place. */
+export function place(rows: readonly LedgerRow[]): Piece[] {
+  const next: number[] = [];
+  const skipped: number[] = [];
+  const pieces: Piece[] = [];
+  for (const row of rows) {
+    while (skipped.length && skipped.at(-1)! >= row.depth) skipped.pop();
+    if (skipped.length || row.amount === null || row.amount <= 0) {
+      if (!skipped.length) skipped.push(row.depth);
+      continue;
+    }
+    const from = next[row.depth] ?? 0;
+    pieces.push({ row, column: row.depth, from, to: from + row.amount });
+    next[row.depth] = from + row.amount;
+    next[row.depth + 1] = from;
+  }
+  return pieces;
+}
+
+/** The accounts in the order of their rows, each with its color. */
+export function accountColors(rows: readonly LedgerRow[]): Map<string, string> {
+  const names = [...new Set(rows.map(({ account }) => account))];
+  return new Map(names.map((name, at) => [name, name === "idle" ? "#999999" : category(at)]));
+}
+
+/** The name of a row: its subject, or its account where that says more. */
+export const nameOf = ({ subject, title, cpu_type, depth }: LedgerRow): string =>
+  [subject ?? title, depth === 0 ? cpu_type : null].filter((part) => part !== null).join(" ");
+
+/** Lines of a tooltip: the row, its amount and its share of the whole. */
+export function describe(row: LedgerRow, whole: number, unit: string): string[] {
+  const amount = row.amount ?? 0;
+  const lines = [
+    `${nameOf(row)}: ${row.title}`,
+    `${withUnit(formatPrecise(amount), unit)}, ${withUnit(formatPrecise((100 * amount) / whole), "%")}, ${row.status}`,
+    row.text,
+  ];
+  if (row.transactions) {
+    lines.push(`${withUnit(formatPrecise(amount / row.transactions), unit)} per transaction`);
+  }
+  return lines;
+}
+
+/** Least height of a row with a name, in pixels. */
+const NAMED = 13;
+
+/** Draws the rows of one root. */
+export function drawFlow(
+  painter: Painter,
+  width: number,
+  height: number,
+  theme: Theme,
+  rows: readonly LedgerRow[],
+  unit: string,
+): Region[] {
+  const pieces = place(rows);
+  const whole = pieces[0]?.to ?? 0;
+  if (!whole) return [];
+  const columns = 1 + Math.max(...pieces.map(({ column }) => column));
+  const wide = width / columns;
+  const colors = accountColors(rows);
+  return pieces.map(({ row, column, from, to }) => {
+    const x = column * wide;
+    const y = (from / whole) * height;
+    const tall = Math.max(0.5, ((to - from) / whole) * height - 1);
+    painter.rect(x, y, wide - 2, tall, { fill: colors.get(row.account)!, opacity: 0.3 });
+    painter.rect(x, y, 4, tall, { fill: colors.get(row.account)! });
+    if (tall >= NAMED) {
+      painter.clip(x + 4, y, wide - 8, tall, () =>
+        painter.text(x + 9, y + Math.min(tall / 2, 12), `${nameOf(row)} ${formatShort(to - from)}`, {
+          color: theme.ink,
+          size: 11,
+        }),
+      );
+    }
+    return { x, y, width: wide - 2, height: tall, lines: describe(row, whole, unit) };
+  });
+}
