@@ -124,3 +124,21 @@ def test_response_times_are_those_of_distribution(session: Session) -> None:
     for _, response_s, index in rows:
         assert 0.04 < response_s < 0.1
         assert 0.5 <= index < 1
+
+
+def test_recorded_average_follows_from_use(demo_folder: Path) -> None:
+    """By minute of z/VM's records; the four hours before were like the first five minutes."""
+    query = "SELECT effective_s FROM partition WHERE partition = 'ZLZOS' ORDER BY interval_end"
+    with zlens.open(demo_folder / demo.MONWRITE_NAME) as vm:
+        minutes = [row[0] for row in vm.sql(query).rows]
+    with zlens.open(demo_folder / demo.SMF_NAME) as zos_system:
+        recorded = [
+            row[0] for row in zos_system.sql("SELECT rolling_msu FROM image_capacity ORDER BY ALL").rows
+        ]
+    # Three CPs of 105 MSU.
+    before = sum(minutes[:5]) / 300
+    expected = [
+        round(105 * (before * (14_400 - 900 * quarter) + sum(minutes[: 15 * quarter])) / 14_400)
+        for quarter in range(1, 5)
+    ]
+    assert recorded == expected

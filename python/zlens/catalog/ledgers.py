@@ -97,7 +97,7 @@ class LedgerMeter(FactTable, frozen=True, kw_only=True):
     source: Annotated[str, Meta(description="the records or the publication")]
 
 
-class Ledger(FactTable, frozen=True):
+class Ledger(FactTable, frozen=True, kw_only=True):
     """One ledger. Levels stand in order, from the machine down."""
 
     name: Annotated[_Name, Meta(description="its name, that of the file")]
@@ -105,6 +105,9 @@ class Ledger(FactTable, frozen=True):
     unit: Annotated[str, Meta(description="unit of all amounts")]
     text: Annotated[str, Meta(description="what it counts")]
     not_counted: Annotated[str, Meta(description="what it does not count")]
+    tables: Annotated[
+        str, Meta(description="function in zlens/ledger/solvers.py that returns further tables of its answer")
+    ] = ""
     levels: tuple[LedgerLevel, ...] = field(name="level")
     meters: tuple[LedgerMeter, ...] = field(name="meter", default=())
     needs: Annotated[str, Meta(description="what the input must have, for an input without it")] = ""

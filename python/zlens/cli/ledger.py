@@ -16,6 +16,7 @@ Examples:
   zlens ledger --list
   zlens ledger cpu monwrite.data smf.dump
   zlens ledger cpu smf.dump --from 09:00 --to 10:00 --every 15m
+  zlens ledger msu smf.dump --prices prices.toml
   zlens ledger cpu monwrite.data --group groups.toml --format csv -o cpu.csv
   zlens ledger energy monwrite.data scrape.prom --factors factors.toml
 """
@@ -24,7 +25,7 @@ _TOP = 10
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="name of the ledger: cpu, energy")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="name of the ledger: cpu, energy, msu")
     inputs.add_inputs(parser, required=False)
     parser.add_argument("--list", action="store_true", help="list all ledgers, and what they do not count")
     parser.add_argument(
@@ -37,6 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--factors",
         metavar="FILE",
         help='emission of CO2 of the ledger energy: a TOML file with unit = "g/kWh", co2 and source',
+    )
+    parser.add_argument(
+        "--prices", metavar="FILE", help="of the ledger msu: your prices of an MSU, by product"
     )
     output.add_options(parser)
     inputs.add_options(parser)
@@ -56,9 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.inputs:
         raise QueryError("no input", cure=f"zlens ledger {arguments.name} INPUT")
     from zlens.cli.model_output import render
-    from zlens.ledger import answer
+    from zlens.ledger import answer, prices
     from zlens.ledger import factors as factor_files
 
+    priced = None if arguments.prices is None else prices.read(arguments.prices)
     top = arguments.top
     if top is None and arguments.format in ("text", "html"):
         top = _TOP
@@ -66,7 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise QueryError(f"--top {top} shows nothing", expected="a number from 1")
     factors = None if arguments.factors is None else factor_files.read(arguments.factors)
     with inputs.open_session(arguments.inputs, inputs.parse_options(arguments)) as (session, progress):
-        text = render(answer.solve(session, arguments.name, top=top, factors=factors), arguments.format)
+        found = answer.solve(session, arguments.name, top=top, factors=factors, prices=priced)
+        text = render(found, arguments.format)
         progress.close()
         with output.open_output(arguments.output, arguments.format) as out:
             out.write(text)

@@ -25,6 +25,8 @@ Examples:
   zlens plan monwrite.data --set user.LINUX1.relative=400
   zlens plan rmf-cpu.xml --set partition.PROD.split=2
   zlens plan smf.dump --set vertical_lows=removed --format html -o lows.html
+  zlens plan smf.dump --set partition.PROD.defined_capacity=120
+  zlens plan smf.dump --set class.BATCHLO.partition=TEST --set weight=200
   zlens plan monwrite.data --set smt=on
 """
 
@@ -46,6 +48,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="list what can be changed, each with an example",
     )
     parser.add_argument("--at", metavar="TIME", help="a time in the interval: '2026-03-02 09:15'")
+    parser.add_argument(
+        "--over-time",
+        action="store_true",
+        help="solve all intervals instead of one: four-hour averages of MSU, caps, work that waits",
+    )
     parser.add_argument("--system", metavar="NAME", help="the system, if the input has several")
     output.add_options(parser)
 
@@ -74,4 +81,10 @@ def _answer(arguments: argparse.Namespace) -> Answer:
         progress.close()
         if not arguments.set:
             return planning.list_settings(session, system=arguments.system, at=arguments.at)
-        return planning.plan(session, arguments.set, system=arguments.system, at=arguments.at)
+        return planning.plan(
+            session,
+            arguments.set,
+            system=arguments.system,
+            at=arguments.at,
+            over_time=arguments.over_time,
+        )

@@ -14,6 +14,7 @@ from zlens.catalog import smf_sections, smf_writer
 from zlens.demo import machine, rmf, smf_coupling, smf_hiperdispatch, smf_io, smf_storage, zos
 from zlens.demo.machine import PHYSICAL, MachineMinute
 from zlens.demo.zos import ClassWork, SpaceWork
+from zlens.models.partitions.rolling_average import SAMPLE_S, WINDOW_S, RollingAverage
 
 QUARTER_US = rmf.INTERVAL * machine.MINUTE
 QUARTER_S = rmf.INTERVAL * 60
@@ -22,7 +23,7 @@ ZONE_US = machine.ZONE_S * machine.SECOND
 SAMPLES = QUARTER_S
 #: Records are written this long after their interval end.
 _LATE_US = 34_000
-#: Address spaces were started two days before the hour.
+#: The IPL was two days before the hour, and address spaces were started then.
 _STARTED_US = machine.START_US - 2 * 86_400 * machine.SECOND
 #: CPU types by section number, from 1.
 _TYPES = ("CP", "IFL")
@@ -30,6 +31,10 @@ _TYPES = ("CP", "IFL")
 _HIGH = 0xC0
 #: SMF70CPA_ACTUAL and its scale: a CP of this model in sixteenths of a microsecond per service unit.
 _ADJUSTMENT, _SCALE = 548_571, 1000
+#: Million service units in an hour of a CP: 3600 s at 16 / adjustment of a million a second.
+_MSU_OF_CPU = 57_600 * _SCALE / _ADJUSTMENT
+#: Length of a sample of WLM's four-hour average.
+_SAMPLE_MINUTES = round(SAMPLE_S / 60)
 #: Goals by kind: SMF's bit, and the report class for the same work.
 _GOALS = {"percentile": 0x80, "average": 0x40, "velocity": 0x20, "system": 0x08}
 _REPORT_CLASS = {"CICSHI": "RCICS"}
@@ -43,6 +48,9 @@ class QuarterHourWriter:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(f"smf quarters {seed}")
         self.before: MachineMinute | None = None
+        #: Five-minute samples of the partition's MSU, and the minute of the last one.
+        self.average = RollingAverage()
+        self.sampled: MachineMinute | None = None
         self.instructions = 0
         self.jobs = 0
 
@@ -52,12 +60,26 @@ class QuarterHourWriter:
 
     def add_minute(self, minute: MachineMinute) -> list[bytes]:
         """Process a completed minute; returns the records written at its end."""
+        if minute.number % _SAMPLE_MINUTES == 0:
+            self.add_sample(minute)
         if minute.number % rmf.INTERVAL:
             return []
         before, self.before = self.before, minute
         records = [] if before is None else list(self.records(before, minute))
         self.instructions = 0
         return records
+
+    def add_sample(self, minute: MachineMinute) -> None:
+        """Add the MSU since the last sample; the four hours before the first were like it."""
+        last, self.sampled = self.sampled, minute
+        if last is None:
+            return
+        used = _effective_us(minute) - _effective_us(last)
+        seconds = (minute.end_us - last.end_us) / 1e6
+        rate = used / 1e6 / seconds * _MSU_OF_CPU
+        if minute.number == _SAMPLE_MINUTES:
+            self.average.add(last.end_us / 1e6, WINDOW_S, rate)
+        self.average.add(minute.end_us / 1e6, seconds, rate)
 
     def records(self, before: MachineMinute, current: MachineMinute) -> Iterator[bytes]:
         end_us = current.end_us
@@ -157,8 +179,10 @@ class QuarterHourWriter:
             "DSA": SAMPLES,
             "CPA": round(_ADJUSTMENT / _SCALE),
             "WLA": machine.MSU_CAPACITY,
+            "LAC": round(self.average.mean(current.end_us / 1e6).value or 0),
             "HWM": machine.HARDWARE_MODEL,
             "CSC": machine.SERIAL,
+            "GJT": _STARTED_US,
             "HHF": ["HHS", "HHA"],
             "MPC": machine.MODEL,
             "MCR": machine.MSU_CAPACITY,
@@ -167,6 +191,7 @@ class QuarterHourWriter:
             "CAI": 100,
             "CPA_ACTUAL": _ADJUSTMENT,
             "CPA_SCALING_FACTOR": _SCALE,
+            "IPL_TIME": _STARTED_US,
         }
         names = [{"CIN": kind, "CTN": PHYSICAL[kind], "CAN": PHYSICAL[kind] * SAMPLES} for kind in _TYPES]
         return {
@@ -251,6 +276,10 @@ class QuarterHourWriter:
                 subtype=subtype,
                 header={"WID": space.kind},
             )
+
+
+def _effective_us(minute: MachineMinute) -> int:
+    return sum(minute.use(machine.ZOS_PARTITION).effective_us)
 
 
 def _cpu(address: int, total_us: int) -> dict[str, Any]:

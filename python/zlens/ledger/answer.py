@@ -6,26 +6,34 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from zlens.catalog.expressions import literal
-from zlens.catalog.ledgers import STATUSES, Ledger, load_ledger
+from zlens.catalog.ledgers import STATUSES, Ledger, ledger_names, load_ledger
 from zlens.errors import QueryError
 from zlens.ledger.factors import J_PER_KWH, EmissionFactors
 from zlens.ledger.ledger_row import LedgerRow
 from zlens.ledger.rows import ledger_rows
+from zlens.ledger.solvers import TABLES
 from zlens.ledger.tree import LedgerEntry, entries
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
 from zlens.rendering.answer_columns import answer_columns
 
 if TYPE_CHECKING:
+    from zlens.ledger.prices import Prices
     from zlens.session.session import CoreSession
 
 
 def solve(
-    session: CoreSession, name: str, *, top: int | None = None, factors: EmissionFactors | None = None
+    session: CoreSession,
+    name: str,
+    *,
+    top: int | None = None,
+    factors: EmissionFactors | None = None,
+    prices: Prices | None = None,
 ) -> Answer:
     """Return the answer of a ledger; QueryError if there is none of the name, or no data of it.
 
     top      subjects of an account that are shown below one row; None: all
     factors  the user's emission factors, for the emission of each account of energy
+    prices   the user's, for a ledger with further tables
     """
     ledger = load_ledger(name)
     if factors is not None and ledger.unit != "J":
@@ -33,6 +41,9 @@ def solve(
             f"emission factors are for energy, and the ledger {name} is in {ledger.unit}",
             cure="use the ledger energy",
         )
+    if prices is not None and not ledger.tables:
+        priced = ", ".join(each for each in ledger_names() if load_ledger(each).tables)
+        raise QueryError(f"the ledger {name} has no prices", expected=priced)
     rows = ledger_rows(session, ledger)
     if not rows:
         raise QueryError(
@@ -62,6 +73,9 @@ def solve(
         tables.append(
             AnswerTable("meters", "Meters of the same time", answer_columns("ledger", "meters"), meters)
         )
+    if ledger.tables:
+        by_time = bool(session.options.every_s)
+        tables += TABLES[ledger.tables](session, prices=prices, by_time=by_time)
     return Answer(
         f"ledger {name}",
         f"Ledger: {ledger.title}, in {ledger.unit}",

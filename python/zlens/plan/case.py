@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens.catalog.expressions import literal
 from zlens.errors import ScenarioError
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 class WhatIfKey(Struct, frozen=True):
     """A key of what-ifs.
 
-    scopes: own (the partition that the data is from), partition (by name), machine, user
+    scopes: own (the partition that the data is from), partition (by name), machine, user, group (of
+    partitions),
+        class (of service)
     example: a value to try; value: description of the values
     beside: setting of the same subject that it requires
     """
@@ -49,8 +52,9 @@ class WhatIfKey(Struct, frozen=True):
 
     def full_keys(self) -> list[str]:
         """Return the key as written for each scope."""
-        prefixes = {"partition": "partition.NAME.", "user": "user.NAME."}
-        return [prefixes.get(scope, "") + self.field for scope in self.scopes]
+        return [
+            f"{'' if scope in ('own', 'machine') else f'{scope}.NAME.'}{self.field}" for scope in self.scopes
+        ]
 
 
 class Setting(Struct, frozen=True):
@@ -95,11 +99,19 @@ class Setting(Struct, frozen=True):
         return allowed.check(value, self.key, ScenarioErrors(None))
 
 
+class ClassUse(Struct, frozen=True):
+    """CPs that a service class of z/OS used on average in its partition."""
+
+    name: str
+    partition: str
+    cores: float
+
+
 class MeasuredInterval(Struct, frozen=True):
     """A measured interval: scenarios of the machine and of the guests, None if the data does not report them.
 
     shown: the end in the system's local time; own: the partition that the data is from; threads: logical
-    processors per core of a type, for guests.
+    processors per core of a type, for guests; classes: use of CPs by service classes.
     """
 
     system: str
@@ -109,6 +121,7 @@ class MeasuredInterval(Struct, frozen=True):
     machine: partitions.MeasuredPartitions | None
     guests: shares.MeasuredShares | None
     threads: dict[str, int]
+    classes: Sequence[ClassUse] = ()
 
 
 def situation(session: CoreSession, system: str, end: dt.datetime) -> MeasuredInterval:
@@ -174,6 +187,10 @@ class WhatIfCase(Struct):
         if all(assumption.name != earlier.name for earlier in self.assumptions):
             self.assumptions.append(assumption)
 
+    def assume_own(self, name: str, value: Value, unit: str, text: str) -> None:
+        """Record an assumption of zlens' own."""
+        self.assume(Assumption(name, value, unit, text, "ours", "zlens"))
+
     def set_facts(self, index: int, **values: Any) -> None:
         """Set values of a partition that apply before and after; call before any changes."""
         self.replace(index, **values)
@@ -188,6 +205,14 @@ class WhatIfCase(Struct):
     def display_name(self, index: int) -> str:
         """Return the name of a partition in answers."""
         return list(partitions.display_names(self.machine))[index]
+
+    def partition_of_type(self, setting: Setting, kind: str) -> int:
+        """Return the index of the requested partition's cores of a type."""
+        return self.partition_named(setting, setting.name or self.own_partition(setting), kind)
+
+    def partition_named(self, setting: Setting, name: str, kind: str) -> int:
+        """Return the index of a partition's cores of a type."""
+        return self.partitions(replace(setting, name=name, kind=kind))[0]
 
     def partitions(self, setting: Setting) -> list[int]:
         """Return the indices of the requested partition: one for each of its types."""

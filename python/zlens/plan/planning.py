@@ -23,15 +23,15 @@ from zlens.models import interval_choice
 from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.model import TYPES
 from zlens.models.shares import measurement as shares
-from zlens.plan import FAMILIES, guest_shares, smt
+from zlens.plan import FAMILIES, course, guest_shares, smt
 from zlens.plan import tables as plan_tables
 from zlens.plan.case import MeasuredInterval, Setting, WhatIfCase, WhatIfKey, situation
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerTable
 from zlens.rendering.answer_columns import answer_columns
 from zlens.schema.wording import phrase
 
-#: Measure that each of the two scenarios is built from.
-TABLES = {"machine": "partition", "guests": "guest"}
+#: Measure that each of the two scenarios is built from, and the limits of averages.
+TABLES = {"machine": "partition", "guests": "guest", "averages": "image_capacity"}
 _FORMS = answer_columns("plan", "whatifs")
 
 
@@ -60,7 +60,7 @@ def parse_setting(setting: str) -> tuple[ModuleType, Setting]:
         )
     first, *rest = key.split(".")
     name = kind = None
-    if first in ("partition", "user") and len(rest) > 1:
+    if first in ("partition", "user", "group", "class") and len(rest) > 1:
         scopes, field, name = {first}, rest[-1], ".".join(rest[:-1])
         if first == "partition" and rest[-2].upper() in TYPES and len(rest) > 2:
             name, kind = ".".join(rest[:-2]), rest[-2].upper()
@@ -101,10 +101,23 @@ def parse_question(settings: Sequence[str]) -> PlanRequest:
 
 
 def plan(
-    session: Any, settings: Sequence[str], *, system: str | None = None, at: str | float | None = None
+    session: Any,
+    settings: Sequence[str],
+    *,
+    system: str | None = None,
+    at: str | float | None = None,
+    over_time: bool = False,
 ) -> Answer:
-    """Return the answer for the busiest interval of an input, or for the one at a given time."""
+    """Return the answer for the busiest interval of an input, or for the one at a given time.
+
+    over_time: for all intervals instead, with rolling averages of MSU and work that waits; settings that
+    limit an average imply it
+    """
     parsed = parse_question(settings)
+    averages = [setting for family, setting in parsed.wanted if getattr(family, "OVER_TIME", False)]
+    if over_time or averages:
+        _check_over_time(parsed, settings, at, averages)
+        return course.answer(session, parsed.wanted, families(), _system(session, "partition", system))
     if parsed.threads is not None:
         name = _system(session, "cpu", system)
         end = interval_choice.choose_interval(
@@ -133,6 +146,22 @@ def plan(
 def queries() -> list[str]:
     """Return the SELECTs of all intervals that what-ifs read of tables that others may share."""
     return [partitions.busy(), *partitions.queries(), *shares.queries()]
+
+
+def _check_over_time(
+    parsed: PlanRequest, settings: Sequence[str], at: str | float | None, averages: Sequence[Setting]
+) -> None:
+    """Reject settings that apply to one interval only."""
+    why = f"{averages[0].key} limits or moves work over time" if averages else "it solves all intervals"
+    if at is not None:
+        raise QueryError(f"a time of one interval is given, but {why}", cure="leave one of them out")
+    if parsed.threads is not None:
+        raise ScenarioError(
+            f"{settings[0]} is for one interval, but {why}", cure="use a separate plan for each"
+        )
+    for family, setting in parsed.wanted:
+        if family.NEEDS != "machine" or setting.form.field == "split":
+            raise setting.setting_error(f"it is for one interval, but {why}", "use a separate plan for each")
 
 
 def _parse_switch(settings: Sequence[str], switch: Sequence[str]) -> PlanRequest:
@@ -239,10 +268,12 @@ def list_settings(
     interval = situation(session, name, end)
     rows, notes = [], []
     keys_without_data: dict[str, list[str]] = {}
+    with_msu = _has_rows(session, "image_capacity")
     for family, form in all_keys():
+        over_time = getattr(family, "OVER_TIME", False)
         for key, value, current in _keys_of_interval(interval, form, family.NEEDS):
-            if value is None:
-                keys_without_data.setdefault(family.NEEDS, []).append(key)
+            if value is None or (over_time and not with_msu):
+                keys_without_data.setdefault("averages" if over_time else family.NEEDS, []).append(key)
             else:
                 rows.append((key, form.setting(key, value), form.value, current))
     for needed, keys in keys_without_data.items():
@@ -280,6 +311,9 @@ def _keys_of_interval(
     if needed == "guests" and guests is not None:
         guest = guests["user"][0]
         yield f"user.{guest['name']}.{form.field}", form.example, _current_value(guest.get(form.field))
+    elif set(form.scopes) & {"group", "class"}:
+        # These are in other records than the partitions of one interval.
+        yield from ((key, form.example, None) for key in form.full_keys())
     elif machine is not None and needed == "machine":
         entries = machine["partition"]
         entry = next((entry for entry in entries if entry["name"] == interval.own), entries[0])
@@ -308,10 +342,19 @@ def _current_value(value: Any) -> str | None:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-_REPORTS = {"partition": "partition", "guest": "user", "load": "cpu", "cpu": "cpu"}
+_REPORTS = {
+    "partition": "partition",
+    "guest": "user",
+    "load": "cpu",
+    "cpu": "cpu",
+    "image_capacity": "rmfcpu",
+}
 _MOST = 20
 _NOTES = (
     "Weights, cores, shares and vertical-lows can be combined in one plan; smt cannot be combined with "
     "these, nor a split with shares",
+    "Defined and group capacity and partitions of service classes are solved over all intervals, with "
+    "weights, cores "
+    "and vertical-lows if these are set, too",
     "The own partition is read from the data; partition.NAME.TYPE.weight selects its cores of one type",
 )

@@ -11,6 +11,8 @@ import datetime as dt
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -58,38 +60,85 @@ def busy(_settings: Sequence[str] = ()) -> str:
     )
 
 
-def queries(where: str = "true") -> tuple[str, str, str]:
-    """Return the SELECTs of a scenario's partitions, physical cores, and own online cores in an interval."""
+def queries(where: str = "true", extra: Sequence[str] = ()) -> tuple[str, str, str]:
+    """Return the SELECTs of a scenario's partitions, physical cores, and own online cores, by interval."""
     return (
-        "SELECT partition, cpu_type, dedicated, weight, capped, cap_text, absolute_cap, logical_cpus, "
-        f"{_USED}, vh, vm, vl, msu_defined FROM partition WHERE {where} "
-        "AND partition NOT IN ('*PHYSICAL*', 'TOTAL') AND logical_cpus > 0 "
-        "ORDER BY cpu_type, partition, partition_number",
-        "SELECT cpu_type, physical, dedicated, lgclc_pct, ovrhd_pct, lpmgt_pct "
+        "SELECT interval_end, seconds, partition, cpu_type, dedicated, weight, capped, cap_text, "
+        "absolute_cap, "
+        f"logical_cpus, {_USED}, vh, vm, vl, msu_defined{''.join(f', {each}' for each in extra)} "
+        f"FROM partition WHERE {where} AND partition NOT IN ('*PHYSICAL*', 'TOTAL') AND logical_cpus > 0 "
+        "ORDER BY interval_end, cpu_type, partition, partition_number",
+        "SELECT interval_end, cpu_type, physical, dedicated, lgclc_pct, ovrhd_pct, lpmgt_pct "
         f"FROM cec WHERE {where} ORDER BY cpu_type",
-        "SELECT cpu_type, count(DISTINCT coalesce(core_id, cpu_id)) FROM cpu "
-        f"WHERE {where} AND coalesce(online_pct, 100) > 0 GROUP BY cpu_type",
+        "SELECT interval_end, cpu_type, count(DISTINCT coalesce(core_id, cpu_id)) FROM cpu "
+        f"WHERE {where} AND coalesce(online_pct, 100) > 0 GROUP BY interval_end, cpu_type",
     )
 
 
 def measured_partitions(session: CoreSession, system: str, end: dt.datetime) -> MeasuredPartitions:
     """Return the scenario of one interval."""
-    where = interval_sql(system, end)
+    found = [interval.measured for interval in measured_intervals(session, system, end)]
+    return found[0] if found else MeasuredPartitions(_scenario())
+
+
+class PartitionInterval(Struct, frozen=True):
+    """An interval with its scenario, and rows of `partition` with the columns of `extra`, by partition."""
+
+    end: dt.datetime
+    seconds: float
+    measured: MeasuredPartitions
+    extra: dict[Pair, tuple[Any, ...]]
+
+
+def measured_intervals(
+    session: CoreSession, system: str, end: dt.datetime | None = None, extra: Sequence[str] = ()
+) -> Iterator[PartitionInterval]:
+    """Yield the scenario of one interval, or of all of the system's machine, in order of time."""
+    where = f"system = {literal(system)}" if end is None else interval_sql(system, end)
+    online = _online_cores(session, system, queries(where)[2])
+    if end is None:
+        machine = session.sql(f"SELECT max(machine) FROM partition WHERE {where}").rows[0][0]
+        where = where if machine is None else f"machine = {literal(machine)}"
     sources = [row[0] for row in session.sql(f"SELECT DISTINCT source FROM partition WHERE {where}").rows]
+    if not sources:
+        return
     source = min(map(str, sources))
     where += f" AND source = {literal(source)}"
-    measurement = MeasuredPartitions(
-        {"model": "partitions", "processors": {}, "partition": [], "physlog": []}
-    )
-    if len(sources) > 1:
-        others = ", ".join(sorted(set(map(str, sources)) - {source}))
-        measurement.notes.append(f"Partitions are read from {source}; {others} reports them, too")
-    of_partitions, of_machine, of_own_cores = queries(where)
-    _physical(session.sql(of_machine).rows, measurement)
+    physical: dict[dt.datetime, list[Any]] = {}
+    of_partitions, of_machine, _ = queries(where, extra)
+    for ended, *row in session.sql(of_machine).rows:
+        physical.setdefault(ended, []).append(row)
     rows = session.sql(of_partitions).rows
-    online = _online_cores(session, system, of_own_cores)
+    by_end = {ended: list(group) for ended, group in groupby(rows, itemgetter(0))}
+    for ended in sorted({*by_end, *physical}):
+        measurement = MeasuredPartitions(_scenario())
+        if len(sources) > 1:
+            others = ", ".join(sorted(set(map(str, sources)) - {source}))
+            measurement.notes.append(f"Partitions are read from {source}; {others} reports them, too")
+        _physical(physical.get(ended, ()), measurement)
+        found = by_end.get(ended, [])
+        added = _add_partitions(measurement, found, online.get(ended, {}), over_time=end is None)
+        yield PartitionInterval(ended, max((row[1] for row in found), default=0.0), measurement, added)
+
+
+def _scenario() -> dict[str, Any]:
+    return {"model": "partitions", "processors": {}, "partition": [], "physlog": []}
+
+
+def _add_partitions(
+    measurement: MeasuredPartitions,
+    rows: Sequence[tuple[Any, ...]],
+    online: dict[Pair, int],
+    *,
+    over_time: bool,
+) -> dict[Pair, tuple[Any, ...]]:
+    """Add the partitions of an interval; returns the further columns of their rows."""
     names_by_note: dict[str, list[str]] = {}
-    for name, kind, dedicated, weight, capped, caps, absolute_cap, logical, used, vh, vm, vl, msu in rows:
+    added: dict[Pair, tuple[Any, ...]] = {}
+    for row in rows:
+        _, _, name, kind, dedicated, weight, capped, caps, absolute_cap, logical, used, vh, vm, vl, msu = row[
+            :15
+        ]
         # Scenarios take printable names only.
         pair = (replace_controls(str(name)), str(kind))
         reason = _left_out(measurement, pair, dedicated, weight)
@@ -112,31 +161,36 @@ def measured_partitions(session: CoreSession, system: str, end: dt.datetime) -> 
         if cores < defined:
             words = f"{cores} of {defined} logical cores of type {pair[1]} were online, and only these count"
             names_by_note.setdefault(words, []).append(pair[0])
+        msu = None if over_time else msu
         for words in _partition_notes(partition, min(logical, cores), weight, capped, caps, used, msu):
             names_by_note.setdefault(words, []).append(pair[0])
         measurement.scenario["partition"].append(partition)
+        added[pair] = row[15:]
     measurement.notes += [
         f"{format_list(names, _MOST_NAMES)}: {words}" for words, names in names_by_note.items()
     ]
     if not measurement.scenario["partition"]:
         measurement.notes.append("the data reports no partition with cores and a weight in this interval")
-    elif len(measurement.vertical) < sum(
+    elif not over_time and len(measurement.vertical) < sum(
         not partition.get("dedicated") for partition in measurement.scenario["partition"]
     ):
         measurement.notes.append(
             "Where the data does not report the polarity of cores, vertical is assumed; "
             "partition.NAME.polarization=horizontal changes that"
         )
-    return measurement
+    return added
 
 
-def _online_cores(session: CoreSession, system: str, query: str) -> dict[Pair, int]:
+def _online_cores(session: CoreSession, system: str, query: str) -> dict[dt.datetime, dict[Pair, int]]:
     """Return the online cores of a system's own partition by type: data of others has the defined ones."""
     own = session.sql(f"SELECT lpar FROM system WHERE system = {literal(system)} AND lpar IS NOT NULL").rows
     if not own:
         return {}
     lpar = replace_controls(str(own[0][0]))
-    return {(lpar, str(kind)): cores for kind, cores in session.sql(query).rows}
+    online: dict[dt.datetime, dict[Pair, int]] = {}
+    for end, kind, cores in session.sql(query).rows:
+        online.setdefault(end, {})[lpar, str(kind)] = cores
+    return online
 
 
 def _physical(rows: Sequence[Sequence[Any]], measurement: MeasuredPartitions) -> None:

@@ -139,16 +139,10 @@ def _pool(scenario: Scenario, kind: str, type_partitions: Sequence[dict[str, Any
 
 
 def _claim(scenario: Scenario, partition: dict[str, Any], entitled: float) -> Claim:
-    limits = []
-    if partition["capped"]:
-        limits.append(("initial cap", entitled))
-    if partition["absolute_cap"] is not None:
-        limits.append(("absolute cap", partition["absolute_cap"]))
-    if partition["defined_capacity"] is not None:
-        limits.append(("defined capacity", partition["defined_capacity"] / scenario["msu_per_core"]))
     used = partition["cores"] if partition["unparked"] is None else partition["unparked"]
     demand = float("inf") if partition["demand"] is None else partition["demand"]
-    return Claim(float(partition["weight"]), float(used), demand, tuple(limits))
+    limits = prsm.own_limits(partition, entitled, scenario["msu_per_core"])
+    return Claim(float(partition["weight"]), float(used), demand, limits)
 
 
 def _limit(scenario: Scenario, group: dict[str, Any]) -> float:

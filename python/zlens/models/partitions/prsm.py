@@ -8,7 +8,8 @@ IBM-MAIN and "Mainframe Performance Topics" (vertical cores of integer and fract
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -56,6 +57,20 @@ class Claim(Struct, frozen=True):
     def max_cores(self) -> float:
         """Cores that it could use without other partitions."""
         return min(self.demand, self.lowest_limit[1])
+
+
+def own_limits(
+    partition: Mapping[str, Any], entitled: float, msu_per_core: float | None
+) -> tuple[tuple[str, float], ...]:
+    """Return the limits of a partition of a scenario other than its logical cores, by name, in cores."""
+    limits = []
+    if partition.get("capped"):
+        limits.append(("initial cap", entitled))
+    if partition.get("absolute_cap") is not None:
+        limits.append(("absolute cap", float(partition["absolute_cap"])))
+    if partition.get("defined_capacity") is not None and msu_per_core is not None:
+        limits.append(("defined capacity", partition["defined_capacity"] / msu_per_core))
+    return tuple(limits)
 
 
 def entitlements(shared: float, weights: Sequence[float]) -> list[float]:

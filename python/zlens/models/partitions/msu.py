@@ -1,0 +1,193 @@
+"""MSU of partitions in the intervals of an input, and their rolling averages, recorded and computed.
+
+WLM keeps the average of its own partition only, so that of others, and of systems without the record, is
+computed. The average of a capacity group or of the machine is the sum of its partitions' averages.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from zlens.inputs.unix_time import to_unix_us
+from zlens.models.partitions.rolling_average import WINDOW_S, RollingAverage, RollingMean
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
+
+
+HOUR_S = 3600
+#: What has an average: kind and name.
+Subject = tuple[str, str]
+KINDS = ("machine", "group", "partition")
+#: An average over time: end and length of each interval, and the average at its end.
+Line = list[tuple[float, float, float | None]]
+
+
+class ImageFacts(Struct, frozen=True):
+    """What a z/OS system records about its partition in an interval.
+
+    always: its defined capacity limits whatever the average is
+    """
+
+    system: str
+    rolling: float | None
+    ipl: dt.datetime | None
+    always: bool
+
+
+class PartitionMsu(Struct, frozen=True):
+    """MSU of a partition in an interval. Times are seconds since 1970, amounts MSU per hour.
+
+    system     the reporting one
+    recorded   rolling average at the end, as WLM keeps it
+    computed   the same from the use of the intervals before
+    """
+
+    system: str
+    machine: str | None
+    partition: str
+    end: float
+    seconds: float
+    used: float | None
+    defined: float | None
+    group: str | None
+    group_limit: float | None
+    wlm_capped_pct: float | None
+    cap_reached_pct: float | None
+    recorded: float | None
+    computed: RollingMean
+
+    @property
+    def rolling(self) -> float | None:
+        """The average: as recorded, else computed."""
+        return self.computed.value if self.recorded is None else self.recorded
+
+    @property
+    def hour(self) -> int:
+        """The hour that the middle of the interval is in, since 1970."""
+        return int((self.end - self.seconds / 2) // HOUR_S)
+
+
+def minute(end: dt.datetime) -> int:
+    """Return the minute of an interval's end: systems end their intervals some milliseconds apart."""
+    return round(to_unix_us(end) / 60e6)
+
+
+def images(session: CoreSession) -> dict[int, dict[str, ImageFacts]]:
+    """Return what systems record about their partitions, by minute and partition."""
+    found: dict[int, dict[str, ImageFacts]] = {}
+    rows = session.sql(
+        "SELECT interval_end, partition, system, rolling_msu, ipl_time, absolute_capping FROM image_capacity "
+        "WHERE partition IS NOT NULL ORDER BY system"
+    ).rows
+    for end, name, system, rolling, ipl, always in rows:
+        facts = ImageFacts(str(system), rolling, ipl, bool(always))
+        found.setdefault(minute(end), {}).setdefault(str(name), facts)
+    return found
+
+
+def partitions(session: CoreSession, where: str = "true") -> list[PartitionMsu]:
+    """Return partitions with CPs by machine and time. where: SQL condition for rows of `partition`."""
+    facts = images(session)
+    rows = session.sql(
+        "SELECT system, machine, partition, interval_end, seconds, msu_actual, msu_defined, capacity_group, "
+        "capacity_group_limit, wlm_capped_pct, cap_reached_pct FROM partition WHERE cpu_type = 'CP' "
+        f"AND {where} ORDER BY machine, interval_end, partition, source"
+    ).rows
+    averages: dict[tuple[Any, str], RollingAverage] = {}
+    found: list[PartitionMsu] = []
+    last: dict[tuple[Any, str], int] = {}
+    for system, machine, name, when, seconds, used, defined, group, limit, wlm, reached in rows:
+        end = to_unix_us(when) / 1e6
+        # Another source may report the same interval.
+        if last.get((machine, name)) == minute(when):
+            continue
+        last[machine, name] = minute(when)
+        image = facts.get(minute(when), {}).get(name)
+        average = averages.setdefault((machine, name), RollingAverage())
+        if image is not None and image.ipl is not None:
+            average.restart(to_unix_us(image.ipl) / 1e6)
+        if used is not None:
+            average.add(end, seconds, used)
+        recorded = None if image is None else image.rolling
+        found.append(
+            PartitionMsu(
+                system,
+                machine,
+                name,
+                end,
+                seconds,
+                used,
+                defined or None,
+                group,
+                limit,
+                wlm,
+                reached,
+                recorded,
+                average.mean(end),
+            )
+        )
+    return found
+
+
+def earlier_averages(rows: Iterable[PartitionMsu]) -> dict[str, float]:
+    """Return the averages at the start of the first interval of partitions that record them.
+
+    They are what the use in the window before was on average, if the recorded value follows from it.
+    """
+    earlier: dict[str, float] = {}
+    seen: set[str] = set()
+    for row in rows:
+        if row.partition in seen:
+            continue
+        seen.add(row.partition)
+        if row.recorded is not None and row.used is not None and row.seconds < WINDOW_S:
+            before = (row.recorded * WINDOW_S - row.used * row.seconds) / (WINDOW_S - row.seconds)
+            earlier[row.partition] = max(0.0, before)
+    return earlier
+
+
+def averages(rows: Iterable[PartitionMsu], machine: str = "machine") -> dict[Subject, Line]:
+    """Return the rolling averages over time of a machine, its capacity groups and its partitions."""
+    lines: dict[Subject, Line] = {}
+    members: dict[str, set[str]] = {}
+    for row in rows:
+        lines.setdefault(("partition", row.partition), []).append((row.end, row.seconds, row.rolling))
+        if row.group is not None:
+            members.setdefault(row.group, set()).add(row.partition)
+    groups: dict[Subject, Line] = {
+        ("group", name): sum_lines([lines["partition", each] for each in sorted(inside)])
+        for name, inside in sorted(members.items())
+    }
+    return {("machine", machine): sum_lines([*lines.values()]), **groups, **lines}
+
+
+def sum_lines(lines: Iterable[Line]) -> Line:
+    """Return the sum of averages at each time; None where one of them is unknown."""
+    by_end: dict[float, list[tuple[float, float | None]]] = {}
+    for line in lines:
+        for end, seconds, value in line:
+            by_end.setdefault(end, []).append((seconds, value))
+    sums: Line = []
+    for end, parts in sorted(by_end.items()):
+        known = [value for _, value in parts if value is not None]
+        sums.append((end, parts[0][0], sum(known) if len(known) == len(parts) else None))
+    return sums
+
+
+def peak_hour(line: Iterable[tuple[float, float, float | None]]) -> tuple[int, float] | None:
+    """Return the hour (since 1970) with the highest mean of an average, and that mean; None without one."""
+    hours: dict[int, list[float]] = {}
+    for end, seconds, value in line:
+        if value is not None:
+            hour = hours.setdefault(int((end - seconds / 2) // HOUR_S), [0.0, 0.0])
+            hour[0] += value * seconds
+            hour[1] += seconds
+    means = {hour: total / seconds for hour, (total, seconds) in hours.items()}
+    # Of equal hours the first; sums of equal averages differ in their last digits.
+    best = max(means, key=lambda hour: (round(means[hour], 6), -hour), default=None)
+    return None if best is None else (best, means[best])
