@@ -53,7 +53,7 @@ def whole(source: RmfXmlSource) -> None:
 
 
 def test_missing_numbered_row_of_rmf_xml(opened: Opened) -> None:
-    """An interval with a gap in the row numbers of a table is incomplete; the last row's loss has no trace."""
+    """Row numbers of a table show which rows are missing, but for the last."""
     lines = document(*half_hours(2)).splitlines(keepends=True)
     numbered = [n for n, line in enumerate(lines) if line.startswith("<row refno=")]
     assert len(numbered) > 10
