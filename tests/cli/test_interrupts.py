@@ -33,6 +33,7 @@ WORDS = {
     "rig": "list",
     "study": "--list -o {new}",
     "plan": "{in} --list -o {new}",
+    "ledger": "cpu {in} -o {new}",
     "explain": "load.busy_pct",
     "import": "{in} --lake {new}",
     "lake": "check {lake}",

@@ -37,11 +37,8 @@ class LedgerAccount(FactTable, frozen=True, kw_only=True):
     name: Annotated[_Name, Meta(description="its name")]
     title: Annotated[str, Meta(description="display name")]
     text: Annotated[str, Meta(description="what it contains")]
-    solved: Annotated[
-        str, Meta(description="instead of rows and amount: the function that returns its rows")
-    ] = ""
-    rows: Annotated[str, Meta(description="FROM clause over measures and helpers; its first table is m")] = ""
-    amount: Annotated[str, Meta(description="formula of the amount of a row, in the unit of the ledger")] = ""
+    rows: Annotated[str, Meta(description="FROM clause over measures and helpers; its first table is m")]
+    amount: Annotated[Formula, Meta(description="formula of the amount of a row, in the unit of the ledger")]
     meter: Annotated[str, Meta(description="the meter: MEASURE.COLUMN")]
     status: Annotated[str, one_of(STATUSES, "how the amount is known")]
     source: Annotated[str, Meta(description="the records or the publication")]
@@ -56,10 +53,7 @@ class LedgerAccount(FactTable, frozen=True, kw_only=True):
     partition: Annotated[Formula, Meta(description="name of the partition")] = "place.partition"
     cpu_type: Annotated[Formula, Meta(description="processor type")] = "null"
     transactions: Annotated[Formula, Meta(description="transactions that the amount was used for")] = "null"
-
-    def __post_init__(self) -> None:
-        if bool(self.solved) == bool(self.rows and self.amount):
-            raise ValueError("it needs rows and amount, or solved")
+    not_attributed: Annotated[bool, Meta(description="whether it has no owner")] = False
 
 
 class LedgerRest(FactTable, frozen=True):
@@ -106,7 +100,10 @@ class Ledger(FactTable, frozen=True, kw_only=True):
     text: Annotated[str, Meta(description="what it counts")]
     not_counted: Annotated[str, Meta(description="what it does not count")]
     tables: Annotated[
-        str, Meta(description="function in zlens/ledger/solvers.py that returns further tables of its answer")
+        str,
+        Meta(
+            description="function in zlens/ledger/further_tables.py that returns further tables of its answer"
+        ),
     ] = ""
     levels: tuple[LedgerLevel, ...] = field(name="level")
     meters: tuple[LedgerMeter, ...] = field(name="meter", default=())

@@ -9,9 +9,9 @@ from zlens.catalog.expressions import literal
 from zlens.catalog.ledgers import STATUSES, Ledger, ledger_names, load_ledger
 from zlens.errors import QueryError
 from zlens.ledger.factors import J_PER_KWH, EmissionFactors
+from zlens.ledger.further_tables import TABLES
 from zlens.ledger.ledger_row import LedgerRow
 from zlens.ledger.rows import ledger_rows
-from zlens.ledger.solvers import TABLES
 from zlens.ledger.tree import LedgerEntry, entries
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
 from zlens.rendering.answer_columns import answer_columns
@@ -147,8 +147,8 @@ def _meter_rows(session: CoreSession, ledger: Ledger) -> Iterator[tuple[Value, .
 
 
 def _not_attributed(ledger: Ledger, rows: Sequence[LedgerRow]) -> AnswerFigure:
-    """Return the share that is not attributed, of the machine and processor type where it is largest."""
-    rests = {level.rest.name for level in ledger.levels if level.rest and level.rest.not_attributed}
+    """Return the share that has no owner, of the machine (and processor type) where it is largest."""
+    rests = {name for name, account in ledger.accounts().items() if account.not_attributed}
     amounts: dict[tuple[str | None, float], float] = {}
     for entry in entries(rows):
         if entry.root.amount:
@@ -156,7 +156,8 @@ def _not_attributed(ledger: Ledger, rows: Sequence[LedgerRow]) -> AnswerFigure:
             rest = entry.row.amount if entry.row.account in rests else 0.0
             amounts[key] = amounts.get(key, 0.0) + abs(rest or 0.0)
     share = max((100 * rest / whole for (_, whole), rest in amounts.items()), default=None)
-    text = "Not attributed, at most of the processors of one type of a machine"
+    root = next(iter(ledger.accounts().values())).title
+    text = f"Not attributed, of {root} in the row where it is most"
     return AnswerFigure("not_attributed_pct", share, "%", text)
 
 

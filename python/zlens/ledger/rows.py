@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from zlens.catalog.expressions import literal
 from zlens.catalog.ledgers import Ledger
 from zlens.ledger.ledger_row import LedgerRow, add
-from zlens.ledger.solvers import SOLVERS
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
@@ -32,30 +31,7 @@ def ledger_rows(session: CoreSession, ledger: Ledger, *, by_time: bool = False) 
         f"SELECT {_SUMMED}{end} FROM ledger WHERE ledger = {literal(ledger.name)} "
         f"GROUP BY {_KEYS}{end} ORDER BY ALL"
     )
-    rows = [LedgerRow(*row) for row in session.sql(query).rows]
-    for level in ledger.levels:
-        for account in level.account:
-            if account.solved:
-                solved = [*SOLVERS[account.solved](session, ledger, rows)]
-                rest = level.rest.name if level.rest else None
-                rows = [*_without_solved(rows, solved, rest), *solved]
-    return _grouped(rows)
-
-
-def _without_solved(
-    rows: Iterable[LedgerRow], solved: Sequence[LedgerRow], rest: str | None
-) -> Iterator[LedgerRow]:
-    """Yield rows without what was solved, which was part of the rest of its level."""
-    amounts: dict[tuple[str | None, dt.datetime | None], float | None] = {}
-    for row in solved:
-        key = row.parent, row.end
-        before = amounts.get(key, 0.0)
-        amounts[key] = None if row.amount is None or before is None else before + row.amount
-    for row in rows:
-        if row.account == rest and (row.parent, row.end) in amounts:
-            amount = amounts[row.parent, row.end]
-            row = replace(row, amount=None if amount is None or row.amount is None else row.amount - amount)
-        yield row
+    return _grouped([LedgerRow(*row) for row in session.sql(query).rows])
 
 
 def _grouped(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
