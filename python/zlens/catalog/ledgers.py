@@ -107,7 +107,7 @@ class Ledger(FactTable, frozen=True, kw_only=True):
     ] = ""
     levels: tuple[LedgerLevel, ...] = field(name="level")
     meters: tuple[LedgerMeter, ...] = field(name="meter", default=())
-    needs: Annotated[str, Meta(description="what the input must have, for an input without it")] = ""
+    needs: Annotated[str, Meta(description="what an input without the ledger lacks")]
 
     def accounts(self) -> dict[str, LedgerAccount | LedgerRest]:
         """Return all accounts by name, in order of their levels; what is left comes last in its level."""

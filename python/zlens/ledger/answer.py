@@ -48,7 +48,7 @@ def solve(
     if not rows:
         raise QueryError(
             f"this input has no data of the ledger {name}",
-            expected=ledger.needs or None,
+            expected=ledger.needs,
             cure="zlens explain ledger shows what it reads",
         )
     found = [*entries(rows, top)]

@@ -533,6 +533,8 @@ ENDPOINTS = (
             "unit": "unit of all amounts",
             "text": "what it counts",
             "not_counted": "what it does not count",
+            "needs": "what an input without rows lacks",
+            "ledgers": "all ledgers, each with name and title",
             "levels": "its levels, each with name and title",
             "rows": "amounts, each after the one that it is a part of: depth, level, account with title "
             "and text, subject, amount, status, meter, transactions, and the identities node and parent",

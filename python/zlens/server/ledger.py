@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from zlens.catalog.ledgers import load_ledger
+from zlens.catalog.ledgers import ledger_names, load_ledger
 from zlens.ledger.rows import ledger_rows
 from zlens.ledger.tree import entries
 from zlens.server import json_values
@@ -31,6 +31,8 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
             "unit": ledger.unit,
             "text": ledger.text,
             "not_counted": ledger.not_counted,
+            "needs": ledger.needs,
+            "ledgers": [{"name": name, "title": load_ledger(name).title} for name in ledger_names()],
             "levels": [{"name": level.name, "title": level.title} for level in ledger.levels],
             "rows": [
                 json_values.json_value(

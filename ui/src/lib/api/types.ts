@@ -430,6 +430,10 @@ export interface Ledger {
   unit: string;
   text: string;
   not_counted: string;
+  /** What an input without rows lacks. */
+  needs: string;
+  /** All ledgers. */
+  ledgers: { name: string; title: string }[];
   levels: { name: string; title: string }[];
   rows: LedgerRow[];
 }
