@@ -71,6 +71,16 @@ impl CpCosts {
         }
     }
 
+    /// Sets the costs to those at a speed of the processors.
+    pub(crate) fn set_speed(&mut self, system: &System, speed: Ratio) {
+        let nominal = Self::new(system);
+        let at = |cost: Ticks| speed.divide(cost);
+        self.io = nominal.io.into_iter().map(at).collect();
+        self.page = nominal.page.map(at);
+        self.signal = at(nominal.signal);
+        self.shared = nominal.shared.map(at);
+    }
+
     /// Time to move pages.
     pub(crate) fn pages(&self, pages: u32, write: bool) -> Ticks {
         u64::from(pages) * self.page[usize::from(write)]

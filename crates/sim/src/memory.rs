@@ -26,7 +26,7 @@ use pages::{Space, classes_of};
 use crate::random::{Stream, ln};
 use crate::scenario::{References, Selection, System};
 use crate::storage::{Frames, PAGES, frames_of};
-use crate::time::{MICROSECOND, Ticks, micros, seconds};
+use crate::time::{MICROSECOND, Ratio, Ticks, micros, seconds};
 
 /// Writes ahead of need that are under way at once, for each paging volume.
 const EARLY_AT_ONCE: u64 = 4;
@@ -203,6 +203,12 @@ impl Memory {
         };
         memory.fill();
         memory
+    }
+
+    /// Sets the CP time of page faults to that at a speed of the processors.
+    pub(crate) fn set_speed(&mut self, system: &System, speed: Ratio) {
+        self.fault = speed.divide(micros(system.cp.fault_us));
+        self.locks.set_speed(speed);
     }
 
     /// The frames of the system now.

@@ -112,6 +112,14 @@ impl World {
             timings.dispatch_system = self.speed.divide(nominal.dispatch_system);
             timings.lock_hold = self.speed.divide(nominal.lock_hold);
         }
+        for (costs, system) in self.costs.iter_mut().zip(&self.scenario.systems) {
+            costs.set_speed(system, self.speed);
+        }
+        for (memory, system) in self.memory.iter_mut().zip(&self.scenario.systems) {
+            if let Some(memory) = memory {
+                memory.set_speed(system, self.speed);
+            }
+        }
         for number in 0..self.cpus.len() {
             if self.cpus[number].state == CpuState::Running {
                 self.update_accounting(number);

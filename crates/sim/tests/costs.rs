@@ -3,7 +3,7 @@
 mod builders;
 
 use builders::{alone, load, partition, run, scenario, system, unit, user, volume};
-use zlens_sim::scenario::{Costs, Port, Scenario, Switch};
+use zlens_sim::scenario::{Action, Command, Costs, Port, Scenario, Switch};
 use zlens_sim::time::{MICROSECOND, micros};
 use zlens_sim::world::World;
 
@@ -59,6 +59,24 @@ fn io_costs_by_mode_and_records() {
     }
     scenario.systems[0].cp.costs = Costs::default();
     assert_eq!(cp_time(&run(scenario)), (0, 0));
+}
+
+/// A machine of half the capability takes twice as long for CP's work, too.
+#[test]
+fn io_costs_follow_the_capability() {
+    let mut scenario = busy_user(1_000.0, 0.0);
+    scenario.warmup_s = 0.0;
+    scenario.machine.capability = 1_000;
+    scenario.systems[0].cp.costs = Costs {
+        io_us: 14.0,
+        ..Costs::default()
+    };
+    scenario.systems[0].commands = vec![Command {
+        at_s: 0.0,
+        action: Action::SetCapability { capability: 2_000 },
+    }];
+    let world = run(scenario);
+    of_events(cp_time(&world).0, world.vcpus[0].counts.starts, 28.0);
 }
 
 /// Who faults pays for reading and deciphering pages; writing and enciphering those that leave is charged to nobody.

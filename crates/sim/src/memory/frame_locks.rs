@@ -3,7 +3,7 @@
 use crate::random::Stream;
 use crate::scenario::System;
 use crate::storage::{BELOW, PAGES};
-use crate::time::{MICROSECOND, Ticks, micros};
+use crate::time::{MICROSECOND, Ratio, Ticks, micros};
 
 /// Searches for frames below 2 GB, before storage has zones.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,8 @@ pub struct FrameLocks {
     /// The same to return frames; `None` if they are queued for the next holder instead.
     returns: Option<Ticks>,
     needle: Option<Needle>,
+    /// Speed of the processors; the times above are at full speed.
+    speed: Ratio,
     stream: Stream,
     /// Times that a processor spun, and for how long.
     pub collisions: u64,
@@ -46,10 +48,15 @@ impl FrameLocks {
                 each: cp.needle_us * MICROSECOND as f64,
                 passed: (system.storage_mib * PAGES / BELOW).max(1.0) - 1.0,
             }),
+            speed: Ratio::ONE,
             stream: Stream::new(seed, &format!("{}/frame locks", system.name)),
             collisions: 0,
             spin: 0,
         }
+    }
+
+    pub(super) const fn set_speed(&mut self, speed: Ratio) {
+        self.speed = speed;
     }
 
     /// Number of locks that a page fault needs, each after the one before.
@@ -65,6 +72,7 @@ impl FrameLocks {
             Some(hold) if which > 0 => (self.stream.below(count as u64) as usize, hold),
             _ => (cpu % count, self.hold + self.search_below()),
         };
+        let hold = self.speed.divide(hold);
         let spin = self.until[zone].saturating_sub(now);
         self.until[zone] = now + spin + hold;
         self.collisions += u64::from(spin > 0);
