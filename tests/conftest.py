@@ -19,6 +19,7 @@ from hypothesis import settings
 
 import expected
 import iterations
+import long_tests
 import outcomes
 import tools
 import zlens
@@ -45,6 +46,8 @@ if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= 8 * 2**30:
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / "target" / "bytecode")
 
+_CPU_CLOCK = long_tests.CpuClock()
+
 #: A test of a minute: started last, it would run while the other processors are idle.
 LONGEST = "test_guide.py"
 
@@ -60,6 +63,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--shuffle", type=int, metavar="SEED", help="modules, and tests in them, in random order"
     )
     parser.addoption("--update", action="store_true", help="write expected texts; review the diff")
+    parser.addoption(
+        "--record-long", action="store_true", help="write the list of tests that take long, with --all"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -86,8 +92,10 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["seed"] = node.config.option.seed
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Start the longest test first if tests run in parallel."""
+    """Mark long tests before some are selected; start the longest first if tests run in parallel."""
+    long_tests.mark(items)
     if config.option.shuffle is None:
         items.sort(key=lambda item: item.path.name != LONGEST)
     else:
@@ -110,9 +118,10 @@ def pytest_sessionfinish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Report the tools that tests of a worker used to the process that prints the summary."""
+    """Report tools used and CPU time to the process that prints the summary: tests may run in a worker."""
     report = yield
     report.user_properties += [("tool", name) for name in sorted(tools.used)]
+    report.user_properties += [("cpu", _CPU_CLOCK.lap())]
     tools.used.clear()
     return report
 
@@ -120,6 +129,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print skipped tests by reason, and how to repeat the numbers and the order of a failed run."""
     outcomes.summarize(terminalreporter, config.option)
+    if config.getoption("--record-long"):
+        long_tests.record(report for stat in terminalreporter.stats.values() for report in stat)
 
 
 @functools.cache
