@@ -20,4 +20,6 @@ def test_listed_long_tests_exist() -> None:
     assert lines == sorted(set(lines))
     for line in lines:
         module, function = line.split("[")[0].split("::")[:2]
-        assert re.search(rf"^ *(async )?def {function}\(", (TESTS / module).read_text("utf-8"), re.MULTILINE), line
+        assert re.search(
+            rf"^ *(async )?def {function}\(", (TESTS / module).read_text("utf-8"), re.MULTILINE
+        ), line

@@ -43,6 +43,16 @@ ALLOWED: dict[str, dict[str, str]] = {
     "device110.paths": {"paths": TEXT},
     "device110.paging": {"total_rate": "sum of two columns of the row"},
     "device110.seeks": {"distance": "the width of a class of seeks"},
+    "energy.months": {
+        "energy_kwh": "kilowatt-hours of the joules of the ledger",
+        "per_transaction": "a ratio of two columns of the row",
+    },
+    "ledger.accounts": {"per_transaction": "a ratio of two columns of the row"},
+    "meters.comparisons": {
+        "first_w second_w": "joules in the seconds of both meters",
+        "difference_pct difference_w": "a difference of two columns of the row",
+    },
+    "meters.meters": {"machine_w": "joules in the seconds of the meter"},
     "dispwait.guests": {"mean_us": "a ratio of sums of the row"},
     "indicate_multithread.state": {"interval_start": "a time"},
     "indload.lines": {"line_no": PLACE, "?": PLACE},

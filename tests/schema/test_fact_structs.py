@@ -16,6 +16,8 @@ OTHERS = {
     "catalog/reports/definition_file.py",
     "catalog/user_roles.py",
     "cli/model_output.py",
+    "ledger/factors.py",
+    "ledger/prices.py",
     "models/scenario.py",
     "record_pages/packs.py",
     "server/laboratory.py",

@@ -316,6 +316,7 @@ def test_every_constant_of_simulator_is_used() -> None:
     values |= {"link": {"rate": 600.0, "throttle_at": 100}, "relocation": [{"user": "BATCH", "to": "ZVM2"}]}
     values |= {"switch": [{"name": "VSW1", "device": 0x0F00, "port": [{"user": "WEB1", "out": 1.0}]}]}
     values["cp"] = {"costs": {}}
+    values["machine"] = {"type": "9175", "power": {}}
     used |= {one.name for one in run.prepare(values).constants}
     # A release without zones of storage.
     del values["partition"][0]["zvm"]

@@ -6,12 +6,15 @@ of all ledgers, `_ledger_meter` the comparisons of meters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 
 from zlens.catalog.expressions import compile_sql, literal, quote
 from zlens.catalog.ledgers import Ledger, LedgerAccount, LedgerLevel, LedgerMeter, ledger_names, load_ledger
 
+#: First line of the text of a helper that is computed once per session.
+MATERIALIZED = "-- materialized\n"
 _PREFIX = "_ledger_"
 _KEYS = "system, source, interval_end, seconds, flag"
 _NAMES = "machine, partition, cpu_type"
@@ -51,9 +54,7 @@ def _ledger_sql(ledger: Ledger) -> str:
     above: LedgerLevel | None = None
     for level in ledger.levels:
         name = f"level_{level.name}"
-        rows = "\nUNION ALL\n".join(
-            _account_sql(level, account, above) for account in level.account if account.rows
-        )
+        rows = "\nUNION ALL\n".join(_account_sql(level, account, above) for account in level.account)
         queries.append(f"{name} AS (\n{_part_of(rows, above)}\n)")
         names.append(name)
         if level.rest is not None and above is not None:
@@ -61,7 +62,14 @@ def _ledger_sql(ledger: Ledger) -> str:
             names.append(f"rest_{level.name}")
         above = level
     union = "\nUNION ALL\n".join(f"SELECT {_COLUMNS} FROM {name}" for name in names)
-    return f"-- materialized\nWITH {', '.join(queries)}\n{union}"
+    return f"{MATERIALIZED if _is_divided(ledger.name) else ''}WITH {', '.join(queries)}\n{union}"
+
+
+def _is_divided(name: str) -> bool:
+    """Return whether another ledger's amounts are divided by those of a ledger."""
+    accounts = (entry for other in ledger_names() for entry in load_ledger(other).accounts().values())
+    words = (re.findall(r"\w+", entry.rows) for entry in accounts if isinstance(entry, LedgerAccount))
+    return any(f"{_PREFIX}{name}" in found for found in words)
 
 
 def _account_sql(level: LedgerLevel, account: LedgerAccount, above: LedgerLevel | None) -> str:

@@ -25,7 +25,6 @@ from zlens.compiler.sql_tree import ANY, Rows, Tree
 from zlens.errors import CatalogError
 
 ROOT = Path(__file__).parent / "selects"
-_MATERIALIZED = "-- materialized\n"
 #: A column of a measure's SQL that represents all its columns until they are filled in.
 PLACE = "#columns"
 #: Prefixes of role names: rows of buckets with --every, or of original intervals.
@@ -56,7 +55,7 @@ def _helper_text(name: str) -> str:
 
 def is_materialized(name: str) -> bool:
     """Return whether a node is a helper that is computed once per session."""
-    return is_helper(name) and _helper_text(name).startswith(_MATERIALIZED)
+    return is_helper(name) and _helper_text(name).startswith(ledger_sql.MATERIALIZED)
 
 
 @cache

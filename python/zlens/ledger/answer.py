@@ -15,6 +15,7 @@ from zlens.ledger.rows import ledger_rows
 from zlens.ledger.tree import LedgerEntry, entries
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
 from zlens.rendering.answer_columns import answer_columns
+from zlens.schema.wording import phrase
 
 if TYPE_CHECKING:
     from zlens.ledger.prices import Prices
@@ -49,7 +50,7 @@ def solve(
         raise QueryError(
             f"this input has no data of the ledger {name}",
             expected=ledger.needs,
-            cure="zlens explain ledger shows what it reads",
+            cure=phrase("explain_ledger"),
         )
     found = [*entries(rows, top)]
     tables = [

@@ -23,7 +23,7 @@ def change(case: WhatIfCase, setting: Setting) -> None:
         known = sorted({use.name for use in case.situation.classes})
         raise setting.setting_error(
             f"the data has no CPU time of a service class {setting.name}",
-            "name one of them" if known else "add records of SMF 72-3 of its system",
+            "name one of them" if known else "add its workload records of RMF",
             ", ".join(known) or None,
         )
     target = case.partition_named(setting, setting.value, "CP")

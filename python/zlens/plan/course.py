@@ -122,7 +122,7 @@ def answer(
     if first is None:
         raise QueryError(
             f"the data of {system} has no partitions with a capacity in MSU",
-            expected="SMF 70 subtype 1, or the CPU report of the RMF Postprocessor",
+            expected="CPU records of RMF, or its CPU report",
         )
     measured_msu = _measured_msu(session, system)
     history = msu.earlier_averages(measured_msu)

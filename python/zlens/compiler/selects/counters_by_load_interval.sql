@@ -1,3 +1,4 @@
+-- materialized
 -- _counters_by_load_interval: counters of a system for each interval of its load: from the same source, else from
 -- another one. Counters belong to the interval that contains their middle; those that cover less than nine
 -- tenths are omitted.

@@ -1,3 +1,4 @@
+-- materialized
 -- _ledger_class: CPU time of service classes by processor type, from APPL %, as the capture ratio uses it.
 SELECT
     system, source, interval_end, seconds, flag, class, t.cpu_type,

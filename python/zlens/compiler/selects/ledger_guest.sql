@@ -1,3 +1,4 @@
+-- materialized
 -- _ledger_guest: CPU time of guests of z/VM in time of cores: as counted, or with multithreading prorated time, and if
 -- that is not known, their share of the cores by time of threads.
 SELECT

@@ -1,3 +1,4 @@
+-- materialized
 -- _ledger_job: CPU time of jobs by processor type, once: of the records of intervals, where a job has them, else of
 -- its end, else of its steps.
 WITH used AS (

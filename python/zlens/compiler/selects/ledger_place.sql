@@ -1,3 +1,4 @@
+-- materialized
 -- _ledger_place: machine and partition of a system. Times of a source that are local are not joined with
 -- others: it has a machine of its own.
 SELECT

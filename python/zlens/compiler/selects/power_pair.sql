@@ -1,3 +1,4 @@
+-- materialized
 -- _power_pair: readings of one meter with those of another of the same machine or partition, over the time that they
 -- have in common.
 SELECT

@@ -1,4 +1,3 @@
--- materialized
 -- _power_share: energy of the processors of a partition in the intervals of the system in it: of its readings, the part
 -- that the intervals have in common. What processors spent busy, for each second of CPU time that the CPU ledger has,
 -- and what they spent in the time that they waited.

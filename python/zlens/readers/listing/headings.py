@@ -138,7 +138,7 @@ def _last_heading_lines(table: ReportTable) -> list[tuple[tuple[str, ...], Repor
     """Return the last heading line of each column with the column, in order; times are first."""
     headings: list[tuple[tuple[str, ...], ReportColumn | str]] = [(TIMES, "")] if table.time else []
     for column in table.columns:
-        text = " ".join(column.heading[-1].replace("_", " ").split()) if column.heading else ""
+        text = " ".join(column.heading[-1].strip("_").split()) if column.heading else ""
         if text:
             headings.append(((text,), column))
     return headings

@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+[kMG%]?\Z|\.+\Z")
 _HEAD_WORD = re.compile(r"(?:End Time|\S+)")
 #: The prompt of CMS after a command.
 _PROMPT = re.compile(r"(?:Ready(?:\(-?\d+\))?|R);")
-_GROUP = re.compile(r"<-|->")
+_GROUP = re.compile(r"<-|->|<\w[^<>]*\w>")
 _PART = re.compile(r" \(part \d+ of \d+\)\Z")
 _SHORT = " short"
 _NO_DATA = "This input has no data for this report."
