@@ -1,4 +1,4 @@
-"""Tests that `make test` leaves to `make test-all` because they take long: their list, and how it is measured.
+"""Tests that take long, which `make test` leaves to `make test-all`: their list, and how it is measured.
 
 `pytest --all --record-long` writes the list anew. The shortest test of each module is never in it, so that
 `make test` runs something of everything.

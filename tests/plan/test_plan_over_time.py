@@ -188,6 +188,6 @@ def test_settings_that_do_not_apply_over_time(tmp_path: Path, settings: list[str
 def test_time_of_one_interval_contradicts_all(tmp_path: Path) -> None:
     with pytest.raises(QueryError, match="a time of one interval is given, but it solves all intervals"):
         plan(tmp_path, images([1.0] * 2), "weight=2", at="2023-11-14 23:10", over_time=True)
+    unrated = images([1.0] * 2, control={"CPA_ACTUAL": 0, "MCR": 0})[:1]
     with pytest.raises(QueryError, match="no partitions with a capacity in MSU"):
-        unrated = images([1.0] * 2, control={"CPA_ACTUAL": 0, "MCR": 0})[:1]
         plan(tmp_path, unrated, "defined_capacity=100")
