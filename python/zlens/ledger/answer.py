@@ -158,7 +158,7 @@ def _not_attributed(ledger: Ledger, rows: Sequence[LedgerRow]) -> AnswerFigure:
             amounts[key] = amounts.get(key, 0.0) + abs(rest or 0.0)
     share = max((100 * rest / whole for (_, whole), rest in amounts.items()), default=None)
     root = next(iter(ledger.accounts().values())).title
-    text = f"Not attributed, of {root} in the row where it is most"
+    text = f"Largest share of {root} that is not attributed"
     return AnswerFigure("not_attributed_pct", share, "%", text)
 
 
