@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 #: CPU time in seconds, that of programs it starts included, from which a test takes long.
-LIMIT_S = 0.5
+LIMIT_S = 0.4
 LIST = Path(__file__).with_suffix(".txt")
 
 
