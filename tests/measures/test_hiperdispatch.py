@@ -118,7 +118,8 @@ def test_decisions_by_interval(tmp_path: Path) -> None:
             "VCM_CPULOUNPARKED": 3 - parked,
             "VCM_CPULOPARKED": parked,
             "VCM_LPARCAPUSEDADJ": rng.randrange(10_000_000),
-            "VCM_DIAGCAPINCR": [WANT, UNPARK] if rng.random() < 0.2 else 0,
+            # Without parked processors, there is nothing to unpark.
+            "VCM_DIAGCAPINCR": [WANT, UNPARK] if rng.random() < 0.2 and parked else 0,
         }
         made.append((at_s, capacity, rng.random() < 0.8))
     records = [

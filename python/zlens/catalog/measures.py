@@ -201,6 +201,9 @@ class MeasureKeys(FactTable, frozen=True, kw_only=True):
     no_reader: Annotated[bool, Meta(description="whether no reader feeds it yet")] = False
     sparse: Annotated[bool, Meta(description="whether no row, or no value, means no event")] = False
     lazy: Annotated[bool, Meta(description="whether it is too large to materialize")] = False
+    repeats: Annotated[
+        bool, Meta(description="whether its amounts are those of other measures: it retains no raw table")
+    ] = False
     rows: Annotated[str, Meta(description="FROM clause of its formulas, with roles and helpers")] = ""
     never_merged: Annotated[tuple[str, ...], Meta(description="columns whose values stay separate")] = ()
     parts: Annotated[

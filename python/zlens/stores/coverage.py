@@ -120,7 +120,7 @@ def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
         # Without intervals there are no measures, but raw tables may have rows.
         session = session.narrow(replace(session.options, start=None, end=None))
     for name in names:
-        if not session.has_data(name):
+        if metrics.load_measure(name).repeats or not session.has_data(name):
             continue
         for table in sorted(session.queries.tables_of(name)):
             result.feeds.setdefault(table, []).append(name)
