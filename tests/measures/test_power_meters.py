@@ -65,5 +65,5 @@ def test_report_names_missing_meters(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert hmc.startswith("HMC missing")
     assert hmc.endswith("scrapes of zhmc-prometheus-exporter")
     (zpwr,) = (line for line in lines if line.startswith("zpwr"))
-    assert zpwr.endswith("zpwr --format json --stream on Linux in a partition")
+    assert zpwr.endswith("stream of JSON of zpwr on Linux in a partition")
     assert "(machine) smf SYSA zvm-monitor ZVM1 600 5008.0 4908.0 100.0 2.04" in lines
