@@ -147,10 +147,9 @@ class Session:
         Each has its `text`, and its clauses with the view of the web UI and the window that prove them.
         """
         from zlens.findings.evaluate import find
-        from zlens.verdict import compose, expect
+        from zlens.verdict import compose, queries
 
-        expect(self._core)
-        return compose(find(self._core), system=system)
+        return compose(find(self._core, later=queries()), system=system)
 
 
 def simulate(

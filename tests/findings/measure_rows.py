@@ -104,7 +104,7 @@ class Made:
     def queries(self) -> Made:
         return self
 
-    def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
+    def stages(self, queries: Iterable[str], later: Sequence[str] = ()) -> Iterator[list[str]]:
         """Yield all queries as one stage; `sql` creates their tables."""
         yield [*queries]
 

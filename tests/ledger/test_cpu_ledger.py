@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from samples import needs, sample
 from zlens import demo
@@ -78,6 +79,15 @@ def test_ledger_states_what_has_no_owner(demo_session: CoreSession, demo_files: 
             with CoreSession([str(path)], Options(tz=parse_zone(demo.ZONE))) as session:
                 alone = answer.solve(session, "cpu").figure("not_attributed_pct")
             assert alone is None or alone < 5, path.name
+
+
+def test_share_without_owner_is_unknown_if_a_part_is(
+    demo_session: CoreSession, demo_rows: list[LedgerRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unknown = [replace(row, amount=None) if row.account == "workload_rest" else row for row in demo_rows]
+    assert unknown != demo_rows
+    monkeypatch.setattr(answer, "ledger_rows", lambda *_, **__: unknown)
+    assert answer.solve(demo_session, "cpu").figure("not_attributed_pct") is None
 
 
 def test_ledger_joins_systems_of_one_machine(demo_session: CoreSession, demo_rows: list[LedgerRow]) -> None:

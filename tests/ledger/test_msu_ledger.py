@@ -14,7 +14,7 @@ from iterations import draws
 from zlens.api import Session
 from zlens.catalog.ledgers import load_ledger
 from zlens.errors import InputError
-from zlens.ledger import answer, prices
+from zlens.ledger import answer, msu_peaks, prices
 from zlens.ledger.rows import LedgerRow, ledger_rows
 from zlens.ledger.tree import imbalances
 from zlens.rendering.answer import Answer
@@ -245,3 +245,8 @@ def test_cost_of_the_highest_hour(tmp_path: Path) -> None:
 def test_invalid_prices(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         prices.parse(text, "prices.toml")
+
+
+def test_capped_hours_are_unknown_if_a_part_is() -> None:
+    assert msu_peaks._capped_hours([(1800, 50.0), (3600, 25.0)]) == 0.5
+    assert msu_peaks._capped_hours([(1800, 50.0), (3600, None)]) is None

@@ -146,7 +146,7 @@ class FakeSession:
     def expect(self, queries: Iterable[str]) -> None:
         pass
 
-    def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
+    def stages(self, queries: Iterable[str], later: Sequence[str] = ()) -> Iterator[list[str]]:
         return iter(())
 
     def select_together(self, queries: Iterable[str]) -> list[list[tuple[object, ...]]]:

@@ -154,3 +154,19 @@ def test_worlds_need_simulator_and_number(tmp_path: Path) -> None:
         uncertainty.run([rig], runners.find("simulate"), str(tmp_path), 4)
     with pytest.raises(QueryError, match="constants are those of the simulator"):
         uncertainty.run([rig], runners.find("files:x"), str(tmp_path), 20)
+
+
+#: Constants whose values are recorded, or shown as power, and change nothing that a scenario judges.
+RECORDED_ONLY = ("sim_channel_", "sim_storbuf_", "sim_power_", "sim_partition_storage")
+
+
+def test_simulator_constants_that_are_ours_have_ranges() -> None:
+    """A constant without a range would be the same in all worlds."""
+    ours = {
+        name: one
+        for name, one in constants.constants().items()
+        if name.startswith("sim_") and one.status == "ours"
+    }
+    without = {name for name, one in ours.items() if not one.range and not name.startswith(RECORDED_ONLY)}
+    assert len(ours) > 50
+    assert without == set()

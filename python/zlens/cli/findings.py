@@ -61,14 +61,13 @@ def run(arguments: argparse.Namespace) -> int:
             baseline = stack.enter_context(opened)
         # Rules chosen by the user may leave out causes.
         has_verdict = arguments.format in ("text", "html") and not (arguments.only or arguments.classes)
-        if has_verdict:
-            verdict.expect(session)
         result = find(
             session,
             classes=list(_CLASSES) if arguments.all else arguments.classes,
             only=arguments.only,
             folders=arguments.rules,
             baseline=baseline,
+            later=verdict.queries() if has_verdict else (),
         )
         text = findings.render(
             result,

@@ -20,7 +20,7 @@ COMMANDS = {
     "rig": "run scenarios with known results, and compare",
     "study": "study runs of a workload: scaling, regression",
     "plan": "solve a what-if: change cores, weights, shares or threads of a measured interval",
-    "ledger": "divide what a machine used into accounts that add up: CPU time, energy",
+    "ledger": "divide what a machine used into accounts that add up: CPU time, energy, MSU",
     "explain": "show where a number comes from: formula, inputs, unit, source, status",
     "import": "decode files once, into a lake of Parquet files",
     "lake": "show, verify or trim a lake",

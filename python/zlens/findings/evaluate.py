@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -109,10 +109,14 @@ def find(
     only: Iterable[str] | None = None,
     folders: Iterable[str | os.PathLike[str]] = (),
     baseline: CoreSession | None = None,
+    later: Sequence[str] = (),
 ) -> FindingsResult:
-    """Return the findings of a session by the rules of the catalog, the user and more folders."""
+    """Return the findings of a session by the rules of the catalog, the user and more folders.
+
+    later: SELECTs that follow, such as those of verdicts, with which the rules share tables
+    """
     rules, requested = _wanted(load(*folders), classes, only)
-    return evaluate(session, rules, classes=requested, baseline=baseline)
+    return evaluate(session, rules, classes=requested, baseline=baseline, later=later)
 
 
 def find_in_stages(session: CoreSession, *, classes: Iterable[str] | None = None) -> Iterator[FindingsResult]:
@@ -148,6 +152,7 @@ def evaluate(
     *,
     classes: Collection[str] = USUAL,
     baseline: CoreSession | None = None,
+    later: Sequence[str] = (),
 ) -> FindingsResult:
     """Return the findings of a session.
 
@@ -155,7 +160,7 @@ def evaluate(
     compare with one are checked too, and heuristics count if the baseline was clearly better.
     """
     findings = FindingsResult(session, baseline=baseline)
-    for part in _evaluate(session, rules, classes, baseline, at_once=True):
+    for part in _evaluate(session, rules, classes, baseline, at_once=True, later=later):
         findings.add(part)
     order = {name: index for index, name in enumerate(rules)}
     findings.asked.sort(key=lambda rule: order[rule.id])
@@ -177,6 +182,7 @@ def _evaluate(
     baseline: CoreSession | None,
     *,
     at_once: bool,
+    later: Sequence[str] = (),
 ) -> Iterator[FindingsResult]:
     selected: list[Rule] = []
     off: list[Rule] = []
@@ -195,7 +201,7 @@ def _evaluate(
     missing: dict[str, tuple[str, ...]] = {}
     tested: dict[str, list[RuleTest]] = {}
     yield FindingsResult(session, off=off, baseline=baseline)
-    for stage in checker.stages(at_once=at_once):
+    for stage in checker.stages(at_once=at_once, later=later):
         checker.run_rules(stage)
         findings = FindingsResult(session, baseline=baseline)
         for rule in stage:
@@ -286,7 +292,7 @@ class RuleChecker:
             return []
         return [name for name in rule.needs if not _is_sparse(name.rpartition(".")[0])]
 
-    def stages(self, *, at_once: bool) -> Iterator[list[Rule]]:
+    def stages(self, *, at_once: bool, later: Sequence[str] = ()) -> Iterator[list[Rule]]:
         """Yield the rules whose data is computed, the cheapest first; or all at once.
 
         A rule comes no earlier than the data of the rules that disagree with it.
@@ -296,7 +302,7 @@ class RuleChecker:
             name: set().union(*(questions[other] for other in self._with_disagreeing_rules(name)))
             for name in self._rules
         }
-        computed = self._session.queries.stages(chain.from_iterable(questions.values()))
+        computed = self._session.queries.stages(chain.from_iterable(questions.values()), later)
         if at_once:
             for _ in computed:
                 pass

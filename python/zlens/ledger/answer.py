@@ -148,15 +148,21 @@ def _meter_rows(session: CoreSession, ledger: Ledger) -> Iterator[tuple[Value, .
 
 
 def _not_attributed(ledger: Ledger, rows: Sequence[LedgerRow]) -> AnswerFigure:
-    """Return the share that has no owner, of the machine (and processor type) where it is largest."""
+    """Return the share that has no owner, of the machine (and processor type) where it is largest.
+
+    Unknown if a part of what has no owner is.
+    """
     rests = {name for name, account in ledger.accounts().items() if account.not_attributed}
     amounts: dict[tuple[str | None, float], float] = {}
+    is_known = True
     for entry in entries(rows):
         if entry.root.amount:
             key = entry.root.node, entry.root.amount
             rest = entry.row.amount if entry.row.account in rests else 0.0
+            is_known &= rest is not None
             amounts[key] = amounts.get(key, 0.0) + abs(rest or 0.0)
-    share = max((100 * rest / whole for (_, whole), rest in amounts.items()), default=None)
+    shares = [100 * rest / whole for (_, whole), rest in amounts.items()]
+    share = max(shares, default=None) if is_known else None
     root = next(iter(ledger.accounts().values())).title
     text = f"Largest share of {root} that is not attributed"
     return AnswerFigure("not_attributed_pct", share, "%", text)

@@ -121,8 +121,10 @@ def _mean_used(rows: Sequence[PartitionMsu]) -> float | None:
 
 
 def _capped_hours(shares: Iterable[tuple[float, float | None]]) -> float | None:
-    known = [(seconds, share) for seconds, share in shares if share is not None]
-    return sum(seconds * share / 100 for seconds, share in known) / HOUR_S if known else None
+    """Return hours from seconds and percent of them; None if a part is unknown."""
+    hours = [None if share is None else seconds * share / 100 / HOUR_S for seconds, share in shares]
+    known = [part for part in hours if part is not None]
+    return sum(known) if known and len(known) == len(hours) else None
 
 
 def _work_rows(session: CoreSession, month: _Month) -> Iterator[tuple[Value, ...]]:
@@ -134,9 +136,11 @@ def _work_rows(session: CoreSession, month: _Month) -> Iterator[tuple[Value, ...
         f"TIMESTAMPTZ '{dt.datetime.fromtimestamp((peak[0] + 1) * HOUR_S + _LATE_S - before, dt.UTC)}'"
         for before in (HOUR_S, WINDOW_S, 0)
     )
+    in_hour = f"FILTER (WHERE interval_end > {hour})"
     query = (
         "SELECT level, account, partition, node, parent, subject, "
-        f"sum(amount) FILTER (WHERE interval_end > {hour}), sum(amount) FROM ledger "
+        f"CASE WHEN count(amount) {in_hour} = count(*) {in_hour} THEN sum(amount) {in_hour} END, "
+        "CASE WHEN count(amount) = count(*) THEN sum(amount) END FROM ledger "
         f"WHERE ledger = 'msu' AND level IN ('partition', 'class', 'job') AND interval_end > {first} "
         f"AND interval_end <= {last} AND machine IS NOT DISTINCT FROM {literal(month.machine)} "
         "GROUP BY level, account, partition, node, parent, subject ORDER BY 7 DESC NULLS LAST"
@@ -146,9 +150,9 @@ def _work_rows(session: CoreSession, month: _Month) -> Iterator[tuple[Value, ...
     titles = {name: account.title for name, account in load_ledger("msu").accounts().items()}
     for level in ("partition", "class", "job"):
         rows = [row for row in found if row[0] == level and row[6]]
-        for _, account, partition, _, parent, subject, in_hour, in_window in rows[:_MOST]:
+        for _, account, partition, _, parent, subject, *amounts in rows[:_MOST]:
             of_class = names.get(parent) if level == "job" else None
-            yield (month.name, titles[account], partition, of_class, subject, in_hour, in_window)
+            yield (month.name, titles[account], partition, of_class, subject, *amounts)
 
 
 def _missing(session: CoreSession) -> Sequence[tuple[Value, ...]]:

@@ -53,9 +53,8 @@ _ASSUMED = (
         "caps",
         "at the limit",
         "",
-        "a defined capacity limits while the average is above it, a full group shares its limit by "
-        "weight; WLM's cap "
-        "patterns and phantom weights are not modeled",
+        "a defined capacity limits while the average is above it, a full group shares its limit by weight; "
+        "WLM's cap patterns and phantom weights are not modeled",
     ),
     ("waiting_work", "in order", "", "work that does not fit waits and is done first come, first served"),
     ("management", "as measured", "", "PR/SM's part in the time of a partition"),
@@ -270,9 +269,8 @@ def _answer(
     capped_h = sum(row.seconds for row in measured if (row.cap_reached_pct or 0) > 0) / _HOUR
     if capped_h:
         notes.append(
-            f"A recorded cap limited a partition in intervals of {capped_h:.2f} hours: the demand then "
-            f"was higher "
-            "than the use that the data shows, so less waits here than really would"
+            f"A recorded cap limited a partition in intervals of {capped_h:.2f} hours: the demand then was "
+            "higher than the use that the data shows, so less waits here than really would"
         )
     unknown = sorted(name for name, course in before.courses.items() if name not in history and course.steps)
     if unknown:

@@ -125,7 +125,6 @@ def plan(
         )
         return smt.answer(session, name, end, parsed.threads, parsed.beside)
     what_ifs = parsed.wanted
-    session.queries.expect(queries())
     name, end = choose_interval(session, what_ifs, system, at)
     interval = situation(session, name, end)
     for family, request in what_ifs:
@@ -354,7 +353,6 @@ _NOTES = (
     "Weights, cores, shares and vertical-lows can be combined in one plan; smt cannot be combined with "
     "these, nor a split with shares",
     "Defined and group capacity and partitions of service classes are solved over all intervals, with "
-    "weights, cores "
-    "and vertical-lows if these are set, too",
+    "weights, cores and vertical-lows if these are set, too",
     "The own partition is read from the data; partition.NAME.TYPE.weight selects its cores of one type",
 )

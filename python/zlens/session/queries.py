@@ -95,11 +95,16 @@ class Queries:
             raise self._reader.error(error, statement) from None
         return self.engine.run_query(statement, self._reader, reads, plan.rows[0])
 
-    def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
+    def stages(self, queries: Iterable[str], later: Sequence[str] = ()) -> Iterator[list[str]]:
         """Materialize what queries share; yields queries when all their tables exist, the cheapest first.
 
         An invalid query comes last: its error is that of its answer.
+
+        later  zlens' SELECTs that follow: the tables get the columns that these read, too
         """
+        for follows in self._reader.parse_internal(later).values():
+            if follows is not None:
+                self.engine.store.expect(self._reader.reads(follows).columns)
         queries = [*dict.fromkeys(queries)]
         statements = self._reader.parse_internal(queries)
         reads: dict[str, TableReads] = {}
@@ -181,12 +186,6 @@ class Queries:
         except Error as error:
             raise query_error(error) from None
         return self.engine.materialize_query(query, reads, plan.rows[0])
-
-    def expect(self, queries: Sequence[str]) -> None:
-        """Note what zlens' SELECTs will read: tables materialized before that get these columns, too."""
-        for statement in self._reader.parse_internal(queries).values():
-            if statement is not None:
-                self.engine.store.expect(self._reader.reads(statement).columns)
 
     def materialize(self, tables: Mapping[str, Iterable[str]]) -> Iterator[str]:
         """Materialize columns of measures, even of lazy ones; yields the name of each when it exists.

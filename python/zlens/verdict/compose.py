@@ -54,13 +54,13 @@ def compose(
     return [_Composer(session, findings, name, window).verdict() for name in names if system in (None, name)]
 
 
-def expect(session: CoreSession) -> None:
-    """Note what verdicts read, before the rules are checked: tables that both need are computed once."""
+def queries() -> list[str]:
+    """Return SELECTs that read what verdicts do: rules checked with them (`later`) share their tables."""
     growing = [group for group in peaks.load_peak_facts().group if group.statistic == "total"]
     shown = [rule.meanwhile for rule in builtin().values() if rule.meanwhile is not None]
-    queries = [use_query(group) for group in growing]
-    queries += [means_query(each.table, each.columns, each.by) for each in shown]
-    session.queries.expect([query.sql() for query in queries] + planning.queries())
+    found = [use_query(group) for group in growing]
+    found += [means_query(each.table, each.columns, each.by) for each in shown]
+    return [query.sql() for query in found] + planning.queries()
 
 
 class _Composer:
