@@ -30,7 +30,8 @@ from zlens.schema.validators import ListOf
 from zlens.server import endpoints, json_values, metrics, openapi, static_files
 from zlens.server import guard as guards
 from zlens.server.current_user import USER
-from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterError
+from zlens.server.endpoints import ENDPOINTS
+from zlens.server.endpoints.endpoint import ROOT, Endpoint, WrongParameterError
 from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.live_updates import MAX_CLIENTS, EventStreamResponse, LiveWorkspace, ServedWorkspace
 from zlens.server.request_log import RequestLog

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from zlens.schema.validators import Key
-from zlens.server.endpoints import ENDPOINTS, Endpoint
+from zlens.server.endpoints import ENDPOINTS
+from zlens.server.endpoints.endpoint import Endpoint
 from zlens.server.response_bodies import LINES
 from zlens.version import VERSION
 
