@@ -177,10 +177,10 @@ def tables_of(session: Session, names: Iterable[str] | None = None) -> dict[str,
 
 def differences(found: dict[str, Table], expected: dict[str, Table]) -> list[str]:
     """Describe the tables that differ, with the first differing row of each."""
-    told = []
+    messages = []
     for name in sorted(found.keys() | expected.keys()):
         if name not in found or name not in expected:
-            told.append(f"{name} is missing")
+            messages.append(f"{name} is missing")
         elif found[name] != expected[name]:
             columns = [column for column in expected[name][0] if column not in _PLACES]
             pairs = zip(found[name][2], expected[name][2], strict=False)
@@ -190,5 +190,5 @@ def differences(found: dict[str, Table], expected: dict[str, Table]) -> list[str
                 for column, mine, theirs in zip(columns, *row, strict=False)
                 if mine != theirs
             ]
-            told.append(f"{name}: {len(found[name][2])} rows for {len(expected[name][2])}; {cells[:6]}")
-    return told
+            messages.append(f"{name}: {len(found[name][2])} rows for {len(expected[name][2])}; {cells[:6]}")
+    return messages

@@ -53,9 +53,9 @@ def test_boundary_sample_has_all_tables(one: dict[str, Table]) -> None:
 def test_import_order_does_not_matter(
     tmp_path: Path, one: dict[str, Table], three: list[str], order: tuple[int, ...]
 ) -> None:
-    made = imported(tmp_path / "lake", *(three[at] for at in order))
-    assert differences(tables(made), one) == []
-    assert lake.check(made).faults == []
+    lake_path = imported(tmp_path / "lake", *(three[at] for at in order))
+    assert differences(tables(lake_path), one) == []
+    assert lake.check(lake_path).faults == []
 
 
 @pytest.mark.long
@@ -68,9 +68,9 @@ def test_file_ending_within_interval(tmp_path: Path) -> None:
     files = [write(tmp_path / "a.data", first), write(tmp_path / "b.data", second)]
     expected = tables(files)
     for order in (files, files[::-1]):
-        made = imported(tmp_path / f"lake{files.index(order[0])}", *order)
-        assert differences(tables(made), expected) == []
-        with zlens.open(made) as session:
+        lake_path = imported(tmp_path / f"lake{files.index(order[0])}", *order)
+        assert differences(tables(lake_path), expected) == []
+        with zlens.open(lake_path) as session:
             assert session.sql("SELECT count(*) FROM d0r2 WHERE interval_end IS NULL").rows == [(0,)]
 
 
@@ -80,9 +80,9 @@ def test_interval_without_end_at_boundary(tmp_path: Path) -> None:
     *records, _ = groups[-5][4]
     groups[-5] = (*groups[-5][:4], records)
     files = [write(tmp_path / "a.data", groups), write(tmp_path / "b.data", recording(range(8, 10)))]
-    made = imported(tmp_path / "lake", *files[::-1])
-    assert differences(tables(made), tables(files)) == []
-    with zlens.open(made) as session:
+    lake_path = imported(tmp_path / "lake", *files[::-1])
+    assert differences(tables(lake_path), tables(files)) == []
+    with zlens.open(lake_path) as session:
         assert session.sql("SELECT count(*) FROM d0r2 WHERE interval_end IS NULL").rows == [(3,)]
 
 
@@ -93,9 +93,9 @@ def test_subject_missing_in_one_file(tmp_path: Path, order: tuple[int, ...]) -> 
     few = {"devices": (0x100, 0x101)}
     groups = [recording(range(0, 4)), recording(range(4, 8), **few), recording(range(8, 12))]
     files = [write(tmp_path / f"{at}.data", some) for at, some in enumerate(groups)]
-    made = imported(tmp_path / "lake", *(files[at] for at in order))
-    assert differences(tables(made), tables(files)) == []
-    with zlens.open(made) as session:
+    lake_path = imported(tmp_path / "lake", *(files[at] for at in order))
+    assert differences(tables(lake_path), tables(files)) == []
+    with zlens.open(lake_path) as session:
         rows = session.sql(
             "SELECT seconds, flag FROM d6r3 WHERE ioddev_rdevdev = 767 AND flag IS NOT NULL"
         ).rows
@@ -112,9 +112,9 @@ def test_overlapping_files(tmp_path: Path, order: tuple[int, ...]) -> None:
     ]
     expected, problems = tables(files), duplicates(files)
     assert len(problems) == 1
-    made = imported(tmp_path / "lake", *(files[number] for number in order))
-    assert differences(tables(made), expected) == []
-    assert duplicates(made) == problems
+    lake_path = imported(tmp_path / "lake", *(files[number] for number in order))
+    assert differences(tables(lake_path), expected) == []
+    assert duplicates(lake_path) == problems
 
 
 @pytest.mark.parametrize("order", quick_subset(1, [(1, 0), (0, 1)]))
@@ -126,8 +126,8 @@ def test_differing_samples_are_conflict(tmp_path: Path, order: tuple[int, ...]) 
     files = [write(tmp_path / "a.data", recording(range(0, 12))), write(tmp_path / "b.data", others)]
     expected = problems(files, "conflict")
     assert len(expected) == 1
-    made = imported(tmp_path / "lake", *(files[number] for number in order))
-    assert problems(made, "conflict") == expected
+    lake_path = imported(tmp_path / "lake", *(files[number] for number in order))
+    assert problems(lake_path, "conflict") == expected
 
 
 def problems(inputs: Path | list[str], kind: str) -> list[tuple[object, ...]]:
@@ -143,9 +143,9 @@ def duplicates(inputs: Path | list[str]) -> list[tuple[object, ...]]:
 def test_ipl_between_two_files(tmp_path: Path) -> None:
     groups = [recording(range(0, 4)), recording(range(6, 9), ipl_us=START_US + 5 * 60_000_000)]
     files = [write(tmp_path / f"{at}.data", some) for at, some in enumerate(groups)]
-    made = imported(tmp_path / "lake", *files[::-1])
-    assert differences(tables(made), tables(files)) == []
-    with zlens.open(made) as session:
+    lake_path = imported(tmp_path / "lake", *files[::-1])
+    assert differences(tables(lake_path), tables(files)) == []
+    with zlens.open(lake_path) as session:
         rows = session.sql(
             "SELECT count(*), count(sytprp_pfxutime_d) FROM d0r2 "
             "WHERE interval_end = TIMESTAMPTZ '2026-03-02 10:07Z'"
@@ -160,7 +160,7 @@ def test_counter_step_back_is_problem_of_second_file(tmp_path: Path) -> None:
         write(tmp_path / "a.data", recording(range(10, 12))),
         write(tmp_path / "b.data", recording(range(12, 14), step_back=4_000)),
     ]
-    made = imported(tmp_path / "lake", *files)
+    lake_path = imported(tmp_path / "lake", *files)
 
     def problems(inputs: object) -> set[tuple[object, ...]]:
         with zlens.open(inputs) as session:  # type: ignore[arg-type]
@@ -170,30 +170,30 @@ def test_counter_step_back_is_problem_of_second_file(tmp_path: Path) -> None:
                 if p.kind == "changed"
             }
 
-    assert problems(made) == problems(files)
-    assert len(problems(made)) == 3
+    assert problems(lake_path) == problems(files)
+    assert len(problems(lake_path)) == 3
 
 
 def test_removed_input_leaves_no_trace(tmp_path: Path, three: list[str]) -> None:
-    made = imported(tmp_path / "lake", *three)
+    lake_path = imported(tmp_path / "lake", *three)
     low, high = "2026-03-02 10:10Z", "2026-03-02 10:20Z"
-    told = lake.forget(made, Options(start=parse_time_spec(low), end=parse_time_spec(high)))
-    assert told.gone == [("LAKETEST", three[1])]
-    assert told.kept == []
-    assert differences(tables(made), tables([three[0], three[2]])) == []
-    assert lake.check(made).faults == []
-    imported(made, three[1])
-    assert differences(tables(made), tables(three)) == []
-    assert lake.check(made).faults == []
+    removal = lake.forget(lake_path, Options(start=parse_time_spec(low), end=parse_time_spec(high)))
+    assert removal.gone == [("LAKETEST", three[1])]
+    assert removal.kept == []
+    assert differences(tables(lake_path), tables([three[0], three[2]])) == []
+    assert lake.check(lake_path).faults == []
+    imported(lake_path, three[1])
+    assert differences(tables(lake_path), tables(three)) == []
+    assert lake.check(lake_path).faults == []
 
 
 @pytest.mark.long
 def test_import_rewrites_only_neighbors(tmp_path: Path, three: list[str]) -> None:
-    made = imported(tmp_path / "lake", *three)
-    before = {path: path.stat().st_ino for path in made.rglob("*.parquet")}
+    lake_path = imported(tmp_path / "lake", *three)
+    before = {path: path.stat().st_ino for path in lake_path.rglob("*.parquet")}
     other = write(tmp_path / "later.data", recording(range(30, 33)))
-    imported(made, other)
-    after = {path: path.stat().st_ino for path in made.rglob("*.parquet")}
+    imported(lake_path, other)
+    after = {path: path.stat().st_ino for path in lake_path.rglob("*.parquet")}
     gone = [path for path in before if path not in after]
     # The former last input is rewritten: rows after its last interval end were open.
     assert all("2026-03-02" in str(path) for path in gone)

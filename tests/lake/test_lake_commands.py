@@ -35,58 +35,62 @@ def files(tmp_path: Path) -> list[str]:
 def test_import_and_read_lake_commands(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[str]
 ) -> None:
-    made = tmp_path / "lake"
-    status, out, err = run(capsys, "import", *files, "--lake", made)
+    lake_path = tmp_path / "lake"
+    status, out, err = run(capsys, "import", *files, "--lake", lake_path)
     assert (status, err) == (0, "")
     first, second = out.splitlines()
     assert first.startswith(f"{files[0]}: LAKETEST, 2026-03-02 10:00 to 10:03 UTC, ")
     assert " rows of 6 tables, " in second
 
-    status, out, err = run(capsys, "import", tmp_path / "?.data", "--lake", made)
+    status, out, err = run(capsys, "import", tmp_path / "?.data", "--lake", lake_path)
     assert (status, err) == (0, "")
     assert out.splitlines() == [f"{file}: already in the lake; nothing added" for file in files]
 
-    status, out, _ = run(capsys, "lake", "show", made, "--days", "--tables", "--inputs")
+    status, out, _ = run(capsys, "lake", "show", lake_path, "--days", "--tables", "--inputs")
     assert status == 0
     lines = out.splitlines()
-    assert lines[0] == str(made)
+    assert lines[0] == str(lake_path)
     assert lines[1].startswith("  2 inputs of ")
     assert any(line.split()[:2] == ["LAKETEST", "zvm-monitor"] for line in lines)
     assert any(line.split()[:2] == ["LAKETEST", "2026-03-02"] for line in lines)
     assert any(line.split()[:2] == ["LAKETEST", "d6r3"] for line in lines)
     assert any(line.startswith(files[1]) for line in lines)
 
-    status, out, _ = run(capsys, "lake", "show", made, "--format", "json")
-    told = json.loads(out)
+    status, out, _ = run(capsys, "lake", "show", lake_path, "--format", "json")
+    document = json.loads(out)
     assert status == 0
-    assert [one["path"] for one in told["inputs"]] == files
-    assert told["systems"][0]["first"] == "2026-03-02T10:00:00Z"
-    assert told["systems"][0]["tables"]["d0r2"]["rows"] == 18
+    assert [one["path"] for one in document["inputs"]] == files
+    assert document["systems"][0]["first"] == "2026-03-02T10:00:00Z"
+    assert document["systems"][0]["tables"]["d0r2"]["rows"] == 18
 
-    status, out, _ = run(capsys, "lake", "check", made)
+    status, out, _ = run(capsys, "lake", "check", lake_path)
     assert (status, out.rstrip().endswith("no faults")) == (0, True)
 
-    status, out, err = run(capsys, "sql", made, "-q", "SELECT count(*) AS n FROM d0r2", "--format", "csv")
+    status, out, err = run(
+        capsys, "sql", lake_path, "-q", "SELECT count(*) AS n FROM d0r2", "--format", "csv"
+    )
     assert (status, out, err) == (0, "n\n18\n", "")
-    status, of_lake, _ = run(capsys, "report", "prclog", made, "--format", "csv")
+    status, of_lake, _ = run(capsys, "report", "prclog", lake_path, "--format", "csv")
     assert status == 0
     status, of_files, _ = run(capsys, "report", "prclog", *files, "--format", "csv")
     assert of_lake == of_files
-    status, out, _ = run(capsys, "info", made)
+    status, out, _ = run(capsys, "info", lake_path)
     assert status == 0
-    assert f"lake {made}" in out
+    assert f"lake {lake_path}" in out
     assert out.count("System    LAKETEST") == 2
 
-    status, out, _ = run(capsys, "lake", "forget", made, "--to", "2026-03-02 10:03", "--utc", "--dry-run")
+    status, out, _ = run(
+        capsys, "lake", "forget", lake_path, "--to", "2026-03-02 10:03", "--utc", "--dry-run"
+    )
     assert status == 0
     assert out.splitlines()[0] == f"would remove LAKETEST of {files[0]}"
-    status, out, _ = run(capsys, "lake", "forget", made, "--to", "2026-03-02 10:05", "--utc")
+    status, out, _ = run(capsys, "lake", "forget", lake_path, "--to", "2026-03-02 10:05", "--utc")
     assert status == 0
     assert out.splitlines()[:2] == [
         f"removed LAKETEST of {files[0]}",
         f"kept LAKETEST of {files[1]}: only partly within these times",
     ]
-    status, out, _ = run(capsys, "lake", "check", made)
+    status, out, _ = run(capsys, "lake", "check", lake_path)
     assert status == 0
 
 
@@ -99,23 +103,23 @@ def test_import_and_read_lake_commands(
         (["import", "{file}", "--lake", "{folder}"], "contains other files and is not a lake"),
         (["lake", "show", "{folder}"], "this is not a lake; create one with zlens import INPUT --lake DIR"),
         (["lake", "check", "{folder}/nosuch"], "this is not a lake"),
-        (["lake", "forget", "{made}"], "nothing to remove was named; use --system, --from, --to"),
-        (["lake", "forget", "{made}", "--from", "09:00"], "a time of day is not a range"),
+        (["lake", "forget", "{lake}"], "nothing to remove was named; use --system, --from, --to"),
+        (["lake", "forget", "{lake}", "--from", "09:00"], "a time of day is not a range"),
         (
-            ["lake", "forget", "{made}", "--system", "X"],
+            ["lake", "forget", "{lake}", "--system", "X"],
             "there is no system X in the lake; expected one of LAKETEST",
         ),
-        (["import", "{made}", "--lake", "{folder}/other"], "this is a lake"),
-        (["sql", "{made}", "-q", "FROM d0r2", "--leap", "27"], "imported with 0 leap seconds, not 27"),
+        (["import", "{lake}", "--lake", "{folder}/other"], "this is a lake"),
+        (["sql", "{lake}", "-q", "FROM d0r2", "--leap", "27"], "imported with 0 leap seconds, not 27"),
     ],
 )
 def test_wrong_words_are_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[str], words: list[str], said: str
 ) -> None:
-    made = tmp_path / "lake"
-    if any("{made}" in word for word in words):
-        run(capsys, "import", files[0], "--lake", made)
-    places = {"{file}": files[0], "{folder}": str(tmp_path), "{made}": str(made)}
+    lake_path = tmp_path / "lake"
+    if any("{lake}" in word for word in words):
+        run(capsys, "import", files[0], "--lake", lake_path)
+    places = {"{file}": files[0], "{folder}": str(tmp_path), "{lake}": str(lake_path)}
     filled = []
     for word in words:
         for name, place in places.items():
@@ -146,11 +150,11 @@ def test_problems_count_under_strict(
 def test_lake_check_fails_for_damaged_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[str]
 ) -> None:
-    made = tmp_path / "lake"
-    run(capsys, "import", files[0], "--lake", made)
-    path = next(made.glob("d0r2/**/*.parquet"))
+    lake_path = tmp_path / "lake"
+    run(capsys, "import", files[0], "--lake", lake_path)
+    path = next(lake_path.glob("d0r2/**/*.parquet"))
     path.write_bytes(path.read_bytes()[:-1])
-    status, out, _ = run(capsys, "lake", "check", made)
+    status, out, _ = run(capsys, "lake", "check", lake_path)
     assert status == 1
     assert out.splitlines()[0].startswith(f"changed: {path}: it has ")
     assert out.splitlines()[-1].endswith("1 fault")

@@ -266,11 +266,11 @@ def _redo(lake_copy: Path, change: Change) -> None:
     facts = json.loads(path.read_bytes())
     one = facts["inputs"][0]
     (key,) = one["documents"]
-    told = lake_copy / file_names.document_folder(one["sha256"], key) / documents.NAME
-    contents = json.loads(told.read_bytes())
+    document_path = lake_copy / file_names.document_folder(one["sha256"], key) / documents.NAME
+    contents = json.loads(document_path.read_bytes())
     change(contents)
     data = json.dumps(contents).encode()
-    told.write_bytes(data)
+    document_path.write_bytes(data)
     one["documents"][key] = hashlib.sha256(data).hexdigest()
     path.write_text(json.dumps(facts))
 
@@ -284,11 +284,13 @@ def test_invalid_document_is_rejected(lake_copy: Path, change: Change, said: str
 
 
 def test_replaced_document_is_rejected(lake_copy: Path) -> None:
-    told = next(lake_copy.rglob(documents.NAME))
-    told.write_bytes(told.read_bytes().replace(b"LAKETEST", b"LAKETASTE"))
+    document_path = next(lake_copy.rglob(documents.NAME))
+    document_path.write_bytes(document_path.read_bytes().replace(b"LAKETEST", b"LAKETASTE"))
     with pytest.raises(InputError, match="this is not the file that the manifest lists"):
         everything(lake_copy)
-    assert [(fault.kind, fault.path) for fault in lake.check(lake_copy).faults] == [("changed", str(told))]
+    assert [(fault.kind, fault.path) for fault in lake.check(lake_copy).faults] == [
+        ("changed", str(document_path))
+    ]
 
 
 def test_lake_check_finds_file_faults(lake_copy: Path) -> None:

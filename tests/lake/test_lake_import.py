@@ -23,11 +23,11 @@ from zlens.inputs.options import Options, parse_time_spec, parse_zone
 from zlens.lake import file_names, importer, lake_folder
 
 
-def everything(made: Path) -> dict[str, bytes]:
+def everything(lake_path: Path) -> dict[str, bytes]:
     """Return all files of a lake except its locks."""
     return {
-        str(path.relative_to(made)): path.read_bytes()
-        for path in sorted(made.rglob("*"))
+        str(path.relative_to(lake_path)): path.read_bytes()
+        for path in sorted(lake_path.rglob("*"))
         if path.is_file() and path.name not in (file_names.LOCK, file_names.READERS)
     }
 
@@ -239,48 +239,48 @@ def test_reports_of_overlapping_intervals_are_imported(demo_folder: Path, tmp_pa
     whole = files.pop()
     expected = tables(whole, options)
     for order in (files, files[::-1]):
-        made = tmp_path / f"lake{order.index(files[0])}"
+        lake_path = tmp_path / f"lake{order.index(files[0])}"
         for path in order:
-            lake.add([path], made, options=options)
-        assert differences(tables(made), expected) == []
-        with zlens.open(made) as session:
-            told = [p.detail for p in session._core.all_problems() if p.kind == "duplicate"]
-        assert len(told) == 1
-        assert "2 intervals are duplicates of" in told[0]
-        assert lake.check(made).faults == []
-    lake.forget(made, Options(systems=(machine.ZOS_SYSTEM,)))
-    assert lake.contents(made).inputs == []
+            lake.add([path], lake_path, options=options)
+        assert differences(tables(lake_path), expected) == []
+        with zlens.open(lake_path) as session:
+            details = [p.detail for p in session._core.all_problems() if p.kind == "duplicate"]
+        assert len(details) == 1
+        assert "2 intervals are duplicates of" in details[0]
+        assert lake.check(lake_path).faults == []
+    lake.forget(lake_path, Options(systems=(machine.ZOS_SYSTEM,)))
+    assert lake.contents(lake_path).inputs == []
     with pytest.raises(InputError, match="the lake is empty"):
-        zlens.open(made)
+        zlens.open(lake_path)
 
 
 # Failures -----------------------------------------------------------------------------------------
 
 
-def limited(made: Path, files: list[str], size: int) -> subprocess.CompletedProcess[str]:
+def limited(lake_path: Path, files: list[str], size: int) -> subprocess.CompletedProcess[str]:
     """Run an import in a process whose file size is limited."""
     code = (
         "import resource, sys\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
         "from zlens.cli import main\n"
-        f"sys.exit(main(['import', *{files!r}, '--lake', {str(made)!r}]))"
+        f"sys.exit(main(['import', *{files!r}, '--lake', {str(lake_path)!r}]))"
     )
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
 
 
 def test_import_on_full_disk_leaves_lake_unchanged(tmp_path: Path, file: str) -> None:
-    made = tmp_path / "lake"
-    lake.add([file], made)
+    lake_path = tmp_path / "lake"
+    lake.add([file], lake_path)
     other = write(tmp_path / "b.data", recording(range(4, 8)))
-    before = everything(made)
-    done = limited(made, [other], 3000)
+    before = everything(lake_path)
+    done = limited(lake_path, [other], 3000)
     assert done.returncode == 2
     assert "no space left" in done.stderr
     assert "the lake is unchanged; free space on the disk" in done.stderr
     assert done.stderr.count("\n") == 1
-    assert everything(made) == before
-    lake.add([other], made)
-    assert lake.check(made).faults == []
+    assert everything(lake_path) == before
+    lake.add([other], lake_path)
+    assert lake.check(lake_path).faults == []
 
 
 @pytest.fixture(scope="module")
@@ -311,9 +311,9 @@ def test_full_disk_at_any_step_leaves_lake_unchanged(
     after: int,
 ) -> None:
     whole, file, other = begun
-    made = tmp_path / "lake"
-    shutil.copytree(whole, made)
-    before = everything(made)
+    lake_path = tmp_path / "lake"
+    shutil.copytree(whole, lake_path)
+    before = everything(lake_path)
     real = getattr(os, step)
     count = 0
 
@@ -328,15 +328,15 @@ def test_full_disk_at_any_step_leaves_lake_unchanged(
         patch.setattr(lake_folder.os, step, full)
         if step == "link":
             # Without hard links, files are copied.
-            lake.add([other], made)
+            lake.add([other], lake_path)
         else:
             with pytest.raises(LakeError, match="no space left"):
-                lake.add([other], made)
-            assert everything(made) == before
+                lake.add([other], lake_path)
+            assert everything(lake_path) == before
     if after or step == "link":
-        lake.add([other], made)
-        assert lake.check(made).faults == []
-        assert differences(tables(made), tables([file, other])) == []
+        lake.add([other], lake_path)
+        assert lake.check(lake_path).faults == []
+        assert differences(tables(lake_path), tables([file, other])) == []
 
 
 @pytest.fixture(scope="module")
@@ -355,10 +355,10 @@ def test_removal_on_full_disk(
     tmp_path: Path, three_days: Path, monkeypatch: pytest.MonkeyPatch, step: str, after: int, is_gone: bool
 ) -> None:
     """Before the manifest is replaced, the lake is unchanged; later leftovers are removed afterwards."""
-    made = tmp_path / "lake"
-    shutil.copytree(three_days, made)
+    lake_path = tmp_path / "lake"
+    shutil.copytree(three_days, lake_path)
     options = Options(start=parse_time_spec("2026-03-03"), end=parse_time_spec("2026-03-04"), utc=True)
-    before, real, calls = everything(made), getattr(os, step), 0
+    before, real, calls = everything(lake_path), getattr(os, step), 0
 
     def full(*words: object, **named: object) -> object:
         nonlocal calls
@@ -370,20 +370,20 @@ def test_removal_on_full_disk(
     with monkeypatch.context() as patch:
         patch.setattr(lake_folder.os, step, full)
         if is_gone:
-            forgotten = lake.forget(made, options)
+            forgotten = lake.forget(lake_path, options)
             assert len(forgotten.gone) == 1
             assert forgotten.waiting >= 0
         else:
             with pytest.raises(LakeError, match="the lake is unchanged; free space on the disk") as caught:
-                lake.forget(made, options)
+                lake.forget(lake_path, options)
             assert "elsewhere" not in str(caught.value)
     assert calls > after
-    assert (everything(made) == before) is not is_gone
-    assert lake.check(made).faults == []
+    assert (everything(lake_path) == before) is not is_gone
+    assert lake.check(lake_path).faults == []
     if not is_gone:
-        lake.forget(made, options)
-        assert everything(made) != before
-        assert lake.check(made).faults == []
+        lake.forget(lake_path, options)
+        assert everything(lake_path) != before
+        assert lake.check(lake_path).faults == []
 
 
 def test_import_reports_changing_file(tmp_path: Path, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,9 +402,9 @@ def test_import_reports_changing_file(tmp_path: Path, file: str, monkeypatch: py
 
 
 def test_interrupted_import_leaves_nothing(tmp_path: Path, file: str) -> None:
-    made = tmp_path / "lake"
-    lake.add([file], made)
-    before = everything(made)
+    lake_path = tmp_path / "lake"
+    lake.add([file], lake_path)
+    before = everything(lake_path)
     other = write(tmp_path / "b.data", recording(range(4, 40)))
     code = (
         "import sys, threading, time, os, signal\n"
@@ -417,9 +417,9 @@ def test_interrupted_import_leaves_nothing(tmp_path: Path, file: str) -> None:
         "        time.sleep(0.1)\n"
         "importer.InputWriter._table = slow\n"
         "from zlens.cli import main\n"
-        f"sys.exit(main(['import', {other!r}, '--lake', {str(made)!r}]))"
+        f"sys.exit(main(['import', {other!r}, '--lake', {str(lake_path)!r}]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
-    assert everything(made) == before
+    assert everything(lake_path) == before
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

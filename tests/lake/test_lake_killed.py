@@ -29,13 +29,13 @@ import os, sys, traceback
 from zlens import lake
 from zlens.lake import importer
 for line in sys.stdin:
-    made, *files = line.rstrip("\\n").split("\\t")
+    lake_path, *files = line.rstrip("\\n").split("\\t")
     child = os.fork()
     if child == 0:
         code = 1
         try:
             for file in files:
-                lake.add([file], made)
+                lake.add([file], lake_path)
             code = 0
         except Exception:
             traceback.print_exc()
@@ -67,10 +67,10 @@ class Server:
             [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def begin(self, made: Path, *files: str) -> int:
+    def begin(self, lake_path: Path, *files: str) -> int:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write("\t".join([str(made), *files]) + "\n")
+        self.process.stdin.write("\t".join([str(lake_path), *files]) + "\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
 
@@ -110,14 +110,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [few(folder / f"{at}.data", range(at * 3, at * 3 + 3)) for at in range(3)]
 
 
-def seen(made: Path | list[str]) -> list[tuple[object, ...]]:
+def seen(inputs: Path | list[str]) -> list[tuple[object, ...]]:
     columns = "tod, sytprp_pfxcpuad, sytprp_pfxutime, sytprp_pfxutime_d, seconds, interval_end"
-    with zlens.open(made) as session:
+    with zlens.open(inputs) as session:
         return session.sql(f"SELECT {columns} FROM d0r2 ORDER BY ALL").rows
 
 
 def test_killed_import_leaves_consistent_lake(tmp_path: Path, files: list[str]) -> None:
-    base, made = tmp_path / "base", tmp_path / "lake"
+    base, lake_path = tmp_path / "base", tmp_path / "lake"
     lake.add([files[1]], base)
     # Valid contents of the lake: one, two or three complete files.
     stages = [seen(some) for some in ([files[1]], files[:2], files)]
@@ -133,26 +133,26 @@ def test_killed_import_leaves_consistent_lake(tmp_path: Path, files: list[str]) 
         stage = len(stages) - 1
         for _ in range(kills):
             if stage == len(stages) - 1:
-                shutil.rmtree(made, ignore_errors=True)
-                shutil.copytree(base, made)
+                shutil.rmtree(lake_path, ignore_errors=True)
+                shutil.copytree(base, lake_path)
                 stage = 0
-            child = server.begin(made, files[0], files[2])
+            child = server.begin(lake_path, files[0], files[2])
             time.sleep(moments.uniform(0, whole))
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
             server.end()
             # No file is partial, duplicate or lost.
-            shown = seen(made)
+            shown = seen(lake_path)
             assert shown in stages[stage:]
             stage = stages.index(shown)
             reached.append(stage)
-            assert {fault.kind for fault in lake.check(made).faults} <= {"orphan"}
+            assert {fault.kind for fault in lake.check(lake_path).faults} <= {"orphan"}
             if stage == len(stages) - 1 or len(reached) == kills:
                 # The same command imports the missing files and removes leftovers.
-                lake.add([files[0], files[2]], made)
-                assert seen(made) == stages[-1]
-                assert lake.check(made).faults == []
-                assert not list((made / file_names.STAGING).iterdir())
+                lake.add([files[0], files[2]], lake_path)
+                assert seen(lake_path) == stages[-1]
+                assert lake.check(lake_path).faults == []
+                assert not list((lake_path / file_names.STAGING).iterdir())
     # This many kills hit every stage.
     assert kills < 20 or set(reached) == {0, 1, 2}
 
@@ -174,7 +174,7 @@ def replace(source, target):
     if mine:
         os.kill(os.getpid(), signal.SIGKILL)
 lake_folder.os.replace = replace
-lake.add([{file!r}], {made!r})
+lake.add([{file!r}], {lake_path!r})
 """
 
 
@@ -183,96 +183,98 @@ lake.add([{file!r}], {made!r})
     quick_subset(1, [(-1, False), (7, True), (-1, True), (1, False)], several=True),
 )
 def test_import_killed_during_commit(tmp_path: Path, files: list[str], number: int, after: bool) -> None:
-    made = tmp_path / "lake"
-    lake.add([files[0]], made)
-    code = KILLED.format(number=number, after=after, file=files[1], made=str(made))
+    lake_path = tmp_path / "lake"
+    lake.add([files[0]], lake_path)
+    code = KILLED.format(number=number, after=after, file=files[1], lake_path=str(lake_path))
     done = subprocess.run([sys.executable, "-c", code], timeout=60)
     assert done.returncode == -signal.SIGKILL
     there = number < 0 and after
-    assert seen(made) == seen(files[: 1 + there])
-    faults = lake.check(made).faults
+    assert seen(lake_path) == seen(files[: 1 + there])
+    faults = lake.check(lake_path).faults
     assert {fault.kind for fault in faults} == (set() if there or number == 1 else {"orphan"})
     # Every import cleans up, also one that adds nothing.
-    lake.add([files[0]], made)
-    assert lake.check(made).faults == []
-    assert not list((made / file_names.STAGING).iterdir())
-    lake.add([files[1]], made)
-    assert seen(made) == seen(files[:2])
+    lake.add([files[0]], lake_path)
+    assert lake.check(lake_path).faults == []
+    assert not list((lake_path / file_names.STAGING).iterdir())
+    lake.add([files[1]], lake_path)
+    assert seen(lake_path) == seen(files[:2])
 
 
 def test_killed_first_import_leaves_lake(tmp_path: Path, files: list[str]) -> None:
-    made = tmp_path / "lake"
-    dying = subprocess.run([sys.executable, "-c", DYING, files[0], str(made)], check=False)
+    lake_path = tmp_path / "lake"
+    dying = subprocess.run([sys.executable, "-c", DYING, files[0], str(lake_path)], check=False)
     assert dying.returncode == 9
-    assert [path for path in made.rglob("*.parquet") if file_names.STAGING not in path.parts]
-    lake.add([files[0]], made)
-    assert seen(made) == seen([files[0]])
-    assert lake.check(made).faults == []
+    assert [path for path in lake_path.rglob("*.parquet") if file_names.STAGING not in path.parts]
+    lake.add([files[0]], lake_path)
+    assert seen(lake_path) == seen([files[0]])
+    assert lake.check(lake_path).faults == []
 
 
 @pytest.mark.long
 def test_concurrent_imports(tmp_path: Path) -> None:
     files = [few(tmp_path / f"{at}.data", range(at * 2, at * 2 + 2)) for at in range(5)]
-    made = tmp_path / "lake"
+    lake_path = tmp_path / "lake"
     with served() as one, served() as two, served() as three:
-        one.begin(made, *files[:3])
-        two.begin(made, *reversed(files[2:]))
-        three.begin(made, files[3], files[2], files[1])
+        one.begin(lake_path, *files[:3])
+        two.begin(lake_path, *reversed(files[2:]))
+        three.begin(lake_path, files[3], files[2], files[1])
         assert [server.end() for server in (one, two, three)] == [0, 0, 0]
-    assert len(lake.contents(made).inputs) == 5
-    assert lake.check(made).faults == []
-    assert seen(made) == seen(files)
+    assert len(lake.contents(lake_path).inputs) == 5
+    assert lake.check(lake_path).faults == []
+    assert seen(lake_path) == seen(files)
 
 
 def test_staging_of_live_process_is_preserved(tmp_path: Path, files: list[str]) -> None:
     """Staging is removed only after its owner has died."""
     from zlens.lake.lake_folder import LakeFolder
 
-    made = tmp_path / "lake"
-    lake.add([files[0]], made)
-    dead = made / file_names.STAGING / "1-dead"
+    lake_path = tmp_path / "lake"
+    lake.add([files[0]], lake_path)
+    dead = lake_path / file_names.STAGING / "1-dead"
     dead.mkdir()
     (dead / "something").write_bytes(b"x")
-    with LakeFolder(made).staging() as staged:
+    with LakeFolder(lake_path).staging() as staged:
         (staged.path / "mine").write_bytes(b"x")
-        lake.add([files[1]], made)
+        lake.add([files[1]], lake_path)
         assert (staged.path / "mine").exists()
         assert not dead.exists()
 
 
 def test_open_session_survives_removal(tmp_path: Path, files: list[str]) -> None:
-    made = tmp_path / "lake"
-    lake.add(files, made)
-    expected = seen(made)
-    session = zlens.open(made)
-    told = lake.forget(made, Options(systems=("LAKETEST",), start=parse_time_spec("2026-03-02 10:03Z")))
-    assert [path for _, path in told.gone] == files[1:]
-    assert told.waiting > 0
+    lake_path = tmp_path / "lake"
+    lake.add(files, lake_path)
+    expected = seen(lake_path)
+    session = zlens.open(lake_path)
+    removal = lake.forget(
+        lake_path, Options(systems=("LAKETEST",), start=parse_time_spec("2026-03-02 10:03Z"))
+    )
+    assert [path for _, path in removal.gone] == files[1:]
+    assert removal.waiting > 0
     rows = session.sql("SELECT tod, sytprp_pfxcpuad, sytprp_pfxutime_d FROM d0r2 ORDER BY ALL").rows
     assert rows == [(row[0], row[1], row[3]) for row in expected]
-    assert seen(made) == seen(files[0:1])
-    assert lake.contents(made).waiting == told.waiting
-    assert lake.check(made).faults == []
+    assert seen(lake_path) == seen(files[0:1])
+    assert lake.contents(lake_path).waiting == removal.waiting
+    assert lake.check(lake_path).faults == []
     session.close()
     del session
     gc.collect()
-    lake.add([files[0]], made)
-    assert lake.contents(made).waiting == 0
-    assert lake.check(made).faults == []
-    assert differences(tables(made), tables(files[0:1])) == []
+    lake.add([files[0]], lake_path)
+    assert lake.contents(lake_path).waiting == 0
+    assert lake.check(lake_path).faults == []
+    assert differences(tables(lake_path), tables(files[0:1])) == []
 
 
 def test_read_only_lake_is_read(tmp_path: Path, files: list[str]) -> None:
-    made = tmp_path / "lake"
-    lake.add([files[0]], made)
+    lake_path = tmp_path / "lake"
+    lake.add([files[0]], lake_path)
     for name in (file_names.LOCK, file_names.READERS):
-        (made / name).unlink(missing_ok=True)
-    made.chmod(0o555)
+        (lake_path / name).unlink(missing_ok=True)
+    lake_path.chmod(0o555)
     try:
-        assert seen(made) == seen(files[0:1])
-        assert not (made / file_names.READERS).exists()
+        assert seen(lake_path) == seen(files[0:1])
+        assert not (lake_path / file_names.READERS).exists()
     finally:
-        made.chmod(0o755)
+        lake_path.chmod(0o755)
 
 
 def test_removed_days_can_be_imported_again(tmp_path: Path) -> None:
@@ -280,14 +282,14 @@ def test_removed_days_can_be_imported_again(tmp_path: Path) -> None:
     files = [
         write(tmp_path / f"{system}.data", recording(range(0, 4), system=system)) for system in ("ONE", "TWO")
     ]
-    made = tmp_path / "lake"
-    lake.add(files, made)
-    told = lake.forget(made, Options(start=parse_time_spec("2026-03-02 10:02Z")))
-    assert (told.gone, sorted(told.kept)) == ([], [("ONE", files[0]), ("TWO", files[1])])
-    dry = lake.forget(made, Options(systems=("TWO",)), dry_run=True)
+    lake_path = tmp_path / "lake"
+    lake.add(files, lake_path)
+    removal = lake.forget(lake_path, Options(start=parse_time_spec("2026-03-02 10:02Z")))
+    assert (removal.gone, sorted(removal.kept)) == ([], [("ONE", files[0]), ("TWO", files[1])])
+    dry = lake.forget(lake_path, Options(systems=("TWO",)), dry_run=True)
     assert dry.gone == [("TWO", files[1])]
-    assert [one.system for one in lake.contents(made).systems] == ["ONE", "TWO"]
-    assert lake.forget(made, Options(systems=("TWO",))).gone == dry.gone
-    assert [one.system for one in lake.contents(made).systems] == ["ONE"]
-    lake.add(files, made)
-    assert differences(tables(made), tables(files)) == []
+    assert [one.system for one in lake.contents(lake_path).systems] == ["ONE", "TWO"]
+    assert lake.forget(lake_path, Options(systems=("TWO",))).gone == dry.gone
+    assert [one.system for one in lake.contents(lake_path).systems] == ["ONE"]
+    lake.add(files, lake_path)
+    assert differences(tables(lake_path), tables(files)) == []

@@ -20,15 +20,15 @@ def test_monitor3_responses_in_two_files_count_once(tmp_path: Path) -> None:
     whole = files.pop()
     expected = tables(whole)
     for order in (files, files[::-1]):
-        made = tmp_path / f"lake{order.index(files[0])}"
+        lake_path = tmp_path / f"lake{order.index(files[0])}"
         for path in order:
-            lake.add([path], made)
-        assert differences(tables(made), expected) == []
-        assert lake.check(made).faults == []
-        with zlens.open(made) as session:
-            told = [p.detail for p in session._core.all_problems() if p.kind == "duplicate"]
+            lake.add([path], lake_path)
+        assert differences(tables(lake_path), expected) == []
+        assert lake.check(lake_path).faults == []
+        with zlens.open(lake_path) as session:
+            details = [p.detail for p in session._core.all_problems() if p.kind == "duplicate"]
             (system,) = session.sql("SELECT system, source, lpar, mt_cp, utc_offset_s FROM system").rows
-        assert len(told) == 1
+        assert len(details) == 1
         assert system == ("SYSA", "rmf3-xml", "ALPHA", 2, -18000)
 
 

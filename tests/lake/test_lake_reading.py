@@ -32,14 +32,14 @@ DAYS = (range(0, 6), range(838, 842), range(1440, 1446))
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two systems, three files each, two days."""
-    made = tmp_path_factory.mktemp("reading")
+    path = tmp_path_factory.mktemp("reading")
     files = [
-        write(made / f"{system}{at}.data", recording(numbers, system=system))
+        write(path / f"{system}{at}.data", recording(numbers, system=system))
         for system in ("LAKETEST", "OTHER")
         for at, numbers in enumerate(DAYS)
     ]
-    lake.add(files, made / "lake")
-    return made
+    lake.add(files, path / "lake")
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -251,10 +251,10 @@ def test_opening_lake_loads_no_engine(lake_path: Path) -> None:
         "import sys, zlens; from zlens.session.session import CoreSession as Session; "
         "print(len(Session(sys.argv[1:]).systems), 'duckdb' in sys.modules)"
     )
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", script, lake_path], capture_output=True, text=True, check=True
     )
-    assert told.stdout.split() == ["2", "False"]
+    assert completed.stdout.split() == ["2", "False"]
 
 
 def documents(monkeypatch: pytest.MonkeyPatch) -> list[str]:

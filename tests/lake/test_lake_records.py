@@ -71,10 +71,10 @@ def counters(end: float) -> list[bytes]:
 def quarter(number: int, *, counted: bool = False) -> list[bytes]:
     """Return all records written at the end of an interval."""
     end = QUARTER * (number + 1)
-    told = counters(end) if counted else []
+    counter_records = counters(end) if counted else []
     ended = {"JBN": f"JOB{number}", "JNM": f"JOB{number:05}", "SIT": RMF_US, "STD": RMF_US}
     jobs = [job(4, end - 5, {"id": [ended], "cas": [{"CPT": 100 * number + 7}]})]
-    return [*jobs, *told, *processors(end), *(work(end, name) for name in CLASSES)]
+    return [*jobs, *counter_records, *processors(end), *(work(end, name) for name in CLASSES)]
 
 
 def written(numbers: range, *, counted: bool = False) -> list[bytes]:
@@ -82,13 +82,13 @@ def written(numbers: range, *, counted: bool = False) -> list[bytes]:
 
 
 def shown(
-    inputs: Path | list[str], options: Options | None = None, *, made_of_them: bool = True
+    inputs: Path | list[str], options: Options | None = None, *, origins: bool = True
 ) -> dict[str, Table]:
     """Return all raw tables and intervals, and optionally their measures."""
     with zlens.open(inputs, options=options) as session:
         names = [name for name, kind, _ in session.sql("SHOW TABLES").rows if kind == "raw"]
         names = [name for name in names if name.startswith("smf")] + ["system", "interval"]
-        if made_of_them:
+        if origins:
             names += [*(MEASURES - {*names}), "workload", "partition", "job"]
         return tables_of(session, names)
 
@@ -98,10 +98,10 @@ _DIRECT: dict[tuple[tuple[bytes, ...], Options | None], dict[str, Table]] = {}
 
 
 def direct(files: Sequence[Path], options: Options | None = None) -> dict[str, Table]:
-    told = (tuple(file.read_bytes() for file in files), options)
-    if told not in _DIRECT:
-        _DIRECT[told] = shown([os.fspath(file) for file in files], options)
-    return _DIRECT[told]
+    key = (tuple(file.read_bytes() for file in files), options)
+    if key not in _DIRECT:
+        _DIRECT[key] = shown([os.fspath(file) for file in files], options)
+    return _DIRECT[key]
 
 
 def imported(folder: Path, files: Sequence[Path], order: Sequence[int]) -> Path:
@@ -110,17 +110,17 @@ def imported(folder: Path, files: Sequence[Path], order: Sequence[int]) -> Path:
     return folder
 
 
-def same(made: Path, files: Sequence[Path]) -> None:
+def same(lake_path: Path, files: Sequence[Path]) -> None:
     """Check that a lake shows the tables of the files and has no faults."""
     expected = direct(files)
     assert {"smf70_cpu", "smf72_scs"} <= expected.keys()
     assert expected["smf72_scs"][2]
-    assert differences(shown(made), expected) == []
-    assert lake.check(made).faults == []
+    assert differences(shown(lake_path), expected) == []
+    assert lake.check(lake_path).faults == []
 
 
-def count(made: Path, table: str) -> int:
-    with zlens.open(made) as session:
+def count(lake_path: Path, table: str) -> int:
+    with zlens.open(lake_path) as session:
         [(rows,)] = session.sql(f"SELECT count(*) FROM {table}").rows
     return int(rows)
 
@@ -132,12 +132,12 @@ def test_two_overlapping_dumps(tmp_path: Path, order: tuple[int, ...], counted: 
         dump(tmp_path / "a.smf", written(range(6), counted=counted)),
         dump(tmp_path / "b.smf", written(range(3, 9), counted=counted)),
     ]
-    made = imported(tmp_path / "lake", files, order)
-    same(made, files)
-    assert count(made, "smf70_product") == 9
-    assert count(made, "smf72_wms") == 9 * len(CLASSES)
-    assert count(made, "job") == 9
-    with zlens.open(made) as session:
+    lake_path = imported(tmp_path / "lake", files, order)
+    same(lake_path, files)
+    assert count(lake_path, "smf70_product") == 9
+    assert count(lake_path, "smf72_wms") == 9 * len(CLASSES)
+    assert count(lake_path, "job") == 9
+    with zlens.open(lake_path) as session:
         [(seconds,)] = session.sql("SELECT sum(r723ccpu) FROM smf72_scs WHERE r723ccpu > 0").rows
         found = [
             p
@@ -157,36 +157,38 @@ def test_removed_dump_can_be_imported_again(tmp_path: Path, order: tuple[int, ..
         dump(tmp_path / "b.smf", written(range(2, 8))),
         dump(tmp_path / "c.smf", written(range(4, 11))),
     ]
-    made = imported(tmp_path / "lake", files, order)
-    same(made, files)
+    lake_path = imported(tmp_path / "lake", files, order)
+    same(lake_path, files)
     first = parse_time_spec("2026-01-01 00:01")
-    gone = lake.forget(made, Options(start=first, end=parse_time_spec("2026-01-01 01:20"), utc=True)).gone
+    gone = lake.forget(
+        lake_path, Options(start=first, end=parse_time_spec("2026-01-01 01:20"), utc=True)
+    ).gone
     assert gone == [("SYSA", os.fspath(files[0]))]
-    same(made, files[1:])
-    assert count(made, "smf70_product") == 9
-    lake.add([files[0]], made)
-    same(made, files)
+    same(lake_path, files[1:])
+    assert count(lake_path, "smf70_product") == 9
+    lake.add([files[0]], lake_path)
+    same(lake_path, files)
     last = parse_time_spec("2026-01-01 02:50")
-    gone = lake.forget(made, Options(start=parse_time_spec("2026-01-01 00:50"), end=last, utc=True)).gone
+    gone = lake.forget(lake_path, Options(start=parse_time_spec("2026-01-01 00:50"), end=last, utc=True)).gone
     assert gone == [("SYSA", os.fspath(files[2]))]
-    same(made, files[:2])
+    same(lake_path, files[:2])
 
 
 @pytest.mark.long
 def test_removed_dump_leaves_no_trace(tmp_path: Path) -> None:
     files = [dump(tmp_path / "a.smf", written(range(4))), dump(tmp_path / "b.smf", written(range(2, 6)))]
-    made = imported(tmp_path / "lake", files, (0, 1))
+    lake_path = imported(tmp_path / "lake", files, (0, 1))
     lake.forget(
-        made,
+        lake_path,
         Options(start=parse_time_spec("2026-01-01 00:01"), end=parse_time_spec("2026-01-01 01:05"), utc=True),
     )
-    same(made, files[1:])
+    same(lake_path, files[1:])
     alone = imported(tmp_path / "alone", files, (1,))
 
     def rows(folder: Path) -> set[str]:
         return {path.relative_to(folder).as_posix() for path in folder.glob("smf7*/**/*.parquet")}
 
-    assert rows(made) == rows(alone)
+    assert rows(lake_path) == rows(alone)
 
 
 @pytest.mark.long
@@ -199,18 +201,18 @@ def test_dumps_meeting_in_interval_lose_no_record(tmp_path: Path, order: tuple[i
         dump(tmp_path / "a.smf", [*written(range(1)), *records[:3]]),
         dump(tmp_path / "b.smf", [*records[2:], *written(range(2, 3))]),
     ]
-    made = imported(tmp_path / "lake", files, order)
-    same(made, files)
-    assert count(made, "smf72_wms") == 3 * len(CLASSES)
+    lake_path = imported(tmp_path / "lake", files, order)
+    same(lake_path, files)
+    assert count(lake_path, "smf72_wms") == 3 * len(CLASSES)
 
 
 @pytest.mark.long
 def test_consecutive_dumps_have_no_boundary(tmp_path: Path) -> None:
     files = [dump(tmp_path / "a.smf", written(range(3))), dump(tmp_path / "b.smf", written(range(3, 6)))]
-    made = imported(tmp_path / "lake", files, (1, 0))
-    same(made, files)
-    told = json.loads((made / "manifest.json").read_text())
-    assert [part["seam"] for one in told["inputs"] for part in one["parts"]] == [None, None]
+    lake_path = imported(tmp_path / "lake", files, (1, 0))
+    same(lake_path, files)
+    manifest = json.loads((lake_path / "manifest.json").read_text())
+    assert [part["seam"] for one in manifest["inputs"] for part in one["parts"]] == [None, None]
 
 
 @pytest.mark.long
@@ -228,10 +230,10 @@ def test_different_records_are_both_read(tmp_path: Path) -> None:
             [*processors(end + 0.5), bytes(changed), work(end, "IDLE2"), *processors(end, "SYSB")],
         ),
     ]
-    made = imported(tmp_path / "lake", files, (1, 0))
-    same(made, files)
-    assert count(made, "smf72_wms") == 4
-    assert count(made, "smf70_product") == 3
+    lake_path = imported(tmp_path / "lake", files, (1, 0))
+    same(lake_path, files)
+    assert count(lake_path, "smf72_wms") == 4
+    assert count(lake_path, "smf70_product") == 3
 
 
 @pytest.mark.long
@@ -281,16 +283,16 @@ def test_random_cuts_of_dump(tmp_path: Path) -> None:
         area = tmp_path / str(number)
         area.mkdir()
         files = [dump(area / f"{at}.smf", some) for at, some in enumerate(pieces)]
-        made = imported(area / "lake", files, order)
+        lake_path = imported(area / "lake", files, order)
         held = {at for first, last in cuts for at in range(first, last)}
         # Equal tables and intervals imply equal measures, which are compared for some splits only.
         full = number % 3 == 0 or len(held) == len(records)
-        mine = shown(made, made_of_them=full)
-        theirs = shown([os.fspath(file) for file in files], made_of_them=full)
+        mine = shown(lake_path, origins=full)
+        theirs = shown([os.fspath(file) for file in files], origins=full)
         fewest = _mask_samples(mine), _mask_samples(theirs)
         assert all(map(operator.le, *fewest)), (cuts, order)
         assert differences(mine, theirs) == [], (cuts, order)
-        assert lake.check(made).faults == []
+        assert lake.check(lake_path).faults == []
         if len(held) == len(records):
             for table in ("smf70_cpu", "smf72_scs", "workload", "partition"):
                 assert mine[table] == whole[table]
@@ -310,17 +312,17 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "asked", quick_subset(1, [("01:00", "02:00"), ("01:45", "02:20"), ("00:10", "00:40")])
+    "times", quick_subset(1, [("01:00", "02:00"), ("01:45", "02:20"), ("00:10", "00:40")])
 )
-def test_lake_options_select_times_of_dumps(long: tuple[Path, list[Path]], asked: tuple[str, str]) -> None:
-    made, files = long
-    start, end = asked
+def test_lake_options_select_times_of_dumps(long: tuple[Path, list[Path]], times: tuple[str, str]) -> None:
+    lake_path, files = long
+    start, end = times
     options = Options(
         start=parse_time_spec(f"2026-01-01 {start}"), end=parse_time_spec(f"2026-01-01 {end}"), utc=True
     )
     expected = direct(files, options)
     assert expected["smf70_cpu"][2]
-    assert differences(shown(made, options), expected) == []
+    assert differences(shown(lake_path, options), expected) == []
 
 
 @pytest.mark.long
@@ -330,9 +332,9 @@ def test_split_records_in_two_dumps(tmp_path: Path, order: tuple[int, ...]) -> N
 
     def pieces(end: float) -> list[bytes]:
         sections: Sections = {"cpu": [{"WAT": end + cpu, "CID": cpu} for cpu in range(200)]}
-        made = rmf(70, end, sections, most=4000)
-        assert len(made) > 2
-        return made
+        segments = rmf(70, end, sections, most=4000)
+        assert len(segments) > 2
+        return segments
 
     first, second, third = (pieces(QUARTER * number) for number in (1, 2, 3))
     work_of = [work(QUARTER, name) for name in CLASSES]
@@ -340,9 +342,9 @@ def test_split_records_in_two_dumps(tmp_path: Path, order: tuple[int, ...]) -> N
         dump(tmp_path / "a.smf", [*first, *work_of, *second]),
         dump(tmp_path / "b.smf", [*second, *work_of, *third]),
     ]
-    made = imported(tmp_path / "lake", files, order)
-    same(made, files)
-    assert count(made, "smf70_cpu") == 3 * 200
+    lake_path = imported(tmp_path / "lake", files, order)
+    same(lake_path, files)
+    assert count(lake_path, "smf70_cpu") == 3 * 200
 
 
 def test_lake_and_overlapping_dump_are_not_added(tmp_path: Path) -> None:

@@ -34,9 +34,9 @@ COMMIT = "import sys; from zlens import lake; lake.commit(sys.argv[2:], sys.argv
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[ObjectStore]:
-    made = ObjectStore()
-    yield made
-    made.close()
+    object_store = ObjectStore()
+    yield object_store
+    object_store.close()
 
 
 @pytest.fixture(autouse=True)

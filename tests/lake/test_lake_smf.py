@@ -42,10 +42,10 @@ def imported(folder: Path, files: list[Path], order: tuple[int, ...]) -> Path:
 
 def held(folder: Path, files: list[Path], order: tuple[int, ...]) -> None:
     """Check that a lake shows the same as its files."""
-    made = imported(folder, files, order)
-    assert differences(tables(made), tables([str(path) for path in files])) == []
-    assert lake.check(made).faults == []
-    assert sorted(duplicates(made)) == sorted(duplicates([str(path) for path in files]))
+    lake_path = imported(folder, files, order)
+    assert differences(tables(lake_path), tables([str(path) for path in files])) == []
+    assert lake.check(lake_path).faults == []
+    assert sorted(duplicates(lake_path)) == sorted(duplicates([str(path) for path in files]))
 
 
 def duplicates(inputs: Path | list[str]) -> list[tuple[object, ...]]:
@@ -120,15 +120,15 @@ def test_several_systems_in_one_dump(tmp_path: Path) -> None:
     more = [one for step in range(3, 6) for name in ("SYSB", "SYSA") for one in interval(step, system=name)]
     files = [dump(tmp_path / "a.smf", both), dump(tmp_path / "b.smf", more)]
     held(tmp_path / "lake", files, (1, 0))
-    made = tmp_path / "lake"
-    told = lake.forget(made, Options(systems=("SYSB",)))
-    assert [system for system, _ in told.gone] == ["SYSB", "SYSB"]
-    with zlens.open(made) as session:
+    lake_path = tmp_path / "lake"
+    removal = lake.forget(lake_path, Options(systems=("SYSB",)))
+    assert [system for system, _ in removal.gone] == ["SYSB", "SYSB"]
+    with zlens.open(lake_path) as session:
         assert session.sql("SELECT DISTINCT system FROM smf113").rows == [("SYSA",)]
-    assert [one.forgotten for one in lake.contents(made).inputs] == [["SYSB"], ["SYSB"]]
-    lake.add(files, made)
-    assert differences(tables(made), tables([str(path) for path in files])) == []
-    assert lake.check(made).faults == []
+    assert [one.forgotten for one in lake.contents(lake_path).inputs] == [["SYSB"], ["SYSB"]]
+    lake.add(files, lake_path)
+    assert differences(tables(lake_path), tables([str(path) for path in files])) == []
+    assert lake.check(lake_path).faults == []
 
 
 def test_dump_without_decoded_records(tmp_path: Path) -> None:

@@ -64,11 +64,11 @@ def test_parts_committed_in_any_order_equal_import(tmp_path: Path) -> None:
     # Each in its own area, as by three machines; committed in two calls, the last one first.
     for at, part in enumerate(parts):
         lake.stage([part], tmp_path / f"area{at}")
-    made = tmp_path / "lake"
-    lake.commit([tmp_path / "area2"], made)
-    lake.commit([tmp_path / "area1", tmp_path / "area0"], made)
-    assert lake.check(made).faults == []
-    assert differences(tables(made), tables(parts)) == []
+    lake_path = tmp_path / "lake"
+    lake.commit([tmp_path / "area2"], lake_path)
+    lake.commit([tmp_path / "area1", tmp_path / "area0"], lake_path)
+    assert lake.check(lake_path).faults == []
+    assert differences(tables(lake_path), tables(parts)) == []
     assert not [left for area in tmp_path.glob("area*") for left in area.iterdir()]
 
 
@@ -79,9 +79,9 @@ def test_committed_lake_equals_import(demo_folder: Path, tmp_path: Path) -> None
     lake.commit([tmp_path / "staged"], tmp_path / "joined")
     lake.add(inputs, tmp_path / "imported")
 
-    def listed(made: Path) -> dict[str, bytes]:
-        paths = [path for path in made.rglob("*") if path.is_file() and path.name != "manifest.json"]
-        return {str(path.relative_to(made)): path.read_bytes() for path in paths}
+    def listed(lake_path: Path) -> dict[str, bytes]:
+        paths = [path for path in lake_path.rglob("*") if path.is_file() and path.name != "manifest.json"]
+        return {str(path.relative_to(lake_path)): path.read_bytes() for path in paths}
 
     joined, imported = listed(tmp_path / "joined"), listed(tmp_path / "imported")
     assert joined.keys() == imported.keys()
@@ -107,12 +107,12 @@ def test_staged_twice_and_by_two_at_once(files: list[str], tmp_path: Path) -> No
 
 
 def test_two_commit_at_once(own: Path, files: list[str], tmp_path: Path) -> None:
-    made = tmp_path / "lake"
-    both = [begin(COMMIT, made, own) for _ in range(2)]
+    lake_path = tmp_path / "lake"
+    both = [begin(COMMIT, lake_path, own) for _ in range(2)]
     # The later commit may find no input and fail; inputs that it finds are already in the lake.
     assert 0 in {process.wait(60) for process in both}
-    assert seen(made) == seen(files)
-    assert lake.check(made).faults == []
+    assert seen(lake_path) == seen(files)
+    assert lake.check(lake_path).faults == []
 
 
 @pytest.mark.long
@@ -124,19 +124,19 @@ def test_killed_commits_can_be_repeated(area: Path, files: list[str], tmp_path: 
     assert begin(COMMIT, tmp_path / "first", timed).wait(60) == 0
     whole = time.monotonic() - began
     for number in range(iterations(20, 2)):
-        made, own = tmp_path / f"lake{number}", tmp_path / f"staged{number}"
+        lake_path, own = tmp_path / f"lake{number}", tmp_path / f"staged{number}"
         shutil.copytree(area, own)
-        process = begin(COMMIT, made, own)
+        process = begin(COMMIT, lake_path, own)
         time.sleep(moments.uniform(whole / 3, whole))
         process.send_signal(signal.SIGKILL)
         process.wait(20)
         # A commit killed before the manifest lists an input leaves an empty lake.
-        if (made / "manifest.json").exists() and lake.contents(made).inputs:
-            assert set(seen(made)) <= set(expected)
+        if (lake_path / "manifest.json").exists() and lake.contents(lake_path).inputs:
+            assert set(seen(lake_path)) <= set(expected)
         if list(own.glob(f"*/{staging.NAME}")):
-            lake.commit([own], made)
-        assert seen(made) == expected
-        assert lake.check(made).faults == []
+            lake.commit([own], lake_path)
+        assert seen(lake_path) == expected
+        assert lake.check(lake_path).faults == []
 
 
 def test_killed_stage_leaves_nothing_to_commit(files: list[str], tmp_path: Path) -> None:
@@ -157,17 +157,17 @@ def test_folder_committed_by_other_process_is_skipped(
     own: Path, files: list[str], tmp_path: Path, monkeypatch
 ) -> None:
     """The folder is removed during the copy, which is not an error."""
-    made = tmp_path / "lake"
+    lake_path = tmp_path / "lake"
     real = staging._copy_file
 
     def copied(path: Path, target: Path):
         monkeypatch.setattr(staging, "_copy_file", real)
-        lake.commit([own], made)
+        lake.commit([own], lake_path)
         return real(path, target)
 
     monkeypatch.setattr(staging, "_copy_file", copied)
-    assert [(result.again, result.error) for result in lake.commit([own], made)] == [(True, None)] * 4
-    assert seen(made) == seen(files)
+    assert [(result.again, result.error) for result in lake.commit([own], lake_path)] == [(True, None)] * 4
+    assert seen(lake_path) == seen(files)
 
 
 def test_damage_of_staged_files_is_found(own: Path, files: list[str], tmp_path: Path) -> None:
@@ -226,13 +226,13 @@ def test_random_damage_of_list(own: Path, files: list[str], tmp_path: Path) -> N
         for _ in range(chance.randint(1, 4)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
         file.write_bytes(damaged)
-        made = tmp_path / f"lake{number}"
+        lake_path = tmp_path / f"lake{number}"
         try:
-            results = lake.commit([file.parent], made, keep=True)
+            results = lake.commit([file.parent], lake_path, keep=True)
         except InputError:
             continue
         # A name or time may have changed; the listed files are verified nevertheless.
-        assert all(result.error is not None for result in results) or lake.check(made).faults == []
+        assert all(result.error is not None for result in results) or lake.check(lake_path).faults == []
 
 
 def test_inputs_of_system_are_alike(files: list[str], tmp_path: Path) -> None:
@@ -249,47 +249,47 @@ def test_inputs_of_system_are_alike(files: list[str], tmp_path: Path) -> None:
 
 
 def test_removed_input_can_be_committed_again(own: Path, files: list[str], tmp_path: Path) -> None:
-    made = tmp_path / "lake"
-    lake.commit([own], made, keep=True)
-    lake.forget(made, Options(systems=("LAKETEST",)))
-    results = lake.commit([own], made)
+    lake_path = tmp_path / "lake"
+    lake.commit([own], lake_path, keep=True)
+    lake.forget(lake_path, Options(systems=("LAKETEST",)))
+    results = lake.commit([own], lake_path)
     # A completely removed input is treated as new.
     assert all(result.error is None for result in results)
-    assert seen(made) == seen(files)
+    assert seen(lake_path) == seen(files)
 
 
 def test_partly_removed_input_needs_import(tmp_path: Path) -> None:
     """The staged folder has all systems of the input, and the lake would get some twice."""
     both = write(tmp_path / "both.data", [*recording(range(3)), *recording(range(3), system="OTHER")])
     lake.stage([both], tmp_path / "staged")
-    made = tmp_path / "lake"
-    lake.commit([tmp_path / "staged"], made, keep=True)
-    assert len(lake.contents(made).systems) == 2
-    lake.forget(made, Options(systems=("OTHER",)))
-    [result] = lake.commit([tmp_path / "staged"], made)
+    lake_path = tmp_path / "lake"
+    lake.commit([tmp_path / "staged"], lake_path, keep=True)
+    assert len(lake.contents(lake_path).systems) == 2
+    lake.forget(lake_path, Options(systems=("OTHER",)))
+    [result] = lake.commit([tmp_path / "staged"], lake_path)
     assert "systems of this input were removed from the lake; import the file itself" in str(result.error)
-    lake.add([both], made)
-    assert differences(tables(made), tables(both)) == []
+    lake.add([both], lake_path)
+    assert differences(tables(lake_path), tables(both)) == []
 
 
 def test_stage_and_commit_commands(files: list[str], tmp_path: Path, capsys) -> None:
-    area, made = str(tmp_path / "staged"), str(tmp_path / "lake")
+    area, lake_path = str(tmp_path / "staged"), str(tmp_path / "lake")
     assert main(["import", *files[:2], "--stage", area]) == 0
     assert "LAKETEST, 2026-03-02 " in capsys.readouterr().out
     assert main(["import", files[0], "--stage", area]) == 0
     assert f"already in {area}; nothing added" in capsys.readouterr().out
-    assert main(["lake", "commit", made, area]) == 0
+    assert main(["lake", "commit", lake_path, area]) == 0
     assert capsys.readouterr().out.splitlines() == [f"{file}: LAKETEST" for file in files[:2]]
-    assert main(["lake", "commit", made, area]) == 2
+    assert main(["lake", "commit", lake_path, area]) == 2
     assert (
         "the folder contains no staged input; stage one first: zlens import INPUT --stage DIR"
         in capsys.readouterr().err
     )
-    assert main(["import", files[0], "--stage", made]) == 2
+    assert main(["import", files[0], "--stage", lake_path]) == 2
     assert "this is a lake" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        main(["import", files[0], "--stage", area, "--lake", made])
-    with zlens.open(made) as session:
+        main(["import", files[0], "--stage", area, "--lake", lake_path])
+    with zlens.open(lake_path) as session:
         assert [info.system for info in session.systems] == ["LAKETEST"]
 
 

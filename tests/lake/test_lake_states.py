@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from zlens import lake
 from zlens.inputs.options import Options, parse_time_spec
@@ -12,17 +12,19 @@ from zlens.inputs.options import Options, parse_time_spec
 
 def recording(path: Path) -> Path:
     """Write a disk's configuration at the start, and samples every four hours for two days."""
-    told = {"MTRDEV_RDEVDEV": 0x145, "MTRDEV_RDEVDVID": "3390", "MTRDEV_RDEVCLAS": 4}
+    device = {"MTRDEV_RDEVDEV": 0x145, "MTRDEV_RDEVDVID": "3390", "MTRDEV_RDEVCLAS": 4}
     groups = [
-        made.configuration(
-            made.START_US, interval_s=14_400, more=[made.record("D1R6", made.START_US - 1_400, told)]
+        monwrite.configuration(
+            monwrite.START_US,
+            interval_s=14_400,
+            more=[monwrite.record("D1R6", monwrite.START_US - 1_400, device)],
         )
     ]
     for n in range(12):
-        end = made.START_US + n * 240 * made.MINUTE_US
+        end = monwrite.START_US + n * 240 * monwrite.MINUTE_US
         values = {"IODDEV_RDEVDEV": 0x145, "IODDEV_SCGSSCH": 14_400 * n}
-        groups.append(made.interval(end, [made.record("D6R3", end - 100, values)]))
-    return made.write(path, groups)
+        groups.append(monwrite.interval(end, [monwrite.record("D6R3", end - 100, values)]))
+    return monwrite.write(path, groups)
 
 
 def test_device_type_of_previous_day_is_used(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cpumf_records
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from iterations import quick_subset
 from zlens import lake
@@ -16,18 +16,22 @@ COLUMNS = "tod, prcmfc_zlcpuad, c0, c0_d, c33_d, c160_d, seconds"
 
 
 def write_minutes(path: Path, minutes: range) -> Path:
-    config = {**made.SIM_CONFIG, "MTRSYS_SYSMTYPE": "3906"}
-    groups = [made.configuration(made.START_US + minutes[0] * made.MINUTE_US - 40 * made.S_US, config)]
+    config = {**monwrite.SIM_CONFIG, "MTRSYS_SYSMTYPE": "3906"}
+    groups = [
+        monwrite.configuration(
+            monwrite.START_US + minutes[0] * monwrite.MINUTE_US - 40 * monwrite.S_US, config
+        )
+    ]
     for minute in minutes:
-        end = made.START_US + minute * made.MINUTE_US
+        end = monwrite.START_US + minute * monwrite.MINUTE_US
         values = {"B0": minute * 10**9, "P33": minute * 7, "E160": minute**2}
         records = [
             record
             for cpu in range(3)
-            for record in cpumf_records.counters(made.sim_record, end - 900 + 50 * cpu, cpu, values)
+            for record in cpumf_records.counters(monwrite.sim_record, end - 900 + 50 * cpu, cpu, values)
         ]
-        groups.append(made.interval(end, records))
-    return made.write(path, groups)
+        groups.append(monwrite.interval(end, records))
+    return monwrite.write(path, groups)
 
 
 @pytest.mark.parametrize("turned", quick_subset(1, [True, False]))

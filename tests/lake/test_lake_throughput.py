@@ -20,11 +20,11 @@ def test_lake_throughput_equals_file(tmp_path: Path, every: int | None) -> None:
     achieved = tmp_path / "achieved.csv"
     achieved.write_text("\n".join(["start,end,transactions,response", *rows]))
     options = Options(throughput=str(achieved), every_s=every)
-    asked = "SELECT interval_end, etr, itr, cpu_s, guest_s FROM per_transaction ORDER BY 1"
+    query = "SELECT interval_end, etr, itr, cpu_s, guest_s FROM per_transaction ORDER BY 1"
     found = []
     for name in (data, tmp_path / "lake"):
         with zlens.open(name, options=options) as session:
-            found.append(session.sql(asked).rows)
+            found.append(session.sql(query).rows)
             text = session.report("throughput")
             assert ">>Mean>>" in text
             assert "LAKETEST" in text

@@ -82,12 +82,12 @@ def test_foreign_row_list_files(text: str) -> None:
 
 def test_manifest_lists_have_sufficient_limits() -> None:
     """Limits for the days of a thousand systems in a hundred days, and the seconds of a two-day recording."""
-    made = Manifest()
+    large_manifest = Manifest()
     for number in range(100_001):
-        made.rollups[f"S{number}", "2026-01-05"] = DayRollup(
+        large_manifest.rollups[f"S{number}", "2026-01-05"] = DayRollup(
             f"S{number}", "2026-01-05", "0" * 16, "0" * 64, 0, manifest.RULES
         )
-    assert manifest.load(made.dump(), "manifest.json") == made
+    assert manifest.load(large_manifest.dump(), "manifest.json") == large_manifest
     intervals = PartIntervals([Interval(end * 1_000_000, 1.0, None, 1) for end in range(100_001)])
     assert load_intervals(intervals.dump(), "0.intervals.json") == intervals
 

@@ -63,68 +63,68 @@ def source(tmp_path: Path, *texts: str | bytes) -> ScrapeSource:
     return dds.open_files(paths, Options())
 
 
-def rows(made: ScrapeSource, table: str) -> list[dict[str, Any]]:
-    (raw,) = made.tables[table]
+def rows(opened: ScrapeSource, table: str) -> list[dict[str, Any]]:
+    (raw,) = opened.tables[table]
     found: list[dict[str, Any]] = pa.table(raw.stream([c.name for c in raw.columns])).to_pylist()
     return found
 
 
 def test_dds_tables_have_every_sample(tmp_path: Path) -> None:
-    made = source(tmp_path, MADE)
-    assert made.problems() == []
-    assert len(rows(made, "dds_metric")) == MADE.count("\n") - 2
-    other = next(row for row in rows(made, "dds_metric") if row["metric"].startswith("mvs_not"))
+    opened = source(tmp_path, MADE)
+    assert opened.problems() == []
+    assert len(rows(opened, "dds_metric")) == MADE.count("\n") - 2
+    other = next(row for row in rows(opened, "dds_metric") if row["metric"].startswith("mvs_not"))
     assert (other["system"], other["sysplex"], other["labels"], other["value"]) == (
         "SYS1",
         "PLEX1",
         "what=ever",
         1,
     )
-    (job, _) = rows(made, "dds_job")
+    (job, _) = rows(opened, "dds_job")
     assert (job["job"], job["asid"], job["total_pct"], job["working_set"]) == ("DB2A", 80, 150.5, 250000)
-    (facility,) = rows(made, "dds_facility")
+    (facility,) = rows(opened, "dds_facility")
     assert (facility["system"], facility["facility"], facility["storage"]) == ("PLEX1", "CF1", 17179869184)
-    (group,) = rows(made, "dds_group")
+    (group,) = rows(opened, "dds_group")
     assert (group["group_name"], group["group_type"], group["delay_pct"], group["xcf_pct"]) == (
         "ONLINE",
         "W",
         12,
         None,
     )
-    assert {info.system: info.sysplex for info in made.systems} == dict.fromkeys(
+    assert {info.system: info.sysplex for info in opened.systems} == dict.fromkeys(
         ("CPC1", "PLEX1", "SYS1"), "PLEX1"
     )
 
 
 def test_dds_interval_length_is_from_server(tmp_path: Path) -> None:
-    made = source(tmp_path, MADE, MADE)
-    for info in made.systems:
+    opened = source(tmp_path, MADE, MADE)
+    for info in opened.systems:
         assert [(each.end_us, each.seconds) for each in info.intervals] == [
             (FIRST_S * 1_000_000, 100.0),
             ((FIRST_S + 100) * 1_000_000, 100.0),
         ]
-    assert {row["seconds"] for row in rows(made, "dds_metric")} == {100.0}
+    assert {row["seconds"] for row in rows(opened, "dds_metric")} == {100.0}
 
 
 def test_dds_interval_without_length_metric(tmp_path: Path) -> None:
-    made = source(tmp_path, 'mvs_cpc_capacity_msu_h{cpc_id="CPC1"} 1000\n')
-    assert [(each.end_us, each.seconds) for each in made.systems[0].intervals] == [
+    opened = source(tmp_path, 'mvs_cpc_capacity_msu_h{cpc_id="CPC1"} 1000\n')
+    assert [(each.end_us, each.seconds) for each in opened.systems[0].intervals] == [
         (FIRST_S * 1_000_000, None)
     ]
 
 
 @pytest.mark.parametrize("length", ["0", "-5", "1e9", "NaN"])
 def test_invalid_dds_interval_length(tmp_path: Path, length: str) -> None:
-    made = source(tmp_path, MADE.replace("} 100\n", f"}} {length}\n", 1))
-    (problem,) = made.problems()
+    opened = source(tmp_path, MADE.replace("} 100\n", f"}} {length}\n", 1))
+    (problem,) = opened.problems()
     assert problem.kind == "impossible"
-    assert {row["seconds"] for row in rows(made, "dds_metric")} == {None}
+    assert {row["seconds"] for row in rows(opened, "dds_metric")} == {None}
 
 
 def test_sysplexes_in_one_text_have_own_lengths(tmp_path: Path) -> None:
     other = 'mvs_rmf_m3_mintime{sysplex="PLEX2"} 60\nmvs_cf_request_rate{sysplex="PLEX2",name="CF1"} 3\n'
-    made = source(tmp_path, MADE + other)
-    assert {row["system"]: row["seconds"] for row in rows(made, "dds_facility")} == {
+    opened = source(tmp_path, MADE + other)
+    assert {row["system"]: row["seconds"] for row in rows(opened, "dds_facility")} == {
         "PLEX1": 100.0,
         "PLEX2": 60.0,
     }
@@ -132,13 +132,13 @@ def test_sysplexes_in_one_text_have_own_lengths(tmp_path: Path) -> None:
 
 def test_timestamps_in_seconds_and_milliseconds(tmp_path: Path) -> None:
     """OpenMetrics uses seconds with decimals, the older Prometheus text format milliseconds."""
-    made = source(
+    opened = source(
         tmp_path,
         'mvs_cf_request_rate{sysplex="A",name="C"} 1 1700000000\n'
         'mvs_cf_request_rate{sysplex="A",name="C"} 1 1700000100.25\n'
         'mvs_cf_request_rate{sysplex="A",name="C"} 1 1700000200500\n# EOF\n',
     )
-    assert [interval.end_us for interval in made.systems[0].intervals] == [
+    assert [interval.end_us for interval in opened.systems[0].intervals] == [
         1_700_000_000_000_000,
         1_700_000_100_250_000,
         1_700_000_200_500_000,
@@ -146,8 +146,8 @@ def test_timestamps_in_seconds_and_milliseconds(tmp_path: Path) -> None:
 
 
 def test_measures_of_dds(tmp_path: Path) -> None:
-    made = source(tmp_path, MADE)
-    with zlens.open(made.systems[0].files) as session:
+    opened = source(tmp_path, MADE)
+    with zlens.open(opened.systems[0].files) as session:
         moment = dt.datetime(2023, 11, 14, 22, 13, 20, tzinfo=dt.UTC)
         assert session.sql(
             "SELECT observer, partition, cpu_type, msu_actual, share_pct, seconds, interval_end "
@@ -183,15 +183,15 @@ def test_measures_of_dds(tmp_path: Path) -> None:
     ],
 )
 def test_dds_reports_invalid_line_and_reads_rest(tmp_path: Path, line: str, kind: str) -> None:
-    made = source(tmp_path, MADE + line + '\nmvs_cf_request_rate{sysplex="PLEX1",name="CF9"} 9\n')
-    (problem,) = made.problems()
+    opened = source(tmp_path, MADE + line + '\nmvs_cf_request_rate{sysplex="PLEX1",name="CF9"} 9\n')
+    (problem,) = opened.problems()
     assert (problem.kind, problem.offset) == (kind, len(MADE))
-    assert rows(made, "dds_facility")[-1]["request_rate"] == 9
+    assert rows(opened, "dds_facility")[-1]["request_rate"] == 9
 
 
 def test_invalid_asid_is_null(tmp_path: Path) -> None:
-    made = source(tmp_path, MADE.replace('asid_dec="81"', 'asid_dec="x"'))
-    assert [row["asid"] for row in rows(made, "dds_job")] == [80, None]
+    opened = source(tmp_path, MADE.replace('asid_dec="81"', 'asid_dec="x"'))
+    assert [row["asid"] for row in rows(opened, "dds_job")] == [80, None]
 
 
 def test_exporters_recognize_their_text() -> None:

@@ -62,54 +62,54 @@ def source(tmp_path: Path, *texts: str | bytes) -> scrapes.ScrapeSource:
     return hmc.open_files(paths, Options())
 
 
-def rows(made: scrapes.ScrapeSource, table: str) -> list[dict[str, Any]]:
-    (raw,) = made.tables[table]
+def rows(opened: scrapes.ScrapeSource, table: str) -> list[dict[str, Any]]:
+    (raw,) = opened.tables[table]
     found: list[dict[str, Any]] = pa.table(raw.stream([c.name for c in raw.columns])).to_pylist()
     return found
 
 
 def test_partitions_by_type(tmp_path: Path) -> None:
-    made = source(tmp_path, MADE)
+    opened = source(tmp_path, MADE)
     columns = ("partition", "cpu_type", "processors", "weight", "capped", "dedicated", "usage_pct")
-    assert sorted(tuple(row[c] for c in columns) for row in rows(made, "hmc_partition")) == [
+    assert sorted(tuple(row[c] for c in columns) for row in rows(opened, "hmc_partition")) == [
         ("ONE", "IFL", 4.0, 300.0, True, False, 25.0),
         ("TWO", "CP", 2.0, None, None, True, None),
         ("TWO", "ZIIP", 1.0, None, None, True, 10.0),
     ], "the usage of all types together is of none of two"
-    assert made.problems() == []
+    assert opened.problems() == []
 
 
 def test_processors_pools_and_all_metrics(tmp_path: Path) -> None:
-    made = source(tmp_path, MADE)
-    (processor,) = rows(made, "hmc_processor")
+    opened = source(tmp_path, MADE)
+    (processor,) = rows(opened, "hmc_processor")
     assert (processor["processor"], processor["cpu_type"]) == ("IFL000", "IFL")
     assert (processor["usage_pct"], processor["thread_0_pct"]) == (50.0, None)
-    (pool,) = rows(made, "hmc_pool")
+    (pool,) = rows(opened, "hmc_pool")
     assert (pool["cpu_type"], pool["processors"], pool["usage_pct"]) == ("IFL", 10.0, 30.0)
-    metrics = {row["metric"]: row for row in rows(made, "hmc_metric")}
+    metrics = {row["metric"]: row for row in rows(opened, "hmc_metric")}
     assert metrics["zhmc_cpc_power_watts"]["value"] is None
     assert metrics["zhmc_partition_description"]["labels"] == 'value=a "quoted", {odd}\\text\n'
     first = metrics["zhmc_partition_processor_usage_ratio"]
     said = "Usage ratio across all processors of the partition"
     assert (first["kind"], first["text"]) == ("gauge", said)
-    assert made.info()[0]["others"] == "1 of python"
-    assert {row.name for row in made.inventory()} == metrics.keys()
+    assert opened.info()[0]["others"] == "1 of python"
+    assert {row.name for row in opened.inventory()} == metrics.keys()
 
 
 def test_scrape_times_are_timestamps_or_file_dates(tmp_path: Path) -> None:
-    made = source(tmp_path, MADE, 'zhmc_cpc_power_watts{cpc="BOX"} 1 1700000000500\n' + MADE)
-    (info,) = made.systems
+    opened = source(tmp_path, MADE, 'zhmc_cpc_power_watts{cpc="BOX"} 1 1700000000500\n' + MADE)
+    (info,) = opened.systems
     assert [interval.end_us for interval in info.intervals] == [
         1_700_000_000_500_000,
         1_700_000_040_000_000,
         1_700_000_100_000_000,
     ]
-    assert len(rows(made, "hmc_pool")) == 2
+    assert len(rows(opened, "hmc_pool")) == 2
 
 
 def test_measures_of_hmc(tmp_path: Path) -> None:
-    made = source(tmp_path, MADE)
-    with zlens.open(made.systems[0].files) as session:
+    opened = source(tmp_path, MADE)
+    with zlens.open(opened.systems[0].files) as session:
         question = (
             "SELECT observer, partition, cpu_type, logical_cpus, weight, capped, dedicated, total_pct,"
             " share_pct, interval_end FROM partition WHERE partition = 'ONE'"
@@ -131,10 +131,10 @@ def test_processors_without_pool_are_of_machine(tmp_path: Path) -> None:
         f'zhmc_cpc_{name}_processor_count{{cpc="BOX"}} {count}\n'
         for name, count in {"cp": 2, "sap": 3, "spare": 4, "defective": 0}.items()
     )
-    made = source(tmp_path, MADE + counts)
-    with zlens.open(made.systems[0].files) as session:
-        asked = "SELECT cpu_type, physical, saps, spare_cpus, defective_cpus FROM cec ORDER BY cpu_type"
-        assert session.sql(asked).rows == [
+    opened = source(tmp_path, MADE + counts)
+    with zlens.open(opened.systems[0].files) as session:
+        query = "SELECT cpu_type, physical, saps, spare_cpus, defective_cpus FROM cec ORDER BY cpu_type"
+        assert session.sql(query).rows == [
             ("CP", 2.0, 3.0, 4.0, 0.0),
             ("IFL", 10.0, 3.0, 4.0, 0.0),
             ("ZIIP", None, 3.0, 4.0, 0.0),
@@ -144,8 +144,8 @@ def test_processors_without_pool_are_of_machine(tmp_path: Path) -> None:
 @needs(SAMPLE)
 def test_published_scrape_has_saps() -> None:
     with zlens.open([str(SAMPLE)]) as session:
-        asked = "SELECT cpu_type, saps, spare_cpus, defective_cpus FROM cec"
-        assert session.sql(asked).rows == [("IFL", 2.0, 0.0, 0.0)]
+        query = "SELECT cpu_type, saps, spare_cpus, defective_cpus FROM cec"
+        assert session.sql(query).rows == [("IFL", 2.0, 0.0, 0.0)]
 
 
 #: The meaning of each number in the descriptions of both metrics (zhmc-prometheus-exporter, metrics.yaml).
@@ -164,10 +164,10 @@ STATUS = [
 @pytest.mark.parametrize(("metric", "number", "text"), STATUS)
 def test_status_follows_number(tmp_path: Path, metric: str, number: float, text: str | None) -> None:
     line = f'zhmc_partition_{metric}{{cpc="BOX",partition="TWO",value="x"}} {number}\n'
-    made = source(tmp_path, MADE + line)
-    with zlens.open(made.systems[0].files) as session:
-        asked = "SELECT cpu_type, status FROM partition ORDER BY partition, cpu_type"
-        assert session.sql(asked).rows == [("IFL", None), ("CP", text), ("ZIIP", text)]
+    opened = source(tmp_path, MADE + line)
+    with zlens.open(opened.systems[0].files) as session:
+        query = "SELECT cpu_type, status FROM partition ORDER BY partition, cpu_type"
+        assert session.sql(query).rows == [("IFL", None), ("CP", text), ("ZIIP", text)]
 
 
 CURRENT = """zhmc_partition_ifl_current_processing_weight{cpc="BOX",partition="ONE"} 250
@@ -182,8 +182,8 @@ zhmc_partition_iip_processor_count_cap{cpc="BOX",partition="TWO"} 1.0
 
 def test_current_weights_and_absolute_caps(tmp_path: Path) -> None:
     """No metric shows whether the zIIP cap is enabled."""
-    made = source(tmp_path, MADE + CURRENT)
-    with zlens.open(made.systems[0].files) as session:
+    opened = source(tmp_path, MADE + CURRENT)
+    with zlens.open(opened.systems[0].files) as session:
         columns = "cpu_type, weight, capped, absolute_cap, any_cap"
         assert session.sql(f"SELECT {columns} FROM partition ORDER BY partition, cpu_type").rows == [
             ("IFL", 250.0, False, 2.5, True), ("CP", None, None, None, None), ("ZIIP", None, None, None, None)
@@ -193,8 +193,8 @@ def test_current_weights_and_absolute_caps(tmp_path: Path) -> None:
 @needs(STOPPED)
 def test_stopped_partitions_of_z16() -> None:
     with zlens.open(STOPPED) as session:
-        asked = "SELECT partition, status, weight, capped, absolute_cap, any_cap FROM partition ORDER BY 1"
-        assert session.sql(asked).rows == [
+        query = "SELECT partition, status, weight, capped, absolute_cap, any_cap FROM partition ORDER BY 1"
+        assert session.sql(query).rows == [
             ("Boot-from-FICON", "Stopped", 1.0, False, None, False),
             ("tobiTest", "Stopped", 1.0, False, None, False),
         ]
@@ -205,11 +205,11 @@ def test_samples_with_other_labels_are_separate(tmp_path: Path) -> None:
     """Of two exporters of one machine, the first is shown and a difference in the second is reported."""
     first = 'zhmc_partition_ifl_processor_count{cpc="BOX",pod="A",partition="ONE"} 4.0\n'
     text = first + first.replace('"A"} 4', '"B"} 4').replace('"A"', '"B"')
-    made = source(tmp_path, text)
-    assert [problem.kind for problem in made.problems()] == ["duplicate"]
-    made = source(tmp_path, first + first.replace('"A"', '"B"').replace("4.0", "5.0"))
-    assert [row["processors"] for row in rows(made, "hmc_partition")] == [4.0]
-    (problem,) = made.problems()
+    opened = source(tmp_path, text)
+    assert [problem.kind for problem in opened.problems()] == ["duplicate"]
+    opened = source(tmp_path, first + first.replace('"A"', '"B"').replace("4.0", "5.0"))
+    assert [row["processors"] for row in rows(opened, "hmc_partition")] == [4.0]
+    (problem,) = opened.problems()
     assert (problem.kind, problem.offset) == ("conflict", len(first))
     assert problem.detail == (
         "zhmc_partition_ifl_processor_count was already read for the same time, "
@@ -234,11 +234,11 @@ BAD = [
 
 @pytest.mark.parametrize(("line", "kind"), BAD)
 def test_hmc_reports_invalid_line_and_reads_rest(tmp_path: Path, line: str, kind: str) -> None:
-    made = source(tmp_path, MADE + line + '\nzhmc_cpc_humidity_percent{cpc="BOX"} 39\n')
-    (problem,) = made.problems()
+    opened = source(tmp_path, MADE + line + '\nzhmc_cpc_humidity_percent{cpc="BOX"} 39\n')
+    (problem,) = opened.problems()
     assert (problem.kind, problem.offset) == (kind, len(MADE))
-    assert rows(made, "hmc_metric")[-1]["value"] == 39.0
-    assert rows(made, "hmc_pool")[0]["processors"] == 10.0
+    assert rows(opened, "hmc_metric")[-1]["value"] == 39.0
+    assert rows(opened, "hmc_pool")[0]["processors"] == 10.0
 
 
 @pytest.mark.parametrize("value", ["1e308", "-1e308", "1e400", "+Inf", "9" * 400])
@@ -246,11 +246,11 @@ def test_impossible_counter_value_is_null(tmp_path: Path, value: str) -> None:
     text = MADE.replace(
         'usage_ratio{cpc="BOX",partition="ONE"} 0.25', f'usage_ratio{{cpc="BOX",partition="ONE"}} {value}'
     )
-    made = source(tmp_path, text)
-    (problem,) = made.problems()
+    opened = source(tmp_path, text)
+    (problem,) = opened.problems()
     assert (problem.kind, problem.bytes) == ("impossible", 0)
     assert value[:30] in problem.detail
-    found = next(row for row in rows(made, "hmc_partition") if row["partition"] == "ONE")
+    found = next(row for row in rows(opened, "hmc_partition") if row["partition"] == "ONE")
     assert found["usage_pct"] is None
     assert found["processors"] == 4.0
 
@@ -259,19 +259,19 @@ def test_machines_are_bounded(tmp_path: Path) -> None:
     lines = (
         f'zhmc_cpc_power_watts{{cpc="M{number}"}} {number}\n' for number in range(scrapes.MAX_SYSTEMS + 5)
     )
-    made = source(tmp_path, "".join(lines))
-    (problem,) = made.problems()
+    opened = source(tmp_path, "".join(lines))
+    (problem,) = opened.problems()
     assert (problem.kind, problem.detail) == (
         "length",
         "more than 1,000 machines; 5 samples of others are not read",
     )
-    assert len(made.systems) == len(rows(made, "hmc_metric")) == scrapes.MAX_SYSTEMS
+    assert len(opened.systems) == len(rows(opened, "hmc_metric")) == scrapes.MAX_SYSTEMS
 
 
 def test_problems_are_bounded(tmp_path: Path) -> None:
-    made = source(tmp_path, MADE + "junk\n" * 500)
-    assert len(made.problems()) == scrapes.MAX_NOTES + 1
-    assert "400 more" in made.problems()[-1].detail
+    opened = source(tmp_path, MADE + "junk\n" * 500)
+    assert len(opened.problems()) == scrapes.MAX_NOTES + 1
+    assert "400 more" in opened.problems()[-1].detail
 
 
 def test_hmc_gives_up_foreign_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,12 +300,12 @@ def test_hmc_survives_flipped_bytes(tmp_path: Path, seed: int) -> None:
     for _ in range(dice.choice([1, 10, 100])):
         data[dice.randrange(len(data))] = dice.randrange(256)
     try:
-        made = source(tmp_path, bytes(data))
+        opened = source(tmp_path, bytes(data))
     except InputError:
         return
-    for table in made.tables:
-        rows(made, table)
-    assert all(problem.kind in KINDS for problem in made.problems())
+    for table in opened.tables:
+        rows(opened, table)
+    assert all(problem.kind in KINDS for problem in opened.problems())
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z_]\w{0,8}\Z", fullmatch=True), st.text(max_size=20), max_size=5))
@@ -319,35 +319,35 @@ def test_labels_are_unescaped(labels: dict[str, str]) -> None:
 
 @needs(SAMPLE)
 def test_published_scrape_is_read_completely() -> None:
-    made = hmc.open_files([str(SAMPLE)], Options())
-    assert made.problems() == []
+    opened = hmc.open_files([str(SAMPLE)], Options())
+    assert opened.problems() == []
     lines = [line for line in SAMPLE.read_text().splitlines() if not line.startswith("#")]
-    assert len(rows(made, "hmc_metric")) == len(lines)
-    (pool,) = rows(made, "hmc_pool")
+    assert len(rows(opened, "hmc_metric")) == len(lines)
+    (pool,) = rows(opened, "hmc_pool")
     assert (pool["cpu_type"], pool["processors"], pool["usage_pct"]) == ("IFL", 30.0, 14.0)
-    processors = rows(made, "hmc_processor")
+    processors = rows(opened, "hmc_processor")
     kinds = [row["cpu_type"] for row in processors]
     assert (kinds.count("IFL"), kinds.count("SAP"), kinds.count("IFP")) == (30, 3, 1)
     partitions = {
-        row["partition"]: (row["cpu_type"], row["processors"]) for row in rows(made, "hmc_partition")
+        row["partition"]: (row["cpu_type"], row["processors"]) for row in rows(opened, "hmc_partition")
     }
     assert partitions == {"MIKETEST": ("IFL", 2.0), "WILLVLAN2": ("IFL", 2.0), "PENNY": ("IFL", 4.0)}
 
 
 @needs(SAMPLE)
 def test_type_usage_is_truncated_mean_of_processors() -> None:
-    made = hmc.open_files([str(SAMPLE)], Options())
-    usage = [row["usage_pct"] for row in rows(made, "hmc_processor") if row["cpu_type"] == "IFL"]
+    opened = hmc.open_files([str(SAMPLE)], Options())
+    usage = [row["usage_pct"] for row in rows(opened, "hmc_processor") if row["cpu_type"] == "IFL"]
     mean = sum(usage) / len(usage)
-    (pool,) = rows(made, "hmc_pool")
+    (pool,) = rows(opened, "hmc_pool")
     assert pool["usage_pct"] <= mean < pool["usage_pct"] + 1
 
 
 @needs(SAMPLE)
 def test_processor_usage_is_mean_of_threads() -> None:
     """All three are rounded to a percent; a processor with one thread has that thread's usage."""
-    made = hmc.open_files([str(SAMPLE)], Options())
-    cores = [row for row in rows(made, "hmc_processor") if row["thread_0_pct"] is not None]
+    opened = hmc.open_files([str(SAMPLE)], Options())
+    cores = [row for row in rows(opened, "hmc_processor") if row["thread_0_pct"] is not None]
     threaded = [row for row in cores if row["smt_mode"]]
     assert len(threaded) == 30
     for row in threaded:
@@ -370,11 +370,11 @@ def test_idle_partitions_do_not_account_for_machine() -> None:
 
 def test_truncated_last_number_of_scrape_is_problem(tmp_path: Path) -> None:
     """15504 truncated to 15 is a number, too."""
-    made = source(tmp_path, MADE + 'zhmc_cpc_power_watts{cpc="LATE"} 15')
-    (problem,) = made.problems()
+    opened = source(tmp_path, MADE + 'zhmc_cpc_power_watts{cpc="LATE"} 15')
+    (problem,) = opened.problems()
     assert (problem.kind, problem.offset) == ("truncated", len(MADE))
     assert "the last line has no line end" in problem.detail
-    assert [info.system for info in made.systems] == ["BOX"]
+    assert [info.system for info in opened.systems] == ["BOX"]
 
 
 # Power, climate, adapters -------------------------------------------------------------------------

@@ -287,8 +287,8 @@ def test_lshwc_in_json(tmp_path: Path) -> None:
         (info,) = session.systems
         assert (info.utc_offset_s, info.local_time) == (3600, False)
         assert session.problems == []
-        (told,) = session._core.sources[0].info()
-        assert told["authorized"] == "basic, problem, crypto, extended, mt_diag"
+        (source_info,) = session._core.sources[0].info()
+        assert source_info["authorized"] == "basic, problem, crypto, extended, mt_diag"
 
 
 # Machines

@@ -116,9 +116,9 @@ def test_lshwc_formats_give_same_counters(tmp_path: Path, name: str) -> None:
         (info,) = session.systems
         assert (info.system, info.utc_offset_s) == ("unknown-hw" if "no meta" in name else "lnx1", 7200)
         assert kinds(session) == set()
-        (told,) = session._core.sources[0].info()
+        (source_info,) = session._core.sources[0].info()
         # Only objects have the counter versions.
-        assert told["counter_versions"] == (None if "pairs" in name else "3.8")
+        assert source_info["counter_versions"] == (None if "pairs" in name else "3.8")
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -179,12 +179,12 @@ def test_generated_lshwc_formats_match_formatter() -> None:
     def without_counters(text: str) -> str:
         return re.sub(r'"counters": \[.*?\]', '"counters": []', text)
 
-    made = lshwc_json(counts, quoted=False, form="jsonl")
-    assert shape(without_counters(made)) == shape(
+    formatted = lshwc_json(counts, quoted=False, form="jsonl")
+    assert shape(without_counters(formatted)) == shape(
         without_counters(JSONL).replace(',"time_epoch": 1750094646,"time": "x"', "")
     )
     assert lshwc_json(counts, quoted=False, form="json-seq") == "".join(
-        f"\x1e{line}\n" for line in made.splitlines()
+        f"\x1e{line}\n" for line in formatted.splitlines()
     )
     pairs = re.findall(r"(?m)^lshwc\.\S+?(?==)", lshwc_pairs(counts, quoted=False))
     assert pairs[:6] == re.findall(r"(?m)^lshwc\.\S+?(?==)", PAIRS.replace("cpu_3", "cpu_0"))[:6]

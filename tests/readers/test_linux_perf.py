@@ -143,8 +143,8 @@ def test_control_group_is_separate_system(tmp_path: Path, form: str) -> None:
         ]
         assert session.sql("SELECT cycles FROM cpumf_type ORDER BY 1").rows == [(1000,), (4000,), (9000,)]
         assert problems(session) == []
-        (told,) = session._core.sources[0].info()
-        assert told["cgroups"] == "/db, web.slice"
+        (source_info,) = session._core.sources[0].info()
+        assert source_info["cgroups"] == "/db, web.slice"
 
 
 @pytest.mark.parametrize("form", FORMS)

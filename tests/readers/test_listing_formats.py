@@ -138,9 +138,9 @@ def test_listing_format_does_not_matter(form: Callable[[str], str | bytes], tmp_
 @pytest.mark.parametrize("form", MAILED, ids=["folded", "flowed", "kept", "quoted", "both"])
 def test_mailed_listing_is_restored_and_reported(form: Callable[[str], str | bytes], tmp_path: Path) -> None:
     assert rows(tmp_path, form(PRCLOG)) == rows(tmp_path, PRCLOG)
-    (told,) = problems(tmp_path, form(PRCLOG))
-    assert told.startswith("the text was ")
-    assert told.endswith("line numbers refer to the result")
+    (problem,) = problems(tmp_path, form(PRCLOG))
+    assert problem.startswith("the text was ")
+    assert problem.endswith("line numbers refer to the result")
 
 
 def test_truncated_line_loses_only_uncertain_cells(tmp_path: Path) -> None:
@@ -180,8 +180,8 @@ def test_interim_reports_are_intervals(tmp_path: Path, sim_file: Path) -> None:
     path.write_text(path.read_text() + "\n" + printed(30, 60))
     with zlens.open(path) as session:
         assert session.sql(query).rows == expected
-        [told] = {problem.detail.partition(": ")[2] for problem in session.problems}
-        assert told.startswith("the interval has 1800 s; another report with the same end has 900 s")
+        [detail] = {problem.detail.partition(": ")[2] for problem in session.problems}
+        assert detail.startswith("the interval has 1800 s; another report with the same end has 900 s")
 
 
 def test_several_reports_are_in_one_file(tmp_path: Path) -> None:
@@ -371,8 +371,10 @@ def test_report_in_two_files_counts_once(lake: bool, tmp_path: Path) -> None:
     with zlens.open([tmp_path / "lake"] if lake else paths) as session:
         assert session.sql("SELECT count(*) FROM cpu").rows == [(8,)]
         assert session.sql("SELECT count(*) FROM listing_sysset_threads").rows == [(5,)]
-        told = [problem.detail for problem in session.problems if problem.kind in {"duplicate", "conflict"}]
-    (detail,) = told
+        details = [
+            problem.detail for problem in session.problems if problem.kind in {"duplicate", "conflict"}
+        ]
+    (detail,) = details
     assert ("are duplicates of" if lake else f"already read in {paths[0]}") in detail
 
 

@@ -115,8 +115,8 @@ def test_another_value_of_page_of_rmf_is_conflict(place: str, tmp_path: Path) ->
         assert session.sql(busy).rows in ([(78.23,)], [(78.24,)] if place == "lake" else [(78.23,)])
         assert "conflict" in kinds(session)
         # The unchanged part is not a conflict.
-        told = [problem.detail for problem in session.problems if problem.kind == "conflict"]
-        assert not any("multithreading" in detail for detail in told)
+        details = [problem.detail for problem in session.problems if problem.kind == "conflict"]
+        assert not any("multithreading" in detail for detail in details)
 
 
 def test_rmf_rows_on_two_pages_are_read_once(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from zlens.catalog import events, layouts
 
@@ -26,8 +26,8 @@ def event_records() -> list[str]:
 
 
 def test_every_event_record_is_event() -> None:
-    told = {event.table for event in events.events()}
-    assert [record for record in event_records() if record.lower() not in told] == []
+    tables = {event.table for event in events.events()}
+    assert [record for record in event_records() if record.lower() not in tables] == []
 
 
 def test_every_field_of_event_is_one_of_its_record() -> None:
@@ -44,14 +44,14 @@ def test_every_field_of_event_is_one_of_its_record() -> None:
 
 
 def test_one_of_each_kind_is_row_each(tmp_path: Path) -> None:
-    groups = [made.configuration(made.START_US), *made.minutes(1)]
+    groups = [monwrite.configuration(monwrite.START_US), *monwrite.minutes(1)]
     records = event_records()
     known = {x for x in records if any(one.release == "5.3" for one in layouts.layouts(x, NOWHERE))}
     for number, record in enumerate(records):
-        time = made.START_US + (number + 1) * made.S_US
-        groups.append(made.event(record, time) if record in known else made.bare_event(record, time))
-    groups += made.minutes(1, first=3)
-    with zlens.open([made.write(tmp_path / "a.mon", groups)]) as session:
+        time = monwrite.START_US + (number + 1) * monwrite.S_US
+        groups.append(monwrite.event(record, time) if record in known else monwrite.bare_event(record, time))
+    groups += monwrite.minutes(1, first=3)
+    with zlens.open([monwrite.write(tmp_path / "a.mon", groups)]) as session:
         rows = session.sql("SELECT record, kind, subject FROM event WHERE NOT inferred ORDER BY time").rows
         assert [row[0] for row in rows] == records
         assert all(kind for _, kind, _ in rows)
@@ -66,15 +66,15 @@ def test_one_of_each_kind_is_row_each(tmp_path: Path) -> None:
 
 def test_unparking_decision_is_event_if_cores_change(tmp_path: Path) -> None:
     decided = [(5, 1), (5, 1), (6, 1), (6, 1), (6, 2), (5, 2)]
-    groups = [made.configuration(made.START_US, made.SIM_CONFIG), *made.minutes(1)]
+    groups = [monwrite.configuration(monwrite.START_US, monwrite.SIM_CONFIG), *monwrite.minutes(1)]
     for number, unparked in enumerate(decided):
         types = [
             {"PRCPUP_ZLTYPE": kind, "PRCPUP_ZLUNPARK": cores}
             for kind, cores in zip((3, 0), unparked, strict=True)
         ]
-        time = made.START_US + 2 * (number + 1) * made.S_US
-        groups.append((False, [made.sim_record("D5R16", time, {}, {"TYPES": types})]))
-    with zlens.open([made.write(tmp_path / "a.mon", groups)]) as session:
+        time = monwrite.START_US + 2 * (number + 1) * monwrite.S_US
+        groups.append((False, [monwrite.sim_record("D5R16", time, {}, {"TYPES": types})]))
+    with zlens.open([monwrite.write(tmp_path / "a.mon", groups)]) as session:
         rows = session.sql("SELECT kind, subject, detail, record FROM event ORDER BY time").rows
     assert rows == [
         ("unparked cores", "IFL", "unparked 5 to 6", "D5R16"),
@@ -105,22 +105,25 @@ def test_unparking_decision_is_event_if_cores_change(tmp_path: Path) -> None:
 def test_details_are_readable(
     record: str, values: dict[str, object], subject: str, detail: str, tmp_path: Path
 ) -> None:
-    groups = [made.configuration(made.START_US), made.event(record, made.START_US + 1, values)]
-    with zlens.open([made.write(tmp_path / "a.mon", [*groups, *made.minutes(2)])]) as session:
+    groups = [
+        monwrite.configuration(monwrite.START_US),
+        monwrite.event(record, monwrite.START_US + 1, values),
+    ]
+    with zlens.open([monwrite.write(tmp_path / "a.mon", [*groups, *monwrite.minutes(2)])]) as session:
         rows = session.sql("SELECT subject, detail FROM event WHERE record IS NOT NULL").rows
         assert rows == [(subject, detail)]
 
 
 def test_suspensions_are_gaps_with_lost_records(tmp_path: Path) -> None:
-    start = made.START_US
+    start = monwrite.START_US
     groups = [
-        made.configuration(start),
-        made.event("D1R12", start + 60 * made.S_US),
-        made.event("D1R3", start + 95 * made.S_US, {"MTRSUS_LOSTRCCT": 1234}),
-        *made.minutes(4),
-        made.event("D1R12", start + 200 * made.S_US),
+        monwrite.configuration(start),
+        monwrite.event("D1R12", start + 60 * monwrite.S_US),
+        monwrite.event("D1R3", start + 95 * monwrite.S_US, {"MTRSUS_LOSTRCCT": 1234}),
+        *monwrite.minutes(4),
+        monwrite.event("D1R12", start + 200 * monwrite.S_US),
     ]
-    path = made.write(tmp_path / "a.mon", groups)
+    path = monwrite.write(tmp_path / "a.mon", groups)
     lost = "event records lost while recording was suspended"
     with zlens.open([path]) as session:
         gaps = [p for p in session._core.all_problems() if p.kind == "gap"]
@@ -132,7 +135,11 @@ def test_suspensions_are_gaps_with_lost_records(tmp_path: Path) -> None:
         assert all(data[p.offset + 4] == 1 for p in gaps if p.offset is not None)
         assert session.sql("SELECT count(*) FROM problem WHERE record = 'D1R3'").rows == [(1,)]
     # The record of the suspension start may be in an earlier file.
-    groups = [made.configuration(start), made.event("D1R3", start, {"MTRSUS_LOSTRCCT": 1}), *made.minutes(2)]
-    with zlens.open([made.write(tmp_path / "b.mon", groups)]) as session:
+    groups = [
+        monwrite.configuration(start),
+        monwrite.event("D1R3", start, {"MTRSUS_LOSTRCCT": 1}),
+        *monwrite.minutes(2),
+    ]
+    with zlens.open([monwrite.write(tmp_path / "b.mon", groups)]) as session:
         (gap,) = [p for p in session._core.all_problems() if p.kind == "gap"]
         assert gap.detail == f"1 {lost}, up to 2026-03-02 09:00:00 UTC"

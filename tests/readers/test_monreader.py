@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder
 import zlens
 from iterations import draws
 from zlens.api import Session
@@ -44,10 +44,18 @@ def capture(path: Path, *, zeros: bool = False) -> Path:
     return target
 
 
-def groups(minutes: int = 5, cpus: int = 60) -> list[made.Group]:
+def groups(minutes: int = 5, cpus: int = 60) -> list[monwrite_builder.Group]:
     """Return samples that need several frames, with an event between them."""
-    found = [made.configuration(made.START_US), *made.minutes(minutes, cpus=cpus)]
-    found.insert(3, made.event("D5R1", made.START_US + 90 * made.S_US, {"PRCVON_PFXCPUAD": 7}))
+    found = [
+        monwrite_builder.configuration(monwrite_builder.START_US),
+        *monwrite_builder.minutes(minutes, cpus=cpus),
+    ]
+    found.insert(
+        3,
+        monwrite_builder.event(
+            "D5R1", monwrite_builder.START_US + 90 * monwrite_builder.S_US, {"PRCVON_PFXCPUAD": 7}
+        ),
+    )
     return found
 
 
@@ -58,7 +66,7 @@ def rows(session: Session, table: str = "d0r2") -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("zeros", [False, True])
 def test_capture_equals_monwrite_file(zeros: bool, tmp_path: Path) -> None:
-    path = made.write(tmp_path / "a.mon", groups())
+    path = monwrite_builder.write(tmp_path / "a.mon", groups())
     copy = capture(path, zeros=zeros)
     with zlens.open([path]) as session:
         expected = rows(session)
@@ -80,7 +88,7 @@ def test_capture_equals_monwrite_file(zeros: bool, tmp_path: Path) -> None:
 
 
 def test_capture_and_file_of_same_time_are_read_once(tmp_path: Path) -> None:
-    path = made.write(tmp_path / "a.mon", groups())
+    path = monwrite_builder.write(tmp_path / "a.mon", groups())
     copy = capture(path)
     with zlens.open([path]) as session:
         expected = session.sql("SELECT count(*) FROM d0r2").rows
@@ -92,20 +100,20 @@ def test_capture_and_file_of_same_time_are_read_once(tmp_path: Path) -> None:
 
 
 def test_capture_ending_within_data(tmp_path: Path) -> None:
-    copy = capture(made.write(tmp_path / "a.mon", groups()))
+    copy = capture(monwrite_builder.write(tmp_path / "a.mon", groups()))
     whole = copy.read_bytes()
     copy.write_bytes(whole[:-1000])
     with zlens.open([copy]) as session:
-        (told,) = [p for p in session._core.all_problems() if "control element" in p.detail]
-        assert (told.kind, told.offset) == ("truncated", len(whole) - 1000)
-        assert "1000 bytes of" in told.detail
-        assert "are missing" in told.detail
+        (problem,) = [p for p in session._core.all_problems() if "control element" in p.detail]
+        assert (problem.kind, problem.offset) == ("truncated", len(whole) - 1000)
+        assert "1000 bytes of" in problem.detail
+        assert "are missing" in problem.detail
         assert 0 < len(rows(session)) < 300
         assert session._core.sources[0].info()[0]["complete"] is False
 
 
 def test_damaged_element_loses_only_its_data(tmp_path: Path) -> None:
-    path = made.write(tmp_path / "a.mon", groups())
+    path = monwrite_builder.write(tmp_path / "a.mon", groups())
     copy = capture(path)
     whole = copy.read_bytes()
     sizes = [len(entry) + len(data) for entry, data in stream(path.read_bytes())]
@@ -115,20 +123,20 @@ def test_damaged_element_loses_only_its_data(tmp_path: Path) -> None:
     # The element is damaged: data is skipped up to the next one.
     copy.write_bytes(whole[:third] + b"\x7f" + whole[third + 1 :])
     with zlens.open([copy]) as session:
-        (told,) = [p for p in session._core.all_problems() if p.kind != "gap"]
-        assert (told.kind, told.offset, told.bytes) == ("resync", third, sizes[2])
+        (problem,) = [p for p in session._core.all_problems() if p.kind != "gap"]
+        assert (problem.kind, problem.offset, problem.bytes) == ("resync", third, sizes[2])
     # A record has length zero: only the rest of its frame is skipped.
     record = third + ELEMENT + 10 * 108
     copy.write_bytes(whole[:record] + b"\0\0" + whole[record + 2 :])
     with zlens.open([copy]) as session:
-        told = next(p for p in session._core.all_problems() if p.kind == "length")
-        assert told.offset == record
-        assert 0 < told.bytes <= PAGE
+        problem = next(p for p in session._core.all_problems() if p.kind == "length")
+        assert problem.offset == record
+        assert 0 < problem.bytes <= PAGE
         assert len(expected) - len(rows(session)) < 40
 
 
 def test_damaged_capture_gives_problems(tmp_path: Path) -> None:
-    copy = capture(made.write(tmp_path / "a.mon", groups(minutes=2, cpus=30)))
+    copy = capture(monwrite_builder.write(tmp_path / "a.mon", groups(minutes=2, cpus=30)))
     whole = copy.read_bytes()
     rng = draws(20261122)
     for number in range(60):
@@ -147,7 +155,7 @@ def test_damaged_capture_gives_problems(tmp_path: Path) -> None:
 
 
 def test_invalid_capture_is_rejected_with_fix(tmp_path: Path) -> None:
-    whole = capture(made.write(tmp_path / "a.mon", groups(minutes=2))).read_bytes()
+    whole = capture(monwrite_builder.write(tmp_path / "a.mon", groups(minutes=2))).read_bytes()
     translated = bytes({0xE2: 0x53, 0xC5: 0x45}.get(byte, min(byte, 0x7F)) for byte in whole)
     ascii_copy = tmp_path / "ascii.bin"
     ascii_copy.write_bytes(translated)
@@ -168,7 +176,7 @@ def test_invalid_capture_is_rejected_with_fix(tmp_path: Path) -> None:
 
 
 def test_changing_or_removed_capture(tmp_path: Path) -> None:
-    copy = capture(made.write(tmp_path / "a.mon", groups()))
+    copy = capture(monwrite_builder.write(tmp_path / "a.mon", groups()))
     whole = copy.read_bytes()
     for change, word in ((whole + bytes(50), "grown"), (whole[:-50], "lost"), (None, "vanished")):
         copy.write_bytes(whole)
@@ -183,7 +191,7 @@ def test_changing_or_removed_capture(tmp_path: Path) -> None:
 def test_capture_in_lake_equals_file(tmp_path: Path) -> None:
     from zlens import lake
 
-    copy = capture(made.write(tmp_path / "a.mon", groups()))
+    copy = capture(monwrite_builder.write(tmp_path / "a.mon", groups()))
     with zlens.open([copy]) as session:
         expected = rows(session)
     lake.add([copy], tmp_path / "lake")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder
 import zlens
 from monwrite_builder import MINUTE_US, S_US, START_US
 from zlens import _native
@@ -32,8 +32,8 @@ FULL = {
 }
 
 
-def opened(path: Path, groups: Sequence[made.Group], **options: Any) -> Session:
-    return zlens.open(made.write(path, groups), options=Options(**options))
+def opened(path: Path, groups: Sequence[monwrite_builder.Group], **options: Any) -> Session:
+    return zlens.open(monwrite_builder.write(path, groups), options=Options(**options))
 
 
 def source(session: Session) -> monwrite.MonwriteSource:
@@ -51,7 +51,9 @@ def only(session: Session) -> SystemInfo:
 
 
 def test_configuration_record_identifies_system(tmp_path: Path) -> None:
-    with opened(tmp_path / "one", [made.configuration(START_US, FULL), *made.minutes(3)]) as session:
+    with opened(
+        tmp_path / "one", [monwrite_builder.configuration(START_US, FULL), *monwrite_builder.minutes(3)]
+    ) as session:
         info = only(session)
         assert (info.system, info.machine_type, info.model, info.serial) == (
             "GDLVM7",
@@ -79,8 +81,8 @@ def test_configuration_record_identifies_system(tmp_path: Path) -> None:
 def test_unnamed_system_is_named_after_partition_or_file(
     tmp_path: Path, config: dict[str, Any] | None, more: list[tuple[str, dict[str, Any]]], name: str
 ) -> None:
-    records = [made.record(record, START_US - 50, values) for record, values in more]
-    groups = [made.configuration(START_US, config, more=records), *made.minutes(2)]
+    records = [monwrite_builder.record(record, START_US - 50, values) for record, values in more]
+    groups = [monwrite_builder.configuration(START_US, config, more=records), *monwrite_builder.minutes(2)]
     with opened(tmp_path / "2026.03.02.monwrite", groups) as session:
         assert only(session).system == name
         assert session.sql("select distinct system from d0r2").rows == [(name,)]
@@ -105,13 +107,16 @@ def test_cp_level_formats(text: str | None, release: str | None) -> None:
 
 
 def test_files_are_grouped_by_system_and_time(tmp_path: Path) -> None:
-    def groups(first: int, name: str) -> list[made.Group]:
+    def groups(first: int, name: str) -> list[monwrite_builder.Group]:
         start = START_US + first * MINUTE_US
-        return [made.configuration(start, {**FULL, "MTRSYS_SYSTMID": name}), *made.minutes(2, first=first)]
+        return [
+            monwrite_builder.configuration(start, {**FULL, "MTRSYS_SYSTMID": name}),
+            *monwrite_builder.minutes(2, first=first),
+        ]
 
-    late = made.write(tmp_path / "a", groups(10, "ONE"))
-    other = made.write(tmp_path / "b", groups(5, "TWO"))
-    early = made.write(tmp_path / "c", groups(0, "ONE"))
+    late = monwrite_builder.write(tmp_path / "a", groups(10, "ONE"))
+    other = monwrite_builder.write(tmp_path / "b", groups(5, "TWO"))
+    early = monwrite_builder.write(tmp_path / "c", groups(0, "ONE"))
     with zlens.open(tmp_path) as session:
         assert {info.system: info.files for info in session.systems} == {
             "ONE": [str(early), str(late)],
@@ -128,15 +133,15 @@ def test_files_are_grouped_by_system_and_time(tmp_path: Path) -> None:
 # Intervals --------------------------------------------------------------------------------------
 
 
-def ends(minutes: Sequence[float]) -> list[made.Group]:
+def ends(minutes: Sequence[float]) -> list[monwrite_builder.Group]:
     times = [START_US + round(minute * MINUTE_US) for minute in minutes]
-    return [made.interval(end, made.processors(end, {0: {}})) for end in times]
+    return [monwrite_builder.interval(end, monwrite_builder.processors(end, {0: {}})) for end in times]
 
 
 @pytest.mark.parametrize("interval_s", [60, None])
 def test_intervals_are_between_sample_ends(tmp_path: Path, interval_s: int | None) -> None:
     groups = [
-        made.configuration(START_US - MINUTE_US // 2, interval_s=interval_s),
+        monwrite_builder.configuration(START_US - MINUTE_US // 2, interval_s=interval_s),
         *ends([0, 1, 2, 2.2, 3, 6]),
     ]
     with opened(tmp_path / "ends", groups) as session:
@@ -159,15 +164,22 @@ def test_intervals_are_between_sample_ends(tmp_path: Path, interval_s: int | Non
 
 
 def test_samples_after_last_end_have_no_interval(tmp_path: Path) -> None:
-    late = made.processors(START_US + 3 * MINUTE_US, {0: {"SYTPRP_PFXRUNCI": 5}})
-    groups = [made.configuration(START_US - S_US), *made.minutes(3, cpus=1), (True, late)]
+    late = monwrite_builder.processors(START_US + 3 * MINUTE_US, {0: {"SYTPRP_PFXRUNCI": 5}})
+    groups = [
+        monwrite_builder.configuration(START_US - S_US),
+        *monwrite_builder.minutes(3, cpus=1),
+        (True, late),
+    ]
     with opened(tmp_path / "cut", groups) as session:
         assert session.sql("select count(*), count(interval_end) from d0r2").rows == [(4, 3)]
         assert session.sql("select count(*) from cpu").rows == [(2,)]
 
 
 def test_monwrite_times_are_local_without_leap_seconds(tmp_path: Path) -> None:
-    path = made.write(tmp_path / "east", [made.configuration(START_US - S_US, FULL), *made.minutes(3)])
+    path = monwrite_builder.write(
+        tmp_path / "east",
+        [monwrite_builder.configuration(START_US - S_US, FULL), *monwrite_builder.minutes(3)],
+    )
     with zlens.open(path) as session:
         (end, *_), *_ = session.sql("select interval_end from interval order by all").rows
         shown = session._core.display(end, "GDLVM7")
@@ -188,9 +200,10 @@ def test_layouts_are_selected_by_length(tmp_path: Path) -> None:
     end = START_US + MINUTE_US
     lengths = {0: 108, 1: 90, 2: 600}
     records = [
-        made.record("D0R2", end - 9, {"SYTPRP_PFXCPUAD": cpu}, length) for cpu, length in lengths.items()
+        monwrite_builder.record("D0R2", end - 9, {"SYTPRP_PFXCPUAD": cpu}, length)
+        for cpu, length in lengths.items()
     ]
-    groups = [made.configuration(START_US), made.interval(end, records)]
+    groups = [monwrite_builder.configuration(START_US), monwrite_builder.interval(end, records)]
     with opened(tmp_path / "lengths", groups) as session:
         # Known once a layout is needed, without decoding everything.
         assert session.problems == []
@@ -204,8 +217,8 @@ def test_layouts_are_selected_by_length(tmp_path: Path) -> None:
 
 
 def test_records_without_layout_are_counted_and_listed(tmp_path: Path) -> None:
-    _, (strange,) = made.bare_event("D11R99", START_US + S_US)
-    groups = [made.configuration(START_US), (False, [strange] * 7), *made.minutes(2)]
+    _, (strange,) = monwrite_builder.bare_event("D11R99", START_US + S_US)
+    groups = [monwrite_builder.configuration(START_US), (False, [strange] * 7), *monwrite_builder.minutes(2)]
     with opened(tmp_path / "strange", groups) as session:
         # Reported without decoding anything.
         (problem,) = session.problems
@@ -220,9 +233,9 @@ def test_records_without_layout_are_counted_and_listed(tmp_path: Path) -> None:
 
 def test_inventory_has_row_per_record_type_and_file(tmp_path: Path) -> None:
     groups = [
-        made.configuration(START_US - S_US),
-        *made.minutes(3),
-        made.event("D4R1", START_US + S_US, {"USELON_VMDUSER": "LINUX1"}),
+        monwrite_builder.configuration(START_US - S_US),
+        *monwrite_builder.minutes(3),
+        monwrite_builder.event("D4R1", START_US + S_US, {"USELON_VMDUSER": "LINUX1"}),
     ]
     with opened(tmp_path / "one", groups) as session:
         rows = session.sql(
@@ -249,7 +262,7 @@ def test_records_are_planned_on_demand(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(
         plans, "record_plans", lambda record, chosen: planned.append(record) or real(record, chosen)
     )
-    groups = [made.configuration(START_US - S_US), *made.minutes(3)]
+    groups = [monwrite_builder.configuration(START_US - S_US), *monwrite_builder.minutes(3)]
     with opened(tmp_path / "lazy", groups) as session:
         assert session.systems
         assert session.problems == []
@@ -274,7 +287,10 @@ def test_sections_have_own_tables(tmp_path: Path) -> None:
         tod=_native.tod_from_unix_us(end - 9),
         entries={section.name: [{"SYTCUP_LCUCPUID": number} for number in range(3)]},
     )
-    with opened(tmp_path / "sections", [made.configuration(START_US), made.interval(end, [data])]) as session:
+    with opened(
+        tmp_path / "sections",
+        [monwrite_builder.configuration(START_US), monwrite_builder.interval(end, [data])],
+    ) as session:
         assert session.sql("select count(*) from d0r16").rows == [(1,)]
         rows = session.sql(
             "select sytcup_lcupname, sytcup_lcucpuid from d0r16_cpudata order by sytcup_lcucpuid"
@@ -287,7 +303,9 @@ def test_sections_have_own_tables(tmp_path: Path) -> None:
 
 
 def test_bytes_are_recognized(tmp_path: Path) -> None:
-    data = made.write(tmp_path / "one", [made.configuration(START_US), *made.minutes(2)]).read_bytes()
+    data = monwrite_builder.write(
+        tmp_path / "one", [monwrite_builder.configuration(START_US), *monwrite_builder.minutes(2)]
+    ).read_bytes()
     assert monwrite.detect(data[:65536], len(data))
     assert not monwrite.detect(b"<?xml version='1.0'?>" + bytes(9000), 9021)
     assert not monwrite.detect(b"", 0)
@@ -297,7 +315,9 @@ def test_bytes_are_recognized(tmp_path: Path) -> None:
 
 
 def test_unreadable_file_among_others_is_problem(tmp_path: Path) -> None:
-    good = made.write(tmp_path / "good", [made.configuration(START_US), *made.minutes(2)])
+    good = monwrite_builder.write(
+        tmp_path / "good", [monwrite_builder.configuration(START_US), *monwrite_builder.minutes(2)]
+    )
     found = monwrite.open_files([str(tmp_path / "gone"), str(good)], Options(), None)
     assert [info.system for info in found.systems] == ["MADETEST"]
     assert [problem.file for problem in found.problems()] == [str(tmp_path / "gone")]
@@ -307,7 +327,12 @@ def test_unreadable_file_among_others_is_problem(tmp_path: Path) -> None:
 
 def test_progress_counts_bytes_of_all_files(tmp_path: Path) -> None:
     paths = [
-        str(made.write(tmp_path / name, [made.configuration(START_US), *made.minutes(2)])) for name in "ab"
+        str(
+            monwrite_builder.write(
+                tmp_path / name, [monwrite_builder.configuration(START_US), *monwrite_builder.minutes(2)]
+            )
+        )
+        for name in "ab"
     ]
     seen: list[tuple[int, int, str]] = []
     monwrite.open_files(paths, Options(), lambda *step: seen.append(step))
@@ -323,13 +348,13 @@ def test_progress_counts_bytes_of_all_files(tmp_path: Path) -> None:
 
 def test_evidence_without_subject_resets_nothing(tmp_path: Path) -> None:
     # A record truncated before the user name.
-    short = made.record("D4R1", START_US + 30 * S_US, {}, 22)
-    off = made.record("D5R2", START_US + 30 * S_US, {}, 20)
+    short = monwrite_builder.record("D4R1", START_US + 30 * S_US, {}, 22)
+    off = monwrite_builder.record("D5R2", START_US + 30 * S_US, {}, 20)
     groups = [
-        made.configuration(START_US - S_US),
-        *made.minutes(1),
+        monwrite_builder.configuration(START_US - S_US),
+        *monwrite_builder.minutes(1),
         (False, [short, off]),
-        *made.minutes(2, first=1),
+        *monwrite_builder.minutes(2, first=1),
     ]
     with opened(tmp_path / "short", groups) as session:
         assert session.sql("select count(sytprp_pfxutime_d) from d0r2").rows == [(4,)]

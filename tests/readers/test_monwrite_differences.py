@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from monwrite_builder import MINUTE_US, START_US
 from zlens import _native
@@ -30,14 +30,14 @@ def series(
     *,
     times: Sequence[int] | None = None,
     first: int = 0,
-    config: Mapping[str, Any] = made.CONFIG,
+    config: Mapping[str, Any] = monwrite.CONFIG,
 ) -> Path:
     """Write a file in which a field of processor 0 has one value per interval."""
     ends = times or [START_US + number * MINUTE_US for number in range(first, first + len(values))]
-    groups = [made.configuration(ends[0] - MINUTE_US // 2, config)]
+    groups = [monwrite.configuration(ends[0] - MINUTE_US // 2, config)]
     for end, value in zip(ends, values, strict=True):
-        groups.append(made.interval(end, made.processors(end, {0: {field: value}})))
-    return made.write(path, groups)
+        groups.append(monwrite.interval(end, monwrite.processors(end, {0: {field: value}})))
+    return monwrite.write(path, groups)
 
 
 def differences(session: Session, field: str, table: str = "d0r2") -> list[Any]:
@@ -82,8 +82,8 @@ def test_step_back_without_wrap_is_problem(tmp_path: Path) -> None:
     field, values = RUNCI, [3_000_000_000, 3_000_000_500, 10, 110]
     path = series(tmp_path / "back", field, values)
     with zlens.open(path) as session:
-        made_of = differences(session, field)
-        assert made_of == [None, values[1] - values[0], None, values[3] - values[2]]
+        computed = differences(session, field)
+        assert computed == [None, values[1] - values[0], None, values[3] - values[2]]
         (problem,) = found(session, "changed")
         assert problem.record == "D0R2"
         assert field.lower() in problem.detail
@@ -118,8 +118,8 @@ def test_timer_direction_is_learned(
 )
 def test_eight_byte_counter_against_direction_is_reset(tmp_path: Path, field: str, values: list[int]) -> None:
     with zlens.open(series(tmp_path / "again", field, values)) as session:
-        made_of = differences(session, field)
-        assert made_of == [None, abs(values[1] - values[0]), None, 8]
+        computed = differences(session, field)
+        assert computed == [None, abs(values[1] - values[0]), None, 8]
         (problem,) = found(session, "changed")
         assert "counters of 0 decreased without a reset record" in problem.detail
         assert f"{values[1]} to {values[2]}" in problem.detail
@@ -194,8 +194,8 @@ SUBJECTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
 }
 
 
-def happened(name: str, time_us: int, values: dict[str, Any] | None) -> made.Group:
-    return made.event(name, time_us, values) if values is not None else made.bare_event(name, time_us)
+def happened(name: str, time_us: int, values: dict[str, Any] | None) -> monwrite.Group:
+    return monwrite.event(name, time_us, values) if values is not None else monwrite.bare_event(name, time_us)
 
 
 def test_every_evidence_of_catalog_is_tried() -> None:
@@ -247,25 +247,28 @@ def test_reset_evidence_makes_difference_null(
     tmp_path: Path, evidence: str, values: dict[str, Any] | None, table: str, concerned: list[int]
 ) -> None:
     field, subjects = SUBJECTS[table]
-    groups = [made.configuration(START_US - 1)]
+    groups = [monwrite.configuration(START_US - 1)]
     for number in range(4):
         end = START_US + number * MINUTE_US
         if number == 2:
             groups.append(happened(evidence, end - MINUTE_US // 2, values))
         samples = [
-            made.record(table, end - 100, {**subject, field: 10_000 + 10 * number}) for subject in subjects
+            monwrite.record(table, end - 100, {**subject, field: 10_000 + 10 * number})
+            for subject in subjects
         ]
-        groups.append(made.interval(end, samples))
-    with zlens.open(made.write(tmp_path / "evidence", groups)) as session:
-        made_of = differences(session, field, table.lower())
+        groups.append(monwrite.interval(end, samples))
+    with zlens.open(monwrite.write(tmp_path / "evidence", groups)) as session:
+        computed = differences(session, field, table.lower())
         spans = [row[0] for row in session.sql(f"select seconds from {table} order by tod").rows]
-        by_subject = [made_of[number :: len(subjects)] for number in range(len(subjects))]
+        by_subject = [computed[number :: len(subjects)] for number in range(len(subjects))]
         for number, some in enumerate(by_subject):
             assert some == [None, 10, None if number in concerned else 10, 10], number
             # A difference across a reset has no length to divide by.
             assert spans[number :: len(subjects)] == [None, 60, None if number in concerned else 60, 60]
-        told = session.sql(f"select subject from event where inferred and record = '{table}' order by 1").rows
-        assert [row[0] for row in told] == [CALLED[table][number] for number in concerned]
+        reset_subjects = session.sql(
+            f"select subject from event where inferred and record = '{table}' order by 1"
+        ).rows
+        assert [row[0] for row in reset_subjects] == [CALLED[table][number] for number in concerned]
         assert {problem.record for problem in session.problems} <= {"D5R21"}
 
 
@@ -273,7 +276,7 @@ def test_ipl_is_detected_in_next_file(tmp_path: Path) -> None:
     """D1R4 of the second file shows an IPL between two files of one system."""
 
     def config(ipl_us: int) -> dict[str, Any]:
-        return {**made.CONFIG, "MTRSYS_SYSTODST": _native.tod_from_unix_us(ipl_us)}
+        return {**monwrite.CONFIG, "MTRSYS_SYSTODST": _native.tod_from_unix_us(ipl_us)}
 
     first = series(tmp_path / "b-first", RUNCI, [500, 510, 520], config=config(START_US - 10**9))
     ipl = START_US + 2 * MINUTE_US + 20_000_000
@@ -297,16 +300,16 @@ def test_ipl_is_detected_in_next_file(tmp_path: Path) -> None:
 def test_gap_is_flagged_and_not_averaged(tmp_path: Path) -> None:
     ends = [START_US + minutes * MINUTE_US for minutes in (0, 1, 2, 5, 6)]
     path = series(
-        tmp_path / "gap", USER, [0, *(minutes * made.TOD_S for minutes in (6, 12, 60, 66))], times=ends
+        tmp_path / "gap", USER, [0, *(minutes * monwrite.TOD_S for minutes in (6, 12, 60, 66))], times=ends
     )
     with zlens.open(path) as session:
         rows = session.sql("select seconds, flag, sytprp_pfxutime_d from d0r2 order by tod").rows
         assert rows == [
             (None, None, None),
-            (60, None, 6 * made.TOD_S),
-            (60, None, 6 * made.TOD_S),
-            (180, "gap", 48 * made.TOD_S),
-            (60, None, 6 * made.TOD_S),
+            (60, None, 6 * monwrite.TOD_S),
+            (60, None, 6 * monwrite.TOD_S),
+            (180, "gap", 48 * monwrite.TOD_S),
+            (60, None, 6 * monwrite.TOD_S),
         ]
         assert session.sql("select seconds, flag from interval order by all").rows.count((180, "gap")) == 1
         busy = session.sql("select round(user_pct, 6), flag from cpu order by interval_end").rows
@@ -344,7 +347,9 @@ def test_files_of_one_system_in_any_order(tmp_path: Path) -> None:
 
 def test_systems_are_not_mixed(tmp_path: Path) -> None:
     one = series(tmp_path / "one", RUNCI, [0, 10, 20])
-    other = series(tmp_path / "other", RUNCI, [7, 8, 9], config={**made.CONFIG, "MTRSYS_SYSTMID": "OTHER"})
+    other = series(
+        tmp_path / "other", RUNCI, [7, 8, 9], config={**monwrite.CONFIG, "MTRSYS_SYSTMID": "OTHER"}
+    )
     with zlens.open([one, other]) as session:
         rows = session.sql("select system, sytprp_pfxrunci_d from d0r2 order by system, tod").rows
         assert [row[1] for row in rows if row[0] == "MADETEST"] == [None, 10, 10]
@@ -354,15 +359,15 @@ def test_systems_are_not_mixed(tmp_path: Path) -> None:
 def test_recordings_that_overlap_are_read_once(tmp_path: Path) -> None:
     """Two recordings overlap by some minutes; no row and no difference is repeated."""
 
-    def groups(first: int, count: int) -> list[made.Group]:
+    def groups(first: int, count: int) -> list[monwrite.Group]:
         return [
-            made.configuration(START_US + first * MINUTE_US - 30_000_000),
-            *made.minutes(count, first=first),
+            monwrite.configuration(START_US + first * MINUTE_US - 30_000_000),
+            *monwrite.minutes(count, first=first),
         ]
 
-    one = made.write(tmp_path / "one", groups(0, 6))
-    two = made.write(tmp_path / "two", groups(3, 6))
-    whole = made.write(tmp_path / "whole", groups(0, 9))
+    one = monwrite.write(tmp_path / "one", groups(0, 6))
+    two = monwrite.write(tmp_path / "two", groups(3, 6))
+    whole = monwrite.write(tmp_path / "whole", groups(0, 9))
     query = "select interval_end, cpu_id, seconds, busy_pct from cpu order by all"
     with zlens.open(whole) as session:
         wanted = session.sql(query).rows
@@ -379,10 +384,10 @@ def test_recordings_that_overlap_are_read_once(tmp_path: Path) -> None:
 
 def test_other_recording_of_same_times_is_not_duplicate(tmp_path: Path) -> None:
     """As for two systems of one name, or damaged bytes, only equal intervals are duplicates."""
-    begin = made.configuration(START_US - 30_000_000)
-    one = made.write(tmp_path / "one", [begin, *made.minutes(6)])
-    minutes = [*made.minutes(3), *made.minutes(2, busy=0.25, first=3), *made.minutes(1, first=5)]
-    two = made.write(tmp_path / "two", [begin, *minutes])
+    begin = monwrite.configuration(START_US - 30_000_000)
+    one = monwrite.write(tmp_path / "one", [begin, *monwrite.minutes(6)])
+    minutes = [*monwrite.minutes(3), *monwrite.minutes(2, busy=0.25, first=3), *monwrite.minutes(1, first=5)]
+    two = monwrite.write(tmp_path / "two", [begin, *minutes])
     with zlens.open(one) as once, zlens.open([one, two]) as both:
         assert both.sql("from cpu").rows == once.sql("from cpu").rows
         found = sorted((p for p in both.problems), key=lambda p: p.offset)
@@ -399,13 +404,13 @@ def test_other_recording_of_same_times_is_not_duplicate(tmp_path: Path) -> None:
 @pytest.mark.parametrize("own", [0, 1])
 def test_events_of_only_one_recording_are_reported(own: int, tmp_path: Path) -> None:
     """Only the first interval of a recording may have fewer events than an earlier recording."""
-    begin = made.configuration(START_US - 30_000_000)
-    minutes, event = made.minutes(6), made.bare_event("D4R1", START_US + 150_000_000)
+    begin = monwrite.configuration(START_US - 30_000_000)
+    minutes, event = monwrite.minutes(6), monwrite.bare_event("D4R1", START_US + 150_000_000)
     with_event = [*minutes[:3], event, *minutes[3:]]
-    one = made.write(tmp_path / "one", [begin, *(minutes if own else with_event)])
-    two = made.write(tmp_path / "two", [begin, *(with_event if own else minutes)[2:]])
-    later = made.configuration(START_US + 160_000_000)
-    late = made.write(tmp_path / "late", [later, *minutes[3:]])
+    one = monwrite.write(tmp_path / "one", [begin, *(minutes if own else with_event)])
+    two = monwrite.write(tmp_path / "two", [begin, *(with_event if own else minutes)[2:]])
+    later = monwrite.configuration(START_US + 160_000_000)
+    late = monwrite.write(tmp_path / "late", [later, *minutes[3:]])
     with zlens.open([one, two]) as session:
         assert "conflict" in {p.kind for p in session.problems}
     with zlens.open([one, late]) as session:
@@ -414,10 +419,10 @@ def test_events_of_only_one_recording_are_reported(own: int, tmp_path: Path) -> 
 
 def test_records_after_last_interval_are_read(tmp_path: Path) -> None:
     """The first of two recordings in a file ends with records of an interval without an end."""
-    begin = made.configuration(START_US - 30_000_000)
-    tail = made.bare_event("D4R1", START_US + 6 * MINUTE_US + 10_000_000)
-    one = made.write(tmp_path / "one", [begin, *made.minutes(6), tail])
-    plain = made.write(tmp_path / "plain", [begin, *made.minutes(6)])
+    begin = monwrite.configuration(START_US - 30_000_000)
+    tail = monwrite.bare_event("D4R1", START_US + 6 * MINUTE_US + 10_000_000)
+    one = monwrite.write(tmp_path / "one", [begin, *monwrite.minutes(6), tail])
+    plain = monwrite.write(tmp_path / "plain", [begin, *monwrite.minutes(6)])
     both = tmp_path / "both"
     both.write_bytes(one.read_bytes() + plain.read_bytes())
     with zlens.open(both) as session:
@@ -426,7 +431,9 @@ def test_records_after_last_interval_are_read(tmp_path: Path) -> None:
 
 
 def test_file_appended_to_itself_is_read_once(tmp_path: Path) -> None:
-    one = made.write(tmp_path / "one", [made.configuration(START_US - 30_000_000), *made.minutes(6)])
+    one = monwrite.write(
+        tmp_path / "one", [monwrite.configuration(START_US - 30_000_000), *monwrite.minutes(6)]
+    )
     twice = tmp_path / "twice"
     twice.write_bytes(one.read_bytes() * 2)
     with zlens.open(one) as once, zlens.open(twice) as again:
@@ -439,9 +446,9 @@ def test_file_appended_to_itself_is_read_once(tmp_path: Path) -> None:
 
 
 def test_late_intervals_are_read(tmp_path: Path) -> None:
-    minutes = made.minutes(9)
+    minutes = monwrite.minutes(9)
     late = [*minutes[:3], *minutes[6:], *minutes[3:6]]
-    path = made.write(tmp_path / "late", [made.configuration(START_US - 30_000_000), *late])
+    path = monwrite.write(tmp_path / "late", [monwrite.configuration(START_US - 30_000_000), *late])
     with zlens.open(path) as session:
         assert session.sql("select count(*), count(distinct interval_end) from d0r2").rows == [(18, 9)]
         assert {problem.kind for problem in session._core.all_problems()} == {"time"}
@@ -449,13 +456,13 @@ def test_late_intervals_are_read(tmp_path: Path) -> None:
 
 def test_samples_without_interval_end_have_no_interval(tmp_path: Path) -> None:
     """Without the end of the third interval, the fourth would have two samples of a processor."""
-    groups = made.minutes(6)
+    groups = monwrite.minutes(6)
     kept = [
         (sample, records[:-1]) if number == 2 else (sample, records)
         for number, (sample, records) in enumerate(groups)
     ]
-    whole = made.write(tmp_path / "whole", [made.configuration(START_US - 30_000_000), *groups])
-    path = made.write(tmp_path / "lost", [made.configuration(START_US - 30_000_000), *kept])
+    whole = monwrite.write(tmp_path / "whole", [monwrite.configuration(START_US - 30_000_000), *groups])
+    path = monwrite.write(tmp_path / "lost", [monwrite.configuration(START_US - 30_000_000), *kept])
     query = "select interval_end, cpu_id, seconds, busy_pct from cpu order by all"
     with zlens.open(whole) as session, zlens.open(path) as lossy:
         wanted = session.sql(query).rows

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from monwrite_builder import MINUTE_US, START_US
 from zlens import _native, lake
@@ -21,9 +21,9 @@ def recorded(path: Path, machine: tuple[str, str], first: int, busy: float = 0.5
     begun_us = START_US + first * MINUTE_US - MINUTE_US // 2
     # A system that moves needs an IPL on the other machine.
     ipl = _native.tod_from_unix_us(begun_us - MINUTE_US // 4)
-    config = {**made.CONFIG, "MTRSYS_SYSMTYPE": kind, "MTRSYS_SYSMSEQC": serial, "MTRSYS_SYSTODST": ipl}
-    begun = made.configuration(begun_us, config)
-    return made.write(path, [begun, *made.minutes(COUNT, busy, first=first)])
+    config = {**monwrite.CONFIG, "MTRSYS_SYSMTYPE": kind, "MTRSYS_SYSMSEQC": serial, "MTRSYS_SYSTODST": ipl}
+    begun = monwrite.configuration(begun_us, config)
+    return monwrite.write(path, [begun, *monwrite.minutes(COUNT, busy, first=first)])
 
 
 def rows(inputs: list[Path] | Path) -> list[tuple[object, ...]]:
@@ -63,8 +63,8 @@ def test_systems_on_two_machines_at_once_are_two(tmp_path: Path) -> None:
     assert alone == COUNT - 1
     assert (first, other) == ("MADETEST", "MADETEST-9ABCD")
     assert both == 2 * (COUNT - 1)
-    made = tmp_path / "lake"
+    lake_path = tmp_path / "lake"
     for file in files:
-        lake.add([file], made)
-    assert rows(made) == rows(files)
-    assert lake.check(made).faults == []
+        lake.add([file], lake_path)
+    assert rows(lake_path) == rows(files)
+    assert lake.check(lake_path).faults == []

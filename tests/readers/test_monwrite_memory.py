@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 from zlens import _native
 
 FILES = 24
@@ -22,13 +22,15 @@ print(most() - first, sum(len(session.systems) for session in kept))
 
 
 def test_memory_grows_slower_than_input(tmp_path: Path) -> None:
-    records = [made.record("D6R3", made.START_US, {"IODDEV_RDEVDEV": number}) for number in range(150)]
-    groups = [made.configuration(made.START_US)]
+    records = [
+        monwrite.record("D6R3", monwrite.START_US, {"IODDEV_RDEVDEV": number}) for number in range(150)
+    ]
+    groups = [monwrite.configuration(monwrite.START_US)]
     for minute in range(200):
-        end = made.START_US + minute * made.MINUTE_US
+        end = monwrite.START_US + minute * monwrite.MINUTE_US
         tod = _native.tod_from_unix_us(end - 100).to_bytes(8, "big")
-        groups.append(made.interval(end, [data[:8] + tod + data[16:] for data in records]))
-    first = made.write(tmp_path / "F00.mon", groups).read_bytes()
+        groups.append(monwrite.interval(end, [data[:8] + tod + data[16:] for data in records]))
+    first = monwrite.write(tmp_path / "F00.mon", groups).read_bytes()
     name, size = _native.encode_text("MADETEST", 8), len(first)
     paths = [tmp_path / "F00.mon"]
     for number in range(1, FILES):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from zlens import _native
 from zlens.api import Session
@@ -42,15 +42,16 @@ def payload(
 
 
 def opened(path: Path, samples: Sequence[Sequence[bytes]]) -> Session:
-    groups = [made.configuration(made.START_US)]
+    groups = [monwrite.configuration(monwrite.START_US)]
     groups += [
-        made.interval(made.START_US + n * made.MINUTE_US, records) for n, records in enumerate(samples)
+        monwrite.interval(monwrite.START_US + n * monwrite.MINUTE_US, records)
+        for n, records in enumerate(samples)
     ]
-    return zlens.open([made.write(path / "a.mon", groups)])
+    return zlens.open([monwrite.write(path / "a.mon", groups)])
 
 
 def end(number: int) -> int:
-    return made.START_US + number * made.MINUTE_US - 500
+    return monwrite.START_US + number * monwrite.MINUTE_US - 500
 
 
 def faults(session: Session) -> list[str]:
@@ -174,7 +175,7 @@ def test_block_paging_is_row_for_each_size(tmp_path: Path) -> None:
     values = {name: [base + n for n in range(20)] for name, base in (
         ("STOBPG_PGDBR", 100), ("STOBPG_PGDBM", 200), ("STOBPG_PGDBS", 300)
     )}  # fmt: skip
-    with opened(tmp_path, [[made.record("D3R8", end(0), values)]]) as session:
+    with opened(tmp_path, [[monwrite.record("D3R8", end(0), values)]]) as session:
         rows = session.sql(
             "SELECT stobpg_block_size, stobpg_blocks_r, stobpg_blocks_m, stobpg_blocks_s "
             "FROM d3r8_blocks ORDER BY stobpg_block_size"

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 from iterations import draws, iterations
 from zlens import _native
 from zlens.catalog import layouts
@@ -82,14 +82,17 @@ def pages() -> list[Page]:
 def test_fields_are_read_at_published_positions(seed: int, tmp_path: Path) -> None:
     rng = draws(seed)
     written: dict[str, list[tuple[Page, bytes]]] = {}
-    groups: list[made.Group] = [made.configuration(made.START_US)]
+    groups: list[monwrite.Group] = [monwrite.configuration(monwrite.START_US)]
     for page in pages():
         records = [
-            page.random_record(rng, made.START_US + rng.randrange(made.MINUTE_US)) for _ in range(COPIES)
+            page.random_record(rng, monwrite.START_US + rng.randrange(monwrite.MINUTE_US))
+            for _ in range(COPIES)
         ]
         written.setdefault(page.record, []).extend((page, record) for record in records)
         groups.append((page.sampled, records))
-    path = made.write(tmp_path / "all.mon", [*groups, made.interval(made.START_US + made.MINUTE_US, [])])
+    path = monwrite.write(
+        tmp_path / "all.mon", [*groups, monwrite.interval(monwrite.START_US + monwrite.MINUTE_US, [])]
+    )
     with CoreSession([str(path)]) as session:
         for record, expected in written.items():
             table = session.sql(f'SELECT * FROM {record.lower()} ORDER BY "offset"')
@@ -115,9 +118,12 @@ def test_pages_have_every_known_position() -> None:
 
 def test_power_record_is_table_of_sql(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (page,) = (page for page in pages() if page.record == "D0R25")
-    record = page.random_record(draws(0), made.START_US + 1)
-    groups = [made.configuration(made.START_US), made.interval(made.START_US + made.MINUTE_US, [record])]
-    path = made.write(tmp_path / "power.mon", groups)
+    record = page.random_record(draws(0), monwrite.START_US + 1)
+    groups = [
+        monwrite.configuration(monwrite.START_US),
+        monwrite.interval(monwrite.START_US + monwrite.MINUTE_US, [record]),
+    ]
+    path = monwrite.write(tmp_path / "power.mon", groups)
     query = "SELECT sytpow_powcount, sytpow_powunasgn FROM d0r25"
     assert main(["sql", str(path), "--query", query, "--format", "csv"]) == 0
     count, unassigned = (field.of(record) for field in (page.fields[0], page.fields[-1]))

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rmf_builder import DECLARATION, document, kinds, report, rows, utc
-from rmf_builder import monitor3 as made
+from rmf_builder import DECLARATION, document, kinds, monitor3, report, rows, utc
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.readers.recognition import recognize
@@ -37,7 +36,7 @@ def answers(tmp_path: Path) -> Answers:
 
 
 def test_monitor3_rows_precede_headings(answers: Answers) -> None:
-    source = answers(document(made()))
+    source = answers(document(monitor3()))
     assert source.problems() == []
     found = rows(
         source, "rmf3_partition", "row_kind", "partition", "cpu_type", "weight", "physical_total_pct"
@@ -58,7 +57,7 @@ def test_monitor3_rows_precede_headings(answers: Answers) -> None:
 
 
 def test_monitor3_times_determine_zone(answers: Answers) -> None:
-    source = answers(document(made()))
+    source = answers(document(monitor3()))
     (system,) = source.systems
     assert (system.system, system.lpar, system.machine) == ("SYSA", "ALPHA", "3931-ABCDE")
     assert (system.utc_offset_s, system.local_time, system.nominal_s) == (-5 * 3600, False, 100.0)
@@ -69,13 +68,13 @@ def test_monitor3_times_determine_zone(answers: Answers) -> None:
 
 
 def test_unmatched_local_time_gives_no_zone(answers: Answers) -> None:
-    (system,) = answers(document(made().replace("20260302090140", "20260302090141"))).systems
+    (system,) = answers(document(monitor3().replace("20260302090140", "20260302090141"))).systems
     assert system.utc_offset_s is None
 
 
 def test_many_responses_in_one_file(answers: Answers) -> None:
     ends = ["140140", "140320", "140320", "143000"]
-    source = answers("".join(document(made(end=end)) for end in ends))
+    source = answers("".join(document(monitor3(end=end)) for end in ends))
     assert [row["interval_end"].strftime("%H%M%S") for row in rows(source, "rmf3_cpc")] == [
         *("140140", "140320", "143000")
     ]
@@ -86,7 +85,7 @@ def test_many_responses_in_one_file(answers: Answers) -> None:
 
 
 def test_overlapping_ranges_are_reported(answers: Answers) -> None:
-    source = answers(document(made(end="140140"), made(end="140230")))
+    source = answers(document(monitor3(end="140140"), monitor3(end="140230")))
     (problem,) = source.problems()
     assert problem.kind == "time"
     assert "overlap by 50 s" in problem.detail
@@ -94,11 +93,11 @@ def test_overlapping_ranges_are_reported(answers: Answers) -> None:
 
 def test_monitor3_messages(answers: Answers) -> None:
     said = '<message id="GPM0731I"><description>The system is not there</description></message>'
-    alone = made(body=said)
+    alone = monitor3(body=said)
     with pytest.raises(InputError, match="GPM0731I: The system is not there") as caught:
         answers(document(alone))
     assert "correct the request" in str(caught.value)
-    source = answers(document(alone, made(more=said, end="140320")))
+    source = answers(document(alone, monitor3(more=said, end="140320")))
     assert len(rows(source, "rmf3_cpc")) == 1
     assert len(rows(source, "rmf3_partition")) == 6
     (problem,) = source.problems()
@@ -110,16 +109,16 @@ def test_monitor3_messages(answers: Answers) -> None:
 
 def test_other_monitor3_reports_are_reported(answers: Answers) -> None:
     with pytest.raises(InputError, match=r"RMF report SYSINFO \(SYSINFO Report\).*Monitor III reports.*CPC"):
-        answers(document(made(metric="SYSINFO")))
+        answers(document(monitor3(metric="SYSINFO")))
 
 
 def test_postprocessor_reports_in_monitor3_are_reported(answers: Answers, tmp_path: Path) -> None:
-    source = answers(document(made(), report()))
+    source = answers(document(monitor3(), report()))
     (problem,) = source.problems()
     assert problem.detail.startswith("the RMF report CPU (CPU Report) is in a file of other reports")
     assert problem.bytes
     path = tmp_path / "mixed.xml"
-    path.write_text(document(report(), made()))
+    path.write_text(document(report(), monitor3()))
     other = rmf_xml.open_files([str(path)], Options(tz=dt.UTC))
     (problem,) = other.problems()
     assert problem.detail.startswith("the RMF report CPC (CPC Report) is in a file of other reports")
@@ -128,7 +127,7 @@ def test_postprocessor_reports_in_monitor3_are_reported(answers: Answers, tmp_pa
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
 def test_rmf_files_go_to_their_readers(tmp_path: Path, encoding: str) -> None:
     mine, other = tmp_path / "a.xml", tmp_path / "b.xml"
-    mine.write_bytes(document(made()).encode(encoding))
+    mine.write_bytes(document(monitor3()).encode(encoding))
     other.write_bytes(document(report()).encode(encoding))
     assert recognize([str(tmp_path)]).files == {
         "rmf.monitor3": [str(mine)],
@@ -137,14 +136,16 @@ def test_rmf_files_go_to_their_readers(tmp_path: Path, encoding: str) -> None:
 
 
 def test_ebcdic_monitor3_is_rejected(answers: Answers) -> None:
-    data = document(made()).encode("cp037")
+    data = document(monitor3()).encode("cp037")
     assert detect(data, len(data))
     with pytest.raises(InputError, match="EBCDIC"):
         answers(data)
 
 
 def test_unknown_monitor3_names_are_stored_as_text(answers: Answers) -> None:
-    text = made().replace("CPCPUPID", "CPCPNEWS").replace("<name>CPCHLMAX</name>", "<name>CPCHNEWS</name>")
+    text = (
+        monitor3().replace("CPCPUPID", "CPCPNEWS").replace("<name>CPCHLMAX</name>", "<name>CPCHNEWS</name>")
+    )
     source = answers(document(text))
     assert sorted(p.detail for p in source.problems()) == [
         "'CPCHNEWS' is not in the catalog; stored as text",
@@ -163,13 +164,13 @@ def test_unknown_monitor3_names_are_stored_as_text(answers: Answers) -> None:
 
 
 def test_undocumented_monitor3_names_are_accepted(answers: Answers) -> None:
-    source = answers(document(made().replace("<name>CPCHLMAX</name>", "<name>CPCHMDLX</name>")))
+    source = answers(document(monitor3().replace("<name>CPCHLMAX</name>", "<name>CPCHMDLX</name>")))
     assert source.problems() == []
     assert [(r["name"], r["value"]) for r in rows(source, "rmf3_other")] == [("CPCHMDLX", "70")]
 
 
 def test_rows_without_headings_or_of_unknown_kind(answers: Answers) -> None:
-    whole = made()
+    whole = monitor3()
     heads = whole[whole.index("<column-headers>") : whole.index("</report>")]
     source = answers(document(whole.replace(heads, "")))
     assert [p.detail for p in source.problems()] == ["6 rows without column headings; not read"]
@@ -189,8 +190,8 @@ def test_rows_without_headings_or_of_unknown_kind(answers: Answers) -> None:
     ],
 )
 def test_monitor3_report_without_time_is_not_read(answers: Answers, old: str, new: str, word: str) -> None:
-    good = made(end="150000")
-    source = answers(document(made().replace(old, new), good))
+    good = monitor3(end="150000")
+    source = answers(document(monitor3().replace(old, new), good))
     assert len(rows(source, "rmf3_cpc")) == 1
     (problem,) = source.problems()
     assert problem.kind == "time"
@@ -199,19 +200,19 @@ def test_monitor3_report_without_time_is_not_read(answers: Answers, old: str, ne
 
 
 def test_invalid_monitor3_interval_length(answers: Answers) -> None:
-    source = answers(document(made().replace('seconds">100</data-range>', 'seconds">-</data-range>')))
+    source = answers(document(monitor3().replace('seconds">100</data-range>', 'seconds">-</data-range>')))
     assert [row["seconds"] for row in rows(source, "rmf3_cpc")] == [None]
     assert kinds(source) == ["time"]
-    source = answers(document(made().replace('seconds">100</data-range>', 'hours">100</data-range>')))
+    source = answers(document(monitor3().replace('seconds">100</data-range>', 'hours">100</data-range>')))
     assert [row["seconds"] for row in rows(source, "rmf3_cpc")] == [None]
     assert "'100' hours long, not a number of seconds" in source.problems()[0].detail
-    source = answers(document(made().replace('seconds">100</data-range>', 'seconds">300</data-range>')))
+    source = answers(document(monitor3().replace('seconds">100</data-range>', 'seconds">300</data-range>')))
     (problem,) = source.problems()
     assert "300 s long, but its ends are 100 s apart" in problem.detail
 
 
 def test_truncated_monitor3_keeps_complete_reports(answers: Answers) -> None:
-    text = document(made(), made(end="140320")).encode()
+    text = document(monitor3(), monitor3(end="140320")).encode()
     cut = text.rindex(b"BETA")
     source = answers(text[:cut])
     assert [(r["flag"], r["partition"]) for r in rows(source, "rmf3_cpc")] == [

@@ -153,14 +153,14 @@ def random_record(
         count = 1 if name == "product" else chance.randint(1, 3)
         begins[name], values[name] = len(data), []
         for _ in range(count):
-            made, own = random_section(section, when, chance)
+            content, own = random_section(section, when, chance)
             if name == "product" and "base" in facts:
                 for field, raw in product_fields().items():
-                    put(made, section, field, raw)
+                    put(content, section, field, raw)
             if facts.get("time", {}).get("of") == "job" and name == facts["time"]["section"]:
                 # With the time in the header, the end of the interval tells the time zone.
-                put(made, section, facts["time"]["end"], product_fields()["IET"])
-            data += made
+                put(content, section, facts["time"]["end"], product_fields()["IET"])
+            data += content
             values[name].append({field: value for field, value in own.items() if field not in INTERVAL})
         at = section["triplet"] + begins.get(section.get("within", ""), 0)
         data[at : at + 8] = begins[name].to_bytes(4) + length.to_bytes(2) + count.to_bytes(2)

@@ -324,12 +324,12 @@ class TestDetect:
         ],
     )
     def test_words_of_another_kind(self, tmp_path: Path, swapped: bool, less: int, words: str) -> None:
-        made = [record(1, cpu, 300) for cpu in range(3)]
+        records = [record(1, cpu, 300) for cpu in range(3)]
         path = tmp_path / "words.smf"
-        lengths = [(len(one) - less).to_bytes(2) for one in made]
+        lengths = [(len(one) - less).to_bytes(2) for one in records]
         words_of = [length[::-1] if swapped else length for length in lengths]
         path.write_bytes(
-            b"".join(word + bytes(2) + one[4:] for word, one in zip(words_of, made, strict=True))
+            b"".join(word + bytes(2) + one[4:] for word, one in zip(words_of, records, strict=True))
         )
         with pytest.raises(InputError, match=f"record descriptor words {words}") as caught:
             recognize([str(path)])

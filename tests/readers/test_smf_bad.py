@@ -172,6 +172,6 @@ def test_damaged_dump_gives_rows_and_problems(good: Path) -> None:
 
 def test_systems_are_limited(tmp_path: Path) -> None:
     records = [record(1, 0, 300.0, system=f"{number:04X}") for number in range(4_097)]
-    made = opened(dump(tmp_path / "many.smf", records))
-    assert len(made.systems) == 4_096
-    assert any("more than 4096 kinds of record" in problem.detail for problem in made.problems())
+    source = opened(dump(tmp_path / "many.smf", records))
+    assert len(source.systems) == 4_096
+    assert any("more than 4096 kinds of record" in problem.detail for problem in source.problems())

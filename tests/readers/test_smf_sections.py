@@ -88,8 +88,8 @@ def test_every_field_of_every_section_is_read(name: str, when: dict[str, int], t
     if layout.base:
         values["product"] |= smf_writer.interval(START_US + 900 * SECOND, 900, 3600)
     sections = {name: [own] for name, own in values.items()}
-    made = smf_writer.encode_record(layout, subtype, system="SYSA", local_us=START_US, sections=sections)
-    source = opened(dump(tmp_path / "all.smf", [made]), tz=parse_zone("+01:00"))
+    data = smf_writer.encode_record(layout, subtype, system="SYSA", local_us=START_US, sections=sections)
+    source = opened(dump(tmp_path / "all.smf", [data]), tz=parse_zone("+01:00"))
     for section in layout.sections:
         if section.triplet is None:
             continue
@@ -249,9 +249,9 @@ def test_paths_of_split_record_belong_to_their_units(tmp_path: Path) -> None:
         area = len(whole) - start
         product |= {"RAO": area, "RAL": 16, "RAN": 1}
         blocks = [(1, 1), (3, 1 if sequence == 1 else 3), (0, 0), (0, 0), (0, 0)]
-        told = struct.pack(">HHIHH4x", 2, sequence, area + 16, 4, len(blocks))
-        made = smf_writer.encode_record(layout, 3, sections=sections, **given)
-        parts.append(made + told + b"".join(struct.pack(">HH", *block) for block in blocks))
+        header = struct.pack(">HHIHH4x", 2, sequence, area + 16, 4, len(blocks))
+        data = smf_writer.encode_record(layout, 3, sections=sections, **given)
+        parts.append(data + header + b"".join(struct.pack(">HH", *block) for block in blocks))
     source = opened(dump(tmp_path / "split.smf", parts))
     paths = rows(source, ["section_no", "configuration_no", "r783cpid"], "smf78_path")
     assert [tuple(row.values())[-3:] for row in paths] == [(0, 0, "42"), (1, 1, "43"), (2, 2, "44")]
@@ -265,10 +265,10 @@ def test_missing_segments_of_split_record_are_reported(tmp_path: Path) -> None:
     found = rows(source, ["section_no", "smf70pdt"], "smf70_logical")
     assert found
     assert all(row["section_no"] == row["smf70pdt"] for row in found)
-    told = [(problem.kind, problem.detail) for problem in source.problems(complete=True)]
-    assert told[0][0] == "truncated"
-    assert "incomplete: 1 of 2 parts found (2)" in told[0][1]
-    assert f"{len(found)} of 600 found" in told[-1][1]
+    problems = [(problem.kind, problem.detail) for problem in source.problems(complete=True)]
+    assert problems[0][0] == "truncated"
+    assert "incomplete: 1 of 2 parts found (2)" in problems[0][1]
+    assert f"{len(found)} of 600 found" in problems[-1][1]
 
 
 def test_older_and_newer_levels_are_read(tmp_path: Path) -> None:
@@ -298,8 +298,8 @@ def test_system_is_known_for_any_section_length(length: int, tmp_path: Path) -> 
 
 def test_level_with_fewer_kinds_of_section(tmp_path: Path) -> None:
     """Older records have the product section at the offset of newer ones' core and tenant triplets."""
-    (made,) = rmf(70, 900, {"control": [MACHINE]})
-    old = bytearray(made[:84] + made[100:])
+    (data,) = rmf(70, 900, {"control": [MACHINE]})
+    old = bytearray(data[:84] + data[100:])
     for triplet in (28, 36):
         offset = int.from_bytes(old[triplet : triplet + 4])
         old[triplet : triplet + 4] = (offset - 16).to_bytes(4)

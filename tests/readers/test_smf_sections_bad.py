@@ -131,9 +131,9 @@ def test_record_containing_another(tmp_path: Path) -> None:
 
 def test_record_longer_than_its_sections(tmp_path: Path) -> None:
     (record,) = rmf(72, 900, {"wms": [{"MCNM": "A"}]})
-    for more, told in ((len(record) - 1, []), (len(record) + 1, ["long"])):
+    for more, kinds in ((len(record) - 1, []), (len(record) + 1, ["long"])):
         source = opened(dump(tmp_path / f"{more}.smf", [record + bytes(more)]))
-        assert [problem.kind for problem in source.problems(complete=True)] == told
+        assert [problem.kind for problem in source.problems(complete=True)] == kinds
 
 
 def test_invalid_numbers_are_null(tmp_path: Path) -> None:
@@ -146,8 +146,8 @@ def test_invalid_numbers_are_null(tmp_path: Path) -> None:
     source = opened(dump(tmp_path / "odd.smf", [bytes(data)]))
     assert rows(source, ["smf70ist"], "smf70_product") == [{"smf70ist": None}]
     assert rows(source, ["smf70pdt"], "smf70_logical") == [{"smf70pdt": None}]
-    told = {problem.detail for problem in source.problems(complete=True)}
-    assert told == {
+    details = {problem.detail for problem in source.problems(complete=True)}
+    assert details == {
         "smf70ist: not a valid packed time of day (first occurrence); invalid values are NULL",
         "smf70pdt is above 2^63 - 1 (first occurrence); such values are NULL",
     }

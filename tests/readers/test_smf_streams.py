@@ -42,7 +42,7 @@ def of_70(
             [Logical("CP", n, busy * seconds, busy * seconds) for n in range(cpus)],
         )
     ]
-    made = record(
+    content = record(
         seconds,
         lpars,
         [Cpu(n, 0, (1 - busy) * seconds) for n in range(cpus)],
@@ -51,7 +51,7 @@ def of_70(
         control=control,
         product={"OIL": round(seconds), "PRD": "RMF", **(product or {})},
     )
-    (data,) = encoded(system, made, START_US + round(number * seconds * US), seconds)
+    (data,) = encoded(system, content, START_US + round(number * seconds * US), seconds)
     return data
 
 
@@ -206,35 +206,35 @@ def test_lake_separates_systems_of_same_name(name: str, tmp_path: Path) -> None:
     plex = {"product": {"XNM": "PLEXA"}} if name == "SYSA-PLEXB" else {}
     ours = dump(tmp_path / "a.smf", [of_70(number, 0.25, **plex) for number in range(1, 4)])
     theirs = dump(tmp_path / "b.smf", [of_70(number, 0.75, **other) for number in range(1, 1 + 3 * shorter)])
-    made = tmp_path / "lake"
+    lake_path = tmp_path / "lake"
     for path in (ours, theirs):
-        lake.add([path], made)
-    assert busy(str(made)) == {"SYSA": [25.0] * 3, name: [75.0] * 3 * shorter}
+        lake.add([path], lake_path)
+    assert busy(str(lake_path)) == {"SYSA": [25.0] * 3, name: [75.0] * 3 * shorter}
     # Later data belongs to the system that it matches.
     after = [of_70(number, 0.75, **{**other, "seconds": QUARTER}) for number in range(11, 13)]
-    lake.add([dump(tmp_path / "c.smf", after)], made)
+    lake.add([dump(tmp_path / "c.smf", after)], lake_path)
     goes_on = "SYSA" if "seconds" in other else name
-    assert busy(str(made))[goes_on][-2:] == [75.0] * 2
-    assert lake.check(made).faults == []
+    assert busy(str(lake_path))[goes_on][-2:] == [75.0] * 2
+    assert lake.check(lake_path).faults == []
     # A removed system that is imported again has the same name.
-    before = busy(str(made))
-    lake.forget(made, Options(systems=(name,)))
-    assert set(busy(str(made))) == {"SYSA"}
-    lake.add([theirs, tmp_path / "c.smf"], made)
-    assert busy(str(made)) == before
+    before = busy(str(lake_path))
+    lake.forget(lake_path, Options(systems=(name,)))
+    assert set(busy(str(lake_path))) == {"SYSA"}
+    lake.add([theirs, tmp_path / "c.smf"], lake_path)
+    assert busy(str(lake_path)) == before
 
 
 def test_lake_refuses_staged_data_of_another_system(tmp_path: Path) -> None:
     """Staged data already has a system name."""
-    made = tmp_path / "lake"
+    lake_path = tmp_path / "lake"
     for file, others in (("a.smf", {}), ("b.smf", {"control": {"CSC": "9ABCD"}})):
         path = dump(tmp_path / file, [of_70(number, 0.25, **others) for number in range(1, 4)])
         lake.stage([path], tmp_path / "stage")
-    committed = lake.commit([tmp_path / "stage"], made)
+    committed = lake.commit([tmp_path / "stage"], lake_path)
     [error] = [one.error for one in committed if one.error is not None]
     assert "another SYSA is in the lake at the same time" in str(error)
     assert "import the file itself" in str(error)
-    assert list(busy(str(made))) == ["SYSA"]
+    assert list(busy(str(lake_path))) == ["SYSA"]
 
 
 def test_work_without_writer_belongs_to_sysplex(tmp_path: Path) -> None:

@@ -45,8 +45,8 @@ def interval(low: int = LOW, parked_s: float = 720.0, name: str = "ZOSA") -> Rec
 def rmf(*records: Record) -> list[bytes]:
     return [
         piece
-        for k, made in enumerate(records, 1)
-        for piece in encoded("SYSA", made, START_US + round(k * QUARTER_S * SECOND), QUARTER_S)
+        for k, content in enumerate(records, 1)
+        for piece in encoded("SYSA", content, START_US + round(k * QUARTER_S * SECOND), QUARTER_S)
     ]
 
 

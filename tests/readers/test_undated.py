@@ -42,8 +42,8 @@ def test_unknown_date_is_reported(excerpt: Path) -> None:
     unknown = "The date is not known"
     for date in (None, GIVEN):
         with zlens.open(excerpt, options=Options(date=date)) as session:
-            told = [problem.detail for problem in session.problems if "has no date" in problem.detail]
-            assert len(told) == (date is None)
+            details = [problem.detail for problem in session.problems if "has no date" in problem.detail]
+            assert len(details) == (date is None)
             printed = " ".join(reports.render("prclog", session._core).split())
             assert (unknown in printed) == (date is None)
             assert [info.dated for info in session.systems] == [date is not None]

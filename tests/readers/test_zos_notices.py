@@ -115,8 +115,8 @@ def test_notices_without_time_are_rejected(tmp_path: Path) -> None:
 
 
 def test_notices_within_display_are_separate(tmp_path: Path) -> None:
-    import zos_samples as made
+    import zos_samples
 
-    with opened(tmp_path, made.DISPLAY_HIS + LOG) as session:
+    with opened(tmp_path, zos_samples.DISPLAY_HIS + LOG) as session:
         assert session.sql("SELECT count(*) FROM his_run").rows == [(1,)]
         assert session.sql("SELECT count(*) FROM zos_notice").rows == [(4,)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-import zos_samples as made
+import zos_samples
 from samples import needs, sample
 from zlens.cli import main
 from zlens.inputs.options import Options
@@ -41,7 +41,7 @@ RUN = "SELECT counter_sets_asked, counter_sets, smfintval, cntintval, statechang
 
 def test_published_his_display(tmp_path: Path) -> None:
     # J. Burg, SHARE 8882 (2011): D HIS on a z196.
-    with opened(tmp_path, {"his.txt": made.DISPLAY_HIS}) as session:
+    with opened(tmp_path, {"his.txt": zos_samples.DISPLAY_HIS}) as session:
         assert session.sql(RUN).rows == [
             ("ALL", "BASIC, PROBLEM-STATE, CRYPTO-ACTIVITY, EXTENDED", "SYNC", None, "SAVE", None)
         ]
@@ -63,7 +63,7 @@ def test_published_his_display(tmp_path: Path) -> None:
 
 
 def test_later_display_with_service(tmp_path: Path) -> None:
-    with opened(tmp_path, {"his.txt": made.DISPLAY_HIS_SERVICE}) as session:
+    with opened(tmp_path, {"his.txt": zos_samples.DISPLAY_HIS_SERVICE}) as session:
         assert session.sql(RUN).rows == [("B, E", "BASIC, EXTENDED", None, "SYNC", "IGNORE", None)]
         assert session.sql(
             "SELECT lost_samples, sampling, counting, cntfile, map, dataloss, service, event_authorized, "
@@ -78,7 +78,7 @@ def test_later_display_with_service(tmp_path: Path) -> None:
 
 
 def test_command_continues_with_label_operand(tmp_path: Path) -> None:
-    text = made.DISPLAY_HIS.replace(
+    text = zos_samples.DISPLAY_HIS.replace(
         "CTR=ALL,SI=\n        SYNC", "CTR=(B,E),\n        SMFINTVAL=5,STATECHANGE=STOP"
     )
     stated = text.replace("  STATECHANGE= SAVE\n  SMFINTVAL= SYNC\n", "")
@@ -93,13 +93,13 @@ def test_zone_follows_from_published_start() -> None:
     # IBM, Counter sets output in a .CNT file: START TIME 2010/03/01 16:14:06, START TOD C59D40379C442...
     from zlens import _native
 
-    start = _native.unix_us_from_tod(made.START_TOD)
+    start = _native.unix_us_from_tod(zos_samples.START_TOD)
     assert start // 1_000_000 == 1267478046
     assert offset_s((1267478046 - 5 * 3600) * 1_000_000, start) == -5 * 3600
 
 
 def test_counters_of_run(tmp_path: Path) -> None:
-    with opened(tmp_path, {"SYSHIS20100301.161406.000.CNT": made.cnt()}) as session:
+    with opened(tmp_path, {"SYSHIS20100301.161406.000.CNT": zos_samples.cnt()}) as session:
         assert session.problems == []
         assert session.sql(RUN).rows == [("ALL", "BASIC, PROBLEM-STATE, EXTENDED", "SYNC", None, None, "NO")]
         assert session.sql(
@@ -111,14 +111,14 @@ def test_counters_of_run(tmp_path: Path) -> None:
                 cpu, "2097", 1, 1, 4404.0, 60.0, 1267478107, cycles, instructions, 4000, cycles // 2, 159,
                 6, 6, None, 32,
             )
-            for cpu, (cycles, instructions) in made.COUNTS.items()
+            for cpu, (cycles, instructions) in zos_samples.COUNTS.items()
         ]  # fmt: skip
         assert session.sql(
             "SELECT counter_set, counter, value FROM his_counter WHERE cpu_id = 0 AND number IN (2, 33, 130) "
             "ORDER BY number"
         ).rows == [
             ("BASIC", "L1 I-CACHE DIRECTORY-WRITE COUNT", 1000),
-            ("PROBLEM-STATE", "PROBLEM-STATE 33", made.COUNTS[0][1] // 2),
+            ("PROBLEM-STATE", "PROBLEM-STATE 33", zos_samples.COUNTS[0][1] // 2),
             ("EXTENDED", "EXTENDED 130", 130),
         ]
         (info,) = session.systems
@@ -127,10 +127,10 @@ def test_counters_of_run(tmp_path: Path) -> None:
 
 def test_consecutive_counter_sets_and_fullword_values(tmp_path: Path) -> None:
     question = "SELECT cpu_id, number, counter_set, value, seconds FROM his_counter ORDER BY ALL"
-    with opened(tmp_path / "one", {"a.CNT": made.cnt()}) as session:
+    with opened(tmp_path / "one", {"a.CNT": zos_samples.cnt()}) as session:
         whole = session.sql(question).rows
     assert len(whole) == 2 * 44
-    for name, text in {"set": made.cnt(by_set=True), "halves": made.cnt(halves=True)}.items():
+    for name, text in {"set": zos_samples.cnt(by_set=True), "halves": zos_samples.cnt(halves=True)}.items():
         with opened(tmp_path / name, {"a.CNT": text}) as session:
             assert session.sql(question).rows == whole
             assert session.problems == []
@@ -143,7 +143,7 @@ def test_documented_loss_lines(tmp_path: Path) -> None:
         "LOSS OF COUNTER DATA ALERT: YES\n"
         "STATE CHANGE"
     )
-    text = made.cnt().replace("STATE CHANGE", losses).replace("VERSION 3\n", "VERSION: 3 ")
+    text = zos_samples.cnt().replace("STATE CHANGE", losses).replace("VERSION 3\n", "VERSION: 3 ")
     text = text.replace("COUNTER VERSION NUMBER 1", "COUNTER VERSION  NUMBER 1").replace(
         " (CPU SPEED", "\n(CPU SPEED"
     )
@@ -155,7 +155,7 @@ def test_documented_loss_lines(tmp_path: Path) -> None:
             "file_name, version1 FROM his_run"
         ).rows == [(False, 3, True, "NO", "3", "SYSHIS20100301.161406.000.CNT", 1)]
         assert session.sql("SELECT lost, cpsp, c0, seconds FROM his_cnt WHERE cpu_id = 1").rows == [
-            (True, 4404.0, made.COUNTS[1][0], 60.0)
+            (True, 4404.0, zos_samples.COUNTS[1][0], 60.0)
         ]
 
 
@@ -165,8 +165,8 @@ def test_cpu_numbers(tmp_path: Path) -> None:
             f"COUNTER VALUES (HEXADECIMAL) FOR CPU {name} (CPU SPEED = 5000 CYCLES/MIC):\n  0 - 0  2A\n"
             for name in names
         )
-        head = made.cnt().partition("START TIME")[0]
-        times = f"START TOD: {made.START_TOD:016X}\nEND TOD: {made.END_TOD:016X}\n"
+        head = zos_samples.cnt().partition("START TIME")[0]
+        times = f"START TOD: {zos_samples.START_TOD:016X}\nEND TOD: {zos_samples.END_TOD:016X}\n"
         with opened(tmp_path / "-".join(names), {"a.CNT": head + times + blocks}) as session:
             return [row[0] for row in session.sql("SELECT cpu_id FROM his_cnt ORDER BY 1").rows]
 
@@ -180,7 +180,7 @@ CORES = "SELECT core_id, state, cpu_type, polarity, parked, first_cpu, threads, 
 
 
 def test_cores_and_their_threads(tmp_path: Path) -> None:
-    with opened(tmp_path, {"core.txt": made.DISPLAY_CORES}) as session:
+    with opened(tmp_path, {"core.txt": zos_samples.DISPLAY_CORES}) as session:
         assert session.problems == []
         assert session.sql(CORES).rows == [
             (0, "online", "CP", "Vh", False, 0, 1, "+N"),
@@ -210,7 +210,7 @@ def test_cores_and_their_threads(tmp_path: Path) -> None:
 
 
 def test_without_hiperdispatch(tmp_path: Path) -> None:
-    text = made.DISPLAY_CORES.replace("HD=Y   MT=2  MT_MODE: CP=1  zIIP=2", "HD=N   MT=1")
+    text = zos_samples.DISPLAY_CORES.replace("HD=Y   MT=2  MT_MODE: CP=1  zIIP=2", "HD=N   MT=1")
     text = (
         text.replace("  H   FC00", "      FC00")
         .replace("  LP  0000", "      0000")
@@ -225,7 +225,7 @@ def test_without_hiperdispatch(tmp_path: Path) -> None:
 
 
 def test_processors_without_cores(tmp_path: Path) -> None:
-    with opened(tmp_path, {"cpu.txt": made.DISPLAY_CPUS}) as session:
+    with opened(tmp_path, {"cpu.txt": zos_samples.DISPLAY_CPUS}) as session:
         assert session.problems == []
         assert session.sql(
             "SELECT cpu_id, core_id, state, cpu_type, wlm_managed, serial FROM zos_cpu"
@@ -239,7 +239,7 @@ def test_processors_without_cores(tmp_path: Path) -> None:
 
 def test_documented_older_and_power_save_formats(tmp_path: Path) -> None:
     # IBM, z/OS MVS System Messages, IEE174I (form 23 of 36).
-    text = made.DISPLAY_CPUS.replace("SERIAL", "CR SERIAL").replace(
+    text = zos_samples.DISPLAY_CPUS.replace("SERIAL", "CR SERIAL").replace(
         "+                    0", "+        +           0"
     )
     text = text.replace("LP NAME", "CPC IS RUNNING AT 83% OF NORMAL EFFECTIVENESS\nLP NAME", 1)
@@ -287,7 +287,7 @@ def test_display_asm_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: P
     paging = next(SAMPLES.glob("display-asm*.txt"))
     assert main(["info", str(paging)]) == 2
     assert "DISPLAY ASM (IEE200I)" in capsys.readouterr().err
-    texts = {"both.txt": paging.read_text() + made.DISPLAY_CORES}
+    texts = {"both.txt": paging.read_text() + zos_samples.DISPLAY_CORES}
     with opened(tmp_path, texts) as session:
         assert session.problems == []
         assert session.sql("SELECT name, count FROM inventory ORDER BY 1").rows == [
@@ -306,7 +306,9 @@ def _hardcopy(text: str, *, first: str = "M 4040000 SYSA     2026060 14:41:05.12
     return "\n".join([first + lines[0], *(rest + line for line in lines[1:])]) + "\n"
 
 
-@pytest.mark.parametrize("text", [made.DISPLAY_CORES, made.DISPLAY_HIS, made.DISPLAY_CPUS])
+@pytest.mark.parametrize(
+    "text", [zos_samples.DISPLAY_CORES, zos_samples.DISPLAY_HIS, zos_samples.DISPLAY_CPUS]
+)
 def test_message_of_hardcopy_log(tmp_path: Path, text: str) -> None:
     other = (
         "N 4000000 SYSA     2026060 14:41:00.00 STC00042 00000090  IEF403I MADE - STARTED - TIME=14.41.00\n"
@@ -342,7 +344,7 @@ def test_message_of_hardcopy_log(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_other_logs_with_system_name(tmp_path: Path, before: str, dated: bool) -> None:
-    text = before + made.DISPLAY_CORES.replace("\n", "\n" + " " * len(before))
+    text = before + zos_samples.DISPLAY_CORES.replace("\n", "\n" + " " * len(before))
     with opened(tmp_path, {"a.txt": text}, tz=dt.UTC) as session:
         assert session.problems == []
         expected = "2021-07-27 14:41" if dated else "2026-03-01 12:00"
@@ -355,7 +357,7 @@ def test_other_logs_with_system_name(tmp_path: Path, before: str, dated: bool) -
 
 def test_undated_display_uses_given_date(tmp_path: Path) -> None:
     given = dt.date(2011, 1, 9)
-    with opened(tmp_path, {"a.txt": made.DISPLAY_CORES}, tz=dt.UTC, date=given) as session:
+    with opened(tmp_path, {"a.txt": zos_samples.DISPLAY_CORES}, tz=dt.UTC, date=given) as session:
         (row,) = session.sql("SELECT strftime(tod, '%Y-%m-%d') FROM zos_status").rows
         (source,) = session._core.sources
         assert [info["times"] for info in source.info()] == ["times have the given date"]
@@ -364,7 +366,7 @@ def test_undated_display_uses_given_date(tmp_path: Path) -> None:
 
 def test_message_deep_in_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = "N 4000000 SYSA     2026060 14:41:00.00 STC00042 00000090  IEF403I MADE - STARTED\n" * 2000
-    with opened(tmp_path, {"a.txt": other + _hardcopy(made.DISPLAY_CORES)}) as session:
+    with opened(tmp_path, {"a.txt": other + _hardcopy(zos_samples.DISPLAY_CORES)}) as session:
         assert session.sql('SELECT count(*), min("offset") > 100000 FROM zos_core').rows == [(4, True)]
         assert session.problems == []
     files(tmp_path / "none", {"b.txt": other})
@@ -373,9 +375,9 @@ def test_message_deep_in_log(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_log_without_zone_is_local(tmp_path: Path) -> None:
-    with opened(tmp_path, {"a.txt": _hardcopy(made.DISPLAY_CORES)}) as session:
+    with opened(tmp_path, {"a.txt": _hardcopy(zos_samples.DISPLAY_CORES)}) as session:
         assert session.sql("SELECT local_time FROM system").rows == [(True,)]
-    dated = made.DISPLAY_CORES.replace("IEE174I", "2026-03-01 14:41:06 SYSB IEE174I", 1)
+    dated = zos_samples.DISPLAY_CORES.replace("IEE174I", "2026-03-01 14:41:06 SYSB IEE174I", 1)
     with opened(tmp_path / "dated", {"a.txt": dated}, tz=zoneinfo.ZoneInfo("America/New_York")) as session:
         assert session.sql("SELECT system, strftime(tod, '%Y-%m-%d %H:%M') FROM zos_status").rows == [
             ("MADE1", "2026-03-01 19:41")
@@ -383,18 +385,18 @@ def test_log_without_zone_is_local(tmp_path: Path) -> None:
 
 
 def test_status_without_line_of_its_message(tmp_path: Path) -> None:
-    bare = made.DISPLAY_CORES.partition("\n")[2]
+    bare = zos_samples.DISPLAY_CORES.partition("\n")[2]
     with opened(tmp_path, {"a.txt": bare}) as session:
         assert session.sql("SELECT count(*) FROM zos_core").rows == [(4,)]
         assert session.problems == []
 
 
 def test_ebcdic(tmp_path: Path) -> None:
-    data = made.cnt().replace("\n", "\x85").encode("cp037")
+    data = zos_samples.cnt().replace("\n", "\x85").encode("cp037")
     with opened(tmp_path, {"a.CNT": data}) as session:
         assert session.sql("SELECT cpu_id, c0 FROM his_cnt").rows == [
-            (0, made.COUNTS[0][0]),
-            (1, made.COUNTS[1][0]),
+            (0, zos_samples.COUNTS[0][0]),
+            (1, zos_samples.COUNTS[1][0]),
         ]
         assert session.problems == []
         assert session._core.sources[0].info()[0]["format"] == "z/OS text in EBCDIC"
@@ -404,17 +406,19 @@ def test_ebcdic(tmp_path: Path) -> None:
 
 
 def test_display_of_same_machine_names_counters(tmp_path: Path) -> None:
-    with opened(tmp_path, {"a.CNT": made.cnt(), "cpu.txt": made.DISPLAY_CPUS}) as session:
+    with opened(tmp_path, {"a.CNT": zos_samples.cnt(), "cpu.txt": zos_samples.DISPLAY_CPUS}) as session:
         assert [info.system for info in session.systems] == ["LPOLD"]
         assert session.sql("SELECT DISTINCT system FROM his_cnt").rows == [("LPOLD",)]
-    with opened(tmp_path / "other", {"a.CNT": made.cnt(), "core.txt": made.DISPLAY_CORES}) as session:
+    with opened(
+        tmp_path / "other", {"a.CNT": zos_samples.cnt(), "core.txt": zos_samples.DISPLAY_CORES}
+    ) as session:
         # Another machine is another system.
         assert [info.system for info in session.systems] == ["MADE1", "unknown-a"]
 
 
 def test_files_of_one_run_are_one_system(tmp_path: Path) -> None:
-    second = made.cnt(change="YES,SAVE").replace(".000.CNT", ".001.CNT")
-    with opened(tmp_path, {"first.CNT": made.cnt(), "second.CNT": second}) as session:
+    second = zos_samples.cnt(change="YES,SAVE").replace(".000.CNT", ".001.CNT")
+    with opened(tmp_path, {"first.CNT": zos_samples.cnt(), "second.CNT": second}) as session:
         assert len(session.systems) == 1
         assert session.sql("SELECT file_name, state_change, statechange FROM his_run ORDER BY 1").rows == [
             ("SYSHIS20100301.161406.000.CNT", "NO", None),
@@ -423,7 +427,7 @@ def test_files_of_one_run_are_one_system(tmp_path: Path) -> None:
 
 
 def test_info_shows_requested_counters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files(tmp_path, {"his.txt": made.DISPLAY_HIS, "core.txt": made.DISPLAY_CORES})
+    files(tmp_path, {"his.txt": zos_samples.DISPLAY_HIS, "core.txt": zos_samples.DISPLAY_CORES})
     assert main(["info", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     for words in (
@@ -439,8 +443,13 @@ def test_info_shows_requested_counters(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_zos_text_detect() -> None:
-    for text in (made.DISPLAY_HIS, made.DISPLAY_CORES, made.DISPLAY_CPUS, made.cnt()):
+    for text in (
+        zos_samples.DISPLAY_HIS,
+        zos_samples.DISPLAY_CORES,
+        zos_samples.DISPLAY_CPUS,
+        zos_samples.cnt(),
+    ):
         assert zos_text.detect(text.encode(), len(text))
     assert not zos_text.detect(b"HIS0159I IEE174 XHIS015I", 24)
     assert not zos_text.detect(b"HIS015I \0", 9)
-    assert zos_lines.encoding(made.cnt().encode("cp037")) == "cp037"
+    assert zos_lines.encoding(zos_samples.cnt().encode("cp037")) == "cp037"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-import zos_samples as made
+import zos_samples
 from damage import scrambled, survives
 from iterations import draws, iterations
 from readers.test_zos_text import files, opened
@@ -26,12 +26,12 @@ from zlens.readers.zos import text as zos_text
 from zlens.readers.zos.text import open_files
 
 FORMS = {
-    "his": made.DISPLAY_HIS,
-    "service": made.DISPLAY_HIS_SERVICE,
-    "cnt": made.cnt(),
-    "halves": made.cnt(by_set=True, halves=True),
-    "cores": made.DISPLAY_CORES,
-    "cpus": made.DISPLAY_CPUS,
+    "his": zos_samples.DISPLAY_HIS,
+    "service": zos_samples.DISPLAY_HIS_SERVICE,
+    "cnt": zos_samples.cnt(),
+    "halves": zos_samples.cnt(by_set=True, halves=True),
+    "cores": zos_samples.DISPLAY_CORES,
+    "cpus": zos_samples.DISPLAY_CPUS,
 }
 
 
@@ -40,14 +40,14 @@ def kinds(session: zlens.Session) -> dict[str, str]:
 
 
 def test_undocumented_his_lines_are_reported(tmp_path: Path) -> None:
-    text = made.cnt().replace("END TIME", "NEW LABEL: 5\nEND TIME", 1)
+    text = zos_samples.cnt().replace("END TIME", "NEW LABEL: 5\nEND TIME", 1)
     with opened(tmp_path, {"a.CNT": text}) as session:
         (problem,) = session.problems
         assert (problem.kind, problem.bytes) == ("header", 0)
         assert problem.detail == "'NEW LABEL: 5' is not part of HIS019I; not read"
         assert problem.offset == text.index("NEW LABEL")
         assert session.sql("SELECT count(*) FROM his_counter").rows == [(88,)]
-    strange = made.DISPLAY_CORES.replace("0014   +I", "what is this\n0014   +Q")
+    strange = zos_samples.DISPLAY_CORES.replace("0014   +I", "what is this\n0014   +Q")
     strange = strange.replace("0001   +   0002-0003  LP", "0001   +   0002-0003  XQ")
     with opened(tmp_path / "cores", {"a.txt": strange}) as session:
         details = [problem.detail for problem in session.problems]
@@ -71,13 +71,17 @@ def test_foreign_display(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     error = capsys.readouterr().err
     assert "no usable z/OS message: the display has no core or processor status" in error
     assert error.count("\n") == 1
-    with opened(tmp_path, {"a.txt": other + made.DISPLAY_CORES}) as session:
+    with opened(tmp_path, {"a.txt": other + zos_samples.DISPLAY_CORES}) as session:
         assert "no core or processor status" in kinds(session)["section"]
         assert session.sql("SELECT count(*) FROM zos_core").rows == [(4,)]
 
 
 def test_other_messages_end_message(tmp_path: Path) -> None:
-    text = made.DISPLAY_HIS + "IWM063I WLM POLICY WAS REFRESHED\nno line of these\n" + made.DISPLAY_CPUS
+    text = (
+        zos_samples.DISPLAY_HIS
+        + "IWM063I WLM POLICY WAS REFRESHED\nno line of these\n"
+        + zos_samples.DISPLAY_CPUS
+    )
     with opened(tmp_path, {"a.txt": text}) as session:
         assert session.problems == []
         assert session._core.sources[0].info()[0]["other_lines"] == 2
@@ -85,22 +89,22 @@ def test_other_messages_end_message(tmp_path: Path) -> None:
 
 
 def test_invalid_his_values(tmp_path: Path) -> None:
-    good = f"{made.COUNTS[1][1]:016X}"
+    good = f"{zos_samples.COUNTS[1][1]:016X}"
     for bad, kind, said in (
         ("F" * 16, "length", "exceeds the range of a counter"),
         ("", "length", "3 values for counters 0 to 3 of CPU 01"),
         ("F" * 17, "length", "4 values for counters 0 to 3 of CPU 01"),
         ("XYZ", "header", "is not part of HIS019I"),
     ):
-        text = made.cnt().replace(good, bad, 1)
+        text = zos_samples.cnt().replace(good, bad, 1)
         with opened(tmp_path / f"x{bad}", {"a.CNT": text}) as session:
             assert said in kinds(session)[kind]
             rows = session.sql("SELECT c1, c4 FROM his_cnt ORDER BY cpu_id").rows
-            assert rows == [(made.COUNTS[0][1], 3000), (None, 3000)]
+            assert rows == [(zos_samples.COUNTS[0][1], 3000), (None, 3000)]
 
 
 def test_missing_or_repeated_his_counters(tmp_path: Path) -> None:
-    lines = made.cnt().splitlines()
+    lines = zos_samples.cnt().splitlines()
     row = next(line for line in lines if line.lstrip().startswith("4-"))
     first = lines.index(row)
     with opened(tmp_path, {"a.CNT": "\n".join([*lines[:first], *lines[first + 1 :], ""])}) as session:
@@ -115,16 +119,16 @@ def test_missing_or_repeated_his_counters(tmp_path: Path) -> None:
         tmp_path / "other", {"a.CNT": "\n".join([*lines[: first + 1], other, *lines[first + 1 :], ""])}
     ) as session:
         assert "appears twice with other values" in kinds(session)["conflict"]
-    with opened(tmp_path / "head", {"a.CNT": made.cnt().partition("START TIME")[0]}) as session:
+    with opened(tmp_path / "head", {"a.CNT": zos_samples.cnt().partition("START TIME")[0]}) as session:
         assert "contains no counter values" in kinds(session)["truncated"]
         assert session.sql("SELECT count(*) FROM his_run").rows == [(1,)]
-    core = made.DISPLAY_CORES.replace("0001   +   0002-0003", "0000   +   0002-0003")
+    core = zos_samples.DISPLAY_CORES.replace("0001   +   0002-0003", "0000   +   0002-0003")
     with opened(tmp_path / "core", {"a.txt": core}) as session:
         assert "core 0000 appears twice in the display with other values" in kinds(session)["conflict"]
 
 
 def test_processor_going_offline(tmp_path: Path) -> None:
-    with opened(tmp_path, {"a.CNT": made.cnt(ends=(True, False))}) as session:
+    with opened(tmp_path, {"a.CNT": zos_samples.cnt(ends=(True, False))}) as session:
         assert kinds(session)["time"].startswith("CPU 01: the run has no end")
         assert session.sql(
             "SELECT cpu_id, seconds, interval_end = max(interval_end) OVER () FROM his_cnt"
@@ -140,7 +144,7 @@ def test_processor_going_offline(tmp_path: Path) -> None:
 
 def test_undated_counters_say_where_their_date_is_from(tmp_path: Path) -> None:
     """Without the end of a run, a .CNT file has no time that its counters are of."""
-    texts = {"a.CNT": made.cnt(ends=(False, False))}
+    texts = {"a.CNT": zos_samples.cnt(ends=(False, False))}
     with opened(tmp_path, texts) as session:
         assert kinds(session)["zone"] == (
             "HIS019I: no run has an end, and the text has no date; it is taken to be 2026-03-01, that of the "
@@ -152,18 +156,18 @@ def test_undated_counters_say_where_their_date_is_from(tmp_path: Path) -> None:
         assert session.sql("SELECT DISTINCT interval_end FROM his_cnt").rows == [
             (dt.datetime(2010, 3, 1, 5, tzinfo=dt.UTC),)
         ]
-    with opened(tmp_path / "ended", {"a.CNT": made.cnt(ends=(True, False))}) as session:
+    with opened(tmp_path / "ended", {"a.CNT": zos_samples.cnt(ends=(True, False))}) as session:
         assert "zone" not in kinds(session)
 
 
 def test_invalid_zos_times(tmp_path: Path) -> None:
-    start, end = f"{made.START_TOD:016X}", f"{made.END_TOD:016X}"
+    start, end = f"{zos_samples.START_TOD:016X}", f"{zos_samples.END_TOD:016X}"
     for name, text, said in (
-        ("back", made.cnt().replace(end, start), "has an invalid length"),
-        ("zero", made.cnt().replace(start, "0" * 16), "has an invalid length"),
-        ("short", made.cnt().replace(end, end[:13]), "is not a TOD clock value"),
-        ("zone", made.cnt().replace("16:14:06", "16:21:00"), "do not match"),
-        ("day", made.cnt().replace("2010/03/01 16:14:06", "2010/13/01 16:14:06"), ""),
+        ("back", zos_samples.cnt().replace(end, start), "has an invalid length"),
+        ("zero", zos_samples.cnt().replace(start, "0" * 16), "has an invalid length"),
+        ("short", zos_samples.cnt().replace(end, end[:13]), "is not a TOD clock value"),
+        ("zone", zos_samples.cnt().replace("16:14:06", "16:21:00"), "do not match"),
+        ("day", zos_samples.cnt().replace("2010/03/01 16:14:06", "2010/13/01 16:14:06"), ""),
     ):
         with opened(tmp_path / name, {"a.CNT": text}) as session:
             details = [problem.detail for problem in session.problems if problem.kind == "time"]
@@ -171,14 +175,14 @@ def test_invalid_zos_times(tmp_path: Path) -> None:
             assert session.sql("SELECT count(c0) FROM his_cnt").rows == [(2,)]
     log = "M 4040000 SYSA     2026999 14:41:05.12 STC00042 00000090  "
     with opened(
-        tmp_path / "log", {"a.txt": log + made.DISPLAY_CPUS.replace("16.20.00", "99.20.00")}
+        tmp_path / "log", {"a.txt": log + zos_samples.DISPLAY_CPUS.replace("16.20.00", "99.20.00")}
     ) as session:
         # The date of the file is used.
         assert session.sql("SELECT epoch(tod) FROM zos_status").rows == [(1772366400.0,)]
 
 
 def test_invalid_numbers_and_flags_are_null(tmp_path: Path) -> None:
-    text = made.DISPLAY_HIS_SERVICE.replace("LOST SAMPLES: 12", "LOST SAMPLES: some").replace(
+    text = zos_samples.DISPLAY_HIS_SERVICE.replace("LOST SAMPLES: 12", "LOST SAMPLES: some").replace(
         "SMP=NO", "SMP=PERHAPS"
     )
     with opened(tmp_path, {"a.txt": text}) as session:
@@ -194,7 +198,7 @@ def test_zos_counters_and_cores_are_bounded(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(zos_his, "MAX_CPUS", 1)
     monkeypatch.setattr(zos_his, "MAX_VALUES", 10)
     monkeypatch.setattr(zos_processors, "MAX_CORES", 2)
-    with opened(tmp_path, {"a.CNT": made.cnt(), "b.txt": made.DISPLAY_CORES}) as session:
+    with opened(tmp_path, {"a.CNT": zos_samples.cnt(), "b.txt": zos_samples.DISPLAY_CORES}) as session:
         assert session.sql("SELECT count(*) FROM his_counter").rows == [(10,)]
         assert session.sql("SELECT count(*) FROM zos_core").rows == [(2,)]
         details = " ".join(problem.detail for problem in session.problems)
@@ -202,12 +206,12 @@ def test_zos_counters_and_cores_are_bounded(tmp_path: Path, monkeypatch: pytest.
         assert "more values than any machine has counters" in details
         assert "more cores than any machine has" in details
     monkeypatch.setattr(zos_text, "MAX_MESSAGES", 2)
-    displays = "".join(made.DISPLAY_HIS.replace("11.32.39", f"11.32.4{number}") for number in range(3))
+    displays = "".join(zos_samples.DISPLAY_HIS.replace("11.32.39", f"11.32.4{number}") for number in range(3))
     with opened(tmp_path / "many", {"a.txt": displays}) as session:
         assert session.sql("SELECT count(*) FROM his_run").rows == [(2,)]
         assert "more messages than zlens stores" in kinds(session)["length"]
     monkeypatch.setattr(reader_files, "MAX_NOTES", 3)
-    with opened(tmp_path / "notes", {"a.txt": made.DISPLAY_CPUS + "?\n" * 10}) as session:
+    with opened(tmp_path / "notes", {"a.txt": zos_samples.DISPLAY_CPUS + "?\n" * 10}) as session:
         assert [problem.detail for problem in session.problems][-1] == "7 more like these"
 
 
@@ -215,10 +219,10 @@ def test_zos_counters_and_cores_are_bounded(tmp_path: Path, monkeypatch: pytest.
 def test_large_zos_log_needs_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "large.txt"
     with path.open("wb") as file:
-        file.write(made.DISPLAY_CORES.encode() + b"IEF403I MADE\n")
+        file.write(zos_samples.DISPLAY_CORES.encode() + b"IEF403I MADE\n")
         file.write(b"a line of a log that says nothing here\n" * 200_000)
         file.seek(64 << 20, os.SEEK_CUR)
-        file.write(b"\n" + made.DISPLAY_CPUS.encode())
+        file.write(b"\n" + zos_samples.DISPLAY_CPUS.encode())
     tracemalloc.start()
     try:
         source = open_files([str(path)], Options())
@@ -274,7 +278,7 @@ def test_changing_zos_texts(tmp_path: Path) -> None:
 
 def test_many_files_and_unusual_names(tmp_path: Path) -> None:
     texts: dict[str, str | bytes] = {
-        f"core {number} \u00e4\n'.txt": made.DISPLAY_CORES.replace("MADE1", f"LP{number}")
+        f"core {number} \u00e4\n'.txt": zos_samples.DISPLAY_CORES.replace("MADE1", f"LP{number}")
         for number in range(300)
     }
     texts["twice.txt"] = texts["core 0 \u00e4\n'.txt"]
@@ -287,15 +291,15 @@ def test_many_files_and_unusual_names(tmp_path: Path) -> None:
 
 def test_zos_texts_of_unusual_bytes(tmp_path: Path) -> None:
     for name, data in {
-        "bom.txt": b"\xef\xbb\xbf" + made.DISPLAY_CORES.encode(),
-        "crlf.txt": made.DISPLAY_CORES.replace("\n", "\r\n").encode(),
-        "tab.txt": made.DISPLAY_CORES.replace("0000   +   ", "0000\t+\t").encode(),
-        "blank.txt": made.DISPLAY_CORES.replace("  LP  ", "\u00a0\u00a0LP\u00a0\u00a0").encode(),
+        "bom.txt": b"\xef\xbb\xbf" + zos_samples.DISPLAY_CORES.encode(),
+        "crlf.txt": zos_samples.DISPLAY_CORES.replace("\n", "\r\n").encode(),
+        "tab.txt": zos_samples.DISPLAY_CORES.replace("0000   +   ", "0000\t+\t").encode(),
+        "blank.txt": zos_samples.DISPLAY_CORES.replace("  LP  ", "\u00a0\u00a0LP\u00a0\u00a0").encode(),
     }.items():
         with opened(tmp_path / name, {name: data}) as session:
             assert session.problems == []
             assert session.sql("SELECT count(*) FROM zos_core").rows == [(4,)], name
-    assert zos_lines.encoding(made.DISPLAY_CORES.encode("utf-16")) is None
+    assert zos_lines.encoding(zos_samples.DISPLAY_CORES.encode("utf-16")) is None
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -314,7 +318,7 @@ def test_damaged_zos_text_gives_rows_and_problems(tmp_path: Path, form: str, cod
 
 
 def test_unterminated_last_line_is_problem(tmp_path: Path) -> None:
-    whole = made.cnt()
+    whole = zos_samples.cnt()
     last = whole.rstrip("\n")
     cut = last[:-3]
     with opened(tmp_path, {"a.CNT": cut}) as session:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import guest_builder
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from zlens.cli import main
 
@@ -20,10 +20,10 @@ THERE = {"MTRSYS_SYSMTYPE": "3931", "MTRSYS_SYSMSEQC": "0000000000022222"}
 
 def recording(path: Path, name: str, minute: int = 0, **config: str) -> Path:
     """Write five minutes of a system with one guest, which is named after it."""
-    start = made.START_US + minute * made.MINUTE_US
-    ends = [start + number * made.MINUTE_US for number in range(MINUTES)]
+    start = monwrite.START_US + minute * monwrite.MINUTE_US
+    ends = [start + number * monwrite.MINUTE_US for number in range(MINUTES)]
     intervals = [
-        made.interval(
+        monwrite.interval(
             end,
             [
                 guest_builder.processor(end, 20.0 * number),
@@ -32,8 +32,8 @@ def recording(path: Path, name: str, minute: int = 0, **config: str) -> Path:
         )
         for number, end in enumerate(ends)
     ]
-    settings = {**made.SIM_CONFIG, "MTRSYS_SYSTMID": name, **config}
-    return made.write(path, [made.configuration(start, settings), *intervals])
+    settings = {**monwrite.SIM_CONFIG, "MTRSYS_SYSTMID": name, **config}
+    return monwrite.write(path, [monwrite.configuration(start, settings), *intervals])
 
 
 def joined(folder: Path, *files: Path) -> Path:

@@ -31,11 +31,13 @@ def with_new(layout: RecordLayout, name: str = "SYTPRP_NEW", text: str = "how mu
     return replace(layout, fields=(*layout.fields, new), length=layout.length + 8)
 
 
-def bring(base: Path, *made: RecordLayout, release: str = "7.3", new: bool = False) -> pages.ImportReport:
+def bring(
+    base: Path, *record_layouts: RecordLayout, release: str = "7.3", new: bool = False
+) -> pages.ImportReport:
     folder = base.parent / "pages"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    for layout in made:
+    for layout in record_layouts:
         (folder / f"{layout.dsect}.txt").write_text(
             page_render.page(layout, release=release), encoding="utf-8"
         )
@@ -228,13 +230,13 @@ def test_user_sets_section_location(base: Path) -> None:
     )
     bring(base, replace(old, sections=(section,), variable=True))
     layouts.clear_cache()
-    [made] = layouts.layouts("D0R2", base)[-1].sections
-    assert (made.name, made.count) == ("STANZA", 0)
-    assert "user.toml" in (made.note or "")
+    [stored] = layouts.layouts("D0R2", base)[-1].sections
+    assert (stored.name, stored.count) == ("STANZA", 0)
+    assert "user.toml" in (stored.note or "")
     assert say(base, '[D0R2.section.STANZA]\noffset = "SYTPRP_PLSCUHAF"\nstride = 8\ncount = 2\n') == []
     layouts.clear_cache()
-    [made] = layouts.layouts("D0R2", base)[-1].sections
-    assert (made.offset, made.stride, made.count) == ("SYTPRP_PLSCUHAF", 8, 2)
+    [stored] = layouts.layouts("D0R2", base)[-1].sections
+    assert (stored.offset, stored.stride, stored.count) == ("SYTPRP_PLSCUHAF", 8, 2)
 
 
 def test_user_sets_section_subject(base: Path) -> None:
@@ -256,13 +258,13 @@ def test_user_sets_section_subject(base: Path) -> None:
     place = '[D0R2.section.STANZA]\noffset = "SYTPRP_PLSCUHAF"\nstride = 6\ncount = 2\n'
     assert say(base, place + 'subject = ["SYTPRP_WHO"]\n') == []
     layouts.clear_cache()
-    [made] = layouts.layouts("D0R2", base)[-1].sections
-    assert made.subject == ("SYTPRP_WHO",)
-    assert [f.name for f in made.fields if f.has_difference] == ["SYTPRP_USES"]
+    [stored] = layouts.layouts("D0R2", base)[-1].sections
+    assert stored.subject == ("SYTPRP_WHO",)
+    assert [f.name for f in stored.fields if f.has_difference] == ["SYTPRP_USES"]
     assert say(base, place) == []
     layouts.clear_cache()
-    [made] = layouts.layouts("D0R2", base)[-1].sections
-    assert not any(f.has_difference for f in made.fields)
+    [stored] = layouts.layouts("D0R2", base)[-1].sections
+    assert not any(f.has_difference for f in stored.fields)
 
 
 def test_user_sets_callevel_bits(base: Path) -> None:

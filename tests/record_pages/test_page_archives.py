@@ -17,8 +17,7 @@ from zlens.catalog import layouts
 from zlens.cli import main
 from zlens.errors import CatalogError
 from zlens.record_pages import importer as pages
-from zlens.record_pages import packs
-from zlens.record_pages import page_files as page_files
+from zlens.record_pages import packs, page_files
 from zlens.record_pages import text as page_text
 
 NOWHERE = Path("/nonexistent")
@@ -197,11 +196,11 @@ def test_damaged_zips_give_pages_or_error(tmp_path: Path) -> None:
         "MRPRCVON.txt": page_render.page(GOOD[1]),
         "MRSYTPRP.html": page_render.page(GOOD[0], markup=True),
     }
-    made: list[Callable[[Path], Path]] = [
+    makers: list[Callable[[Path], Path]] = [
         lambda path: zipped(path, dict(small)),
         lambda path: zipped(path, dict(small), zipfile.ZIP_STORED),
     ]
-    whole = [make(tmp_path / "seed.zip").read_bytes() for make in made]
+    whole = [make(tmp_path / "seed.zip").read_bytes() for make in makers]
     path = tmp_path / "x.zip"
     read = failed = 0
     tried = iterations(400, 80)

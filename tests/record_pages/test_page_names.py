@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 import cpumf_records
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from zlens import _native
 from zlens.catalog import layouts, plans
@@ -48,12 +48,12 @@ def file(path: Path, layout: RecordLayout, names: dict[str, str]) -> Path:
         return plans.encode(layout, given, tod=_native.tod_from_unix_us(time_us))
 
     config = {"MTRSYS_SYSTMID": "REAL", "MTRSYS_HCPCPEID": "7.3.0", "MTRSYS_SYSMTYPE": "3906"}
-    groups = [made.configuration(made.START_US, config)]
+    groups = [monwrite.configuration(monwrite.START_US, config)]
     for minute in range(3):
-        end = made.START_US + minute * made.MINUTE_US
+        end = monwrite.START_US + minute * monwrite.MINUTE_US
         values = {"B0": minute * 10**9, "B1": minute * 5 * 10**8}
-        groups.append(made.interval(end, cpumf_records.counters(make, end - 500, 0, values)))
-    return made.write(path, groups)
+        groups.append(monwrite.interval(end, cpumf_records.counters(make, end - 500, 0, values)))
+    return monwrite.write(path, groups)
 
 
 def test_renamed_fields_keep_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,8 +45,8 @@ def placed(layout: RecordLayout) -> list[tuple[str, int, int, int]]:
     return [(f.name, f.offset, f.length, f.count) for f in layout.fields]
 
 
-def same(made: BuiltLayout, layout: RecordLayout = D0R2) -> bool:
-    return placed(made.file.layouts[0]) == placed(layout) and not made.findings
+def same(result: BuiltLayout, layout: RecordLayout = D0R2) -> bool:
+    return placed(result.file.layouts[0]) == placed(layout) and not result.findings
 
 
 @pytest.mark.parametrize("style", page_render.STYLES)
@@ -73,10 +73,10 @@ def test_length_with_plus_is_minimum(style: str) -> None:
     open_ended = replace(D0R2, variable=True)
     text = page_render.page(open_ended, style)
     assert "108+" in text
-    made = built(text)
-    assert same(made)
-    assert made.file.layouts[0].variable
-    assert made.file.head.variable
+    result = built(text)
+    assert same(result)
+    assert result.file.layouts[0].variable
+    assert result.file.head.variable
 
 
 @pytest.mark.parametrize("style", page_render.STYLES)
@@ -86,13 +86,13 @@ def test_group_labels_are_not_fields(style: str) -> None:
     label = MonitorField("SYTPRP_TIMES", at, 0, "character", text="times begin here")
     group = MonitorField("SYTPRP_BOTH", at, 16, "character", text="two of them")
     fields = (*D0R2.fields[:3], label, group, *D0R2.fields[3:])
-    made = built(page_render.page(replace(D0R2, fields=fields), style)).file.layouts[0]
-    assert made.field("SYTPRP_TIMES") is None
-    both = made.field("SYTPRP_BOTH")
+    layout = built(page_render.page(replace(D0R2, fields=fields), style)).file.layouts[0]
+    assert layout.field("SYTPRP_TIMES") is None
+    both = layout.field("SYTPRP_BOTH")
     assert both is not None
     assert (both.overlay, both.length) == (False, 16)
     # The first row at an offset has it; the fields of the group overlay it and are read from it.
-    assert [f.name for f in made.fields if f.overlay] == [D0R2.fields[3].name, D0R2.fields[4].name]
+    assert [f.name for f in layout.fields if f.overlay] == [D0R2.fields[3].name, D0R2.fields[4].name]
 
 
 @pytest.mark.parametrize("style", page_render.STYLES)
@@ -102,10 +102,10 @@ def test_bounds_of_arrays_are_those_of_page(style: str, first: int, count: int) 
     named = MonitorField("SYTPRP_NEW", D0R2.length, 4, "unsigned", count=count, first=first)
     reserved = MonitorField("*", named.end, 2, "unsigned", count=count, first=first)
     longer = replace(D0R2, fields=(*D0R2.fields, named, reserved), length=reserved.end)
-    made = built(page_render.page(longer, style)).file.layouts[0]
-    assert placed(made) == placed(longer)
-    assert made.length == D0R2.length + 6 * count
-    assert [f.first for f in made.fields[-2:]] == [first, first]
+    layout = built(page_render.page(longer, style)).file.layouts[0]
+    assert placed(layout) == placed(longer)
+    assert layout.length == D0R2.length + 6 * count
+    assert [f.first for f in layout.fields[-2:]] == [first, first]
 
 
 def test_marks_of_changes_in_descriptions_stay_words() -> None:
@@ -133,10 +133,10 @@ def test_unlocated_section_lists_candidate_offset_fields() -> None:
         source="",
         status="unverified",
     )
-    made = built(
+    result = built(
         page_render.page(replace(D0R2, fields=(*D0R2.fields, *telling), length=end + 8, sections=(section,)))
     )
-    [said] = [finding for finding in made.findings if "entries is unknown" in finding]
+    [said] = [finding for finding in result.findings if "entries is unknown" in finding]
     assert "(perhaps offset SYTPRP_NEWOFF, stride SYTPRP_NEWLEN, count " in said
     assert said.endswith("SYTPRP_NEWNUM)")
     assert "SYTPRP_OTHER" not in said

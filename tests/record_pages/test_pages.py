@@ -18,8 +18,7 @@ from zlens.catalog.layouts import BUILTIN, MonitorField, RecordLayout
 from zlens.errors import CatalogError
 from zlens.record_pages import field_kinds as page_kinds
 from zlens.record_pages import importer as pages
-from zlens.record_pages import packs
-from zlens.record_pages import page_layout as page_layout
+from zlens.record_pages import packs, page_layout
 from zlens.record_pages import table as page_table
 from zlens.record_pages import text as page_text
 from zlens.record_pages.page_layout import BuiltLayout, build
@@ -65,9 +64,9 @@ def known(fields: tuple[MonitorField, ...]) -> dict[str, tuple[object, ...]]:
     return {f.name: (f.kind, f.kind_status, f.unit, f.direction) for f in fields if f.kind != "unknown"}
 
 
-def agree(made: tuple[MonitorField, ...], wanted: tuple[MonitorField, ...]) -> bool:
+def agree(fields: tuple[MonitorField, ...], wanted: tuple[MonitorField, ...]) -> bool:
     """Return whether fields have the kinds of the catalog; the page's words may add others."""
-    return known(wanted).items() <= known(made).items()
+    return known(wanted).items() <= known(fields).items()
 
 
 # Every layout in every style ----------------------------------------------------------------------
@@ -77,10 +76,10 @@ def agree(made: tuple[MonitorField, ...], wanted: tuple[MonitorField, ...]) -> b
 def test_complete_layouts_round_trip(style: str) -> None:
     assert len(LAYOUTS) >= 125
     for layout in LAYOUTS:
-        made = built(page_render.page(layout, style))
-        one = made.file.layouts[0]
+        result = built(page_render.page(layout, style))
+        one = result.file.layouts[0]
         where = f"{layout.record} {layout.release} {style}"
-        assert made.record == layout.record, where
+        assert result.record == layout.record, where
         assert (one.length, one.kind, one.title) == (layout.length, layout.kind, layout.title), where
         assert placed(one.fields) == placed(layout.fields), where
         assert agree(one.fields, layout.fields), where
@@ -90,8 +89,8 @@ def test_complete_layouts_round_trip(style: str) -> None:
             layout.reset_on,
         ), where
         assert one.complete, where
-        assert [f for f in made.findings if "truncated" not in f] == [], where
-        assert made.new == [], where
+        assert [f for f in result.findings if "truncated" not in f] == [], where
+        assert result.new == [], where
 
 
 @pytest.mark.parametrize("style", page_render.STYLES)
@@ -130,8 +129,8 @@ def test_entries_follow_fixed_part_of_page(monkeypatch: pytest.MonkeyPatch) -> N
         length=old.length + 8,
         sections=(replace(section, length=section.length + 4),),
     )
-    [made] = imported(page_render.page(longer)).sections
-    assert (made.offset, made.stride) == (longer.length, section.length + 4)
+    [imported_section] = imported(page_render.page(longer)).sections
+    assert (imported_section.offset, imported_section.stride) == (longer.length, section.length + 4)
 
 
 @pytest.mark.parametrize("style", page_render.STYLES)
@@ -146,10 +145,10 @@ def test_missing_page_lines_are_reported() -> None:
     lines = page_render.page(layout, "6.2", cross=False).split("\n")
     kept = [line for line in lines if not line.startswith(("  48  30", "  56  38"))]
     assert len(lines) - len(kept) == 2
-    made = built("\n".join(kept))
-    assert "bytes 48 to 64 are in no row of the table" in made.findings
-    assert not made.file.layouts[0].complete
-    assert made.file.layouts[0].length == layout.length
+    result = built("\n".join(kept))
+    assert "bytes 48 to 64 are in no row of the table" in result.findings
+    assert not result.file.layouts[0].complete
+    assert result.file.layouts[0].length == layout.length
 
 
 def test_adjacent_columns_are_split() -> None:
@@ -176,9 +175,9 @@ def test_table_of_html_cells_is_read() -> None:
         + "".join(rows)
         + "</table><p>This page is based on z/VM V7R3.0."
     )
-    made = imported(text)
-    assert placed(made.fields) == [("MTRSUS_CALLOST", 20, 4, 1, 1, "unsigned", False)]
-    assert made.fields[0].text == "lost & gone"
+    imported_layout = imported(text)
+    assert placed(imported_layout.fields) == [("MTRSUS_CALLOST", 20, 4, 1, 1, "unsigned", False)]
+    assert imported_layout.fields[0].text == "lost & gone"
 
 
 # Other layouts -------------------------------------------------------------------------------------
@@ -208,21 +207,21 @@ def shuffled(draw: st.DrawFn) -> RecordLayout:
 @settings(max_examples=iterations(60, 12), deadline=None, derandomize=True)
 @given(shuffled(), st.sampled_from(page_render.STYLES))
 def test_moved_fields_keep_known_kind(layout: RecordLayout, style: str) -> None:
-    made = built(page_render.page(layout, style))
-    one = made.file.layouts[0]
+    result = built(page_render.page(layout, style))
+    one = result.file.layouts[0]
     assert placed(one.fields) == placed(layout.fields)
     assert agree(one.fields, layout.fields)
-    assert made.new == [f.name for f in layout.fields if re.search(r"_NEW\d", f.name)]
-    assert set(made.new) <= set(made.unknown)
+    assert result.new == [f.name for f in layout.fields if re.search(r"_NEW\d", f.name)]
+    assert set(result.new) <= set(result.unknown)
     assert set(one.subject) == set(layout.subject)
 
 
 def test_fields_are_recognized_without_prefix() -> None:
     old = layout_of("D0R2")
     renamed = [replace(f, name=f.name.replace("SYTPRP_", "SYTPRX_")) for f in old.fields]
-    made = built(page_render.page(replace(old, fields=tuple(renamed))))
-    one = made.file.layouts[0]
-    assert made.new == []
+    result = built(page_render.page(replace(old, fields=tuple(renamed))))
+    one = result.file.layouts[0]
+    assert result.new == []
     assert one.subject == ("SYTPRX_PFXCPUAD",)
     field = one.field("SYTPRX_PFXPRBTM")
     assert field is not None
@@ -233,11 +232,11 @@ def test_field_names_ignore_case() -> None:
     layout = next(x for x in LAYOUTS if x.record == "D0R2")
     mixed = {f.name: f.name[:8] + f.name[8:].lower() for f in layout.fields if not f.reserved}
     fields = tuple(replace(f, name=mixed.get(f.name, "*")) for f in layout.fields)
-    made = imported(page_render.page(replace(layout, fields=fields)))
-    assert [f.name for f in made.fields] == [f.name for f in fields]
-    assert agree(made.fields, fields)
-    assert known(made.fields)
-    assert made.subject == (mixed["SYTPRP_PFXCPUAD"],)
+    imported_layout = imported(page_render.page(replace(layout, fields=fields)))
+    assert [f.name for f in imported_layout.fields] == [f.name for f in fields]
+    assert agree(imported_layout.fields, fields)
+    assert known(imported_layout.fields)
+    assert imported_layout.subject == (mixed["SYTPRP_PFXCPUAD"],)
 
 
 def test_bits_are_listed_as_flags() -> None:
@@ -245,9 +244,9 @@ def test_bits_are_listed_as_flags() -> None:
     flags = next(f for f in layout.fields if f.type == "bitstring")
     bits = {flags.name: [(0x80, "*"), (0x40, "*"), (0x08, "SCLSQD_BITA"), (0x01, "SCLSQD_BITB")]}
     for style in page_render.STYLES:
-        made = built(page_render.page(layout, style, bits=bits))
-        assert made.findings == []
-        field = made.file.layouts[0].field(flags.name)
+        result = built(page_render.page(layout, style, bits=bits))
+        assert result.findings == []
+        field = result.file.layouts[0].field(flags.name)
         assert field is not None
         assert field.kind == "flags"
         assert "0:08 SCLSQD_BITA, 0:01 SCLSQD_BITB" in (field.note or "")
@@ -299,9 +298,9 @@ def test_full_width_name_is_split_from_description() -> None:
             text = page_render.page(layout, style)
             if closed:
                 text = " ".join(text.split())
-            made = imported(text)
-            assert placed(made.fields) == placed(layout.fields)
-            assert [f.text for f in made.fields] == [f.text for f in layout.fields]
+            imported_layout = imported(text)
+            assert placed(imported_layout.fields) == placed(layout.fields)
+            assert [f.text for f in imported_layout.fields] == [f.text for f in layout.fields]
 
 
 def test_truncated_array_bounds_are_inferred() -> None:
@@ -356,24 +355,24 @@ def test_kind_of_new_field_cites_rule() -> None:
     new = MonitorField("SYTPRP_NEW", layout.length, 8, "unsigned", text="number of times something happened")
     other = MonitorField("SYTPRP_OTHER", layout.length + 8, 8, "unsigned", text="how much of something")
     page = page_render.page(replace(layout, fields=(*layout.fields, new, other), length=layout.length + 16))
-    made = built(page)
-    field = made.file.layouts[0].field("SYTPRP_NEW")
+    result = built(page)
+    field = result.file.layouts[0].field("SYTPRP_NEW")
     assert field is not None
     assert (field.kind, field.kind_status, field.unit) == ("counter", "stated", "count")
     assert "`times`" in (field.note or "")
-    assert made.new == ["SYTPRP_NEW", "SYTPRP_OTHER"]
-    assert "SYTPRP_OTHER" in made.unknown
+    assert result.new == ["SYTPRP_NEW", "SYTPRP_OTHER"]
+    assert "SYTPRP_OTHER" in result.unknown
 
 
 def test_description_determines_unknown_kind_of_field() -> None:
     layout = layout_of("D0R3")
     old = next(f for f in layout.fields if not f.reserved and f.kind == "unknown" and f.type == "unsigned")
     fields = tuple(replace(f, text="number of times it was so") if f is old else f for f in layout.fields)
-    made = built(page_render.page(replace(layout, fields=fields)))
-    field = made.file.layouts[0].field(old.name)
+    result = built(page_render.page(replace(layout, fields=fields)))
+    field = result.file.layouts[0].field(old.name)
     assert field is not None
     assert (field.kind, field.kind_status) == ("counter", "stated")
-    assert made.new == []
+    assert result.new == []
 
 
 def test_counters_without_subject_have_no_differences() -> None:
@@ -389,10 +388,10 @@ def test_counters_without_subject_have_no_differences() -> None:
         fields=(MonitorField("IODNEW_COUNT", 20, 4, "unsigned", text="number of times it was used"),),
         length=24,
     )
-    made = built(page_render.page(new))
-    field = made.file.layouts[0].fields[0]
+    result = built(page_render.page(new))
+    field = result.file.layouts[0].fields[0]
     assert (field.kind, field.has_difference) == ("counter", False)
-    assert any("subject" in finding for finding in made.findings)
+    assert any("subject" in finding for finding in result.findings)
     assert imported(page_render.page(replace(new, title="Something (Global)"))).fields[0].has_difference
 
 
@@ -429,9 +428,9 @@ def test_names_missing_in_table_or_reference_are_reported() -> None:
 
 def test_page_without_cross_reference_is_reported() -> None:
     layout = layout_of("D0R2")
-    made = built(page_render.page(layout, cross=False))
-    assert made.findings == ["the page has no cross reference; the table was not checked against it"]
-    assert placed(made.file.layouts[0].fields) == placed(layout.fields)
+    result = built(page_render.page(layout, cross=False))
+    assert result.findings == ["the page has no cross reference; the table was not checked against it"]
+    assert placed(result.file.layouts[0].fields) == placed(layout.fields)
 
 
 def test_invalid_bit_value_is_reported() -> None:
@@ -445,27 +444,27 @@ def test_invalid_bit_value_is_reported() -> None:
 
 def test_too_short_record_length_follows_cross_reference() -> None:
     layout = layout_of("D0R2")
-    made = built(page_render.page(layout, length=100))
-    assert any("the last field ends at 108, but its length is 100" in f for f in made.findings)
-    assert made.file.layouts[0].length == 108
-    made = built(page_render.page(layout, length=100, cross=False))
-    assert made.file.layouts[0].length == 100
-    assert not made.file.layouts[0].complete
-    assert all(f.end <= 100 for f in made.file.layouts[0].fields)
-    assert any("run past its 100 bytes" in f for f in made.findings)
+    result = built(page_render.page(layout, length=100))
+    assert any("the last field ends at 108, but its length is 100" in f for f in result.findings)
+    assert result.file.layouts[0].length == 108
+    result = built(page_render.page(layout, length=100, cross=False))
+    assert result.file.layouts[0].length == 100
+    assert not result.file.layouts[0].complete
+    assert all(f.end <= 100 for f in result.file.layouts[0].fields)
+    assert any("run past its 100 bytes" in f for f in result.findings)
 
 
 def test_too_long_record_length_is_reported() -> None:
-    made = built(page_render.page(layout_of("D0R2"), length=124))
-    assert any("16 of its 124 bytes are not described" in f for f in made.findings)
-    assert not made.file.layouts[0].complete
+    result = built(page_render.page(layout_of("D0R2"), length=124))
+    assert any("16 of its 124 bytes are not described" in f for f in result.findings)
+    assert not result.file.layouts[0].complete
 
 
 def test_prolog_with_wrong_number_is_reported() -> None:
     text = page_render.page(layout_of("D0R2")).replace("Domain 0  -", "Domain 5  -")
-    made = built(text)
-    assert made.record == "D0R2"
-    assert any("domain 5 record 2" in f for f in made.findings)
+    result = built(text)
+    assert result.record == "D0R2"
+    assert any("domain 5 record 2" in f for f in result.findings)
 
 
 def test_wrong_dsect_name_is_ignored() -> None:
@@ -476,9 +475,9 @@ def test_wrong_dsect_name_is_ignored() -> None:
 def test_repeated_field_is_read_once() -> None:
     layout = layout_of("D0R2")
     twice = replace(layout, fields=(*layout.fields[:3], layout.fields[2], *layout.fields[3:]))
-    made = built(page_render.page(twice))
-    assert any("appears twice in the table" in f for f in made.findings)
-    assert placed(made.file.layouts[0].fields) == placed(layout.fields)
+    result = built(page_render.page(twice))
+    assert any("appears twice in the table" in f for f in result.findings)
+    assert placed(result.file.layouts[0].fields) == placed(layout.fields)
 
 
 # Importing -----------------------------------------------------------------------------------------

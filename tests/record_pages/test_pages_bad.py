@@ -331,8 +331,8 @@ def test_record_page_encodings(encoding: str) -> None:
 
 def test_line_end_styles() -> None:
     for end in ("\r\n", "\r", "\n", "\n\n"):
-        made = layout_of(PAGE.replace("\n", end))
-        assert [(f.name, f.offset) for f in made.fields] == [(f.name, f.offset) for f in GOOD.fields]
+        parsed_layout = layout_of(PAGE.replace("\n", end))
+        assert [(f.name, f.offset) for f in parsed_layout.fields] == [(f.name, f.offset) for f in GOOD.fields]
 
 
 def test_tags_within_text_are_removed() -> None:
@@ -340,10 +340,10 @@ def test_tags_within_text_are_removed() -> None:
     text = re.sub(r"(SYTPRP_\w+)", r'<a href="#\1"><b>\1</b></a>', text).replace(
         "Unsigned", "<i>Unsigned</i>"
     )
-    made = layout_of(
+    parsed_layout = layout_of(
         text.replace("<pre>", "<PRE class='x'><script>if (a < b) { '20 14 Unsigned 4 X' }</script>")
     )
-    assert [(f.name, f.offset) for f in made.fields] == [(f.name, f.offset) for f in GOOD.fields]
+    assert [(f.name, f.offset) for f in parsed_layout.fields] == [(f.name, f.offset) for f in GOOD.fields]
 
 
 # Seeded mutations
@@ -416,8 +416,10 @@ def test_layouts_of_mutated_pages_round_trip() -> None:
     for round_ in range(tried):
         data = mutated(SEEDS[round_ % len(SEEDS)], chance)
         if sentence(data) is None:
-            made = build(page_table.parse(page_text.from_bytes(data, "page")), "7.3").file
-            assert layouts.parse(record_file_writer.text(made), pack="7.3").layouts == made.layouts
+            record_file = build(page_table.parse(page_text.from_bytes(data, "page")), "7.3").file
+            assert (
+                layouts.parse(record_file_writer.text(record_file), pack="7.3").layouts == record_file.layouts
+            )
             read += 1
     assert read > tried / 3
 
