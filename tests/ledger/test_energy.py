@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import power_builder as made
+import power_builder as power
 import zlens
 from zlens.catalog.ledgers import load_ledger
 from zlens.cli import main
@@ -19,7 +19,7 @@ from zlens.ledger.rows import ledger_rows
 from zlens.ledger.tree import imbalances
 from zlens.session.session import CoreSession
 
-SECONDS = made.SECONDS
+SECONDS = power.SECONDS
 #: A zpwr reading of a partition of the same machine, without the machine's power (s390-tools, zpwr(8)).
 ZPWR = (
     "iteration,time,time_epoch_sec,time_epoch_nsec,update_interval,cpu,storage,io,total,unassigned_resources,"
@@ -39,12 +39,12 @@ def amounts(rows: Sequence[LedgerRow], account: str) -> dict[str | None, float |
 
 def hmc(folder: Path) -> Path:
     """Write scrapes of every minute, which also have a partition without data of a system."""
-    powers = {"ZVM1": made.PARTITION_W + 10, "LINUX9": 40.0}
-    return made.scrapes(folder, dict.fromkeys(range(0, SECONDS + 1, 60), (made.MACHINE_W + 50, powers)))
+    powers = {"ZVM1": power.PARTITION_W + 10, "LINUX9": 40.0}
+    return power.scrapes(folder, dict.fromkeys(range(0, SECONDS + 1, 60), (power.MACHINE_W + 50, powers)))
 
 
 def zpwr(folder: Path) -> Path:
-    start = round(made.START.timestamp())
+    start = round(power.START.timestamp())
     lines = [
         f'"{number}","","{start + 10 * number}","0","10000000000","140000000","1719200","40000000","","",""\n'
         for number in range(4)
@@ -56,11 +56,11 @@ def zpwr(folder: Path) -> Path:
 
 def test_simulated_energy_comes_back(tmp_path: Path) -> None:
     """Processors need 20 W each, busy or not: guests have those of their CPU time, idle time the others."""
-    rows = ledger([made.monitor(tmp_path)])
-    assert amounts(rows, "machine") == {"9175-12F17": pytest.approx(made.MACHINE_W * SECONDS)}
+    rows = ledger([power.monitor(tmp_path)])
+    assert amounts(rows, "machine") == {"9175-12F17": pytest.approx(power.MACHINE_W * SECONDS)}
     assert amounts(rows, "infrastructure") == {"infrastructure": 4000.0 * SECONDS}
     assert amounts(rows, "unassigned") == {"unassigned": (700.0 + 6 * 20) * SECONDS}
-    assert amounts(rows, "partitions") == {"ZVM1": pytest.approx(made.PARTITION_W * SECONDS)}
+    assert amounts(rows, "partitions") == {"ZVM1": pytest.approx(power.PARTITION_W * SECONDS)}
     assert amounts(rows, "processors") == {"processors": 4 * 20.0 * SECONDS}
     assert amounts(rows, "memory") == {"memory": 0.25 * 32 * SECONDS}
     guests = amounts(rows, "guests")
@@ -75,12 +75,12 @@ def test_simulated_energy_comes_back(tmp_path: Path) -> None:
 
 def test_guests_share_dynamic_energy_by_cpu_time(tmp_path: Path) -> None:
     """With 30 W more for a busy core, energy of guests stays in proportion to their CPU time."""
-    path = made.monitor(tmp_path, core_busy=30.0)
+    path = power.monitor(tmp_path, core_busy=30.0)
     rows = ledger([path])
     (processors,) = amounts(rows, "processors").values()
     assert processors == pytest.approx((4 * 20 + 0.6 * 30) * SECONDS, rel=0.01)
     guests = amounts(rows, "guests")
-    cpu = dict(made.rows([path], "SELECT userid, sum(cpu_s) FROM guest GROUP BY userid"))
+    cpu = dict(power.rows([path], "SELECT userid, sum(cpu_s) FROM guest GROUP BY userid"))
     for name in ("HALF", "TENTH"):
         assert guests[name] == pytest.approx(processors * cpu[name] / (4 * SECONDS), rel=1e-3)
 
@@ -88,8 +88,8 @@ def test_guests_share_dynamic_energy_by_cpu_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("meters", ["monitor", "smf", "hmc", "zpwr", "monitor smf", "monitor smf hmc zpwr"])
 def test_energy_of_each_level_adds_up(meters: str, tmp_path: Path) -> None:
     makers = {
-        "monitor": made.monitor,
-        "smf": lambda folder: made.smf(folder, made.MACHINE_W + 100),
+        "monitor": power.monitor,
+        "smf": lambda folder: power.smf(folder, power.MACHINE_W + 100),
         "hmc": hmc,
         "zpwr": zpwr,
     }
@@ -103,40 +103,40 @@ def test_energy_of_each_level_adds_up(meters: str, tmp_path: Path) -> None:
 def test_power_that_no_meter_has_is_not_attributed(tmp_path: Path) -> None:
     """The HMC has 98 and 40 W of partitions, and no power of infrastructure."""
     rows = ledger([hmc(tmp_path)])
-    assert amounts(rows, "machine") == {"BOX": (made.MACHINE_W + 50) * SECONDS}
-    assert amounts(rows, "partition_rest") == {"BOX": (made.MACHINE_W + 50 - 98 - 40) * SECONDS}
+    assert amounts(rows, "machine") == {"BOX": (power.MACHINE_W + 50) * SECONDS}
+    assert amounts(rows, "partition_rest") == {"BOX": (power.MACHINE_W + 50 - 98 - 40) * SECONDS}
     assert {row.status for row in rows if row.account == "processors"} == {"assumed"}
 
 
 def test_machine_energy_counts_once(tmp_path: Path) -> None:
     """Three meters of a machine: its energy is that of one, and partitions have those of their own."""
-    inputs = [made.monitor(tmp_path), made.smf(tmp_path, made.MACHINE_W + 100), hmc(tmp_path)]
+    inputs = [power.monitor(tmp_path), power.smf(tmp_path, power.MACHINE_W + 100), hmc(tmp_path)]
     rows = ledger(inputs)
-    assert amounts(rows, "machine") == {"9175-12F17": (made.MACHINE_W + 100) * SECONDS}
+    assert amounts(rows, "machine") == {"9175-12F17": (power.MACHINE_W + 100) * SECONDS}
     assert amounts(rows, "partitions") == {
-        "ZVM1": pytest.approx(made.PARTITION_W * SECONDS),
+        "ZVM1": pytest.approx(power.PARTITION_W * SECONDS),
         "ZOS1": 73.0 * SECONDS,
         "LINUX9": 40.0 * SECONDS,
     }
-    rest = made.MACHINE_W + 100 - 4000 - 700 - made.PARTITION_W - 73 - 40
+    rest = power.MACHINE_W + 100 - 4000 - 700 - power.PARTITION_W - 73 - 40
     assert amounts(rows, "partition_rest") == {"9175-12F17": pytest.approx(rest * SECONDS)}
 
 
 def test_partition_counts_while_machine_is_measured(tmp_path: Path) -> None:
     """Without Global Performance Data, D0R25 has no machine: the HMC has it for three of ten minutes."""
-    scenario = made.scenario()
+    scenario = power.scenario()
     scenario["cp"] = {"global_performance_data": False}
     path = tmp_path / "zvm.data"
     zlens.simulate(scenario, str(path))
     powers = {second: (5000.0, {"ZVM1": 90.0}) for second in (120, 180, 240, 300)}
-    rows = ledger([path, made.scrapes(tmp_path, powers)])
+    rows = ledger([path, power.scrapes(tmp_path, powers)])
     assert amounts(rows, "machine") == {"9175-12F17": 5000.0 * 180}
-    assert amounts(rows, "partitions") == {"ZVM1": pytest.approx(made.PARTITION_W * 180)}
+    assert amounts(rows, "partitions") == {"ZVM1": pytest.approx(power.PARTITION_W * 180)}
 
 
 def test_planted_difference_is_in_energy_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """100 W for ten minutes are 60,000 J."""
-    inputs = [made.monitor(tmp_path), made.smf(tmp_path, made.MACHINE_W + 100)]
+    inputs = [power.monitor(tmp_path), power.smf(tmp_path, power.MACHINE_W + 100)]
     assert main(["ledger", "energy", *map(str, inputs)]) == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if "smf, zvm-monitor" in line)
     assert line.split()[-2:] == ["60,000.0", "98.00"]
@@ -144,25 +144,25 @@ def test_planted_difference_is_in_energy_ledger(tmp_path: Path, capsys: pytest.C
 
 def test_energy_of_transactions(tmp_path: Path) -> None:
     """6,000 transactions in ten minutes: the energy of the partition has them."""
-    path = made.monitor(tmp_path)
-    start = made.START
+    path = power.monitor(tmp_path)
+    start = power.START
     lines = [f"{start.isoformat()},{start.replace(minute=10).isoformat()},6000"]
     (tmp_path / "zvm.data.throughput.csv").write_text("\n".join(["start,end,transactions", *lines]) + "\n")
     rows = ledger([path], throughput=str(tmp_path / "zvm.data.throughput.csv"))
     (partition,) = (row for row in rows if row.account == "partitions")
     assert partition.transactions == pytest.approx(6000)
-    assert partition.amount == pytest.approx(made.PARTITION_W * SECONDS)
+    assert partition.amount == pytest.approx(power.PARTITION_W * SECONDS)
 
 
 def test_energy_by_month_in_kilowatt_hours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "energy", str(made.monitor(tmp_path))]) == 0
+    assert main(["report", "energy", str(power.monitor(tmp_path))]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    kwh = f"{made.MACHINE_W * SECONDS / 3.6e6:.3f}".lstrip("0")
+    kwh = f"{power.MACHINE_W * SECONDS / 3.6e6:.3f}".lstrip("0")
     assert any(line.startswith(f"2026-03 (machine) machine machine 9175-12F17 .... {kwh}") for line in lines)
 
 
 def test_input_without_power_meter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    scenario = made.scenario()
+    scenario = power.scenario()
     del scenario["machine"]["power"]
     path = tmp_path / "a.data"
     zlens.simulate(scenario, str(path))
@@ -178,7 +178,7 @@ def test_emission_by_factor_of_machine(tmp_path: Path, capsys: pytest.CaptureFix
     """4908 W for ten minutes are 0.818 kWh, which at 36 g/kWh emit 29.4 g."""
     (tmp_path / "factors.toml").write_text(FACTORS)
     options = ["--factors", str(tmp_path / "factors.toml")]
-    assert main(["ledger", "energy", str(made.monitor(tmp_path)), *options]) == 0
+    assert main(["ledger", "energy", str(power.monitor(tmp_path)), *options]) == 0
     text = capsys.readouterr().out
     (line,) = (line for line in text.partition("Emission of CO2")[2].splitlines() if " Machine " in line)
     assert line.split()[:4] == ["9175-12F17", "Machine", "0.8180", "29.4"]
@@ -205,5 +205,5 @@ def test_invalid_emission_factors(text: str, error: str, tmp_path: Path) -> None
 def test_emission_factors_are_for_energy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "factors.toml").write_text(FACTORS)
     options = ["--factors", str(tmp_path / "factors.toml")]
-    assert main(["ledger", "cpu", str(made.monitor(tmp_path)), *options]) == 2
+    assert main(["ledger", "cpu", str(power.monitor(tmp_path)), *options]) == 2
     assert "emission factors are for energy, and the ledger cpu is in s" in capsys.readouterr().err

@@ -111,8 +111,8 @@ class Given:
 
 
 def test_timestamps_are_added_to_samples_without_one() -> None:
-    made = add_timestamps(b'# HELP zhmc_a A\r\nzhmc_a{cpc="B"} 1\n\nzhmc_a{cpc="C"} 2 77\nother 1', 5000)
-    assert made == b'# HELP zhmc_a A\nzhmc_a{cpc="B"} 1 5000\nzhmc_a{cpc="C"} 2 77\nother 1\n'
+    stamped = add_timestamps(b'# HELP zhmc_a A\r\nzhmc_a{cpc="B"} 1\n\nzhmc_a{cpc="C"} 2 77\nother 1', 5000)
+    assert stamped == b'# HELP zhmc_a A\nzhmc_a{cpc="B"} 1 5000\nzhmc_a{cpc="C"} 2 77\nother 1\n'
 
 
 def test_length_of_intervals_of_text() -> None:
@@ -125,15 +125,15 @@ def test_length_of_intervals_of_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "text", "every_s"),
+    ("requested_s", "text", "every_s"),
     [
         (None, b'mvs_rmf_m3_mintime{sysplex="A"} 0.02\n', 0.02),
         (0.01, b'mvs_rmf_m3_mintime{sysplex="A"} 7\n', 0.01),
     ],
 )
-def test_rmf_poll_period_equals_interval(asked: float | None, text: bytes, every_s: float) -> None:
+def test_rmf_poll_period_equals_interval(requested_s: float | None, text: bytes, every_s: float) -> None:
     """Unless set by the user: a longer period misses intervals, a shorter one counts them twice."""
-    feed = PollingFeed(Given((text, 1), (text, 2), (text, 3)), asked)
+    feed = PollingFeed(Given((text, 1), (text, 2), (text, 3)), requested_s)
     try:
         assert len(wait_for(feed, 3)) == 3
         assert feed._every_s == every_s
@@ -144,8 +144,8 @@ def test_rmf_poll_period_equals_interval(asked: float | None, text: bytes, every
 def test_polled_rmf_is_stored_with_timestamps() -> None:
     """The end mark of an OpenMetrics text would end the stream, and its timestamps are in seconds."""
     text = b'mvs_cf_request_rate{sysplex="A"} 1\nmvs_cf_request_rate{sysplex="B"} 2 1700000000.5\n# EOF\n'
-    made = add_timestamps(text, 5000)
-    assert made.splitlines() == [
+    stamped = add_timestamps(text, 5000)
+    assert stamped.splitlines() == [
         b'mvs_cf_request_rate{sysplex="A"} 1 5000',
         b'mvs_cf_request_rate{sysplex="B"} 2 1700000000.5',
     ]
@@ -302,10 +302,10 @@ def test_unread_polls_are_dropped() -> None:
 
 
 def test_poll_does_not_follow_redirects_with_login() -> None:
-    asked: list[str | None] = []
+    logins: list[str | None] = []
 
     def answer(request: http.server.BaseHTTPRequestHandler) -> None:
-        asked.append(request.headers["authorization"])
+        logins.append(request.headers["authorization"])
         request.send_response(302)
         request.send_header("location", "http://localhost:1/")
         request.end_headers()
@@ -313,7 +313,7 @@ def test_poll_does_not_follow_redirects_with_login() -> None:
     with serving(answer) as url:
         place = PolledAddress.parse(f"{url}?token=topsecret", Login("me", "pass:word"))
         found = missed(place)
-    assert asked == ["Basic bWU6cGFzczp3b3Jk"]
+    assert logins == ["Basic bWU6cGFzczp3b3Jk"]
     assert found.why == "it answered 302"
     for said in (place.name, repr(place.login), found.why):
         assert not {"topsecret", "pass:word", "me:pass"} & {*said.replace("=", " ").split()}

@@ -374,9 +374,9 @@ def test_write_error_keeps_durable_data(receiver: Receiver, monkeypatch: pytest.
 def test_write_error_names_file_and_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts: list[dict[str, object]] = []
 
-    def report(event: str, told: Mapping[str, object]) -> None:
+    def report(event: str, values: Mapping[str, object]) -> None:
         if event == "refused":
-            facts.append(dict(told))
+            facts.append(dict(values))
 
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")

@@ -92,12 +92,12 @@ def test_partition_busy_equals_processors(demo_folder: Path, name: str) -> None:
         assert partition == pytest.approx(processors, abs=PRINTED_S if name == demo.RMF_NAME else 1e-6)
 
 
-@pytest.mark.parametrize(("name", "all_told"), [(demo.MONWRITE_NAME, False), (demo.SIM_NAME, True)])
-def test_guest_time_equals_user_time(demo_folder: Path, name: str, all_told: bool) -> None:
+@pytest.mark.parametrize(("name", "complete"), [(demo.MONWRITE_NAME, False), (demo.SIM_NAME, True)])
+def test_guest_time_equals_user_time(demo_folder: Path, name: str, complete: bool) -> None:
     found = rows(demo_folder / name, GUESTS)
     assert found
     for guests, users in found:
         # The first file records few guests: their sum never exceeds the user time.
         assert guests <= users * (1 + 1e-9)
-        if all_told:
+        if complete:
             assert guests == pytest.approx(users)

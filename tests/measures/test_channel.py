@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import channel_builder
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from channel_builder import ALL, COUNTS, EXTENDED, MOST, PTI, THREE, UNIT, T, entry
 from monwrite_builder import MINUTE_US, START_US, configuration, interval
@@ -187,7 +187,7 @@ def monitor(
         tod = _native.tod_from_unix_us(end - 100)
         record = plans.encode(layout, {"SYTEPM_CALCHPID": 0x5A}, tod=tod, entries=sections)
         groups.append(interval(end, [record]))
-    return zlens.open([made.write(folder / "a", groups)])
+    return zlens.open([monwrite.write(folder / "a", groups)])
 
 
 def characteristics(group: int) -> dict[str, int]:

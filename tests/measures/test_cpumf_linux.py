@@ -52,11 +52,11 @@ def test_linux_counts_give_same_metrics(tmp_path: Path, generation: str) -> None
     (expected,) = values(opened([row(counts(generation), generation=generation)]), METRICS)
     found = of_linux(tmp_path / "counts.csv", printed(generation, named=True))
     assert found.pop("generation_by").startswith("names of counters")
-    told = found.pop("generation")
+    found_generation = found.pop("generation")
     events = [
         linux_events.LinuxEvent(counter.name) for counter in cpumf.generation(generation).counters.values()
     ]
-    assert told == linux_events.possible_generations(events).generation_names
+    assert found_generation == linux_events.possible_generations(events).generation_names
     assert found == pytest.approx(expected)
     # LSPR categories exist only where the weights are known well.
     assert (found["workload_hint"] is not None) == (expected["workload_hint"] is not None)
@@ -68,8 +68,8 @@ def test_numbers_need_machine(tmp_path: Path) -> None:
     assert alone["generation"] is None
     assert alone["generation_by"].endswith("only metrics that all machines have in common")
     assert (alone["cpi"], alone["l1mp"], alone["l3p"], alone["workload_hint"]) == (2.0, 4.0, None, None)
-    told = "CPU-MF: Counter facility: version=1.4 authorization=002f\n"
-    (tmp_path / "service_levels").write_text(told)
+    service_levels = "CPU-MF: Counter facility: version=1.4 authorization=002f\n"
+    (tmp_path / "service_levels").write_text(service_levels)
     with zlens.open(tmp_path) as session:
         (found,) = values(session, f"generation, {METRICS}")
     assert found.pop("generation") == "z13"

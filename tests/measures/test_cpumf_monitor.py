@@ -10,7 +10,7 @@ import pytest
 import relocated_layouts
 
 import cpumf_records
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import smf113_rows
 import zlens
 from zlens.api import Session
@@ -46,7 +46,7 @@ COLUMNS = (
 )
 
 
-def config(base: Mapping[str, Any] = made.SIM_CONFIG) -> dict[str, Any]:
+def config(base: Mapping[str, Any] = monwrite.SIM_CONFIG) -> dict[str, Any]:
     """Return the configuration record of a z14."""
     return {**base, "MTRSYS_SYSMTYPE": "3906"}
 
@@ -55,25 +55,25 @@ def file(
     path: Path,
     per_minute: Iterable[Mapping[str, float]],
     *,
-    make: cpumf_records.Make = made.sim_record,
-    base: Mapping[str, Any] = made.SIM_CONFIG,
+    make: cpumf_records.Make = monwrite.sim_record,
+    base: Mapping[str, Any] = monwrite.SIM_CONFIG,
     area: int | None = None,
     **facts: Any,
 ) -> Path:
     """Write a file with these counts of processors 0 and 1 in each minute after the first sample."""
-    groups = [made.configuration(made.START_US, config(base))]
+    groups = [monwrite.configuration(monwrite.START_US, config(base))]
     total: dict[str, float] = {}
     for number, counted in enumerate([{}, *per_minute]):
         for name, value in counted.items():
             total[name] = total.get(name, 0) + value
-        end = made.START_US + number * made.MINUTE_US
+        end = monwrite.START_US + number * monwrite.MINUTE_US
         records = [
             record
             for cpu in (0, 1)
             for record in cpumf_records.counters(make, end - 500 + 50 * cpu, cpu, total, area=area, **facts)
         ]
-        groups.append(made.interval(end, records))
-    return made.write(path, groups)
+        groups.append(monwrite.interval(end, records))
+    return monwrite.write(path, groups)
 
 
 def measured(session: Session, columns: str = COLUMNS) -> list[tuple[Any, ...]]:
@@ -100,16 +100,16 @@ def test_monitor_counters_equal_smf_counters(tmp_path: Path) -> None:
 
 
 def test_counter_version_change_is_reset_evidence(tmp_path: Path) -> None:
-    groups = [made.configuration(made.START_US, config())]
+    groups = [monwrite.configuration(monwrite.START_US, config())]
     for number, csvn in enumerate((5, 5, 4, 4)):
-        end = made.START_US + number * made.MINUTE_US
+        end = monwrite.START_US + number * monwrite.MINUTE_US
         values = {name: (number + 1) * value for name, value in MINUTE.items()}
         groups.append(
-            made.interval(
-                end, cpumf_records.counters(made.sim_record, end - 500, 0, values, PRCMFC_ZLCSVN=csvn)
+            monwrite.interval(
+                end, cpumf_records.counters(monwrite.sim_record, end - 500, 0, values, PRCMFC_ZLCSVN=csvn)
             )
         )
-    with zlens.open([made.write(tmp_path / "a.mon", groups)]) as session:
+    with zlens.open([monwrite.write(tmp_path / "a.mon", groups)]) as session:
         rows = session.sql("SELECT c0_d FROM d5r13_counters ORDER BY tod").rows
         assert [row[0] is not None for row in rows] == [False, True, False, True]
         events = session.sql("SELECT detail FROM event WHERE record = 'D5R13_COUNTERS'").rows
@@ -126,20 +126,20 @@ def test_contradicting_monitor_counters_are_withheld(tmp_path: Path) -> None:
 
 
 def test_core_counters_are_read_from_first_thread(tmp_path: Path) -> None:
-    groups = [made.configuration(made.START_US, config())]
+    groups = [monwrite.configuration(monwrite.START_US, config())]
     for number in range(3):
-        end = made.START_US + number * made.MINUTE_US
+        end = monwrite.START_US + number * monwrite.MINUTE_US
         busy = {"M448": number * 0.3 * 60 * 5.2e9, "M449": number * 0.2 * 60 * 5.2e9}
         records = []
         for cpu in range(4):
             core, thread = divmod(cpu, 2)
             values = {name: number * value for name, value in MINUTE.items()}
-            records += cpumf_records.counters(made.sim_record, end - 900 + 50 * cpu, cpu, values)
+            records += cpumf_records.counters(monwrite.sim_record, end - 900 + 50 * cpu, cpu, values)
             records += cpumf_records.of_the_core(
-                made.sim_record, end - 400 + 50 * cpu, cpu, busy, core=core, thread=thread
+                monwrite.sim_record, end - 400 + 50 * cpu, cpu, busy, core=core, thread=thread
             )
-        groups.append(made.interval(end, records))
-    with zlens.open([made.write(tmp_path / "a.mon", groups)]) as session:
+        groups.append(monwrite.interval(end, records))
+    with zlens.open([monwrite.write(tmp_path / "a.mon", groups)]) as session:
         rows = session.sql(
             "SELECT core_id, round(core_busy_pct, 6), round(thread_density, 6) FROM core "
             "WHERE core_busy_pct IS NOT NULL ORDER BY interval_end, core_id"

@@ -31,14 +31,14 @@ def other_records(*rows: tuple[float, float, str, str, str | None, float | None]
     ends = sorted({(at, length) for at, length, *_ in rows})
     info = system("SYSA", known=[Interval(_us(at), length * 60) for at, length in ends])
     info.source = "rmf-xml"
-    made = [
+    cpu_rows = [
         (
             "SYSA", "rmf-xml", "x", 0, _us(at), _us(at), length * 60, None,
             "processor", number, kind, priority, 100.0, parked,
         )
         for at, length, number, kind, priority, parked in rows
     ]  # fmt: skip
-    return FakeSource([info], [FakeTable("rmf_cpu", COLUMNS, made)])
+    return FakeSource([info], [FakeTable("rmf_cpu", COLUMNS, cpu_rows)])
 
 
 def _us(minute: float) -> int:
@@ -220,7 +220,7 @@ def test_polarity_of_same_name_on_two_machines() -> None:
 @pytest.mark.parametrize("column", ["cpumf.polarity", "cpumf_polarity.polarity", "cpumf.parked_pct"])
 def test_explain_leads_to_fields(column: str) -> None:
     """The lineage leads through the measure that locates a processor."""
-    told = explain(column)
-    assert "D0R2: SYTPRP_ZL" in told
-    assert "rmf_cpu: " in told
-    assert "smf70_cpu: " in told
+    text = explain(column)
+    assert "D0R2: SYTPRP_ZL" in text
+    assert "rmf_cpu: " in text
+    assert "smf70_cpu: " in text

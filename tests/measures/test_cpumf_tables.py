@@ -170,9 +170,9 @@ def test_unknown_machine_has_common_metrics() -> None:
     assert other["generation_by"].startswith("counter version 5 does not belong to machine type 2964")
     assert (versioned["generation"], versioned["generation_by"]) == ("z17", "counter version")
     assert versioned["l3p"] == pytest.approx(8)
-    told = find_quality_problems(session._core.queries.rows, {"counter"})
-    assert [(each.system, each.source, each.kind) for each in told] == [("SYSA", "smf", "no_layout")] * 2
-    assert sum("machine type 9999 is not known" in each.detail for each in told) == 1
+    problems = find_quality_problems(session._core.queries.rows, {"counter"})
+    assert [(each.system, each.source, each.kind) for each in problems] == [("SYSA", "smf", "no_layout")] * 2
+    assert sum("machine type 9999 is not known" in each.detail for each in problems) == 1
 
 
 # Balances
@@ -182,15 +182,15 @@ def withheld(*rows, options: Options | None = None) -> list[str]:
     session = opened([*rows, row(counters("z13"), generation="z13", system="GOOD")], options)
     shown = {each["system"] for each in values(session, "system")}
     assert "GOOD" in shown
-    told = [
+    problems = [
         each
         for each in find_quality_problems(session._core.queries.rows, {"counter"})
         if each.kind == "section"
     ]
-    assert {each.system for each in told} == {"GOOD", "SYSA"} - shown
-    if told:
+    assert {each.system for each in problems} == {"GOOD", "SYSA"} - shown
+    if problems:
         assert values(session, "*", "core_type")[0]["system"] == "GOOD"
-    return [each.detail for each in told]
+    return [each.detail for each in problems]
 
 
 def test_contradicting_counters_are_withheld() -> None:
@@ -210,9 +210,11 @@ def test_single_damaged_sample_is_dropped() -> None:
     rows[7] = row({**good, "P33": 3e9}, generation="z13", minute=7)
     session = opened(rows)
     assert len(values(session, "cpi")) == 19
-    [told] = find_quality_problems(session._core.queries.rows, {"counter"})
-    assert (told.kind, told.record) == ("impossible", "CPU MF")
-    assert told.detail.startswith("CPU MF of 1 of 20 samples is left out: more instructions in problem state")
+    [problem] = find_quality_problems(session._core.queries.rows, {"counter"})
+    assert (problem.kind, problem.record) == ("impossible", "CPU MF")
+    assert problem.detail.startswith(
+        "CPU MF of 1 of 20 samples is left out: more instructions in problem state"
+    )
 
 
 def test_counter_balances_hold() -> None:

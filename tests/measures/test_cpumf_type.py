@@ -81,8 +81,8 @@ def test_every_adds_counters() -> None:
         row({"B0": 4e9, "B1": 3e9}, generation="z15", cpsp=5000, minute=2),
         row({"B0": 2e9, "B1": 2e9}, generation="z15", cpsp=5000, minute=2, cpu_id=1),
     ]
-    asked = "cpi, processors, ghz_max, lpar_cpu_pct"
-    [found] = values(opened(rows, Options(every_s=3600)), asked, "cpumf_type")
+    columns = "cpi, processors, ghz_max, lpar_cpu_pct"
+    [found] = values(opened(rows, Options(every_s=3600)), columns, "cpumf_type")
     assert found["cpi"] == 2
     assert found["processors"] == 2
     assert found["ghz_max"] == 5

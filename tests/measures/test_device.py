@@ -11,13 +11,13 @@ from monwrite_builder import MINUTE_US, SIM_CONFIG, START_US, configuration, int
 
 def write_samples(path: Path, areas: list[tuple[int, str]], samples: list[dict[int, dict[str, Any]]]) -> Path:
     """Write areas of CP on devices, and D6R3 of the devices for each sample."""
-    told = [
+    devices = [
         sim_record(
             "D1R8", START_US - 1_400, {"MTRPAG_RDEVDEV": device, "MTRPAG_CALTYPE": kind, "MTRPAG_CALSTART": n}
         )
         for n, (device, kind) in enumerate(areas)
     ]
-    groups = [configuration(START_US, SIM_CONFIG, more=told)]
+    groups = [configuration(START_US, SIM_CONFIG, more=devices)]
     for n, one in enumerate(samples):
         end = START_US + n * MINUTE_US
         records = [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import guest_builder as guests
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from zlens.catalog import layouts, measures, plans
 from zlens.inputs.options import Options, parse_time_spec
@@ -64,7 +64,7 @@ def test_guest_time_is_compared_with_processor_time(tmp_path: Path) -> None:
 
 def leaving(path: Path, used_s: float = 120, **more: Any) -> Path:
     """Write CMS1, which logs off half a minute after its third sample; `used_s` is since logon."""
-    when = guests.end_of(2) + 30 * made.S_US
+    when = guests.end_of(2) + 30 * monwrite.S_US
     return guests.write(
         path,
         (
@@ -110,7 +110,7 @@ def test_every_keeps_use_up_to_logoff(tmp_path: Path) -> None:
 
 
 def test_logoff_of_other_logon_is_separate(tmp_path: Path) -> None:
-    path = leaving(tmp_path / "data", 5.0, logon_us=guests.end_of(2) + 10 * made.S_US)
+    path = leaving(tmp_path / "data", 5.0, logon_us=guests.end_of(2) + 10 * monwrite.S_US)
     found = rows(path, "SELECT seconds, cpu_s FROM guest_cpu WHERE basis = 'logoff'")
     assert found == [(pytest.approx(20), pytest.approx(5))]
 
@@ -122,7 +122,7 @@ def test_logoff_below_last_sample_is_null(tmp_path: Path) -> None:
 
 
 def test_first_sample_counts_since_logon(tmp_path: Path) -> None:
-    logon = guests.end_of(2) + 45 * made.S_US
+    logon = guests.end_of(2) + 45 * monwrite.S_US
     path = guests.write(
         tmp_path / "data",
         (
@@ -145,7 +145,7 @@ def test_first_sample_counts_since_logon(tmp_path: Path) -> None:
 
 
 def test_new_logon_is_evidence_of_reset(tmp_path: Path) -> None:
-    later = guests.end_of(1) + 20 * made.S_US
+    later = guests.end_of(1) + 20 * monwrite.S_US
     path = guests.write(
         tmp_path / "data",
         (
@@ -267,12 +267,12 @@ def known_of_it(end_us: int, userid: str) -> bytes:
 
 def partial(path: Path) -> Path:
     """Write a real system without a page of D4R3: CMS1 ends two transactions and logs off."""
-    second = made.S_US
+    second = monwrite.S_US
     return guests.write(
         path,
         (
             [
-                *made.processors(guests.end_of(n), {0: {"SYTPRP_PFXUTIME": 10**12 + n}}),
+                *monwrite.processors(guests.end_of(n), {0: {"SYTPRP_PFXUTIME": 10**12 + n}}),
                 known_of_it(guests.end_of(n), "MAINT"),
                 *([known_of_it(guests.end_of(n), "CMS1")] if n < 3 else []),
             ]
@@ -325,14 +325,16 @@ def test_logoffs_without_d4r3_page(tmp_path: Path) -> None:
 
 def ending(path: Path, logon_us: int, ends: Sequence[tuple[str, int, float]]) -> Path:
     """Write CMS1 without a page of D4R3; `ends`: record, seconds after the first interval, CPU time."""
-    events: dict[int, list[made.Group]] = {}
+    events: dict[int, list[monwrite.Group]] = {}
     for record, second, used_s in ends:
-        when = guests.end_of(0) + second * made.S_US
-        told = guests.real_end(record, when, "CMS1", used_s, logon_us=logon_us, VMDVDSCT=int(30 * used_s))
-        events.setdefault(1 + second // 60, []).append(told)
+        when = guests.end_of(0) + second * monwrite.S_US
+        logoff_record = guests.real_end(
+            record, when, "CMS1", used_s, logon_us=logon_us, VMDVDSCT=int(30 * used_s)
+        )
+        events.setdefault(1 + second // 60, []).append(logoff_record)
     return guests.write(
         path,
-        ([*made.processors(guests.end_of(n), {0: {"SYTPRP_PFXUTIME": 10**12 + n}})] for n in MINUTES),
+        ([*monwrite.processors(guests.end_of(n), {0: {"SYTPRP_PFXUTIME": 10**12 + n}})] for n in MINUTES),
         events,
         REAL,
     )
@@ -354,7 +356,7 @@ def test_use_before_recording_is_excluded(tmp_path: Path, every_s: int | None) -
 
 
 def test_use_since_logon_in_recording_is_included(tmp_path: Path) -> None:
-    logon = guests.end_of(0) + 20 * made.S_US
+    logon = guests.end_of(0) + 20 * monwrite.S_US
     path = ending(
         tmp_path / "data", logon, [(record, second, used - 147_992) for record, second, used in ENDS]
     )
@@ -382,7 +384,7 @@ def test_transactions_count_in_interval_of_end(tmp_path: Path) -> None:
 
 def test_guest_counts_from_logon_with_every(tmp_path: Path) -> None:
     """The first sample of a guest that logged on in the interval is its use, in rows and in buckets."""
-    logon = guests.end_of(1) + 20 * made.S_US
+    logon = guests.end_of(1) + 20 * monwrite.S_US
     path = guests.write(
         tmp_path / "data",
         (
@@ -415,7 +417,9 @@ def test_cp_time_by_io(tmp_path: Path) -> None:
         (
             [
                 guests.processor(guests.end_of(n), 42 * n, 33.6 * n),
-                made.record("D0R1", guests.end_of(n) - 90, {"SYTSYP_PFXCPUAD": 0, "SYTSYP_PLSCTSS": 600 * n}),
+                monwrite.record(
+                    "D0R1", guests.end_of(n) - 90, {"SYTSYP_PFXCPUAD": 0, "SYTSYP_PLSCTSS": 600 * n}
+                ),
             ]
             for n in MINUTES
         ),

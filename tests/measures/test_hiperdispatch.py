@@ -93,12 +93,12 @@ DECISIONS: list[tuple[list[str], list[str], dict[str, Any], tuple[str | None, bo
 
 
 def test_decisions_of_diagnostic_bits(tmp_path: Path) -> None:
-    made = [
+    decisions = [
         decision(10 + 2 * number, {"VCM_DIAGCAPINCR": more, "VCM_DIAGCAPDECR": less, **fields})
         for number, (more, less, fields, _) in enumerate(DECISIONS)
     ]
     found = rows(
-        written(tmp_path, made), "SELECT request, capped, reason FROM decision ORDER BY interval_end"
+        written(tmp_path, decisions), "SELECT request, capped, reason FROM decision ORDER BY interval_end"
     )
     assert [row[:2] for row in found] == [expected for *_, expected in DECISIONS]
     reasons = [row[2] for row in found if row[2]]
@@ -110,7 +110,7 @@ def test_decisions_of_diagnostic_bits(tmp_path: Path) -> None:
 def test_decisions_by_interval(tmp_path: Path) -> None:
     """Brute force over the decisions written, also of several minutes together."""
     rng = draws("decisions")
-    made = []
+    decisions = []
     for at_s in range(2, 181, 2):
         parked = rng.randrange(4)
         capacity = {
@@ -121,10 +121,10 @@ def test_decisions_by_interval(tmp_path: Path) -> None:
             # Without parked processors, there is nothing to unpark.
             "VCM_DIAGCAPINCR": [WANT, UNPARK] if rng.random() < 0.2 and parked else 0,
         }
-        made.append((at_s, capacity, rng.random() < 0.8))
+        decisions.append((at_s, capacity, rng.random() < 0.8))
     records = [
         decision(at_s, capacity, VCM_FLAG2=["VCM_CECCAPVALID", *(["VCM_LPARCAPVALID"] if valid else [])])
-        for at_s, capacity, valid in made
+        for at_s, capacity, valid in decisions
     ]
     path = written(tmp_path, records, intervals=3)
     query = (
@@ -133,7 +133,7 @@ def test_decisions_by_interval(tmp_path: Path) -> None:
     )
 
     def expected(first: int, last: int) -> tuple[Any, ...]:
-        within = [each for each in made if first < each[0] <= last]
+        within = [each for each in decisions if first < each[0] <= last]
 
         def mean(values: Sequence[float]) -> Any:
             return pytest.approx(sum(values) / len(values))
@@ -168,7 +168,7 @@ def test_decisions_of_a_window(tmp_path: Path) -> None:
 
 
 def test_raw_decisions_of_a_window(tmp_path: Path) -> None:
-    """They are selected by the intervals in which they were made, not by their ends."""
+    """They are selected by the intervals of their times, not by their ends."""
     path = written(tmp_path, [decision(at_s) for at_s in (30, 60, 62, 90, 122)])
     query = "SELECT interval_end FROM smf99_12_hd_capacity ORDER BY 1"
     assert rows(path, query, AFTER_A_MINUTE) == [(when(62),), (when(90),)]
@@ -186,12 +186,12 @@ def test_decisions_without_intervals_of_a_system(tmp_path: Path) -> None:
 
 
 def processor(number: int, polarity: int, *levels: int, **fields: Any) -> dict[str, Any]:
-    told = {f"CP_CI_NL{level}": value for level, value in enumerate(levels, 1)}
+    location = {f"CP_CI_NL{level}": value for level, value in enumerate(levels, 1)}
     return {
         "HD_TOPOCHG_CPU_INDEX": number,
         "CP_MISC": 0x40 | polarity,
         "CP_CI_NLINUSE": len(levels),
-        **told,
+        **location,
         **fields,
     }
 
@@ -238,10 +238,10 @@ def test_topology_of_processors_of_smf70(
     tmp_path: Path, highest: int, expected: list[tuple[Any, ...]]
 ) -> None:
     levels = {f"CORDL{level}": level for level in range(1, 7)}
-    made = interval(POF=0xC0, MAXNL=highest, **levels)
+    content = interval(POF=0xC0, MAXNL=highest, **levels)
     path = tmp_path / "made.smf"
     writer = _native.SmfWriter(str(path))
-    writer.write([piece for n in (1, 2) for piece in encoded("SYSA", made, START_US + n * 60 * US, 60.0)])
+    writer.write([piece for n in (1, 2) for piece in encoded("SYSA", content, START_US + n * 60 * US, 60.0)])
     writer.finish()
     assert rows(path, "SELECT core_id, polarity, nest_4, nest_3, nest_2, nest_1 FROM topology") == expected
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import guest_builder as guests
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import rmf_builder as rmf
 import zlens
 from readers.test_hmc import MADE as HMC
@@ -22,7 +22,7 @@ def written(path: Path, *, jump_s: int = 0, at: int = 3) -> Path:
     return guests.write(
         path,
         (
-            made.processors(
+            monwrite.processors(
                 guests.end_of(n),
                 {
                     cpu: {

@@ -26,16 +26,16 @@ END_US = smf30_builder.END_US
 MEASURES = ("load", "cpu", "partition", "cec", "workload", "job")
 
 
-def impossible(made: Session) -> list[str]:
-    return [problem.detail for problem in made._core.all_problems() if problem.kind == "impossible"]
+def impossible(opened: Session) -> list[str]:
+    return [problem.detail for problem in opened._core.all_problems() if problem.kind == "impossible"]
 
 
 @needs(SAMPLE)
 def test_impossible_cpu_time_is_withheld() -> None:
     """APARs PH18676 and OW28256: -5000 s, 1e9 s and a negative time, in 900 s."""
-    with zlens.open([SAMPLE]) as made:
-        rows = made.sql("SELECT cpu_s, rct_s, cp_s, appl_cp_pct FROM workload").rows
-        (problem,) = impossible(made)
+    with zlens.open([SAMPLE]) as opened:
+        rows = opened.sql("SELECT cpu_s, rct_s, cp_s, appl_cp_pct FROM workload").rows
+        (problem,) = impossible(opened)
     assert all(value is None or 0 <= value < 1e5 for row in rows for value in row)
     # Each of the three makes the sum and its percentage NULL.
     assert [row.count(None) for row in rows if None in row] == [3, 3, 3]
@@ -45,10 +45,10 @@ def test_impossible_cpu_time_is_withheld() -> None:
     assert problem.endswith("rct_time 1e+09 of 230400 s")
 
 
-def machine(changed: dict[str, Any] | None = None, told: dict[str, Any] | None = None) -> Record:
+def machine(changed: dict[str, Any] | None = None, more: dict[str, Any] | None = None) -> Record:
     """Return a record of partition A with two processors, the first changed, and B with one."""
-    physical = {"PDT": 5 * US, **(told or {})}
-    made = record(
+    physical = {"PDT": 5 * US, **(more or {})}
+    content = record(
         SECONDS,
         [
             Lpar("A", 1, [Logical("CP", 0, 400, 390, fields=changed or {}), Logical("CP", 1, 100, 90)]),
@@ -60,8 +60,8 @@ def machine(changed: dict[str, Any] | None = None, told: dict[str, Any] | None =
         management_s={"CP": 5},
         cores=[Core(0, 1, 0.9, 400), Core(1, 1, 0.9, 100)],
     )
-    made["logical"][-1].update(physical)
-    return made
+    content["logical"][-1].update(physical)
+    return content
 
 
 #: Impossible fields; NULL columns of partition A, of the machine's CPs and of the load; the text.
@@ -87,14 +87,14 @@ WITHHELD = [
 
 
 @pytest.mark.parametrize(
-    ("changed", "partition", "cec", "load", "told"), quick_subset(3, WITHHELD, several=True)
+    ("changed", "partition", "cec", "load", "ending"), quick_subset(3, WITHHELD, several=True)
 )
 def test_sum_with_withheld_part_is_null(
-    changed: dict[str, Any], partition: str, cec: str, load: str, told: str
+    changed: dict[str, Any], partition: str, cec: str, load: str, ending: str
 ) -> None:
     """The sum of each partition would be possible: three processors have 2700 s."""
-    for made, shown in ((machine(), True), (machine(changed), False)):
-        with session({"SYSA": [made]}, SECONDS) as opened:
+    for content, shown in ((machine(), True), (machine(changed), False)):
+        with session({"SYSA": [content]}, SECONDS) as opened:
             for table, columns, where in (
                 ("partition", partition, "partition = 'A'"),
                 ("cec", cec, "cpu_type = 'CP'"),
@@ -105,22 +105,22 @@ def test_sum_with_withheld_part_is_null(
                     assert (value is not None) == shown, (table, column, value)
             problems = impossible(opened)
             assert shown == (not problems)
-            assert shown or any(problem.endswith(told) for problem in problems), problems
+            assert shown or any(problem.endswith(ending) for problem in problems), problems
 
 
 def test_impossible_management_time_is_withheld() -> None:
-    with session({"SYSA": [machine(told={"PDT": 5000 * US})]}, SECONDS) as opened:
+    with session({"SYSA": [machine(more={"PDT": 5000 * US})]}, SECONDS) as opened:
         assert opened.sql("SELECT total_s, management_s FROM cec").rows == [(None, None)]
         (problem,) = impossible(opened)
     assert problem.endswith("management_time 5000 of 900 s")
 
 
 def test_partition_above_machine_has_null_share() -> None:
-    made = machine()
-    made["name"][0] |= {"CTN": 0, "CAN": 1}
-    made["name"][0]["CTN"] = 1
-    made["control"][0]["DSA"] = 1800
-    with session({"SYSA": [made]}, SECONDS) as opened:
+    content = machine()
+    content["name"][0] |= {"CTN": 0, "CAN": 1}
+    content["name"][0]["CTN"] = 1
+    content["control"][0]["DSA"] = 1800
+    with session({"SYSA": [content]}, SECONDS) as opened:
         rows = opened.sql("SELECT total_s, phys_total_pct, phys_effective_pct FROM cec").rows
         parts = opened.sql("SELECT DISTINCT phys_total_pct FROM partition").rows
         (problem,) = impossible(opened)
@@ -147,13 +147,13 @@ def test_step_ending_before_start_has_null_length(tmp_path: Path) -> None:
     assert problem.startswith("2 samples of job have impossible values")
 
 
-def _places(number: int, made: bytes | bytearray, section: str, field: str) -> list[int]:
+def _places(number: int, data: bytes | bytearray, section: str, field: str) -> list[int]:
     """Return the offsets of a field in the sections of a record."""
     facts = smf_sections.layout(str(number)).section(section)
     if facts.triplet is None:
         return []
     at = facts.triplet
-    offset, length, count = (int.from_bytes(made[at + a : at + b]) for a, b in ((0, 4), (4, 6), (6, 8)))
+    offset, length, count = (int.from_bytes(data[at + a : at + b]) for a, b in ((0, 4), (4, 6), (6, 8)))
     return [offset + n * length + facts.field(field).offset for n in range(count)]
 
 
@@ -187,7 +187,7 @@ def _damaged(chance: random.Random) -> tuple[str, list[bytes]]:
     """Change a field in one record of each type; return changes and all records."""
     named = "".join(path.read_text("utf-8").lower() for path in roles.root().glob("[!_]*.toml"))
     records = list(_all())
-    told = []
+    changes = []
     for number in (70, 72, 30, 113):
         which = chance.choice([n for n, (kind, _) in enumerate(records) if kind == number])
         wrong = bytearray(records[which][1])
@@ -209,9 +209,9 @@ def _damaged(chance: random.Random) -> tuple[str, list[bytes]]:
         small = [bytes(length), bytes(length - 1) + b"\x01"]
         value = chance.choice([*ends, *small, chance.randbytes(length)])
         wrong[at : at + length] = value
-        told.append(f"{number} {name} at {at}: {value.hex()}")
+        changes.append(f"{number} {name} at {at}: {value.hex()}")
         records[which] = (number, bytes(wrong))
-    return ", ".join(told), [made for _, made in records]
+    return ", ".join(changes), [data for _, data in records]
 
 
 def _beyond(table: str, row: dict[str, Any]) -> list[str]:
@@ -251,9 +251,9 @@ def test_withheld_value_is_shown_nowhere(tmp_path: Path) -> None:
     chance = draws("impossible")
     for number in range(iterations(200, 6)):
         what, records = _damaged(chance)
-        with zlens.open([smf113_builder.dump(tmp_path / f"{number}.smf", records)]) as made:
+        with zlens.open([smf113_builder.dump(tmp_path / f"{number}.smf", records)]) as opened:
             for table in MEASURES:
-                answer = made.sql(f"SELECT * FROM {table}")
+                answer = opened.sql(f"SELECT * FROM {table}")
                 names = answer.columns
                 for row in answer.rows:
                     assert not _beyond(table, dict(zip(names, row, strict=True))), what

@@ -54,7 +54,7 @@ def test_smf30_record_kinds_are_separate_rows(tmp_path: Path) -> None:
     """The start of a job and a continuation record with data sets have no resource use."""
     start = record(1, cas=None, counts=None)
     more = record(STEP, 30, cas=None, counts=None)
-    made = [
+    records = [
         start,
         record(INTERVAL),
         record(LAST, 30),
@@ -64,7 +64,7 @@ def test_smf30_record_kinds_are_separate_rows(tmp_path: Path) -> None:
         record(SYSTEM, 60),
     ]
     found = job_rows(
-        tmp_path, "kind, seconds, job, job_id, step, program, service_class, work_type, job_class", made
+        tmp_path, "kind, seconds, job, job_id, step, program, service_class, work_type, job_class", records
     )
     names = ("PAYROLL", "JOB00042", "STEP1", "IEFBR14", "BATCHHI", "JES2", "A")
     assert [row[:2] for row in found] == [
@@ -92,10 +92,10 @@ def test_interval_records_determine_zone(tmp_path: Path) -> None:
 
 
 def test_repeated_smf30_records_count_once(tmp_path: Path) -> None:
-    made = [record(INTERVAL), record(STEP, 30), record(JOB, 31)]
-    assert len(job_rows(tmp_path, "kind", made * 2)) == 3
+    records = [record(INTERVAL), record(STEP, 30), record(JOB, 31)]
+    assert len(job_rows(tmp_path, "kind", records * 2)) == 3
     other = record(INTERVAL, cas=TIMES | {"CPT": 1001})
-    assert len(job_rows(tmp_path, "kind", [*made, other])) == 4
+    assert len(job_rows(tmp_path, "kind", [*records, other])) == 4
 
 
 def test_invalid_smf30_fields_are_null(tmp_path: Path) -> None:
@@ -113,10 +113,10 @@ def test_invalid_smf30_fields_are_null(tmp_path: Path) -> None:
 
 
 def test_levels_without_ziips_and_counts(tmp_path: Path) -> None:
-    made = [record(INTERVAL, counts=None, lengths={"cas": 116})]
-    assert job_rows(tmp_path, "round(cp_s, 2), ziip_s, ziip_on_cp_s, task_instructions, cp_mips", made) == [
-        (11.4, None, None, None, None)
-    ]
+    records = [record(INTERVAL, counts=None, lengths={"cas": 116})]
+    assert job_rows(
+        tmp_path, "round(cp_s, 2), ziip_s, ziip_on_cp_s, task_instructions, cp_mips", records
+    ) == [(11.4, None, None, None, None)]
 
 
 @pytest.mark.parametrize(
@@ -130,10 +130,10 @@ def test_levels_without_ziips_and_counts(tmp_path: Path) -> None:
 )
 def test_jobs_of_selected_times(tmp_path: Path, options: dict[str, Any], kinds: list[str]) -> None:
     """Times of day are local. Jobs are not sums of an interval: --every does not change them."""
-    made = [record(INTERVAL), record(STEP, 30), record(INTERVAL, 60)]
-    assert [row[0] for row in job_rows(tmp_path, "kind", made, **options)] == kinds
+    records = [record(INTERVAL), record(STEP, 30), record(INTERVAL, 60)]
+    assert [row[0] for row in job_rows(tmp_path, "kind", records, **options)] == kinds
     with pytest.raises(QueryError, match="no interval lies in the selected times"):
-        job_rows(tmp_path, "kind", made, start=parse_time_spec("23:50"))
+        job_rows(tmp_path, "kind", records, start=parse_time_spec("23:50"))
 
 
 IO_COLUMNS = "io_blocks, device_connect_s, dasd_starts, dasd_connect_s, dasd_disconnect_s, dasd_pending_s"
@@ -142,12 +142,14 @@ PAGE_COLUMNS = "page_ins, page_outs, vio_page_ins, vio_page_outs, hiperspace_pag
 
 def test_io_and_paging_of_address_spaces(tmp_path: Path) -> None:
     """Times are in units of 128 microseconds; z/OS Data Gatherer's mapping of SMF 30 has the units."""
-    made = [record(INTERVAL, more={"io_activity": [IO], "storage": [STORAGE]})]
-    (found,) = job_rows(tmp_path, IO_COLUMNS, made)
+    records = [record(INTERVAL, more={"io_activity": [IO], "storage": [STORAGE]})]
+    (found,) = job_rows(tmp_path, IO_COLUMNS, records)
     assert found == pytest.approx((5_000_000_000, 32.0, 300, 0.512, 0.192, 0.064))
     columns = PAGE_COLUMNS + "common_page_ins, lpa_page_ins, block_pages_in, block_pages_out"
-    assert job_rows(tmp_path, columns, made) == [(12, 34, 1, 2, 3, 4, 5, 6, 70, 80)]
-    assert job_rows(tmp_path, "frames_64_most, slots_64_most, memlimit_bytes", made) == [(25_600, 90, 2**31)]
+    assert job_rows(tmp_path, columns, records) == [(12, 34, 1, 2, 3, 4, 5, 6, 70, 80)]
+    assert job_rows(tmp_path, "frames_64_most, slots_64_most, memlimit_bytes", records) == [
+        (25_600, 90, 2**31)
+    ]
 
 
 def test_flagged_io_and_paging_are_null(tmp_path: Path) -> None:
@@ -168,5 +170,5 @@ def test_block_counts_of_four_bytes(tmp_path: Path) -> None:
     """A section of 64 bytes ends before SMF30TEX; SMF30TEP is not valid if it overflowed."""
     for flags, blocks in ((0, 4000), (["TEF"], None)):
         more = {"io_activity": [IO | {"DCF": flags}]}
-        made = [record(INTERVAL, more=more, lengths={"io_activity": 64})]
-        assert job_rows(tmp_path, "io_blocks", made) == [(blocks,)]
+        records = [record(INTERVAL, more=more, lengths={"io_activity": 64})]
+        assert job_rows(tmp_path, "io_blocks", records) == [(blocks,)]

@@ -29,7 +29,7 @@ BUCKETS = (
 )  # fmt: skip
 
 
-def made(
+def smf70_record(
     control: dict[str, Any] | None = None, asid: dict[str, Any] | None = None, **partition: Any
 ) -> Record:
     """Return a record of a partition with two CPs, of which one is parked half of the time, and a zIIP."""
@@ -59,14 +59,14 @@ def test_queues_of_address_spaces() -> None:
         least, most, total = rng.randrange(9), rng.randrange(9, 99), rng.randrange(10**6)
         fields |= {f"{letter}MN": least, f"{letter}MM": most, f"{letter}TT": total}
         expected[kind] = (least, most, pytest.approx(total / 1800))
-    found = rows(made(asid=fields), "SELECT kind, least, most, average FROM address_spaces")
+    found = rows(smf70_record(asid=fields), "SELECT kind, least, most, average FROM address_spaces")
     assert {kind: values for kind, *values in found} == {kind: [*values] for kind, values in expected.items()}
 
 
 def test_queues_of_short_asid_sections() -> None:
     """A section that ends after the first queue has no others, and says nothing of work units."""
     short = {"asid": {"RTT": 1800}, "lengths": {"asid": 72}}
-    given = made(asid=short["asid"])
+    given = smf70_record(asid=short["asid"])
     assert rows(given, "SELECT kind, average FROM address_spaces", lengths=short["lengths"]) == [
         ("IN READY Queue", 1.0)
     ]
@@ -76,7 +76,7 @@ def test_queues_of_short_asid_sections() -> None:
 
 @pytest.mark.parametrize("measure", ["address_spaces", "ready_work", "work_units"])
 def test_invalid_samples_of_queues_are_skipped(measure: str) -> None:
-    given = made(asid={"SRM": 10, "U00": 10})
+    given = smf70_record(asid={"SRM": 10, "U00": 10})
     assert rows(given, f"SELECT count(*) > 0 FROM {measure}") == [(True,)]
     given["product"][0]["FLA"] = ["ISS"]
     assert rows(given, f"SELECT count(*) > 0 FROM {measure}") == [(False,)]
@@ -86,7 +86,7 @@ def test_distribution_of_ready_work_units() -> None:
     rng = draws("distribution")
     samples = [rng.randrange(1, 1000) for _ in BUCKETS]
     fields = {f"U{number:02}": count for number, count in enumerate(samples)}
-    found = rows(made(asid=fields), "SELECT bucket, samples_pct FROM ready_work ORDER BY place")
+    found = rows(smf70_record(asid=fields), "SELECT bucket, samples_pct FROM ready_work ORDER BY place")
     assert found == [
         (bucket, pytest.approx(100 * count / sum(samples)))
         for bucket, count in zip(BUCKETS, samples, strict=True)
@@ -94,7 +94,7 @@ def test_distribution_of_ready_work_units() -> None:
 
 
 def test_distribution_without_samples() -> None:
-    assert rows(made(asid={}), "SELECT count(*) FROM ready_work") == [(0,)]
+    assert rows(smf70_record(asid={}), "SELECT count(*) FROM ready_work") == [(0,)]
 
 
 def test_work_units_by_type_of_processor() -> None:
@@ -102,7 +102,7 @@ def test_work_units_by_type_of_processor() -> None:
         "SRM": 900, "CMN": 1, "CMM": 20, "CTT": 4050, "EMM": 6, "ETT": 1800, "U00": 300, "U01": 600,
     }  # fmt: skip
     found = rows(
-        made(asid=fields),
+        smf70_record(asid=fields),
         "SELECT cpu_type, least, most, average, processors, per_processor, waiting_pct FROM work_units "
         "ORDER BY cpu_type",
     )
@@ -114,7 +114,7 @@ def test_work_units_by_type_of_processor() -> None:
 
 
 def test_work_units_without_samples() -> None:
-    assert rows(made(asid={"CTT": 5}), "SELECT count(*) FROM work_units") == [(0,)]
+    assert rows(smf70_record(asid={"CTT": 5}), "SELECT count(*) FROM work_units") == [(0,)]
 
 
 PARTITION = (
@@ -125,16 +125,16 @@ PARTITION = (
 
 def test_capping_and_groups_of_partitions() -> None:
     """Shares of 1800 samples, of the processor with the most; MSU are of CPs."""
-    given = made(PFL=["GRP"], GNM="GROUP1", GMU=800)
+    given = smf70_record(PFL=["GRP"], GNM="GROUP1", GMU=800)
     assert rows(given, PARTITION) == [("CP", 10.0, 5.0, "GROUP1", 800.0), ("ZIIP", 0.0, 0.0, "GROUP1", None)]
 
 
 def test_capacity_group_needs_its_flag() -> None:
-    assert [row[3:] for row in rows(made(GNM="GROUP1", GMU=800), PARTITION)] == [(None, None)] * 2
+    assert [row[3:] for row in rows(smf70_record(GNM="GROUP1", GMU=800), PARTITION)] == [(None, None)] * 2
 
 
 def test_capping_without_samples() -> None:
-    given = made(control={"DSA": 0})
+    given = smf70_record(control={"DSA": 0})
     assert [row[1:3] for row in rows(given, PARTITION)] == [(None, None)] * 2
 
 
@@ -149,19 +149,19 @@ OWN = "SELECT partition, power_w, processor_power_w, memory_power_w, io_power_w 
 
 def test_power_of_machine_and_partition() -> None:
     """Microwatts added over three samples."""
-    given = made(control=POWER)
+    given = smf70_record(control=POWER)
     assert rows(given, MACHINE) == [(3000.0, 500.0, 1000.0, 1500.0)]
     assert rows(given, OWN) == [("LP1", 73.0, 70.0, 1.0, 2.0)]
 
 
 @pytest.mark.parametrize("changed", [{"INB": 0}, {"INB": ["SON", "SUF"]}, {"NUMPOWERSAMPLES": 0}])
 def test_power_that_is_not_recorded(changed: dict[str, Any]) -> None:
-    given = made(control={**POWER, **changed})
+    given = smf70_record(control={**POWER, **changed})
     assert rows(given, MACHINE) == rows(given, OWN) == []
 
 
 def test_power_needs_a_section_that_has_it() -> None:
-    given = made(control=POWER)
+    given = smf70_record(control=POWER)
     assert rows(given, MACHINE, lengths={"control": 404}) == []
 
 
@@ -171,5 +171,5 @@ def findings(opened: Session) -> set[str]:
 
 @pytest.mark.parametrize(("within", "expected"), [(39, {"RMF-001"}), (40, set())])
 def test_finding_of_latent_demand_in_smf70(within: int, expected: set[str]) -> None:
-    with session({"SYSA": [made(asid={"U00": within, "U01": 100 - within})] * 3}, SECONDS) as opened:
+    with session({"SYSA": [smf70_record(asid={"U00": within, "U01": 100 - within})] * 3}, SECONDS) as opened:
         assert findings(opened) == expected

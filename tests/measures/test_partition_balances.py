@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import partition_builder as lpar
 import zlens
 from zlens import demo
@@ -69,15 +69,15 @@ def test_processor_busy_equals_partition_dispatch_time(hour: Session) -> None:
 def file(path: Path, spread: list[int]) -> Path:
     """Write a partition of two IFLs, each dispatched for a share of the time that differs by minute."""
     own = lpar.Partition("LPAR1", 1, 100, [lpar.Logical(0), lpar.Logical(1)])
-    groups = [made.configuration(made.START_US)]
+    groups = [monwrite.configuration(monwrite.START_US)]
     for number in range(len(spread) + 1):
-        end = made.START_US + number * made.MINUTE_US
+        end = monwrite.START_US + number * monwrite.MINUTE_US
         if number:
             for one in own.processors:
                 one.run(spread[number - 1], 1)
         records = [lpar.partition(end - 300, own), lpar.physical(end - 200, [("IFL", 10**9)] * 4)]
-        groups.append(made.interval(end, records))
-    return made.write(path, groups)
+        groups.append(monwrite.interval(end, records))
+    return monwrite.write(path, groups)
 
 
 def test_ratios_of_buckets_are_of_summed_times(tmp_path: Path) -> None:
@@ -100,12 +100,12 @@ def test_dedicated_processor_has_no_weight(tmp_path: Path) -> None:
         lpar.Partition("LPAR2", 2, 100, [lpar.Logical(0)]),
         lpar.Partition("LPAR3", 3, lpar.DEDICATED, [lpar.Logical(0)]),
     ]
-    groups = [made.configuration(made.START_US)]
+    groups = [monwrite.configuration(monwrite.START_US)]
     for number in range(2):
-        end = made.START_US + number * made.MINUTE_US
+        end = monwrite.START_US + number * monwrite.MINUTE_US
         records = [lpar.partition(end - 300, one) for one in partitions]
-        groups.append(made.interval(end, [*records, lpar.physical(end - 200, [("IFL", 10**9)] * 4)]))
-    with zlens.open(made.write(tmp_path / "a.mon", groups)) as session:
+        groups.append(monwrite.interval(end, [*records, lpar.physical(end - 200, [("IFL", 10**9)] * 4)]))
+    with zlens.open(monwrite.write(tmp_path / "a.mon", groups)) as session:
         rows = session.sql(
             "SELECT partition, weight, dedicated, entitlement FROM partition ORDER BY ALL"
         ).rows
@@ -131,17 +131,19 @@ def system(
 ) -> Path:
     """Write two processors with this utilization, and a partition with this dispatched share."""
     own = lpar.Partition("LPAR1", 1, weight, [lpar.Logical(0), lpar.Logical(1)])
-    groups = [made.configuration(made.START_US, {**made.CONFIG, "MTRSYS_LPARNAME": "LPAR1"})]
+    groups = [monwrite.configuration(monwrite.START_US, {**monwrite.CONFIG, "MTRSYS_LPARNAME": "LPAR1"})]
     for number in range(6):
-        end = made.START_US + number * made.MINUTE_US
+        end = monwrite.START_US + number * monwrite.MINUTE_US
         if number:
             for one in own.processors:
                 one.run(60 * dispatched)
-        user = 10**12 + round(number * 60 * made.TOD_S * busy)
+        user = 10**12 + round(number * 60 * monwrite.TOD_S * busy)
         times = {"SYTPRP_PFXUTIME": user, "SYTPRP_PFXTMSYS": 10**12}
         records = [lpar.partition(end - 300, own), lpar.physical(end - 200, [("IFL", 10**9)] * physical)]
-        groups.append(made.interval(end, records + made.processors(end, dict.fromkeys(range(cpus), times))))
-    return made.write(path, groups)
+        groups.append(
+            monwrite.interval(end, records + monwrite.processors(end, dict.fromkeys(range(cpus), times)))
+        )
+    return monwrite.write(path, groups)
 
 
 def test_findings_report_violated_balances(tmp_path: Path) -> None:

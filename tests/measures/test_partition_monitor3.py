@@ -116,16 +116,16 @@ def test_monitor3_report_has_no_status(tmp_path: Path) -> None:
     path = tmp_path / "cpc.xml"
     path.write_text(without)
     with zlens.open([path]) as session:
-        asked = "SELECT DISTINCT partition, status FROM partition ORDER BY 1"
-        assert session.sql(asked).rows == [("ALPHA", "Active"), ("BETA", None)]
+        query = "SELECT DISTINCT partition, status FROM partition ORDER BY 1"
+        assert session.sql(query).rows == [("ALPHA", "Active"), ("BETA", None)]
 
 
 @needs(CPC)
 def test_absolute_cap_of_real_partition() -> None:
     """CPCPHWCC of VIRPT is 10; letters of the others are N N N."""
     with zlens.open([CPC], options=zlens.Options(tz=parse_zone("-04:00"))) as session:
-        asked = "SELECT partition, absolute_cap FROM partition WHERE any_cap OR absolute_cap IS NOT NULL"
-        assert session.sql(asked).rows == [("VIRPT", 10.0)]
+        query = "SELECT partition, absolute_cap FROM partition WHERE any_cap OR absolute_cap IS NOT NULL"
+        assert session.sql(query).rows == [("VIRPT", 10.0)]
 
 
 @needs(CPC)

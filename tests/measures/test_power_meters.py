@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import power_builder as made
+import power_builder as power
 from zlens.cli import main
 
 PAIRS = (
@@ -18,20 +18,20 @@ PAIRS = (
 
 def test_planted_difference_of_two_meters(tmp_path: Path) -> None:
     """SMF has 100 W more than D0R25, over the ten minutes that both measured."""
-    inputs = [made.monitor(tmp_path), made.smf(tmp_path, made.MACHINE_W + 100)]
-    assert made.rows(inputs, PAIRS) == [
-        ("9175-12F17", None, "smf", "zvm-monitor", 600.0, made.MACHINE_W + 100, pytest.approx(100))
+    inputs = [power.monitor(tmp_path), power.smf(tmp_path, power.MACHINE_W + 100)]
+    assert power.rows(inputs, PAIRS) == [
+        ("9175-12F17", None, "smf", "zvm-monitor", 600.0, power.MACHINE_W + 100, pytest.approx(100))
     ]
 
 
 def test_meters_are_compared_over_common_time(tmp_path: Path) -> None:
     """The HMC is read after two, four and five minutes; a reading is of the time since the one before."""
-    machine = made.MACHINE_W
-    watts = {120: (machine, {"ZVM1": 1.0}), 240: (machine + 30, {"ZVM1": made.PARTITION_W + 15})}
-    watts[300] = (machine, {"ZVM1": made.PARTITION_W})
-    inputs = [made.monitor(tmp_path), made.scrapes(tmp_path, watts)]
-    assert made.rows(inputs, PAIRS) == [
-        ("9175-12F17", "ZVM1", "hmc", "zvm-monitor", 180.0, made.PARTITION_W + 10, pytest.approx(10)),
+    machine = power.MACHINE_W
+    watts = {120: (machine, {"ZVM1": 1.0}), 240: (machine + 30, {"ZVM1": power.PARTITION_W + 15})}
+    watts[300] = (machine, {"ZVM1": power.PARTITION_W})
+    inputs = [power.monitor(tmp_path), power.scrapes(tmp_path, watts)]
+    assert power.rows(inputs, PAIRS) == [
+        ("9175-12F17", "ZVM1", "hmc", "zvm-monitor", 180.0, power.PARTITION_W + 10, pytest.approx(10)),
         ("9175-12F17", None, "hmc", "zvm-monitor", 180.0, machine + 20, pytest.approx(20)),
     ]
 
@@ -40,23 +40,23 @@ def test_reading_after_long_time_covers_none(tmp_path: Path) -> None:
     """Two minutes after readings of every half minute, it says nothing of the time since."""
     watts = {second: (1000.0, {}) for second in (0, 30, 60, 90, 210, 240)}
     query = "SELECT epoch(interval_end), seconds, energy_j FROM power_meter ORDER BY ALL"
-    found = made.rows([made.scrapes(tmp_path, watts)], query)
-    start = made.START.timestamp()
+    found = power.rows([power.scrapes(tmp_path, watts)], query)
+    start = power.START.timestamp()
     assert found == [(start + second, 30.0, 30_000.0) for second in (30, 60, 90, 240)]
 
 
 def test_hmc_with_strange_partitions_is_another_machine(tmp_path: Path) -> None:
     watts = {second: (1000.0, {"OTHER": 5.0}) for second in (60, 120)}
-    inputs = [made.monitor(tmp_path), made.scrapes(tmp_path, watts)]
-    assert made.rows(inputs, "SELECT DISTINCT machine FROM power_meter ORDER BY ALL") == [
+    inputs = [power.monitor(tmp_path), power.scrapes(tmp_path, watts)]
+    assert power.rows(inputs, "SELECT DISTINCT machine FROM power_meter ORDER BY ALL") == [
         ("9175-12F17",),
         ("BOX",),
     ]
-    assert made.rows(inputs, PAIRS) == []
+    assert power.rows(inputs, PAIRS) == []
 
 
 def test_report_names_missing_meters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    inputs = [made.monitor(tmp_path), made.smf(tmp_path, made.MACHINE_W + 100)]
+    inputs = [power.monitor(tmp_path), power.smf(tmp_path, power.MACHINE_W + 100)]
     assert main(["report", "meters", *map(str, inputs)]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "D0R25 ZVM1 4908.0 1 20 its partition and the machine, from z17 on" in lines

@@ -76,12 +76,12 @@ def s0w1() -> Record:
 
 
 def test_processors_of_s0w1() -> None:
-    with session({"S0W1": [s0w1()]}, S0W1_S) as made:
-        rows = made.sql(
+    with session({"S0W1": [s0w1()]}, S0W1_S) as opened:
+        rows = opened.sql(
             "SELECT cpu_id, cpu_type, online_pct, round(busy_pct, 2), round(mvs_busy_pct, 2), parked_pct, "
             "round(io_interrupt_rate, 2), round(tpi_pct, 2) FROM cpu ORDER BY cpu_id"
         ).rows
-        means = made.sql(
+        means = opened.sql(
             "SELECT cpu_type, round(avg(busy_pct), 2), round(avg(mvs_busy_pct), 2) FROM cpu GROUP BY ALL"
         ).rows
     assert rows == [
@@ -96,13 +96,13 @@ def test_processors_of_s0w1() -> None:
 
 
 def test_partition_data_of_s0w1() -> None:
-    with session({"S0W1": [s0w1()]}, S0W1_S) as made:
-        rows = made.sql(
+    with session({"S0W1": [s0w1()]}, S0W1_S) as opened:
+        rows = opened.sql(
             "SELECT cpu_type, partition, status, weight, cap_text, logical_cpus, round(effective_s, 3), "
             "round(total_s, 3), round(effective_pct, 2), round(total_pct, 2), round(phys_lpmgt_pct, 2), "
             "round(phys_effective_pct, 2), round(phys_total_pct, 2), msu_actual FROM partition ORDER BY 1"
         ).rows
-        totals = made.sql(
+        totals = opened.sql(
             "SELECT cpu_type, total_weight, round(effective_s, 3), round(total_s, 3), management_s, "
             "round(lpmgt_pct / physical, 2), round(phys_lpmgt_pct, 2), round(phys_effective_pct, 2), "
             "round(phys_total_pct, 2) FROM cec WHERE cpu_type = 'CP'"
@@ -151,15 +151,15 @@ def four_ziips(**changed: Any) -> Record:
 
 
 def test_cores_of_ibms_report() -> None:
-    with session({"SYSA": [four_ziips()]}, ZIIP_S) as made:
-        rows = made.sql(
+    with session({"SYSA": [four_ziips()]}, ZIIP_S) as opened:
+        rows = opened.sql(
             "SELECT core_id, threads, round(core_busy_pct, 2), round(productivity_pct, 2), "
             "round(mt_utilization_pct, 2), entitlement_pct, polarity FROM core ORDER BY 1"
         ).rows
-        threads = made.sql(
+        threads = opened.sql(
             "SELECT core_id, thread_id, round(mvs_busy_pct, 2), online_pct FROM cpu ORDER BY 1, 2"
         ).rows
-        types = made.sql(
+        types = opened.sql(
             "SELECT cpu_type, threads, round(max_capacity_factor_pct / 100, 3), "
             "round(capacity_factor_pct / 100, 3), round(thread_density, 3), round(core_busy_pct, 2), "
             "round(productivity_pct, 2), round(mt_utilization_pct, 2), entitlement_pct, "
@@ -177,18 +177,18 @@ def test_cores_of_ibms_report() -> None:
 
 
 def test_system_has_threads_per_core() -> None:
-    with session({"SYSA": [four_ziips()], "S0W1": [s0w1()]}, ZIIP_S) as made:
-        rows = made.sql("SELECT system, mt_ziip, mt_cp FROM system ORDER BY 1").rows
+    with session({"SYSA": [four_ziips()], "S0W1": [s0w1()]}, ZIIP_S) as opened:
+        rows = opened.sql("SELECT system, mt_ziip, mt_cp FROM system ORDER BY 1").rows
     assert rows == [("S0W1", None, None), ("SYSA", 2, None)]
 
 
 def test_invalid_multithreading_values() -> None:
     """Where HISMT failed (SMF70HHF), its values are invalid; LPAR busy is PR/SM's and stays."""
-    with session({"SYSA": [four_ziips(HHF=0xD0)]}, ZIIP_S) as made:
-        rows = made.sql(
+    with session({"SYSA": [four_ziips(HHF=0xD0)]}, ZIIP_S) as opened:
+        rows = opened.sql(
             "SELECT round(core_busy_pct, 2), productivity_pct, mt_utilization_pct FROM core ORDER BY core_id"
         ).rows
-        types = made.sql("SELECT max_capacity_factor_pct, thread_density, mt_used_pct FROM core_type").rows
+        types = opened.sql("SELECT max_capacity_factor_pct, thread_density, mt_used_pct FROM core_type").rows
     assert rows == [(round(busy, 2), None, None) for _, busy, _, _ in ZIIPS]
     assert types == [(None, None, None)]
 
@@ -197,11 +197,11 @@ def one(
     logical: Logical, cpu: Cpu, *, vertical: bool = False, hhf: int = 0x80, **control: Any
 ) -> tuple[Any, ...]:
     """Return LPAR busy, MVS busy, parked and share of a system of one processor, over 100 s."""
-    made = record(
+    content = record(
         100, [Lpar("A", 1, [logical], vertical=vertical)], [cpu], own=1, physical={"CP": 4},
         control={"HHF": hhf, **control},
     )  # fmt: skip
-    with session({"A": [made]}, 100) as opened:
+    with session({"A": [content]}, 100) as opened:
         row: tuple[Any, ...] = opened.sql(
             "SELECT round(busy_pct, 6), round(mvs_busy_pct, 6), parked_pct, entitlement_pct FROM cpu"
         ).rows[0]
@@ -227,10 +227,10 @@ def test_absolute_caps_are_hundredths_of_processor() -> None:
         Lpar("A", 1, [Logical("CP", 0, 60, 59, fields={"HW_CAP_LIMIT": 250})]),
         Lpar("B", 2, [Logical("CP", 0, 60, 59)]),
     ]
-    made = record(100, lpars, [Cpu(0, 0, wait_s=30)], own=1, physical={"CP": 4})
-    with session({"A": [made]}, 100) as opened:
-        asked = "SELECT partition, absolute_cap, any_cap FROM partition ORDER BY partition"
-        assert opened.sql(asked).rows == [("A", 2.5, True), ("B", None, False)]
+    content = record(100, lpars, [Cpu(0, 0, wait_s=30)], own=1, physical={"CP": 4})
+    with session({"A": [content]}, 100) as opened:
+        query = "SELECT partition, absolute_cap, any_cap FROM partition ORDER BY partition"
+        assert opened.sql(query).rows == [("A", 2.5, True), ("B", None, False)]
 
 
 def test_cap_of_hardware_group_and_threads() -> None:
@@ -240,10 +240,10 @@ def test_cap_of_hardware_group_and_threads() -> None:
         Lpar("A", 1, [Logical("CP", 0, 60, 59, fields=capped)], fields={"HWGR_NAME": "WEB", "MTID": 1}),
         Lpar("B", 2, [Logical("CP", 0, 60, 59)]),
     ]
-    made = record(100, lpars, [Cpu(0, 0, wait_s=30)], own=1, physical={"CP": 4})
-    with session({"A": [made]}, 100) as opened:
-        asked = "SELECT partition, hardware_group, group_cap, any_cap, threads FROM partition ORDER BY 1"
-        assert opened.sql(asked).rows == [("A", "WEB", 4.5, True, 2), ("B", None, None, False, None)]
+    content = record(100, lpars, [Cpu(0, 0, wait_s=30)], own=1, physical={"CP": 4})
+    with session({"A": [content]}, 100) as opened:
+        query = "SELECT partition, hardware_group, group_cap, any_cap, threads FROM partition ORDER BY 1"
+        assert opened.sql(query).rows == [("A", "WEB", 4.5, True, 2), ("B", None, None, False, None)]
         text = reports.render("lparlog", opened._core)
         shown = json.loads(reports.render("lpar", opened._core, "json"))
     assert re.search(r"^>>Mean>> A .* \.{6}   4\.50 WEB       2 ", text, re.MULTILINE)
@@ -269,11 +269,11 @@ def test_parked_and_offline_time() -> None:
 
 def test_thread_offline_while_its_core_is_online() -> None:
     core = Core(0, 2, 0.9, 50)
-    made = record(
+    content = record(
         100, [Lpar("A", 1, [Logical("IIP", 0, 50, 49)])], [Cpu(0, 2, 50), Cpu(1, 2, 0, flags=0x10)],
         own=1, physical={"IIP": 1}, cores=[core],
     )  # fmt: skip
-    with session({"A": [made]}, 100) as opened:
+    with session({"A": [content]}, 100) as opened:
         rows = opened.sql("SELECT cpu_id, busy_pct, mvs_busy_pct, online_pct FROM cpu ORDER BY 1").rows
         assert opened.sql("SELECT busy_pct, online FROM load").rows == [(50, 1)]
     assert rows == [(0, 50, 50, 100), (1, None, None, 0)]
@@ -295,21 +295,21 @@ def test_shares_by_polarity() -> None:
     ]  # fmt: skip
     query = "SELECT polarity, entitlement_pct FROM cpu ORDER BY cpu_id"
     cpus = [Cpu(n, 0, 50) for n in range(3)]
-    with session({"A": [record(100, lpars, cpus, own=1, physical={"CP": 4})]}, 100) as made:
-        assert made.sql(query).rows == [("Vh", 100.0), ("Vm", 40.0), ("Vl", 0.0)]
-    with session({"B": [record(100, lpars, cpus[:2], own=2, physical={"CP": 4})]}, 100) as made:
+    with session({"A": [record(100, lpars, cpus, own=1, physical={"CP": 4})]}, 100) as opened:
+        assert opened.sql(query).rows == [("Vh", 100.0), ("Vm", 40.0), ("Vl", 0.0)]
+    with session({"B": [record(100, lpars, cpus[:2], own=2, physical={"CP": 4})]}, 100) as opened:
         # PR/SM reports the polarity of all partitions to every system.
         counts = "SELECT partition, vh, vm, vl FROM partition ORDER BY 1"
-        assert made.sql(counts).rows == [("A", 1, 1, 1), ("B", None, None, None)]
+        assert opened.sql(counts).rows == [("A", 1, 1, 1), ("B", None, None, None)]
         # The weight of 2.6 processors for two.
-        assert made.sql(query).rows == [("Hor", 100.0)] * 2
+        assert opened.sql(query).rows == [("Hor", 100.0)] * 2
     # The weight exceeds the processors: each is entitled to at most one physical processor.
     alone = [Lpar("A", 1, [Logical("CP", 0, 1, 1, polarity=HIGH, own_weight=100)], vertical=True)]
-    with session({"A": [record(100, alone, cpus[:1], own=1, physical={"CP": 4})]}, 100) as made:
-        assert made.sql(query).rows == [("Vh", 100.0)]
+    with session({"A": [record(100, alone, cpus[:1], own=1, physical={"CP": 4})]}, 100) as opened:
+        assert opened.sql(query).rows == [("Vh", 100.0)]
     fewer = {"CP": 2}
-    with session({"B": [record(100, lpars, cpus[:2], own=2, physical=fewer)]}, 100) as made:
-        assert made.sql(query).rows == [("Hor", 65.0)] * 2
+    with session({"B": [record(100, lpars, cpus[:2], own=2, physical=fewer)]}, 100) as opened:
+        assert opened.sql(query).rows == [("Hor", 65.0)] * 2
 
 
 def test_capacity_in_msu() -> None:
@@ -321,10 +321,10 @@ def test_capacity_in_msu() -> None:
         ({"CPA": 120}, 240.0),
         ({}, None),
     ):
-        made = record(
+        content = record(
             100, lpars, [Cpu(0, 0, 50)], own=1, physical={"CP": 4, "IIP": 1}, control={"MCR": 0, **control}
         )
-        with session({"A": [made]}, 100) as opened:
+        with session({"A": [content]}, 100) as opened:
             rows = opened.sql("SELECT msu_actual FROM partition ORDER BY cpu_type").rows
         assert rows == [(wanted,), (None,)]
     microseconds, milliseconds = 50_000_000, 100_000
@@ -333,8 +333,8 @@ def test_capacity_in_msu() -> None:
 
 def test_inactive_partitions() -> None:
     lpars = [Lpar("A", 1, [Logical("CP", 0, 1, 1)]), Lpar("IDLE", 2, []), Lpar("", 3, [])]
-    made = record(100, lpars, [Cpu(0, 0, 50)], own=1, physical={"CP": 4}, management_s={"CP": 0.5})
-    with session({"A": [made]}, 100) as opened:
+    content = record(100, lpars, [Cpu(0, 0, 50)], own=1, physical={"CP": 4}, management_s={"CP": 0.5})
+    with session({"A": [content]}, 100) as opened:
         rows = opened.sql("SELECT partition, status, cpu_type, logical_cpus FROM partition ORDER BY 1").rows
         assert opened.sql("SELECT management_s, logical_cpus FROM cec").rows == [(0.5, 1.0)]
     assert rows == [("A", "Active", "CP", 1.0), ("IDLE", "Deactivated", None, None)]
@@ -380,11 +380,11 @@ def test_bucket_sums_with_moved_sections() -> None:
 
 def test_core_location() -> None:
     """The preferred location of each core, from drawer to chip; a highest level of 1 means no location."""
-    made = four_ziips()
+    content = four_ziips()
     places = ((4, (3, 1, 2, 0)), (3, (7, 1, 2, 0)), (1, (1, 0, 0, 0)), (0, (0, 0, 0, 0)))
-    for logical, (highest, levels) in zip(made["logical"], places, strict=False):
+    for logical, (highest, levels) in zip(content["logical"], places, strict=False):
         logical |= {"MAXNL": highest} | {f"CORDL{n}": place for n, place in enumerate(levels, 1)}
-    with session({"SYSA": [made]}, ZIIP_S) as opened:
+    with session({"SYSA": [content]}, ZIIP_S) as opened:
         rows = opened.sql("SELECT nesting FROM core ORDER BY core_id").rows
     assert rows == [("0/2/1/3",), ("2/1/7",), (None,), (None,)]
 
@@ -397,10 +397,12 @@ def test_changes_between_records_are_events() -> None:
     records[2]["control"][0]["INB"] = 0x40
     records[3]["partition"][0] |= {"PFG": 0x02, "MSU": 300}
     records[3]["cpu"][1]["CNF"] = 0x02
-    with session({"SYSA": records}, ZIIP_S) as made:
+    with session({"SYSA": records}, ZIIP_S) as opened:
         second = "date_trunc('second', {})".format
-        ends = [row[0] for row in made.sql(f"SELECT {second('interval_end')} FROM interval ORDER BY 1").rows]
-        rows = made.sql(
+        ends = [
+            row[0] for row in opened.sql(f"SELECT {second('interval_end')} FROM interval ORDER BY 1").rows
+        ]
+        rows = opened.sql(
             f"SELECT {second('time')}, kind, subject, detail, inferred FROM event ORDER BY time, kind"
         ).rows
     changed = "capacity change"
@@ -421,30 +423,30 @@ def test_older_and_split_smf70_records() -> None:
         "SELECT cpu_id, core_id, thread_id, round(busy_pct, 4), round(mvs_busy_pct, 4), polarity, "
         "round(entitlement_pct, 4), round(lpmgt_pct, 4) FROM cpu ORDER BY 1"
     )
-    with session({"SYSA": [four_ziips()]}, ZIIP_S) as made:
-        whole = made.sql(query).rows
-        partitions = made.sql("SELECT * FROM partition").rows
-        cores = made.sql("SELECT * FROM core").rows
+    with session({"SYSA": [four_ziips()]}, ZIIP_S) as opened:
+        whole = opened.sql(query).rows
+        partitions = opened.sql("SELECT * FROM partition").rows
+        cores = opened.sql("SELECT * FROM core").rows
     assert len(whole) == 8
     older = {"control": 344, "logical": 88, "cpu": 80}
-    with session({"SYSA": [four_ziips()]}, ZIIP_S, lengths=older) as made:
-        assert made.sql(query).rows == whole
-    with session({"SYSA": [four_ziips()]}, ZIIP_S, most=1100) as made:
-        assert made.sql("SELECT count FROM inventory WHERE name = 'SMF 70.1'").rows[0][0] > 2
-        assert made.sql(query).rows == whole
-        assert made.sql("SELECT * FROM partition").rows == partitions
-        assert made.sql("SELECT * FROM core").rows == cores
+    with session({"SYSA": [four_ziips()]}, ZIIP_S, lengths=older) as opened:
+        assert opened.sql(query).rows == whole
+    with session({"SYSA": [four_ziips()]}, ZIIP_S, most=1100) as opened:
+        assert opened.sql("SELECT count FROM inventory WHERE name = 'SMF 70.1'").rows[0][0] > 2
+        assert opened.sql(query).rows == whole
+        assert opened.sql("SELECT * FROM partition").rows == partitions
+        assert opened.sql("SELECT * FROM core").rows == cores
     # Without multithreading fields in the control section, the cores still have theirs.
-    with session({"SYSA": [four_ziips()]}, ZIIP_S, lengths={"control": 220}) as made:
-        (row,) = made.sql("SELECT max_capacity_factor_pct, productivity_pct FROM core_type").rows
+    with session({"SYSA": [four_ziips()]}, ZIIP_S, lengths={"control": 220}) as opened:
+        (row,) = opened.sql("SELECT max_capacity_factor_pct, productivity_pct FROM core_type").rows
     assert row == (None, pytest.approx(86.94, abs=0.005))
 
 
 def test_changes_are_detected_per_system() -> None:
     """Each record is compared with the previous one of its own system."""
     small, large = four_ziips(MDL="701"), four_ziips(MDL="716")
-    with session({"A": [small] * 3, "B": [large] * 3}, ZIIP_S) as made:
-        assert made.sql("SELECT * FROM event").rows == []
+    with session({"A": [small] * 3, "B": [large] * 3}, ZIIP_S) as opened:
+        assert opened.sql("SELECT * FROM event").rows == []
 
 
 def test_counters_add_threads_to_core_times(tmp_path: Path) -> None:
@@ -468,13 +470,13 @@ def test_counters_add_threads_to_core_times(tmp_path: Path) -> None:
         "SELECT core_id, round(core_busy_pct, 2), round(thread_density, 4), round(productivity_pct, 2), "
         "one_thread_s, two_thread_s FROM core ORDER BY 1"
     )
-    with zlens.open([smf113_builder.dump(tmp_path / "both", [rmf, *counted])]) as made:
-        assert made._core.all_problems() == []
-        rows = made.sql(query).rows
+    with zlens.open([smf113_builder.dump(tmp_path / "both", [rmf, *counted])]) as opened:
+        assert opened._core.all_problems() == []
+        rows = opened.sql(query).rows
     assert rows[0] == (4, 78.23, 1.625, 87.30, pytest.approx(180), pytest.approx(300))
     assert rows[1] == (5, 59.46, None, 85.64, None, None)
-    with zlens.open([smf113_builder.dump(tmp_path / "counters", counted)]) as made:
-        (alone,) = made.sql(query).rows
+    with zlens.open([smf113_builder.dump(tmp_path / "counters", counted)]) as opened:
+        (alone,) = opened.sql(query).rows
     assert alone[:3] == (4, round(100 * 480 / end, 2), 1.625)
 
 
@@ -489,14 +491,14 @@ def test_damaged_smf70_gives_rows_or_problems(tmp_path: Path) -> None:
             # After the header: the triplets, and all that they locate.
             bad[dice.randrange(24, len(bad))] = dice.choice((0, 1, 0x7F, 0x80, 0xFF, dice.randrange(256)))
         records.append(bytes(bad))
-    with zlens.open([smf113_builder.dump(tmp_path / "damaged", records)]) as made:
+    with zlens.open([smf113_builder.dump(tmp_path / "damaged", records)]) as opened:
         for table in ("cpu", "core", "core_type", "partition", "cec", "load", "event", "system", "interval"):
-            answer = made.sql(f"SELECT * FROM {table}")
+            answer = opened.sql(f"SELECT * FROM {table}")
             numbers = [value for row in answer.rows for value in row if isinstance(value, float)]
             assert all(map(math.isfinite, numbers)), table
         for report in ("rmfcpu", "partition", "lpar"):
-            assert made.report(report)
-        assert len(made.sql("SELECT DISTINCT interval_end FROM cpu").rows) > 20
+            assert opened.report(report)
+        assert len(opened.sql("SELECT DISTINCT interval_end FROM cpu").rows) > 20
 
 
 #: A flag of a section, its event, and the detail.
@@ -557,10 +559,10 @@ def test_change_within_interval_is_event(
         Lpar("A", 1, [Logical("CP", n, 10, 9, weight=300) for n in range(3)]),
         Lpar("B", 2, [Logical("CP", 0, 10, 9)]),
     ]
-    made = record(1800, lpars, [Cpu(0, 0, 1000)], own=1, physical={"CP": 4})
-    for one in made[section][:2]:
+    content = record(1800, lpars, [Cpu(0, 0, 1000)], own=1, physical={"CP": 4})
+    for one in content[section][:2]:
         one.update(fields)
-    with session({"SYSA": [made]}) as opened:
+    with session({"SYSA": [content]}) as opened:
         rows = opened.sql("SELECT kind, subject, detail FROM event").rows
         marked = opened.sql("SELECT partition, weight_changed FROM partition ORDER BY 1").rows
     assert rows == ([event] if event else [])

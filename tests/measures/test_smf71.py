@@ -134,14 +134,14 @@ def numbers(**given: Any) -> Fields:
     fields = smf_sections.layout("71").section("paging").fields
     values = list(range(1000, 1000 + len(fields)))
     random.Random(71).shuffle(values)
-    made = {
+    numbers_by_field = {
         field.name: value
         for field, value in zip(fields, values, strict=True)
         if field.kind in ("unsigned", "hfp", "duration") and field.length >= 4
     }
     # Pages of an area are among all; storage and slots in use are among those there are.
     larger = {"PIN": 9000, "POT": 9000, "SNI": 5000, "SBI": 5000, "TSC": 90_000, "LVT": 90_000.0, "PMT": 4.5}
-    return made | larger | {"RFL": ["SCM", "PLP"]} | given
+    return numbers_by_field | larger | {"RFL": ["SCM", "PLP"]} | given
 
 
 def written(folder: Path, *paging: Fields, lengths: dict[str, int] | None = None, **product: Any) -> str:

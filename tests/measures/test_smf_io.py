@@ -65,8 +65,26 @@ def test_device_of_smf_against_its_counts(tmp_path: Path) -> None:
         "exposures": 4.0,
     }
     assert {name: row[name] for name in expected} == pytest.approx(expected)
-    told = ("device", "device_class", "device_type", "volume", "lcu", "storage_group", "cylinders", "online")
-    assert [row[name] for name in told] == ["0A01", "DASD", "33909", "ZLVOL1", "0042", "SGONE", 10017, True]
+    columns = (
+        "device",
+        "device_class",
+        "device_type",
+        "volume",
+        "lcu",
+        "storage_group",
+        "cylinders",
+        "online",
+    )
+    assert [row[name] for name in columns] == [
+        "0A01",
+        "DASD",
+        "33909",
+        "ZLVOL1",
+        "0042",
+        "SGONE",
+        10017,
+        True,
+    ]
     assert row["sync_read_rate"] is None
 
 

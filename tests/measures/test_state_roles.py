@@ -14,12 +14,12 @@ from zlens.inputs.options import Options, parse_time_spec
 
 def write_configuration(path: Path, system: str = "MADETEST") -> Path:
     """Write a device known from the start, and one added in the third and again in the fourth minute."""
-    told = record(
+    device = record(
         "D1R6",
         START_US - 1_400,
         {"MTRDEV_RDEVDEV": 0x145, "MTRDEV_RDEVDVID": "3390", "MTRDEV_CALMODLN": 10, "MTRDEV_RDEVCLAS": 4},
     )
-    groups = [configuration(START_US, {**CONFIG, "MTRSYS_SYSTMID": system}, more=[told])]
+    groups = [configuration(START_US, {**CONFIG, "MTRSYS_SYSTMID": system}, more=[device])]
     for n in range(6):
         end = START_US + n * MINUTE_US
         if n in (3, 4):
@@ -45,9 +45,9 @@ def test_state_holds_until_next(tmp_path: Path) -> None:
     assert [kind for _, device, kind in found if device == "02AB"] == [None, None, "3380", "9336", "9336"]
 
 
-@pytest.mark.parametrize("asked", [{"start": "09:04"}, {"start": "09:04", "systems": ("MADETEST",)}])
-def test_state_holds_in_later_window(tmp_path: Path, asked: dict[str, Any]) -> None:
-    options = Options(**(asked | {"start": parse_time_spec(asked["start"])}))
+@pytest.mark.parametrize("times", [{"start": "09:04"}, {"start": "09:04", "systems": ("MADETEST",)}])
+def test_state_holds_in_later_window(tmp_path: Path, times: dict[str, Any]) -> None:
+    options = Options(**(times | {"start": parse_time_spec(times["start"])}))
     with zlens.open([write_configuration(tmp_path / "a")], options=options) as session:
         assert types(session) == [("09:05", "0145", "3390"), ("09:05", "02AB", "9336")]
         assert session.sql("SELECT count(*) FROM d1r6").rows == [(0,)], "a record is of its own time"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from storage_builder import alike
 from zlens.inputs.options import Options
@@ -55,7 +55,7 @@ def test_volume_with_area_of_known_size(tmp_path: Path) -> None:
 
 
 def test_paging_volume_of_5_3_records(tmp_path: Path) -> None:
-    path = alike(tmp_path / "a", [("D3R4", VOLUME)], [AREA], make=made.record, config=made.CONFIG)
+    path = alike(tmp_path / "a", [("D3R4", VOLUME)], [AREA], make=monwrite.record, config=monwrite.CONFIG)
     assert last(path, "paging") == [
         {
             "seconds": 60.0, "volume": "PAG000", "area": "PAGE", "device": "2000", "slots_used": 500,
@@ -120,7 +120,7 @@ def test_storage_in_total_and_by_zone(tmp_path: Path) -> None:
 
 def test_storage_of_5_3_records(tmp_path: Path) -> None:
     minute = [("D0R3", STORAGE), ("D3R1", LISTS)]
-    found = last(alike(tmp_path / "a", minute, make=made.record, config=made.CONFIG), "storage")
+    found = last(alike(tmp_path / "a", minute, make=monwrite.record, config=monwrite.CONFIG), "storage")
     whole = next(row for row in found if row["zone"] == "all")
     assert (whole["frames"], whole["available"], whole["available_low"]) == (1_000_000, 32_000, 21_500)
     # The 5.3 layout does not declare this counter, so it has no difference.
@@ -166,7 +166,7 @@ def test_ports_of_every_kind(tmp_path: Path) -> None:
 
 
 def test_ports_of_5_3_are_named_and_not_counted(tmp_path: Path) -> None:
-    path = alike(tmp_path / "a", PORTS[:2], make=made.record, config=made.CONFIG)
+    path = alike(tmp_path / "a", PORTS[:2], make=monwrite.record, config=monwrite.CONFIG)
     nic, uplink = last(path, "network")
     assert (nic["port"], nic["network"], uplink["network"]) == ("LNX1 0700", "SYSTEM  VSW1", "SYSTEM  VSW1")
     assert not [key for key in (*nic, *uplink) if key.endswith("_rate")]
@@ -210,10 +210,10 @@ def test_groups_of_paging_volumes(tmp_path: Path, every: int | None) -> None:
 def test_paging_area_added_while_recording(tmp_path: Path) -> None:
     idle = {"STOASP_RDEVDEV": 0x2002, "STOASP_CALVSER": "NEW001"}
     came = {"STOATC_RDEVDEV": 0x2002, "STOATC_CPVOLSER": "NEW001", "STOATC_CALTYPE": "page"}
-    groups = [made.configuration(made.START_US)]
+    groups = [monwrite.configuration(monwrite.START_US)]
     for count in range(3):
-        end = made.START_US + count * made.MINUTE_US
-        groups.append(made.interval(end, [made.record("D3R4", end - 100, idle)]))
-    groups.append(made.event("D3R7", made.START_US + made.MINUTE_US + 500, came))
-    (row,) = last(made.write(tmp_path / "a", groups), "paging")
+        end = monwrite.START_US + count * monwrite.MINUTE_US
+        groups.append(monwrite.interval(end, [monwrite.record("D3R4", end - 100, idle)]))
+    groups.append(monwrite.event("D3R7", monwrite.START_US + monwrite.MINUTE_US + 500, came))
+    (row,) = last(monwrite.write(tmp_path / "a", groups), "paging")
     assert (row["volume"], row["area"]) == ("NEW001", "PAGE")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fakes
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from iterations import draws, quick_subset
 from zlens.api import Session
@@ -84,10 +84,10 @@ def test_buckets_of_every_sum_transactions_and_time(tmp_path: Path) -> None:
         assert whole[1:4] == (300.0, pytest.approx(5.0), pytest.approx(100 * (sum(shares[2:7]) / 5 + 0.05)))
         assert whole[4] == pytest.approx(100 * whole[2] / whole[3])
         tx = session.sql("SELECT interval_end, transactions, response_s FROM throughput ORDER BY 1").rows
-        asked = next(row for row in tx if row[0] == whole[0])
-        assert asked[1] == pytest.approx(sum(60 * (k + 1) for k in range(2, 7)))
-        weighted = sum(60 * (k + 1) * k for k in range(2, 7)) / asked[1] / 1000
-        assert asked[2] == pytest.approx(weighted)
+        bucket = next(row for row in tx if row[0] == whole[0])
+        assert bucket[1] == pytest.approx(sum(60 * (k + 1) for k in range(2, 7)))
+        weighted = sum(60 * (k + 1) * k for k in range(2, 7)) / bucket[1] / 1000
+        assert bucket[2] == pytest.approx(weighted)
         assert len(column(session, "cpu_s", "per_transaction")) == len(found)
 
 
@@ -133,8 +133,8 @@ def test_unknown_zone_prevents_throughput_join(tmp_path: Path) -> None:
 def test_throughput_needs_one_system(tmp_path: Path, system: str, said: str) -> None:
     files = []
     for name in ("ONE", "TWO"):
-        config = made.configuration(made.START_US, {**made.CONFIG, "MTRSYS_SYSTMID": name})
-        files.append(made.write(tmp_path / f"{name}.data", [config, *made.minutes(3)]))
+        config = monwrite.configuration(monwrite.START_US, {**monwrite.CONFIG, "MTRSYS_SYSTMID": name})
+        files.append(monwrite.write(tmp_path / f"{name}.data", [config, *monwrite.minutes(3)]))
     path = written(tmp_path, [f"{FIRST_S},{FIRST_S + 60},{system},5"], "start,end,system,count")
     with pytest.raises(InputError) as raised:
         zlens.open(files, options=Options(throughput=path))

@@ -45,19 +45,23 @@ def rows(draw: st.DrawFn) -> tuple[ThroughputRow, ...]:
     )
 
 
-def joined(told: tuple[ThroughputRow, ...], intervals: list[tuple[int, int]], offset_s: int = 0) -> list[Any]:
+def joined(
+    entries: tuple[ThroughputRow, ...], intervals: list[tuple[int, int]], offset_s: int = 0
+) -> list[Any]:
     info = SystemInfo("A", "made")
     given = [(info, Interval(end * SECOND, float(end - start))) for start, end in intervals]
-    return throughput_join.join_intervals(Throughput("t.csv", told, (), False), given, None, float(offset_s))
+    return throughput_join.join_intervals(
+        Throughput("t.csv", entries, (), False), given, None, float(offset_s)
+    )
 
 
 def second_by_second(
-    told: tuple[ThroughputRow, ...], start: int, end: int, offset_s: int
+    entries: tuple[ThroughputRow, ...], start: int, end: int, offset_s: int
 ) -> tuple[float, ...] | None:
     """Return transactions, answered ones, response time and covered time, added per second."""
     transactions, answered, response, covered, timed, seen = 0.0, 0.0, 0.0, 0, False, False
     for second in range(start, end):
-        for row in told:
+        for row in entries:
             first, last = row.start_us // SECOND + offset_s, row.end_us // SECOND + offset_s
             if first <= second < last and row.transactions is not None:
                 seen = True
@@ -75,13 +79,13 @@ def second_by_second(
     )
 
 
-@given(told=rows(), intervals=spans(), offset_s=st.integers(-60, 60))
+@given(entries=rows(), intervals=spans(), offset_s=st.integers(-60, 60))
 def test_throughput_is_divided_by_seconds(
-    told: tuple[ThroughputRow, ...], intervals: list[tuple[int, int]], offset_s: int
+    entries: tuple[ThroughputRow, ...], intervals: list[tuple[int, int]], offset_s: int
 ) -> None:
-    found = {row[PLACE["interval_end"]] // SECOND: row for row in joined(told, intervals, offset_s)}
+    found = {row[PLACE["interval_end"]] // SECOND: row for row in joined(entries, intervals, offset_s)}
     for start, end in intervals:
-        expected = second_by_second(told, start, end, offset_s)
+        expected = second_by_second(entries, start, end, offset_s)
         if expected is None:
             assert end not in found
             continue
@@ -92,16 +96,16 @@ def test_throughput_is_divided_by_seconds(
         assert row[PLACE["clock_offset"]] == offset_s
 
 
-@given(told=rows())
-def test_intervals_without_gaps_have_all_transactions(told: tuple[ThroughputRow, ...]) -> None:
-    last = told[-1].end_us // SECOND
-    found = joined(told, [(at, at + 7) for at in range(0, last + 7, 7)])
-    total = sum(row.transactions or 0 for row in told)
+@given(entries=rows())
+def test_intervals_without_gaps_have_all_transactions(entries: tuple[ThroughputRow, ...]) -> None:
+    last = entries[-1].end_us // SECOND
+    found = joined(entries, [(at, at + 7) for at in range(0, last + 7, 7)])
+    total = sum(row.transactions or 0 for row in entries)
     assert sum(row[PLACE["transactions"]] for row in found) == pytest.approx(total)
 
 
-@given(told=rows(), hours=st.integers(-12, 14))
-def test_local_times_are_moved_by_their_zone(told: tuple[ThroughputRow, ...], hours: int) -> None:
+@given(entries=rows(), hours=st.integers(-12, 14))
+def test_local_times_are_moved_by_their_zone(entries: tuple[ThroughputRow, ...], hours: int) -> None:
     zone = dt.timezone(dt.timedelta(hours=hours))
     far = tuple(
         ThroughputRow(
@@ -113,7 +117,7 @@ def test_local_times_are_moved_by_their_zone(told: tuple[ThroughputRow, ...], ho
             None,
             None,
         )
-        for row in told
+        for row in entries
     )
     info = SystemInfo("A", "made")
     intervals = [
@@ -121,5 +125,5 @@ def test_local_times_are_moved_by_their_zone(told: tuple[ThroughputRow, ...], ho
         for row in far
     ]
     found = throughput_join.join_intervals(Throughput("t.csv", far, (), True), intervals, zone, 0.0)
-    told_of = [row.transactions for row in far if row.transactions is not None]
-    assert [row[PLACE["transactions"]] for row in found] == pytest.approx(told_of)
+    transactions = [row.transactions for row in far if row.transactions is not None]
+    assert [row[PLACE["transactions"]] for row in found] == pytest.approx(transactions)

@@ -125,8 +125,8 @@ def test_time_per_transaction_and_its_parts(tmp_path: Path) -> None:
     counters = []
     for number, run in enumerate(loads):
         instructions = run["ETR"] * run["INST"] * 60
-        told = {"B0": run["CPI"] * instructions, "B1": instructions, "E143": run["EFCPI"] * instructions}
-        counters.append(smf113_rows.row(told, generation="z14", cpsp=5200, system=f"RUN{number:02}"))
+        counts = {"B0": run["CPI"] * instructions, "B1": instructions, "E143": run["EFCPI"] * instructions}
+        counters.append(smf113_rows.row(counts, generation="z14", cpsp=5200, system=f"RUN{number:02}"))
     with measured(tmp_path / "runs.csv", loads, counters=counters) as session:
         found = smf113_rows.values(session, "*", "(FROM per_transaction ORDER BY system)")
     assert [each["source"] for each in found] == ["zvm-monitor"] * len(loads)

@@ -116,20 +116,20 @@ def test_sections_of_older_levels(tmp_path: Path, lengths: dict[str, int]) -> No
 def test_workload_with_counters_of_other_intervals(tmp_path: Path) -> None:
     """Records of counters may end at other times than RMF's; both are shown."""
     second = (END_US - smf113_builder.START_US) / 1e6
-    made = [
+    records = [
         record(),
         record(end_us=END_US + 614_053_000),
         *(smf113_builder.record(1, 0, second + 7 + 300 * n, (100, 200), zone_s=ZONE_S) for n in range(3)),
     ]
-    with zlens.open([smf113_builder.dump(tmp_path / "a", made)]) as session:
+    with zlens.open([smf113_builder.dump(tmp_path / "a", records)]) as session:
         assert session.sql("SELECT count(*) FROM cpumf").rows == [(3,)]
         assert session.sql("SELECT count(*), sum(seconds) FROM workload").rows == [(2, 2 * 614.053)]
 
 
 def test_same_class_in_two_intervals_summed(tmp_path: Path) -> None:
-    made = [record(end_us=END_US + n * 614_053_000) for n in range(2)]
+    records = [record(end_us=END_US + n * 614_053_000) for n in range(2)]
     options = zlens.Options(every_s=3600)
-    with zlens.open([smf113_builder.dump(tmp_path / "a", made)], options=options) as session:
+    with zlens.open([smf113_builder.dump(tmp_path / "a", records)], options=options) as session:
         rows = session.sql(
             "SELECT round(cpu_s, 3), round(appl_ziip_pct, 2), performance_index, velocity_pct FROM workload"
         ).rows

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import zlens
-import zos_samples as made
+import zos_samples
 from readers import smf113_builder
 from readers.test_zos_text import SAMPLES, files, opened
 from samples import needs
 
 
 def test_counters_of_run_in_metrics(tmp_path: Path) -> None:
-    with opened(tmp_path, {"a.CNT": made.cnt(), "cpu.txt": made.DISPLAY_CPUS}) as session:
+    with opened(tmp_path, {"a.CNT": zos_samples.cnt(), "cpu.txt": zos_samples.DISPLAY_CPUS}) as session:
         # Cycles by instructions, cycles by time and speed: 30 s and 15 s of 60 s.
         assert session.sql(
             "SELECT system, source, seconds, cpu_id, cpu_type, cpi, problem_state_pct, lpar_cpu_pct, ghz "
@@ -25,7 +25,7 @@ def test_counters_of_run_in_metrics(tmp_path: Path) -> None:
             "SELECT round(l1mp, 8), (SELECT count(*) FROM cpumf WHERE l15p IS NOT NULL) "
             "FROM cpumf WHERE cpu_id = 0"
         ).rows
-        assert l1mp == round(100 * (1000 + 3000) / made.COUNTS[0][1], 8)
+        assert l1mp == round(100 * (1000 + 3000) / zos_samples.COUNTS[0][1], 8)
         # Level 1.5 exists only on a z10: the machine type is from the text.
         assert generation == 2
         assert session.sql("SELECT cpu_type, lpar_cpu_pct FROM core_type WHERE seconds IS NOT NULL").rows == [
@@ -35,8 +35,8 @@ def test_counters_of_run_in_metrics(tmp_path: Path) -> None:
 
 
 def test_thread_has_core_and_type_of_display(tmp_path: Path) -> None:
-    cnt = made.cnt().replace("FOR CPU 01", "FOR CPU 29").replace("FOR CPU 00", "FOR CPU 02")
-    cores = made.DISPLAY_CORES.replace("008561", "002097").replace(
+    cnt = zos_samples.cnt().replace("FOR CPU 01", "FOR CPU 29").replace("FOR CPU 00", "FOR CPU 02")
+    cores = zos_samples.DISPLAY_CORES.replace("008561", "002097").replace(
         "8561.776.IBM.02.0000000000000078", "2097.710.IBM.02.1234567812345678"
     )
     with opened(tmp_path, {"a.CNT": cnt, "core.txt": cores}) as session:
@@ -48,7 +48,7 @@ def test_thread_has_core_and_type_of_display(tmp_path: Path) -> None:
 
 def test_state_change_is_event(tmp_path: Path) -> None:
     question = "SELECT strftime(time, '%H:%M:%S'), kind, subject, detail, inferred FROM event"
-    with opened(tmp_path, {"a.CNT": made.cnt(change="YES,SAVE")}) as session:
+    with opened(tmp_path, {"a.CNT": zos_samples.cnt(change="YES,SAVE")}) as session:
         assert session.sql(question).rows == [
             (
                 "21:15:06", "state change", "HIS",
@@ -57,12 +57,16 @@ def test_state_change_is_event(tmp_path: Path) -> None:
                 False,
             )
         ]  # fmt: skip
-    with opened(tmp_path / "none", {"a.CNT": made.cnt(), "his.txt": made.DISPLAY_HIS}) as session:
+    with opened(
+        tmp_path / "none", {"a.CNT": zos_samples.cnt(), "his.txt": zos_samples.DISPLAY_HIS}
+    ) as session:
         assert session.sql(question).rows == []
 
 
 def test_multithreading_of_core_from_its_counters(tmp_path: Path) -> None:
-    with opened(tmp_path, {"a.CNT": made.cnt_of_threads(), "core.txt": made.DISPLAY_CORES}) as session:
+    with opened(
+        tmp_path, {"a.CNT": zos_samples.cnt_of_threads(), "core.txt": zos_samples.DISPLAY_CORES}
+    ) as session:
         # 28 and 29 may be decimal: z/OS names CPUs in hexadecimal, and the display agrees.
         assert [problem.kind for problem in session.problems] == ["header"]
         # Busy 30 s with one thread and 15 s with two, of 60 s.
@@ -73,7 +77,7 @@ def test_multithreading_of_core_from_its_counters(tmp_path: Path) -> None:
 
 
 def test_cores_of_display(tmp_path: Path) -> None:
-    with opened(tmp_path, {"core.txt": made.DISPLAY_CORES}) as session:
+    with opened(tmp_path, {"core.txt": zos_samples.DISPLAY_CORES}) as session:
         assert session.sql(
             "SELECT system, seconds, core_id, cpu_type, state, polarity, parked, threads, parked_pct, "
             "core_busy_pct FROM core ORDER BY core_id"
@@ -116,8 +120,10 @@ def test_display_with_records_of_system(tmp_path: Path) -> None:
         tmp_path / "day.smf", [smf113_builder.record(1, cpu, 300, zone_s=-18_000) for cpu in (0, 1)]
     )
     log = "M 4040000 SYSA     2026060 14:41:05.12 STC00042 00000090  "
-    cores = made.DISPLAY_CORES.replace("8561.776.IBM.02.0000000000000078", "2817.M15.IBM.02.000000000002A3B4")
-    with opened(tmp_path, {"his.txt": log + made.DISPLAY_HIS, "cores.txt": cores}) as session:
+    cores = zos_samples.DISPLAY_CORES.replace(
+        "8561.776.IBM.02.0000000000000078", "2817.M15.IBM.02.000000000002A3B4"
+    )
+    with opened(tmp_path, {"his.txt": log + zos_samples.DISPLAY_HIS, "cores.txt": cores}) as session:
         assert session.sql("SELECT system, source, utc_offset_s, local_time FROM system ORDER BY 2").rows == [
             ("SYSA", "smf", -18_000, False),
             ("SYSA", "zos-text", -18_000, False),
@@ -132,13 +138,13 @@ def test_display_with_records_of_system(tmp_path: Path) -> None:
     two: dict[str, str | bytes] = {"cores.txt": cores, "more.txt": cores.replace("MADE1", "MADE2")}
     for name, texts, expected in (
         ("two", two, ["MADE1", "MADE2", "SYSA"]),
-        ("other", {"cores.txt": made.DISPLAY_CORES}, ["MADE1", "SYSA"]),
+        ("other", {"cores.txt": zos_samples.DISPLAY_CORES}, ["MADE1", "SYSA"]),
     ):
         smf113_builder.dump(files(tmp_path / name, texts) / "day.smf", [smf113_builder.record(1, 0, 300)])
         with zlens.open(tmp_path / name) as session:
             assert sorted(info.system for info in session.systems) == expected
     # A text without a machine belongs to the only system.
-    only = files(tmp_path / "only", {"his.txt": made.DISPLAY_HIS})
+    only = files(tmp_path / "only", {"his.txt": zos_samples.DISPLAY_HIS})
     smf113_builder.dump(only / "day.smf", [smf113_builder.record(1, 0, 300)])
     with zlens.open(only) as session:
         assert session.sql("SELECT system, smfintval FROM his_run").rows == [("SYSA", "SYNC")]

@@ -93,13 +93,13 @@ def test_poor_fit_of_machine_curve_is_noted() -> None:
 
 
 def test_good_fit_is_not_noted() -> None:
-    made = [(n, 100 * n / (1 + 0.03 * (n - 1) + 0.0004 * n * (n - 1))) for n in (1, 4, 8, 16, 32)]
-    answer = solve(run=runs(*made), usl_one=100.0)
+    points = [(n, 100 * n / (1 + 0.03 * (n - 1) + 0.0004 * n * (n - 1))) for n in (1, 4, 8, 16, 32)]
+    answer = solve(run=runs(*points), usl_one=100.0)
     law = by_name(answer.table("law"))
     assert [law[name]["value"] for name in ("gamma", "alpha", "beta")] == pytest.approx([100, 0.03, 0.0004])
     assert answer.figure("usl_peak") == pytest.approx((0.97 / 0.0004) ** 0.5)
     assert not any("does not fit" in note for note in answer.notes)
-    noisy = [(n, rate * (1.2 if n == 8 else 1)) for n, rate in made]
+    noisy = [(n, rate * (1.2 if n == 8 else 1)) for n, rate in points]
     assert any("does not fit" in note for note in solve(run=runs(*noisy)).notes)
     assert not any("does not fit" in note for note in solve(run=runs(*noisy), usl_fits_within=50).notes)
 
@@ -108,11 +108,11 @@ def test_unproven_peak_is_noted() -> None:
     def noted(beta: float) -> bool:
         noise = (1.01, 0.99, 1.01, 0.99, 1.01, 0.99)
         sizes = (1, 2, 4, 8, 16, 32)
-        made = [
+        points = [
             (n, part * 100 * n / (1 + 0.05 * (n - 1) + beta * n * (n - 1)))
             for n, part in zip(sizes, noise, strict=True)
         ]
-        answer = solve(run=runs(*made))
+        answer = solve(run=runs(*points))
         assert answer.figure("usl_peak") is not None
         return any("do not show whether throughput has a peak" in note for note in answer.notes)
 
@@ -241,28 +241,28 @@ def test_sysinfo_without_factors(tmp_path: Path) -> None:
         solve(data=str(path2))
 
 
-def monitored(path: Path, machine_type: str, told: dict[str, Any], kinds: dict[str, Any]) -> str:
+def monitored(path: Path, machine_type: str, capability: dict[str, Any], kinds: dict[str, Any]) -> str:
     """Write a monitor file with the capability of a machine and one processor of a kind."""
     config = {**SIM_CONFIG, "MTRSYS_SYSMTYPE": machine_type}
     groups = [configuration(START_US - 1_000_000, config)]
     for minute in range(3):
         end = START_US + minute * MINUTE_US
         busy = processors(end, {0: {"SYTPRP_PFXUTIME": minute * S_US, **kinds}})
-        groups.append(interval(end, [*busy, sim_record("D0R19", end - 100, told)]))
+        groups.append(interval(end, [*busy, sim_record("D0R19", end - 100, capability)]))
     return str(write(path, groups))
 
 
 @pytest.mark.parametrize(
-    ("told", "kind", "machine"),
+    ("capability", "kind", "machine"),
     [
         ({"SYTSYG_CPUCAPAB": 3296, "SYTSYG_SCPCAPAB": 492}, 0, "z13-n63-400"),
         ({"SYTSYG_CPUCAPAB": 3296, "SYTSYG_SCPCAPAB": 492}, 3, "z13-nc9"),
         ({"SYTSYG_CPUCAPAB": 492}, 3, "z13-nc9"),
     ],
 )
-def test_curve_of_monitor_data(tmp_path: Path, told: dict[str, Any], kind: int, machine: str) -> None:
+def test_curve_of_monitor_data(tmp_path: Path, capability: dict[str, Any], kind: int, machine: str) -> None:
     """CPs of a subcapacity model have the curve of the primary capability, IFLs of the secondary one."""
-    path = monitored(tmp_path / "x", "2964", told, {"SYTPRP_PFXCPUTY": kind})
+    path = monitored(tmp_path / "x", "2964", capability, {"SYTPRP_PFXCPUTY": kind})
     answer = solve(data=path, sizes=[2, 4])
     curve = dict(capacity_curves.capacity_curves()[machine].curve)
     assert answer.table("sizes").column("factor") == [curve[2], curve[4]]

@@ -76,8 +76,8 @@ def test_demand_equal_to_use_is_noted() -> None:
     capped = partitions.compare(session([{**TWO[0], "capped": True}, TWO[1]]), "VM1", END)
     assert any("no error (1 of 2)" in note for note in capped.notes)
     settings = ["partition.A.demand=10", "partition.B.demand=6"]
-    told = partitions.compare(session(TWO), "VM1", END, settings)
-    assert not any("no demand beyond their use" in note for note in told.notes)
+    full_answer = partitions.compare(session(TWO), "VM1", END, settings)
+    assert not any("no demand beyond their use" in note for note in full_answer.notes)
     unknown = partitions.compare(session([partition("A", 750, 8, None)]), "VM1", END)
     assert not any("no demand beyond their use" in note for note in unknown.notes)
 
@@ -265,8 +265,8 @@ def test_measured_real_machine(capsys: pytest.CaptureFixture[str]) -> None:
     """A z15 with RMF Monitor III, without `load`: four partitions report the expected polarity."""
     assert main(["solve", "partitions", "--from", str(SAMPLE), "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["tables"]["polarity"]["rows"]
-    told = {row["name"]: row["same"] for row in rows if row["same"] is not None}
-    assert told == dict.fromkeys(("QCK2", "TRNG", "VIDVLP", "VIRPT"), "yes")
+    same_by_name = {row["name"]: row["same"] for row in rows if row["same"] is not None}
+    assert same_by_name == dict.fromkeys(("QCK2", "TRNG", "VIDVLP", "VIRPT"), "yes")
 
 
 def test_solve_partitions_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

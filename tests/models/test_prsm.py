@@ -265,11 +265,11 @@ def by_linear_programming(instances: list[Instance]) -> list[list[float]]:
         answer = linprog(objective, A_ub=matrix, b_ub=most, bounds=bounds, method="highs")
         assert answer.status == 0, answer.message
         prices = answer.ineqlin.marginals
-        asked = iter(levels)
+        remaining = iter(levels)
         for number, (_, claims, _) in enumerate(instances):
             level = answer.x[first[number] + len(claims)]
             for at, claim in enumerate(claims):
-                if at not in fixed[number] and prices[next(asked)[1]] < -1e-12:
+                if at not in fixed[number] and prices[next(remaining)[1]] < -1e-12:
                     fixed[number][at] = level * claim.weight
     return [[done[at] for at in range(len(done))] for done in fixed]
 

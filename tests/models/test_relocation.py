@@ -313,9 +313,9 @@ def test_relocation_lists_assumptions() -> None:
     assert "isfc_rate_per_gb" not in names
     given = {"stop_below": 1, "live_passes": 1, "passes_most": 5, "quiesce_passes": 1, "maxquiesce": 3}
     assert [one.name for one in solved(**given).assumptions] == ["relocation_changes"]
-    asked = {one.name: one for one in open_questions() if one.model == "relocation"}
-    assert {"relocation_maxquiesce", "relocation_stop_below", "relocation_passes_most"} <= set(asked)
-    assert all(one.closes for one in asked.values())
+    questions = {one.name: one for one in open_questions() if one.model == "relocation"}
+    assert {"relocation_maxquiesce", "relocation_stop_below", "relocation_passes_most"} <= set(questions)
+    assert all(one.closes for one in questions.values())
 
 
 def test_quiesce_passes_are_not_counted() -> None:

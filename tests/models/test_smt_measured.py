@@ -131,13 +131,13 @@ def test_published_rmf_report(tmp_path: Path) -> None:
 
 def test_published_cores_in_records_of_smf_70() -> None:
     """The same four cores with MAX CF, CF and AVG TD in the record: all values can be compared."""
-    with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as made:
-        system = interval_choice.choose_system(made._core, smt.TABLE, None)
+    with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as session:
+        system = interval_choice.choose_system(session._core, smt.TABLE, None)
         answer = smt.compare(
-            made._core, system, interval_choice.choose_interval(made._core, system, None, smt.busy())
+            session._core, system, interval_choice.choose_interval(session._core, system, None, smt.busy())
         )
         back = smt.switch_bounds(
-            made._core, system, interval_choice.choose_interval(made._core, system, None, smt.busy()), 1
+            session._core, system, interval_choice.choose_interval(session._core, system, None, smt.busy()), 1
         )
     for row in by_name(answer.table("compared")).values():
         assert row["productivity_error"] == pytest.approx(0, abs=0.11)

@@ -208,8 +208,8 @@ def test_capacity_factor_alone_overestimates_serial_run() -> None:
 def test_no_point_value_without_path_factors() -> None:
     """An unmeasured run with SMT-2 has only bounds and the published range."""
     parts = [{"name": "clients", "guests": 3}, {"name": "servers", "guests": 12}]
-    asked = {"name": "on", "cores": 3, "threads": 2, "max_capacity_factor": 150, "part": parts}
-    found = answer(BASE, asked)
+    unmeasured_run = {"name": "on", "cores": 3, "threads": 2, "max_capacity_factor": 150, "part": parts}
+    found = answer(BASE, unmeasured_run)
     row = of(found, "on")
     assert row["predicted"] is None
     assert [figure.key for figure in found.figures] == ["bound_SMT-0", "bound_on"]
@@ -218,7 +218,7 @@ def test_no_point_value_without_path_factors() -> None:
     rows = found.table("published").rows
     assert ("z14", 1.10, 1.40, 1.25) in [tuple(row[1:5]) for row in rows]
     # A calibrated run has a point value.
-    pointed = answer(BASE, SERIAL, calibrated(asked, "SMT-2"))
+    pointed = answer(BASE, SERIAL, calibrated(unmeasured_run, "SMT-2"))
     assert of(pointed, "on")["predicted"] is not None
     assert [one.name for one in pointed.assumptions] == ["smt_idle_cores_first", "smt_bound_reached"]
 
@@ -445,8 +445,8 @@ def test_idle_run_has_no_bound() -> None:
 def test_sweeps_follow_runs(runs: int) -> None:
     from zlens.models import sweeps
 
-    asked = [unmeasured(VCPUS, name=f"R{at}", calibrated_by="SMT-2") for at in range(runs)]
-    scenario = {"run": [BASE, SERIAL, *asked]}
+    unmeasured_runs = [unmeasured(VCPUS, name=f"R{at}", calibrated_by="SMT-2") for at in range(runs)]
+    scenario = {"run": [BASE, SERIAL, *unmeasured_runs]}
     found = sweeps.solve("smt", scenario, "run.R0.part.clients.guests=1:3")
     columns = [column.key for column in found.tables[0].columns]
     most = found.tables[0].column("bound_R0")

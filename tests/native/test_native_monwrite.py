@@ -65,9 +65,9 @@ def test_undecodable_names_are_accepted(tmp_path: Path) -> None:
 def test_progress_is_reported_and_can_cancel(tmp_path: Path) -> None:
     path = str(tmp_path / "a")
     size = native_builder.write(tmp_path / "a", range(100)).size
-    told: list[tuple[int, int]] = []
-    _native.MonwriteFile.open(path, lambda done, total: told.append((done, total)))
-    assert told[-1] == (size, size)
+    calls: list[tuple[int, int]] = []
+    _native.MonwriteFile.open(path, lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (size, size)
 
     def stop(done: int, total: int) -> None:
         raise RuntimeError("enough")

@@ -36,8 +36,8 @@ def iso(us: int | None) -> str | None:
     return (EPOCH + timedelta(microseconds=us)).replace(tzinfo=None).isoformat() + "Z"
 
 
-def text_of(made: _native.AnswerText) -> str:
-    return "".join(iter(made.next, None))
+def text_of(answer_text: _native.AnswerText) -> str:
+    return "".join(iter(answer_text.next, None))
 
 
 @given(ROWS)

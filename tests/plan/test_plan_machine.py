@@ -200,9 +200,9 @@ def test_vertical_lows_follow_requested_weights() -> None:
 def test_horizontal_partition_has_no_vertical_lows() -> None:
     rows = [TWO[0], {**TWO[1], "vh": 0, "vm": 0, "vl": 0}]
     assert any("no vertical-low" in note for note in ask("vertical_lows=removed", rows=rows).notes)
-    told = ask("vertical_lows=removed", "partition.B.polarization=horizontal")
-    assert any("no vertical-low" in note for note in told.notes)
-    assert any("polarization=horizontal applies before and after" in note for note in told.notes)
+    answer = ask("vertical_lows=removed", "partition.B.polarization=horizontal")
+    assert any("no vertical-low" in note for note in answer.notes)
+    assert any("polarization=horizontal applies before and after" in note for note in answer.notes)
 
 
 def test_given_cap_applies_before_and_after() -> None:
@@ -230,8 +230,8 @@ def test_every_plan_table_states_provenance() -> None:
     assert kinds["Entitled", "assumed"] == "Weight after where set"
     assert kinds["Expected", "measured"] == "Used"
     assert kinds["Settings", "assumed"] == "After, Difference"
-    told = {row[0] for row in answer.table("kinds").rows}
-    assert told == {table.title.partition(":")[0] for table in answer.tables if table.key != "kinds"}
+    listed = {row[0] for row in answer.table("kinds").rows}
+    assert listed == {table.title.partition(":")[0] for table in answer.tables if table.key != "kinds"}
     assert any(note.startswith("A partition's demand is its use") for note in answer.notes)
     assert any("Expected before equals Used for all" in note for note in answer.notes)
 
