@@ -68,16 +68,18 @@ def create(place: str, columns: Mapping[str, str]) -> str:
 @cache
 def base() -> duckdb.DuckDBPyConnection:
     """Return a database with all tables empty, for all sessions."""
-    made = duckdb.connect(":memory:", config={"threads": 1})
+    database = duckdb.connect(":memory:", config={"threads": 1})
     for table in (*TABLES, "inventory"):
-        made.execute(create(f'"{table}"', columns_of(table)))
+        database.execute(create(f'"{table}"', columns_of(table)))
     # Problems of reading, and of counters.
-    made.execute(create("_noted", columns_of("problem")))
-    made.execute(create("_counter_problems", dict.fromkeys(("system", "source", "kind", "detail"), "text")))
-    made.execute('CREATE VIEW "_interval" AS SELECT *, NULL::TIMESTAMPTZ AS gap_end FROM "interval"')
+    database.execute(create("_noted", columns_of("problem")))
+    database.execute(
+        create("_counter_problems", dict.fromkeys(("system", "source", "kind", "detail"), "text"))
+    )
+    database.execute('CREATE VIEW "_interval" AS SELECT *, NULL::TIMESTAMPTZ AS gap_end FROM "interval"')
     # Empty roles, since reports may query them.
-    made.execute(empty_roles())
-    return made
+    database.execute(empty_roles())
+    return database
 
 
 @dataclass

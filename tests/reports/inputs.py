@@ -10,17 +10,25 @@ import ast
 from pathlib import Path
 from typing import Any
 
-import cluster_made
-import coupling_made
-import disks_made
-import machine_made
-import processors_made
-import systems_made
-import users_made
+import cluster_records
+import coupling_records
+import disk_records
+import machine_records
+import processor_records
+import system_records
+import user_records
 
 #: Modification time of files of cases: 2023-11-14 22:14:00 UTC.
 FILE_TIME_S = 1_700_000_040
-MODULES = (cluster_made, coupling_made, disks_made, machine_made, processors_made, systems_made, users_made)
+MODULES = (
+    cluster_records,
+    coupling_records,
+    disk_records,
+    machine_records,
+    processor_records,
+    system_records,
+    user_records,
+)
 
 
 def make(call: str, folder: Path, **more: Any) -> Any:

@@ -109,14 +109,14 @@ class Sessions:
     def __init__(self, folder: Path, demo_files: list[Path]) -> None:
         self.folder = folder
         self.demo_files = demo_files
-        self.made: dict[str, Any] = {}
+        self.inputs: dict[str, Any] = {}
         self.opened: OrderedDict[str, tuple[ExitStack, Any]] = OrderedDict()
 
     def make(self, call: str) -> Any:
-        if call not in self.made:
+        if call not in self.inputs:
             folder = Path(tempfile.mkdtemp(dir=self.folder))
-            self.made[call] = makers.make(call, folder)
-        return self.made[call]
+            self.inputs[call] = makers.make(call, folder)
+        return self.inputs[call]
 
     def place(self, case: Case) -> Path:
         """Create the folder in which the command of a case runs."""
@@ -146,16 +146,16 @@ class Sessions:
     def close(self) -> None:
         for stack, _ in self.opened.values():
             stack.close()
-        for made in self.made.values():
-            if hasattr(made, "close"):
-                made.close()
+        for opened in self.inputs.values():
+            if hasattr(opened, "close"):
+                opened.close()
 
 
 @pytest.fixture(scope="module")
 def sessions(demo_files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sessions]:
-    made = Sessions(tmp_path_factory.mktemp("cases"), demo_files)
-    yield made
-    made.close()
+    opened = Sessions(tmp_path_factory.mktemp("cases"), demo_files)
+    yield opened
+    opened.close()
 
 
 def stable(text: str) -> str:
@@ -171,7 +171,7 @@ def rounded(text: str) -> str:
 
 def run(case: Case, sessions: Sessions) -> str:
     """Return the output of the command of a case."""
-    made = sessions.make(case.lines["input"]) if "input" in case.lines else None
+    source = sessions.make(case.lines["input"]) if "input" in case.lines else None
     program, *words = shlex.split(case.lines["command"])
     assert program == "zlens"
     width = None
@@ -182,10 +182,10 @@ def run(case: Case, sessions: Sessions) -> str:
         del words[at : at + 2]
     arguments = PARSER.parse_args(words)
     options = inputs.parse_options(arguments)
-    if hasattr(made, "sql"):
-        session = made
+    if hasattr(source, "sql"):
+        session = source
     else:
-        paths = [str(path) for path in (made if isinstance(made, list) else [made])]
+        paths = [str(path) for path in (source if isinstance(source, list) else [source])]
         names = [path for name in arguments.inputs for path in (paths if name == "INPUT" else [name])]
         session = sessions.open(names, options, f"{case.lines.get('input')} {names} {options} {case.files}")
     found = {problem.kind for problem in session.problems}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from cluster_made import cpu_pools
+from cluster_records import cpu_pools
 
 import zlens
 from zlens.catalog import aggregation

@@ -9,7 +9,7 @@ import pytest
 from relocated_layouts import moved, same
 
 import inputs
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from iterations import quick_subset
 from zlens import reports
@@ -57,7 +57,7 @@ def test_reports_do_not_depend_on_offsets(
 ) -> None:
     elsewhere = moved(tmp_path, records.split(), "7.3", monkeypatch)
     texts, kinds = [], []
-    for way in (made.OWN, (elsewhere.record, elsewhere.config)):
+    for way in (monwrite.OWN, (elsewhere.record, elsewhere.config)):
         folder = tmp_path / way[1]["MTRSYS_HCPCPEID"]
         folder.mkdir()
         with zlens.open(inputs.make(call, folder, way=way)) as session:

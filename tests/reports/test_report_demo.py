@@ -25,8 +25,8 @@ def test_demo_reports_cover_systems_with_data(demo_files: list[Path]) -> None:
         for name in reports.names():
             rows = json.loads(reports.render(name, session._core, "json"))
             count = Counter(row.get("system") or "machine" for row in rows)
-            told = ", ".join(f"{system} {count[system]}" for system in sorted(count))
-            lines.append(f"{name}: {told or 'nothing'}\n")
+            counts = ", ".join(f"{system} {count[system]}" for system in sorted(count))
+            lines.append(f"{name}: {counts or 'nothing'}\n")
     expected.check(EXPECTED, "".join(lines))
 
 

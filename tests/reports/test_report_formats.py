@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
-import machine_made
+import machine_records
 import pytest
-import users_made
+import user_records
 from fake_session import FakeSession
 
 import zlens
@@ -91,12 +91,12 @@ def test_json_is_one_array_of_objects() -> None:
 
 
 def test_all_formats_have_same_rows() -> None:
-    made = session()
-    text = reports.render("prclog", made, now=NOW)
+    fake = session()
+    text = reports.render("prclog", fake, now=NOW)
     printed = sum(line.startswith((">>", "00:59")) for line in text.split("\n"))
-    assert len(json.loads(reports.render("prclog", made, "json", now=NOW))) == printed
-    assert reports.render("prclog", made, "csv", now=NOW).count("\n") - 1 == printed
-    assert reports.render("prclog", made, "html", now=NOW).count("<tr><td>") - 1 == printed
+    assert len(json.loads(reports.render("prclog", fake, "json", now=NOW))) == printed
+    assert reports.render("prclog", fake, "csv", now=NOW).count("\n") - 1 == printed
+    assert reports.render("prclog", fake, "html", now=NOW).count("<tr><td>") - 1 == printed
 
 
 class Page(HTMLParser):
@@ -200,7 +200,7 @@ def test_report_list_counts_lines_instead_of_columns(
     only = tmp_path / "reports"
     only.mkdir()
     shutil.copy(definition.files()["system"], only)
-    with zlens.open([machine_made.system_counters(tmp_path, way)]) as session:
+    with zlens.open([machine_records.system_counters(tmp_path, way)]) as session:
         (entry,) = reports.list_reports(session._core, only)
     assert (entry.columns, entry.known, entry.available, entry.state) == counts
 
@@ -208,7 +208,7 @@ def test_report_list_counts_lines_instead_of_columns(
 def test_repeated_line_is_counted_once(tmp_path: Path) -> None:
     """INDICATE LOAD has eight lines, although PROC occurs twice, and the interval that they are of."""
     report = definition.load_report("indload")
-    with zlens.open(users_made.queues(tmp_path)) as session:
+    with zlens.open(user_records.queues(tmp_path)) as session:
         counts = report_list.value_counts([report], session._core)
         available = report_list.report_values(report, session._core, counts).count
     assert (report.shown_count, available) == (10, 10)

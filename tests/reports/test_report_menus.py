@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 from zlens import reports
 from zlens.catalog.reports import menus
 from zlens.cli import main
@@ -39,7 +39,9 @@ def test_menu_lists_its_reports(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_menu_shows_available_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = made.write(tmp_path / "x.mon", [made.configuration(made.START_US), *made.minutes(2)])
+    file = monwrite.write(
+        tmp_path / "x.mon", [monwrite.configuration(monwrite.START_US), *monwrite.minutes(2)]
+    )
     assert main(["report", "fcx310", str(file)]) == 0
     said = capsys.readouterr().out
     assert said == (

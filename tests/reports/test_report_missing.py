@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from zlens.catalog import layouts
 from zlens.catalog.reports import definition
@@ -74,7 +74,9 @@ def found(file: Path, folder: Path) -> dict[str, missing_data.MissingReportData]
 
 
 def processors(tmp_path: Path) -> Path:
-    return made.write(tmp_path / "x.mon", [made.configuration(made.START_US), *made.minutes(3)])
+    return monwrite.write(
+        tmp_path / "x.mon", [monwrite.configuration(monwrite.START_US), *monwrite.minutes(3)]
+    )
 
 
 def test_missing_records_and_unbound_roles(tmp_path: Path, folder: Path) -> None:
@@ -102,19 +104,21 @@ def test_report_without_measures_names_missing_records(tmp_path: Path, folder: P
 
 
 def test_existing_record_is_not_missing(tmp_path: Path, folder: Path) -> None:
-    bare = made.bare_event("D9R4", made.START_US + 30 * made.S_US)
-    groups = [made.configuration(made.START_US), *made.minutes(2), bare]
-    one = found(made.write(tmp_path / "x.mon", groups), folder)["links"]
+    bare = monwrite.bare_event("D9R4", monwrite.START_US + 30 * monwrite.S_US)
+    groups = [monwrite.configuration(monwrite.START_US), *monwrite.minutes(2), bare]
+    one = found(monwrite.write(tmp_path / "x.mon", groups), folder)["links"]
     assert one.records == []
     assert one.missing["isfc_link"].why == "no layout of D9R4 is known (page MRISFNOD)"
 
 
 def test_field_of_pack_is_not_missing(tmp_path: Path, folder: Path) -> None:
-    groups = [made.configuration(made.START_US, made.SIM_CONFIG)]
+    groups = [monwrite.configuration(monwrite.START_US, monwrite.SIM_CONFIG)]
     for minute in range(3):
-        end = made.START_US + minute * made.MINUTE_US
-        groups.append(made.interval(end, [made.sim_record("D0R2", end - 100, {"SYTPRP_PFXCPUAD": 1})]))
-    one = found(made.write(tmp_path / "x.mon", groups), folder)["prclog"]
+        end = monwrite.START_US + minute * monwrite.MINUTE_US
+        groups.append(
+            monwrite.interval(end, [monwrite.sim_record("D0R2", end - 100, {"SYTPRP_PFXCPUAD": 1})])
+        )
+    one = found(monwrite.write(tmp_path / "x.mon", groups), folder)["prclog"]
     assert "processor.polarity" not in one.roles
 
 
@@ -139,8 +143,8 @@ def test_needs_lists_pages_and_reports(
 def test_needs_of_synthetic_file_and_lake(
     tmp_path: Path, few: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    groups = [made.configuration(made.START_US, made.SIM_CONFIG), *made.minutes(2)]
-    sim = made.write(tmp_path / "sim.mon", groups)
+    groups = [monwrite.configuration(monwrite.START_US, monwrite.SIM_CONFIG), *monwrite.minutes(2)]
+    sim = monwrite.write(tmp_path / "sim.mon", groups)
     assert main(["catalog", "needs", str(sim)]) == 0
     assert capsys.readouterr().out.startswith(
         "SIMTEST was written with zlens' own pack: no page describes it\n\nRep"

@@ -37,14 +37,14 @@ def test_totals_are_in_order_of_rmf() -> None:
     (table,) = (table for table in report.tables if table.key == "processors")
     for rows in table.rows:
         if rows.kind == "query":
-            made = "(VALUES ('S', NULL::TIMESTAMP, 'ZIIP'), ('S', NULL, 'CP'), ('S', NULL, 'ZAAP')) "
-            made += "AS own(system, interval_end, cpu_type)"
+            values_sql = "(VALUES ('S', NULL::TIMESTAMP, 'ZIIP'), ('S', NULL, 'CP'), ('S', NULL, 'ZAAP')) "
+            values_sql += "AS own(system, interval_end, cpu_type)"
             columns = {column.column for column in table.columns} - {"cpu_type"}
             nulls = ", ".join(f'NULL AS "{name}"' for name in sorted(columns - {"rmf_type"}))
-            own = replace(rows, query=f"SELECT *, cpu_type AS rmf_type, {nulls} FROM {made}")
+            own = replace(rows, query=f"SELECT *, cpu_type AS rmf_type, {nulls} FROM {values_sql}")
             place = 3 + [column.column for column in table.columns].index("rmf_type")
-            asked = duckdb.sql(rows_sql(table, own, "system")).fetchall()
-            assert [row[place] for row in asked] == ["CP", "ZAAP", "ZIIP"]
+            result = duckdb.sql(rows_sql(table, own, "system")).fetchall()
+            assert [row[place] for row in result] == ["CP", "ZAAP", "ZIIP"]
 
 
 @pytest.mark.skipif(not SAMPLE.is_file(), reason="the sample of a real machine is not here")

@@ -10,7 +10,7 @@ import pytest
 from fake_session import FakeSession
 from io_builder import devices
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from zlens import reports
 from zlens.catalog.reports import definition, definition_file
@@ -316,11 +316,11 @@ def test_columns_are_folded_only_in_terminal() -> None:
 
 
 def test_header_and_missing_text_fit_terminal() -> None:
-    made = system("A") | {"release": "zlens-sim", "source": "zvm-monitor", "synthetic": True}
+    system_row = system("A") | {"release": "zlens-sim", "source": "zvm-monitor", "synthetic": True}
     longer = definition_file.read(
         REPORT.replace("records of proc", "records of very, " * 9 + "proc"), "x", "every"
     )
-    text = reports.render(longer, FakeSession({"system": [made]}), now=NOW, width=80)
+    text = reports.render(longer, FakeSession({"system": [system_row]}), now=NOW, width=80)
     assert '"synthetic, not measured" z/VM zlens-sim' in text
     assert f"It needs: {'records of very, ' * 9}processors *" in " ".join(text.split())
     assert max(map(len, text.split("\n"))) == 80
@@ -452,7 +452,9 @@ def test_group_headings() -> None:
 
 def test_last_bucket_ends_with_data(tmp_path: Path) -> None:
     """Four minutes in buckets of three: the second ends where the header says that the data ends."""
-    file = made.write(tmp_path / "x.mon", [made.configuration(made.START_US), *made.minutes(5)])
+    file = monwrite.write(
+        tmp_path / "x.mon", [monwrite.configuration(monwrite.START_US), *monwrite.minutes(5)]
+    )
     with zlens.open([file], options=zlens.Options(every_s=180, utc=True)) as session:
         for name in ("prclog", "procsum", "lparlog"):
             text = "".join(reports.chunks(name, session._core))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import users_made
+import user_records
 
 import zlens
 from zlens.cli import main
@@ -14,7 +14,7 @@ from zlens.errors import QueryError
 
 @pytest.fixture
 def session(tmp_path: Path) -> zlens.Session:
-    return zlens.open([users_made.processors_alone(tmp_path, 3, cpus=12)])
+    return zlens.open([user_records.processors_alone(tmp_path, 3, cpus=12)])
 
 
 @pytest.mark.parametrize("format", ["text", "csv", "json", "html"])
@@ -55,7 +55,7 @@ def test_totals_are_over_selected_subjects(
 
 
 def test_report_command_selects_subject(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = users_made.processors_alone(tmp_path, 3, cpus=3)
+    path = user_records.processors_alone(tmp_path, 3, cpus=3)
     assert main(["report", "fcx304", str(path), "--only", "1"]) == 0
     said = capsys.readouterr().out
     assert "\n>>Mean>>  1 IFL " in said

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import cluster_made
+import cluster_records
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 from monwrite_builder import MINUTE_US, S_US, START_US, Way, configuration, interval, way_of
 
 NOMINAL = {"SYTSYG_CPUCAPAB": 696, "SYTSYG_SCPCAPAB": 696, "SYTSYG_ZLNOMCAP": 696, "SYTSYG_ZLCAPIND": 100}
@@ -28,13 +28,13 @@ def capability(
         end = START_US + minute * MINUTE_US
         given = values if minute == 2 else {"SYTSYG_CPUCAPAB": 500}
         groups.append(interval(end, [written("D0R19", end - 100, given)]))
-    return made.write(folder / "x", groups)
+    return monwrite.write(folder / "x", groups)
 
 
 def threads_per_core(folder: Path, state: int) -> Path:
     """Write three minutes of a system with this state of multithreading."""
-    config = {**made.SIM_CONFIG, "MTRSYS_ZLMTSTAT": state}
-    return made.write(folder / "x", [configuration(START_US - S_US, config), *made.minutes(3)])
+    config = {**monwrite.SIM_CONFIG, "MTRSYS_ZLMTSTAT": state}
+    return monwrite.write(folder / "x", [configuration(START_US - S_US, config), *monwrite.minutes(3)])
 
 
 MACHINE: Mapping[str, Any] = {
@@ -135,8 +135,8 @@ def _configured(
     for k in range(3):
         end = begin + k * 30 * S_US
         groups.append(interval(end, [record("D0R8", end - 9, {})]))
-    groups += [(False, [made.sim_record(name, begin + s * S_US, values)]) for s, name, values in events]
-    return made.write(path, groups)
+    groups += [(False, [monwrite.sim_record(name, begin + s * S_US, values)]) for s, name, values in events]
+    return monwrite.write(path, groups)
 
 
 def default_settings(folder: Path) -> list[Path]:
@@ -194,7 +194,7 @@ def system_counters(folder: Path, way: str | Way = "sim") -> Path:
         values = {f"SYTSYG_{key}": 5 + sample * count for key, count in counts_of.items()}
         records.append(written("D0R19", end - 100, values))
         groups.append(interval(end, records))
-    return made.write(folder / "x", groups)
+    return monwrite.write(folder / "x", groups)
 
 
 def translations(folder: Path) -> Path:
@@ -212,8 +212,8 @@ def translations(folder: Path) -> Path:
             "SYTSYG_CPUSTNBY": 1,
             "SYTSYG_CPURESVD": 1,
         }
-        groups.append(interval(end, [made.record("D0R19", end - 100, values)]))
-    return made.write(folder / "a.mon", groups)
+        groups.append(interval(end, [monwrite.record("D0R19", end - 100, values)]))
+    return monwrite.write(folder / "a.mon", groups)
 
 
 def power_of_partition(folder: Path) -> Path:
@@ -221,15 +221,17 @@ def power_of_partition(folder: Path) -> Path:
 
     The powers are those of the example in the manual of zpwr: 1.7192, 40, 15406 and 7579 W.
     """
-    groups = [made.configuration(made.START_US, {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"})]
+    groups = [monwrite.configuration(monwrite.START_US, {**monwrite.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"})]
     for number in range(4):
-        end = made.START_US + number * made.MINUTE_US
+        end = monwrite.START_US + number * monwrite.MINUTE_US
         readings = 6 * number
         sums = {"POWCPU": 140_000 * readings, "POWSTO": round(1719.2 * readings), "POWIO": 40_000 * readings}
         values = {"POWPARNM": "ZVMLPAR", "POWCOUNT": 1000 + readings, **sums}
         values["POWTOTCPC"] = 15_406_000 * min(readings, 12)
         values["POWUNASGN"] = 7_578_848 * min(readings, 12)
         groups.append(
-            made.interval(end, [cluster_made.real("D0R25", end - 100, cluster_made.named("SYTPOW", values))])
+            monwrite.interval(
+                end, [cluster_records.real("D0R25", end - 100, cluster_records.named("SYTPOW", values))]
+            )
         )
-    return made.write(folder / "a.mon", groups)
+    return monwrite.write(folder / "a.mon", groups)

@@ -67,11 +67,11 @@ def jobs_with_io(folder: Path) -> Path:
     """Write an interval with I/O and paging, and one without, whose paging counts are incomplete."""
     io, storage = smf30_builder.IO, smf30_builder.STORAGE
     idle = {"io_activity": [io | {"AIS": 0}], "storage": [storage | {"SFL": ["SIN"]}]}
-    made = [
+    records = [
         smf30_builder.record(smf30_builder.INTERVAL, more={"io_activity": [io], "storage": [storage]}),
         smf30_builder.record(smf30_builder.INTERVAL, 1, job="IDLE", more=idle),
     ]
-    return smf113_builder.dump(folder / "a", made)
+    return smf113_builder.dump(folder / "a", records)
 
 
 def zos_paging(folder: Path) -> Path:
@@ -129,10 +129,10 @@ def own_partition(folder: Path, valid: bool = True) -> Path:
     }  # fmt: skip
     fields = {"PFL": 0x4000, "GNM": "GROUP1", "GMU": 800}
     lpar = smf70.Lpar("A", 1, [smf70.Logical("CP", 0, 10, 9)], fields=fields)
-    made = smf70.record(100, [lpar], [smf70.Cpu(0, 0, 80)], own=1, physical={"CP": 4}, control=control)
-    made["product"][0]["FLA"] = 0x40 if valid else 0x4000
-    made["asid"] = [{"RMN": 0, "RMM": 3, "RTT": 360}]
-    return smf70.written(folder / "made.smf", {"A": [made]}, 100)
+    content = smf70.record(100, [lpar], [smf70.Cpu(0, 0, 80)], own=1, physical={"CP": 4}, control=control)
+    content["product"][0]["FLA"] = 0x40 if valid else 0x4000
+    content["asid"] = [{"RMN": 0, "RMM": 3, "RTT": 360}]
+    return smf70.written(folder / "made.smf", {"A": [content]}, 100)
 
 
 def capacity_group(folder: Path) -> Path:
@@ -153,14 +153,14 @@ def capacity_group(folder: Path) -> Path:
         "CPCTOTALPOWER": 60 * 3_000_000_000, "CPCUNASSRESPOWER": 60 * 500_000_000,
         "CPCINFRAPOWER": 60 * 1_000_000_000, "POWERPARTITIONNAME": "LP1",
     }  # fmt: skip
-    made = smf70.record(1800, lpars, [smf70.Cpu(0, 0, 450)], own=1, physical={"CP": 2}, control=control)
-    made["asid"] = [
+    content = smf70.record(1800, lpars, [smf70.Cpu(0, 0, 450)], own=1, physical={"CP": 2}, control=control)
+    content["asid"] = [
         {
             "RMM": 9, "RTT": 3600, "OMM": 4, "OTT": 2700, "IMN": 70, "IMM": 80, "ITT": 1800 * 75,
             "U00": 700, "U01": 1000, "U02": 100, "SRM": 900, "CMN": 1, "CMM": 12, "CTT": 1800,
         }
     ]  # fmt: skip
-    return smf70.written(folder / "made.smf", {"SYSA": [made]}, 1800)
+    return smf70.written(folder / "made.smf", {"SYSA": [content]}, 1800)
 
 
 def parking(folder: Path) -> Path:

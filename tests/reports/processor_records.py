@@ -11,7 +11,7 @@ from typing import Any
 import publications
 from fake_session import FakeSession
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import partition_builder as lpar
 from monwrite_builder import MINUTE_US, S_US, START_US, TOD_S, Way, configuration, interval, record, way_of
 from zlens import _native
@@ -61,7 +61,7 @@ def two_processors(
                 values[f"{prefix}_PFXCPUAD"] = cpu
                 found.append(written(name, end - 100, known(way, values)))
         groups.append(interval(end, found))
-    return made.write(folder / "x", groups)
+    return monwrite.write(folder / "x", groups)
 
 
 DECISION = {
@@ -82,7 +82,7 @@ def decisions(folder: Path, way: str | Way = "sim") -> Path:
     def entries(name: str, time: int, section: str, given: list[dict[str, Any]]) -> bytes:
         prefix = {"D5R16": "PRCPUP_ZLTYP", "D1R26": "MTRTOP_ZLCOR", "D5R14": "PRCTOP_ZLCOR"}[name]
         size, fixed = {"D5R16": 32, "D1R26": 16, "D5R14": 16}[name], 28
-        if written is not made.sim_record:
+        if written is not monwrite.sim_record:
             layout = written.__self__.layouts[name]  # type: ignore[attr-defined]
             size, fixed = layout.section(section).length, layout.length
         head = {f"{prefix}OFF": fixed, f"{prefix}LEN": size, f"{prefix}CNT": len(given)}
@@ -109,12 +109,12 @@ def decisions(folder: Path, way: str | Way = "sim") -> Path:
         groups.append((False, [entries("D5R16", START_US + at * S_US, "TYPES", [stanza])]))
     groups.append((False, [entries("D5R14", START_US + 30 * S_US, "CORES", cores("PRCTOP", 2))]))
     groups.append(interval(START_US + MINUTE_US, [record("D0R8", START_US + MINUTE_US - 9)]))
-    return made.write(folder / "x", groups)
+    return monwrite.write(folder / "x", groups)
 
 
 def dedicated_threads(folder: Path) -> Path:
     """Write eight threads of four dedicated cores, as in IBM's PRCLOG listing with two threads per core."""
-    groups = [configuration(START_US - S_US, {**made.SIM_CONFIG, "MTRSYS_ZLMTIFL": 2})]
+    groups = [configuration(START_US - S_US, {**monwrite.SIM_CONFIG, "MTRSYS_ZLMTIFL": 2})]
     for sample in range(3):
         end = START_US + sample * MINUTE_US
         found = []
@@ -132,9 +132,11 @@ def dedicated_threads(folder: Path) -> Path:
                 "ZLENTITL": 10_000,
                 "ZLDVID": (cpu // 2).to_bytes(2, "big"),
             }
-            found.append(made.sim_record("D0R2", end - 100, {f"SYTPRP_{k}": v for k, v in values.items()}))
+            found.append(
+                monwrite.sim_record("D0R2", end - 100, {f"SYTPRP_{k}": v for k, v in values.items()})
+            )
         groups.append(interval(end, found))
-    return made.write(folder / "x", groups)
+    return monwrite.write(folder / "x", groups)
 
 
 # The columns of the published PRCLOG rows, from entitlement on.
@@ -220,7 +222,7 @@ def prclog_records(folder: Path, listing: str = "prclog-threads", way: str | Way
         rows = publications.rows(listing)
         samples = [one for row in rows for one in _processor(build, row, PRCLOG_HIDDEN[listing], number, end)]
         groups.append(interval(end, samples))
-    return made.write(folder / "a.mon", groups)
+    return monwrite.write(folder / "a.mon", groups)
 
 
 def _processor(
@@ -316,7 +318,7 @@ def threads(folder: Path, first_end: str, intervals: Sequence[Interval], way: st
                 records.append(written("D0R2", end - 100, values))
         groups.append(interval(end, records))
         end += 30 * S_US
-    return made.write(folder / "x", groups)
+    return monwrite.write(folder / "x", groups)
 
 
 def type_interval(row: Sequence[str], busy_pct: float | None = None) -> Interval:
@@ -340,7 +342,7 @@ def core_types_loaded(folder: Path, extended: bool = True, way: str | Way = "sim
         ]
         intervals += [type_interval(["", "", *map(str, wanted)])] * 8
     # Without the record page of D1R4, the values of cores show that multithreading is enabled.
-    enabled = {"MTRSYS_ZLMTSTAT": 3} if way_of(way) is made.OWN else {}
+    enabled = {"MTRSYS_ZLMTSTAT": 3} if way_of(way) is monwrite.OWN else {}
     return threads(folder, "21:32:02", intervals, way, **enabled)
 
 
@@ -428,7 +430,7 @@ def locks(folder: Path, shared: float = 0, way: str | Way = "sim") -> Path:
         else:
             sample = build("D0R23", end - 100, head, {"CALLKDATA": entries})
         groups.append(interval(end, [sample]))
-    return made.write(folder / "a.mon", groups)
+    return monwrite.write(folder / "a.mon", groups)
 
 
 def three_partitions(
@@ -441,7 +443,7 @@ def three_partitions(
 
     `second` adds data of LPAR2, two seconds later: idle for 40 s of each interval, suspended for 5 of 60.
     """
-    build, config = (lpar.encoded, made.CONFIG) if way is None else way_of(way)
+    build, config = (lpar.encoded, monwrite.CONFIG) if way is None else way_of(way)
     if second:
         machine = {"MTRSYS_SYSMTYPE": "2097", "MTRSYS_SYSMMODL": "703", "MTRSYS_SYSMSEQC": f"{0xD3E01:016X}"}
         config = {**config, **machine}
@@ -470,7 +472,7 @@ def three_partitions(
             values |= {"ZLCORE": cpu, "ZLPOLAR": 3 - cpu} if states else {}
             records.append(build("D0R2", end - 100, {f"SYTPRP_{k}": v for k, v in values.items()}, {}))
         groups.append(interval(end, records))
-    path = made.write(folder / "a.mon", groups)
+    path = monwrite.write(folder / "a.mon", groups)
     if not second:
         return path
     config = {**config, "MTRSYS_SYSTMID": "SECOND", "MTRSYS_LPARNAME": "LPAR2"}
@@ -478,8 +480,8 @@ def three_partitions(
     for number in range(4):
         end = START_US + number * MINUTE_US + 2 * S_US
         values = {"SYTPRP_PFXUTIME": number * 15 * TOD_S, "SYTPRP_PFXTOTWT": number * 40 * TOD_S}
-        groups.append(interval(end, made.processors(end, {0: values, 1: values})))
-    return [path, made.write(folder / "second.mon", groups)]
+        groups.append(interval(end, monwrite.processors(end, {0: values, 1: values})))
+    return [path, monwrite.write(folder / "second.mon", groups)]
 
 
 def physical_processors(folder: Path) -> Path:
@@ -498,7 +500,7 @@ def physical_processors(folder: Path) -> Path:
         for n, (weight, count) in enumerate(((500, 60), (300, 40), (200, 16)), 1)
     ]
     management = [10**12 + i for i in range(86)]
-    groups = [configuration(begin, {**made.CONFIG, "MTRSYS_SYSTMID": "PHYSTEST"})]
+    groups = [configuration(begin, {**monwrite.CONFIG, "MTRSYS_SYSTMID": "PHYSTEST"})]
 
     def sample(end: int) -> None:
         records = [lpar.partition(end - 300, one) for one in partitions]
@@ -514,4 +516,4 @@ def physical_processors(folder: Path) -> Path:
                 processor.run(0.6 * logical / count, 0.6 * overhead / count)
         management = [time + round(0.6 * none / 86 * lpar.US) for time in management]
         sample(begin + number * MINUTE_US)
-    return made.write(folder / "a.mon", groups)
+    return monwrite.write(folder / "a.mon", groups)

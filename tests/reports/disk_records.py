@@ -11,7 +11,7 @@ import io_builder
 import publications
 from fake_session import FakeSession
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import smf_io_builder
 from monwrite_builder import (
     MINUTE_US,
@@ -95,8 +95,8 @@ def device_with_seeks(folder: Path) -> Path:
     ours |= {"IODDEV_RDEVSER": "VMPG1C", "IODDEV_RDEVLCNT": 41, "IODDEV_RDEVLPM": 0xC0}
     ours |= {"IODDEV_RDEVSID": 0x10011}
     what = {"MTRDEV_RDEVDVID": "3380", "MTRDEV_CALMODLN": 10, "MTRDEV_RDEVCHPS": "0141000000000000"}
-    told = io_builder.configured({0x145: what, 0x146: {}})
-    groups = [configuration(START_US, SIM_CONFIG, 60 * 60, told)]
+    devices = io_builder.configured({0x145: what, 0x146: {}})
+    groups = [configuration(START_US, SIM_CONFIG, 60 * 60, devices)]
     for n in range(4):
         end = START_US + n * 60 * MINUTE_US
         operations = round(5.5 * 3600 * n)
@@ -108,13 +108,13 @@ def device_with_seeks(folder: Path) -> Path:
         }
         records = [io_builder.activity(0x145, end, 60 * n, ours)]
         records.append(io_builder.activity(0x146, end, 60 * n, {"rate": 1.0}))
-        records.append(made.sim_record("D6R4", end - 50, cache))
+        records.append(monwrite.sim_record("D6R4", end - 50, cache))
         for i, (device, user, virtual, first, last) in enumerate(SEEKS if n else []):
             values = {"RDEVDEV": device, "VMDUSER": user, "VDEVDEV": virtual, "CALCURCY": first}
             seek = {f"SEKSEK_{k}": v for k, v in {**values, "CALSKCYL": last}.items()}
             groups.append(event("D7R1", end - 3000 + i, seek))
         groups.append(interval(end, records))
-    return made.write(folder / "a", groups)
+    return monwrite.write(folder / "a", groups)
 
 
 def paged_and_spooled(folder: Path) -> Path:
@@ -155,12 +155,12 @@ def cached_disks(folder: Path, *minutes: Sequence[tuple[int, int, float, float, 
             own = {"IODCAD_RDEVSID": 0x10000 + subchannel, "IODCAD_NR_SSID": ssid}
             own |= {"IODCAD_NR_UNIT_ADDRESS": subchannel}
             own |= {f"IODCAD_NR_{name}": count for name, count in total.items()}
-            records.append(made.sim_record("D6R4", end - 100, own))
+            records.append(monwrite.sim_record("D6R4", end - 100, own))
             device = {"IODDEV_RDEVDEV": 0x200 + subchannel, "IODDEV_RDEVSER": f"VOL{subchannel:03}"}
             device |= {"IODDEV_RDEVSID": 0x10000 + subchannel}
-            records.append(made.sim_record("D6R3", end - 50, device))
+            records.append(monwrite.sim_record("D6R3", end - 50, device))
         groups.append(interval(end, records))
-    return made.write(folder / "a", groups)
+    return monwrite.write(folder / "a", groups)
 
 
 #: Maxima of a FICON channel per second, and the size of its data units.
@@ -177,7 +177,7 @@ def channel_paths(
     groups = [configuration(START_US)]
     for n in range(len(next(iter(chpids.values()))) + 1):
         end = START_US + n * MINUTE_US
-        records = [made.record("D0R20", end - 200, {"SYTEPM_CALCHPID": 0x10})] if bare else []
+        records = [monwrite.record("D0R20", end - 200, {"SYTEPM_CALCHPID": 0x10})] if bare else []
         for chpid, states in chpids.items():
             entry = {"SYTEPM_CUIV": 0x7F} | {
                 f"SYTEPM_SMF73{name}": 60 * sum(states[:n]) * rate for name, rate in BUSY.items()
@@ -189,7 +189,7 @@ def channel_paths(
             tod = _native.tod_from_unix_us(end - 100)
             records.append(plans.encode(layout, {"SYTEPM_CALCHPID": chpid}, tod=tod, entries=sections))
         groups.append(interval(end, records))
-    return made.write(folder / "a", groups)
+    return monwrite.write(folder / "a", groups)
 
 
 def alias_pool(folder: Path, way: str | Way = "sim") -> Path:
@@ -211,7 +211,7 @@ def alias_pool(folder: Path, way: str | Way = "sim") -> Path:
             entries.append({f"IODHPP_{k}": v for k, v in values.items()})
         values = {"IODHPP_HPPOOLNM": 0, "IODHPP_HPPTOKEN": 0x0600, "IODHPP_HPPNALIS": 16}
         groups.append(interval(end, [make("D6R28", end - 100, values, {"CALUSE": entries})]))
-    return made.write(folder / "a", groups)
+    return monwrite.write(folder / "a", groups)
 
 
 def alias_pool_alone(folder: Path) -> Path:
@@ -220,9 +220,9 @@ def alias_pool_alone(folder: Path) -> Path:
     for n in range(3):
         end = START_US + n * MINUTE_US
         values = {"HPPOOLNM": 3, "HPPTOKEN": 0x0701, "HPPNALIS": 8, "HPPTRIES": 600 * n}
-        record = made.record("D6R28", end - 100, {f"IODHPP_{k}": v for k, v in values.items()})
+        record = monwrite.record("D6R28", end - 100, {f"IODHPP_{k}": v for k, v in values.items()})
         groups.append(interval(end, [record]))
-    return made.write(folder / "a", groups)
+    return monwrite.write(folder / "a", groups)
 
 
 def io_events(folder: Path) -> Path:
@@ -235,13 +235,15 @@ def io_events(folder: Path) -> Path:
         ("D4R1", {"USELON_VMDUSER": "SOMEBODY"}),
     ]
     begin = START_US + 30 * S_US
-    first, second, third, last = made.minutes(4)
+    first, second, third, last = monwrite.minutes(4)
     events = [event(name, begin + i * S_US, values) for i, (name, values) in enumerate(happened)]
     later = [
         event("D6R2", begin + 2 * MINUTE_US, {"IODVOF_RDEVDEV": 0x145}),
-        made.bare_event("D6R42", begin - S_US),
+        monwrite.bare_event("D6R42", begin - S_US),
     ]
-    return made.write(folder / "a", [configuration(START_US), first, *events, second, third, *later, last])
+    return monwrite.write(
+        folder / "a", [configuration(START_US), first, *events, second, third, *later, last]
+    )
 
 
 MIB = 1024 * 1024
@@ -258,11 +260,11 @@ FUNCTIONS: Mapping[int, tuple[int, Mapping[str, int]]] = {
 def pci_functions(folder: Path, seconds: Sequence[int] = (60, 60), way: str | Way = "sim") -> Path:
     """Write PCI functions that are busy for these seconds of each minute; LINUX02 detaches one."""
     make, config = way_of(way)
-    told = [
+    functions = [
         make("D1R27", START_US - 1_400, {"MTRPCI_ZLPFID": function, "MTRPCI_RPCIPFT": kind})
         for function, (kind, _) in FUNCTIONS.items()
     ]
-    groups = [configuration(START_US, config, more=told)]
+    groups = [configuration(START_US, config, more=functions)]
     for n in range(len(seconds) + 1):
         end = START_US + n * MINUTE_US
         records = []
@@ -278,14 +280,14 @@ def pci_functions(folder: Path, seconds: Sequence[int] = (60, 60), way: str | Wa
         if n == 2:
             groups.append(_attachment(config, "D6R37", "IODPDT", end - 20 * S_US, 0x11, "LINUX02"))
         groups.append(interval(end, records))
-    return made.write(folder / "a", groups)
+    return monwrite.write(folder / "a", groups)
 
 
 def _attachment(
     config: Mapping[str, Any], record: str, prefix: str, time_us: int, function: int, user: str
-) -> made.Group:
+) -> monwrite.Group:
     values = {"RPCIPFID": function, "VPCIPFID": function + 0x100, "VMDUSER": user}
-    synthetic = layouts.sim_layouts(record) if config == made.SIM_CONFIG else []
+    synthetic = layouts.sim_layouts(record) if config == monwrite.SIM_CONFIG else []
     layout = (synthetic or layouts.layouts(record))[0]
     tod = _native.tod_from_unix_us(time_us)
     return False, [plans.encode(layout, {f"{prefix}_{k}": v for k, v in values.items()}, tod=tod)]
@@ -418,9 +420,9 @@ def paging_volumes(folder: Path, runs: Sequence[str] = RUNS) -> list[Path]:
                 records.append(io_builder.activity(0x4000 + number, end, minutes, given))
                 page = {"RDEVDEV": 0x4000 + number, "CALVSER": f"PG{number:04}", "CALPAGE": 1_000}
                 values = {f"{PREFIXES['D3R4']}_{name}": value for name, value in page.items()}
-                records.append(made.sim_record("D3R4", end - 100, values))
+                records.append(monwrite.sim_record("D3R4", end - 100, values))
             written.append(interval(end, records))
-        paths.append(made.write(folder / run, written))
+        paths.append(monwrite.write(folder / run, written))
     return paths
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import cluster_made
+import cluster_records
 
 import guest_builder as guests
-import monwrite_builder as made
+import monwrite_builder as monwrite
 from monwrite_builder import Way, way_of
 from zlens import _native
 from zlens.catalog import layouts, plans
@@ -39,8 +39,8 @@ def guests_of_an_hour(folder: Path, way: str | Way = "sim") -> Path:
             found.append(guests.activity(at(n), "CMS1", 10 + 6 * n, make=make))
             found.append(guests.states(at(n), "CMS1", {"DORM": 27 * n, "CFWT": 3 * n}, make=make))
         intervals.append(found)
-    ended, started = at(0) + 20 * made.S_US, at(1) + 40 * made.S_US
-    moved = {"ZLSTART": guests.tod(ended - 12 * made.S_US), "ZLRLTM": guests.seconds(11.5)}
+    ended, started = at(0) + 20 * monwrite.S_US, at(1) + 40 * monwrite.S_US
+    moved = {"ZLSTART": guests.tod(ended - 12 * monwrite.S_US), "ZLRLTM": guests.seconds(11.5)}
     moved |= {"ZLQUTM": guests.seconds(0.25), "ZLPASS": 4, "ZLPAGE": 123_456, "ZLCODE": 0}
     way_there = {"ZLFROM": "ZVM1", "ZLTO": "ZVM2"}
     done = {f"USERLE_{k}": v for k, v in {"ZLUSER": "LNX1", **way_there, **moved}.items()}
@@ -48,7 +48,7 @@ def guests_of_an_hour(folder: Path, way: str | Way = "sim") -> Path:
     events = {
         1: [(False, [make("D4R12", ended, done)])],
         2: [(False, [make("D4R11", started, begun)])],
-        3: [guests.logoff(at(2) + 30 * made.S_US, "CMS1", 25, make=make)],
+        3: [guests.logoff(at(2) + 30 * monwrite.S_US, "CMS1", 25, make=make)],
     }
     return guests.write(folder / "data", intervals, events, config)
 
@@ -58,10 +58,10 @@ def spooling(folder: Path) -> Path:
     intervals = [
         [
             guests.processor(guests.end_of(n), 30 * n),
-            made.record(
+            monwrite.record(
                 "D0R1", guests.end_of(n) - 70, {"SYTSYP_PLSPIOSR": 90 * n, "SYTSYP_PLSPIOSW": 30 * n}
             ),
-            made.record("D0R3", guests.end_of(n) - 60, {"SYTRSG_RSAPGABL": 8000, "SYTRSG_RSAAVAIL": 400}),
+            monwrite.record("D0R3", guests.end_of(n) - 60, {"SYTRSG_RSAPGABL": 8000, "SYTRSG_RSAAVAIL": 400}),
         ]
         for n in MINUTES
     ]
@@ -75,11 +75,11 @@ def queues(folder: Path) -> Path:
     for n in MINUTES:
         end = guests.end_of(n)
         records = [guests.processor(end, rate * n, cpu=cpu) for cpu, rate in enumerate((30, 6, 54))]
-        records.append(made.record("D0R8", end - 90, {"SYTUSR_SYSUSRS": 40, "SYTUSR_SRMCDORM": 33}))
-        records.append(made.record("D0R10", end - 80, {f"SYTSCG_SRM{k}": v for k, v in counts.items()}))
+        records.append(monwrite.record("D0R8", end - 90, {"SYTUSR_SYSUSRS": 40, "SYTUSR_SRMCDORM": 33}))
+        records.append(monwrite.record("D0R10", end - 80, {f"SYTSCG_SRM{k}": v for k, v in counts.items()}))
         for cpu in range(3):
             pages = {"SYTSYP_PFXCPUAD": cpu, "SYTSYP_PLSPIOPR": 200 * n}
-            records.append(made.record("D0R1", end - 70, pages))
+            records.append(monwrite.record("D0R1", end - 70, pages))
         intervals.append(records)
     return guests.write(folder / "queues", intervals)
 
@@ -94,20 +94,20 @@ def ends(
 ) -> Path:
     """Write data of z/VM 5.3, which records guests at their end: record, second, guest, seconds used."""
     events = [
-        guests.real_end(record, made.START_US + second * made.S_US, userid, used, **more)
+        guests.real_end(record, monwrite.START_US + second * monwrite.S_US, userid, used, **more)
         for record, second, userid, used, more in given
     ]
     known = [
-        made.record(
+        monwrite.record(
             "D1R15",
-            made.START_US - made.MINUTE_US - 1_200,
+            monwrite.START_US - monwrite.MINUTE_US - 1_200,
             {"MTRUSR_VMDUSER": userid, "MTRUSR_VMDCPUCT": count},
         )
         for userid, count in (defined or {}).items()
     ]
-    intervals = [made.processors(guests.end_of(n), {0: {"SYTPRP_PFXUTIME": 10**12 + n}}) for n in MINUTES]
+    intervals = [monwrite.processors(guests.end_of(n), {0: {"SYTPRP_PFXUTIME": 10**12 + n}}) for n in MINUTES]
     # Each event is in the interval in which it happens.
-    by_interval: dict[int, list[made.Group]] = {}
+    by_interval: dict[int, list[monwrite.Group]] = {}
     for (_, second, *_), event in zip(given, events, strict=True):
         by_interval.setdefault(second // 60 + 1, []).append(event)
     return guests.write(folder / "data", intervals, by_interval, REAL, known)
@@ -134,13 +134,15 @@ def defined_guests(folder: Path) -> Path:
         for n in MINUTES
     ]
     events = [
-        made.event("D4R1", at + 70 * made.S_US, logon),
-        made.event("D2R9", at + 80 * made.S_US, share),
-        made.event("D2R10", at + 85 * made.S_US, {"SCLSQD_VMDUSER": "LNX1", "SCLSQD_CALFLAG1": 8}),
+        monwrite.event("D4R1", at + 70 * monwrite.S_US, logon),
+        monwrite.event("D2R9", at + 80 * monwrite.S_US, share),
+        monwrite.event("D2R10", at + 85 * monwrite.S_US, {"SCLSQD_VMDUSER": "LNX1", "SCLSQD_CALFLAG1": 8}),
     ]
     more = [
-        made.record("D1R15", at - made.MINUTE_US - 1_200, {f"MTRUSR_{k}": v for k, v in user.items()}),
-        made.sim_record("D1R28", at - made.MINUTE_US - 1_100, pool),
+        monwrite.record(
+            "D1R15", at - monwrite.MINUTE_US - 1_200, {f"MTRUSR_{k}": v for k, v in user.items()}
+        ),
+        monwrite.sim_record("D1R28", at - monwrite.MINUTE_US - 1_100, pool),
     ]
     return guests.write(folder / "data", intervals, {2: events}, more=more)
 
@@ -163,7 +165,7 @@ def dispatch_waits(folder: Path, published: Mapping[str, Sequence[float]]) -> li
                 facts = {"ZLDSPCT": n * count, "ZLDSPWT": waited}
                 records.append(guests.activity(guests.end_of(n), userid, n, vcpu=vcpu, **facts))
             intervals.append(records)
-        config = {**made.SIM_CONFIG, "MTRSYS_SYSTMID": f"AP{run}Z604"}
+        config = {**monwrite.SIM_CONFIG, "MTRSYS_SYSTMID": f"AP{run}Z604"}
         paths.append(guests.write(folder / f"run{run}", intervals, config=config))
     return paths
 
@@ -201,24 +203,24 @@ def _payloads(number: int) -> list[bytes]:
         assert section is not None
         assert section.match is not None
         own = {"APLSDT_USERID": "LNX1", "APLSDT_MDGPROD": section.match[1].ljust(32, "0")}
-        told: Mapping[str, Any] = {"sync_count_1": 1, "sync_count_2": 1, **values}
+        entry: Mapping[str, Any] = {"sync_count_1": 1, "sync_count_2": 1, **values}
         tod = _native.tod_from_unix_us(guests.end_of(number) - 500 + i)
-        found.append(plans.encode(layout, own, tod=tod, entries={name: [told]}))
+        found.append(plans.encode(layout, own, tod=tod, entries={name: [entry]}))
     return found
 
 
 def processors_alone(folder: Path, minutes: int = 2, cpus: int = 2) -> Path:
     """Write minutes in which every processor runs for users for half the time, and nothing else."""
-    groups = [made.configuration(made.START_US), *made.minutes(minutes, cpus=cpus)]
-    return made.write(folder / "a", groups)
+    groups = [monwrite.configuration(monwrite.START_US), *monwrite.minutes(minutes, cpus=cpus)]
+    return monwrite.write(folder / "a", groups)
 
 
 def relocation_of_page(folder: Path) -> Path:
     """Write the start of a relocation as the record page of z/VM 7.2 has it, one second before its record."""
-    at = made.START_US + 30 * made.S_US
+    at = monwrite.START_US + 30 * monwrite.S_US
     values = {"RLOISSUER": "OPERATOR", "RLOUSER": "LNX2", "RLOSRCSYS": "ZVM1", "RLODSTSYS": "ZVM2"}
-    values |= {"RLOSTARTM": guests.tod(at - made.S_US), "RLOMAXT": 120, "RLOMAXQ": 10}
-    start = cluster_made.real("D4R11", at, cluster_made.named("USERLS", values))
-    config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.2.0"}
-    groups = [made.configuration(made.START_US, config), *made.minutes(1), (False, [start])]
-    return made.write(folder / "a.mon", [*groups, *made.minutes(2, first=1)])
+    values |= {"RLOSTARTM": guests.tod(at - monwrite.S_US), "RLOMAXT": 120, "RLOMAXQ": 10}
+    start = cluster_records.real("D4R11", at, cluster_records.named("USERLS", values))
+    config = {**monwrite.CONFIG, "MTRSYS_HCPCPEID": "7.2.0"}
+    groups = [monwrite.configuration(monwrite.START_US, config), *monwrite.minutes(1), (False, [start])]
+    return monwrite.write(folder / "a.mon", [*groups, *monwrite.minutes(2, first=1)])

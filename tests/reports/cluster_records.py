@@ -9,7 +9,7 @@ from typing import Any
 import publications
 
 import guest_builder as guests
-import monwrite_builder as made
+import monwrite_builder as monwrite
 from zlens import _native
 from zlens.catalog import layouts, plans
 
@@ -17,41 +17,41 @@ CAPACITY, LIMITHARD = 2, 1
 IFL = 3
 
 
-def cpu_pools(folder: Path, way: str | made.Way = "sim") -> Path:
+def cpu_pools(folder: Path, way: str | monwrite.Way = "sim") -> Path:
     """Write pool WEB of 1.5 IFLs, using 75 of 90 s a minute, limited twice for 6 s; BATCH changes later.
 
     The system has two IFLs: from then on, BATCH may use a quarter of them, half an IFL.
     """
-    build, config = made.way_of(way)
+    build, config = monwrite.way_of(way)
     web = {"MTRCPC_LIMPOOL": "WEB", "MTRCPC_ZLLIMTY": CAPACITY, "MTRCPC_ZLLIMIT": 150}
     batch = {"MTRCPC_LIMPOOL": "BATCH", "MTRCPC_FLAGS": 0x80}
-    head = [build("D1R28", made.START_US - 1_200, one | {"MTRCPC_ZLTYPE": IFL}) for one in (web, batch)]
-    groups = [made.configuration(made.START_US, config, more=head)]
+    head = [build("D1R28", monwrite.START_US - 1_200, one | {"MTRCPC_ZLTYPE": IFL}) for one in (web, batch)]
+    groups = [monwrite.configuration(monwrite.START_US, config, more=head)]
     for number in range(4):
-        end = made.START_US + number * made.MINUTE_US
+        end = monwrite.START_US + number * monwrite.MINUTE_US
         if number == 2:
             changed = {"LIMPOOL": "BATCH", "ZLACTN": 2, "ZLTYPE": IFL, "ZLLIMTY": LIMITHARD, "ZLLIMIT": 2500}
             joins = {"ZLUSER": "LNXBAT01", "ZLPOOL": "BATCH", "ZLACTN": 1, "ZLCMD": 1}
-            at = end - 30 * made.S_US
+            at = end - 30 * monwrite.S_US
             events = [
                 build("D1R29", at, named("MTRCPD", changed)),
-                build("D4R13", at + made.S_US, named("USECPC", joins)),
+                build("D4R13", at + monwrite.S_US, named("USECPC", joins)),
             ]
             groups.append((False, events))
         samples = [
             {
                 "ZLPOOL": "WEB",
-                "ZLCPUTM": 10**12 + number * 75 * made.TOD_S,
-                "ZLLIMTM": number * 6 * made.TOD_S,
+                "ZLCPUTM": 10**12 + number * 75 * monwrite.TOD_S,
+                "ZLLIMTM": number * 6 * monwrite.TOD_S,
                 "ZLLIMCT": 2 * number,
                 "ZLUSERS": 7,
             },
-            {"ZLPOOL": "BATCH", "ZLCPUTM": number * 15 * made.TOD_S, "ZLUSERS": number // 2},
+            {"ZLPOOL": "BATCH", "ZLCPUTM": number * 15 * monwrite.TOD_S, "ZLUSERS": number // 2},
         ]
         records = [build("D5R19", end - 100, named("PRCCPU", values)) for values in samples]
         records += [guests.processor(end, 45.0 * number, cpu=cpu, make=build) for cpu in range(2)]
-        groups.append(made.interval(end, records))
-    return made.write(folder / "a.mon", groups)
+        groups.append(monwrite.interval(end, records))
+    return monwrite.write(folder / "a.mon", groups)
 
 
 def named(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,30 +71,30 @@ def real(record: str, time_us: int, values: Mapping[str, Any], release: str | No
 
 def named_pool(folder: Path) -> Path:
     """Write a file with real layouts, in which only the names of pools are known."""
-    pool = real("D1R28", made.START_US - 1_200, {"MTRCPC_LIMPOOL": "WEB"}, "6.4")
-    config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"}
-    groups = [made.configuration(made.START_US, config, more=[pool]), *made.minutes(2)]
-    return made.write(folder / "a.mon", groups)
+    pool = real("D1R28", monwrite.START_US - 1_200, {"MTRCPC_LIMPOOL": "WEB"}, "6.4")
+    config = {**monwrite.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"}
+    groups = [monwrite.configuration(monwrite.START_US, config, more=[pool]), *monwrite.minutes(2)]
+    return monwrite.write(folder / "a.mon", groups)
 
 
-def isfc(folder: Path, way: str | made.Way = "sim") -> Path:
+def isfc(folder: Path, way: str | monwrite.Way = "sim") -> Path:
     """Write end points of a listing, and a link of four devices to MEMBER2: 10 and 20 messages a second."""
-    build, config = made.way_of(way)
+    build, config = monwrite.way_of(way)
     head = []
     for number, kind, activity, port, _, _, _, *text in publications.rows("isfeconf"):
         values = {"ZLEPID": int(number, 16), "ZLTYPE": kind, "ZLACT": activity, "ZLPORT": port}
         values["ZLNAME"] = " ".join(text).strip("'")
-        head.append(build("D1R23", made.START_US - 1_200, named("MTRISC", values)))
+        head.append(build("D1R23", monwrite.START_US - 1_200, named("MTRISC", values)))
     devices = [0x0A40 + n if n < 4 else 0 for n in range(16)]
     link = {"ZLNODE": "MEMBER2", "ZLDEVCT": 4, "ZLDEVS": devices}
-    head.append(build("D1R24", made.START_US - 1_100, named("MTRILC", link)))
-    groups = [made.configuration(made.START_US, config, more=head)]
+    head.append(build("D1R24", monwrite.START_US - 1_100, named("MTRILC", link)))
+    groups = [monwrite.configuration(monwrite.START_US, config, more=head)]
     for number in range(3):
-        end = made.START_US + number * made.MINUTE_US
+        end = monwrite.START_US + number * monwrite.MINUTE_US
         values = {"ZLNODE": "MEMBER2", "ZLLRCV": 10**6 + 600 * number, "ZLLSND": 10**6 + 1200 * number}
         values |= {"ZLFRCV": 30 * number, "ZLFSND": 30 * number}
-        groups.append(made.interval(end, [build("D9R4", end - 100, named("ISFNOD", values))]))
-    return made.write(folder / "a.mon", groups)
+        groups.append(monwrite.interval(end, [build("D9R4", end - 100, named("ISFNOD", values))]))
+    return monwrite.write(folder / "a.mon", groups)
 
 
 def ssi(folder: Path) -> Path:
@@ -102,18 +102,18 @@ def ssi(folder: Path) -> Path:
 
     An end point with the id 0 means that no sample could be taken.
     """
-    config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.5.0"}
+    config = {**monwrite.CONFIG, "MTRSYS_HCPCPEID": "7.5.0"}
     facts = {"SYSPLXNM": "CLUSTER1", "SYSPLXLV": 1, "SYSPLXML": 2, "SYSPLXNS": 4, "SYSPLXNR": 3}
-    cluster = real("D1R25", made.START_US - 1_200, named("MTRSSI", facts))
-    groups = [made.configuration(made.START_US, config, more=[cluster])]
+    cluster = real("D1R25", monwrite.START_US - 1_200, named("MTRSSI", facts))
+    groups = [monwrite.configuration(monwrite.START_US, config, more=[cluster])]
     for number in range(4):
-        end = made.START_US + number * made.MINUTE_US
+        end = monwrite.START_US + number * monwrite.MINUTE_US
         if number == 2:
-            at = end - 20 * made.S_US
+            at = end - 20 * monwrite.S_US
             changed = {"SYSPLXOM": b"\x01", "SYSPLXPM": b"\x02", "CALOLDST": b"\x03", "CALNEWST": b"\x04"}
             events = [
                 real("D11R3", at, named("SSISCH", {"CALSYSNM": "MEMBER2", **changed})),
-                real("D11R8", at + made.S_US, {"SSIPDR_SYSPLVOL": "PDRVL2"}),
+                real("D11R8", at + monwrite.S_US, {"SSIPDR_SYSPLVOL": "PDRVL2"}),
             ]
             groups.append((False, events))
         samples = [
@@ -121,8 +121,8 @@ def ssi(folder: Path) -> Path:
             real("D11R2", end - 200, named("SSISMI", states(number))),
             *(real("D9R2", end - 100, named("ISFISA", end_point(number, point))) for point in (0, 1, 0x10)),
         ]
-        groups.append(made.interval(end, samples))
-    return made.write(folder / "a.mon", groups)
+        groups.append(monwrite.interval(end, samples))
+    return monwrite.write(folder / "a.mon", groups)
 
 
 def sent(number: int) -> dict[str, int]:
@@ -146,24 +146,24 @@ def end_point(number: int, point: int) -> dict[str, int]:
 
 def isfc_pages(folder: Path) -> Path:
     """Write the end points of a listing, and a link of two devices, with the layouts of the record pages."""
-    config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"}
+    config = {**monwrite.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"}
     kinds = {"LSN": 0, "DGR": 2}
     head = []
     for end_point, kind, activity, port, _, _, _, *text in publications.rows("isfeconf"):
         assert activity == "BND"
         values = {"SCKID": int(end_point, 16), "SCKTYPE": kinds[kind], "ACTIVITY": 1, "SCKPORT": port}
         values["SCKNAME"] = " ".join(text).strip("'")
-        head.append(real("D1R23", made.START_US - 1_200, named("MTRISC", values)))
+        head.append(real("D1R23", monwrite.START_US - 1_200, named("MTRISC", values)))
     link = {"NODEID": "MEMBER2", "LNKDEVCT": 2, "LDVDEVID": "0A400A41"}
-    head.append(real("D1R24", made.START_US - 1_100, named("MTRILC", link)))
-    groups = [made.configuration(made.START_US, config, more=head), *made.minutes(2)]
-    return made.write(folder / "a.mon", groups)
+    head.append(real("D1R24", monwrite.START_US - 1_100, named("MTRILC", link)))
+    groups = [monwrite.configuration(monwrite.START_US, config, more=head), *monwrite.minutes(2)]
+    return monwrite.write(folder / "a.mon", groups)
 
 
 def pools_of_pages(folder: Path) -> Path:
     """Write a pool that is defined, and a user that joins another, with the layouts of the record pages."""
-    config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"}
-    at = made.START_US + 30 * made.S_US
+    config = {**monwrite.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"}
+    at = monwrite.START_US + 30 * monwrite.S_US
     defined = {
         "LIMPOOL": "WEB",
         "FLAGS": 0x80,
@@ -175,10 +175,10 @@ def pools_of_pages(folder: Path) -> Path:
     joins = {"VMDUSER": "LNXBAT01", "COMMAND": 2, "PREVPOOL": "WEB"}
     events = [
         real("D1R29", at, named("MTRCPD", defined)),
-        real("D4R13", at + made.S_US, named("USECPC", joins)),
+        real("D4R13", at + monwrite.S_US, named("USECPC", joins)),
     ]
-    groups = [made.configuration(made.START_US, config), *made.minutes(1), (False, events)]
-    return made.write(folder / "a.mon", [*groups, *made.minutes(2, first=1)])
+    groups = [monwrite.configuration(monwrite.START_US, config), *monwrite.minutes(1), (False, events)]
+    return monwrite.write(folder / "a.mon", [*groups, *monwrite.minutes(2, first=1)])
 
 
 def members(folder: Path, *members: Mapping[str, Any]) -> list[Path]:
@@ -200,9 +200,9 @@ def member(
         at = guests.end_of(n)
         found = [guests.processor(at, used_s * n), guests.activity(at, guest, used_s * n, **more)]
         if capability is not None:
-            found.append(made.sim_record("D0R19", at - 300, {"SYTSYG_CPUCAPAB": capability}))
+            found.append(monwrite.sim_record("D0R19", at - 300, {"SYTSYG_CPUCAPAB": capability}))
         intervals.append(found)
-    config = {**made.SIM_CONFIG, "MTRSYS_SYSTMID": path.name, "MTRSYS_SYSMTYPE": machine}
-    begin = made.START_US - made.MINUTE_US - 1_200
-    told: Iterable[bytes] = [real("D1R25", begin, {"MTRSSI_SYSPLXNM": cluster})] if cluster else []
-    return guests.write(path, intervals, config=config, more=told)
+    config = {**monwrite.SIM_CONFIG, "MTRSYS_SYSTMID": path.name, "MTRSYS_SYSMTYPE": machine}
+    begin = monwrite.START_US - monwrite.MINUTE_US - 1_200
+    cluster_records: Iterable[bytes] = [real("D1R25", begin, {"MTRSSI_SYSPLXNM": cluster})] if cluster else []
+    return guests.write(path, intervals, config=config, more=cluster_records)
