@@ -19,12 +19,12 @@ from zlens import cli
 
 def printed(*arguments: str) -> str:
     """Return a command's standard output."""
-    told = io.StringIO()
+    output = io.StringIO()
     # In this process, because a new process spends most of its time on imports.
-    with contextlib.redirect_stdout(told):
+    with contextlib.redirect_stdout(output):
         status = cli.main(arguments)
     assert status == 0
-    return told.getvalue()
+    return output.getvalue()
 
 
 def query_objects(path: Path, query: str) -> list[dict[str, object]]:
@@ -110,7 +110,7 @@ def chart_rows(page: Page, chart: str) -> list[dict[str, str]]:
 
 def running(page: Page) -> list[dict[str, object]]:
     """Return the server's running requests except this one."""
-    told: list[dict[str, object]] = page.evaluate(
-        "fetch('/api/v1/running').then((answer) => answer.json()).then((told) => told.running ?? told)"
+    requests: list[dict[str, object]] = page.evaluate(
+        "fetch('/api/v1/running').then((answer) => answer.json()).then((found) => found.running ?? found)"
     )
-    return [one for one in told if one["what"] != "running"]
+    return [one for one in requests if one["what"] != "running"]

@@ -18,10 +18,10 @@ HALF = "2010-03-09T08:00:00Z"
 @pytest.fixture(scope="module")
 def differences(demo: Path) -> list[dict]:
     """Differences between the halves of the file, by `zlens compare`."""
-    told = printed(
+    output = printed(
         "compare", str(demo / "zldemo.monwrite"), "--to", HALF, "--", "--from", HALF, "--format", "json"
     )
-    rows = json.loads(told)
+    rows = json.loads(output)
     return [row for row in rows if row["kind"] == "difference"]
 
 
@@ -45,7 +45,7 @@ def halves_compared_say_what_the_command_says(page: Page, differences: list[dict
         for cell in page.locator('[data-testid="table-differences"] th').all_inner_texts()
     ]
     by_metric = {row["metric"]: row for row in differences if not row["subject"]}
-    told = 0
+    compared = 0
     for line in page.locator('[data-testid="table-differences"] tbody tr').all():
         cells = dict(
             zip(heads, (text.strip() for text in line.locator("td").all_inner_texts()), strict=False)
@@ -53,7 +53,7 @@ def halves_compared_say_what_the_command_says(page: Page, differences: list[dict
         row = by_metric.get(cells.get("Measure", ""))
         if row is None or cells["Metric"] != row["heading"]:
             continue
-        told += 1
+        compared += 1
         for name, key in (("Base", "base_value"), ("Other", "other_value")):
             assert as_shown([cells[name]], [row[key]]), row["metric"]
         if row["change"] is None:
@@ -64,7 +64,7 @@ def halves_compared_say_what_the_command_says(page: Page, differences: list[dict
             )
         sure = "not tested" if row["p"] is None else "exceeds" if row["beyond_noise"] else "within"
         assert cells["Test"].startswith(sure)
-    assert told >= 5
+    assert compared >= 5
     expect(page.locator('[data-testid="warnings"]')).to_contain_text("Synthetic, not measured")
 
 

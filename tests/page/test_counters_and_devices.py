@@ -31,9 +31,9 @@ def devices_are_those_of_the_program(page: Page, demo: Path) -> None:
     program = query_objects(demo / "sim.monwrite", copied(page, "devices", "Copy SQL"))
     shown = copied_rows(page, "devices")
     assert len(shown) == len(program) > 10
-    for on_page, told in zip(shown, program, strict=True):
+    for on_page, expected in zip(shown, program, strict=True):
         for key in ("device", "rate_mean", "resp_s_mean", "resp_s_max", "queue_s_mean", "disc_s_mean"):
-            value = told[key]
+            value = expected[key]
             assert on_page[key] == "" if value is None else str(on_page[key]) != ""
             if isinstance(value, str):
                 assert on_page[key] == value

@@ -37,18 +37,18 @@ def test_all_systems_are_searched_grouped_and_opened(page: Page, address: str):
 def the_strip_of_one_system_waits_for_the_fleet(page: Page, address: str) -> None:
     done: list[str] = []
     page.on("requestfinished", lambda request: done.append(request.url))
-    asked: list[bool] = []
+    requested: list[bool] = []
     page.on(
         "request",
         lambda request: (
-            asked.append(any("/fleet?" in url for url in done))
+            requested.append(any("/fleet?" in url for url in done))
             if request.url.endswith("/aggregate")
             else None
         ),
     )
     with page.expect_request("**/aggregate"):
         opened(page, address, "fleet")
-    assert asked == [True]
+    assert requested == [True]
     expect(page.get_by_test_id("strip").locator("canvas, svg").first).to_be_visible()
 
 
@@ -58,12 +58,12 @@ def test_wide_input_requests_findings_of_one_system(page: Page, address: str):
         route.fulfill(response=answer, json=answer.json() | {"wide": True})
 
     page.route("**/api/v1/schema*", many)
-    asked: list[str] = []
+    urls: list[str] = []
     page.on(
-        "request", lambda request: asked.append(request.url) if "/findings/stream" in request.url else None
+        "request", lambda request: urls.append(request.url) if "/findings/stream" in request.url else None
     )
     opened(page, address, "overview")
-    first, second = asked
+    first, second = urls
     # Sent before the number of systems is known.
     assert "few=true" in first
     assert "system=ZLDEMO" in second

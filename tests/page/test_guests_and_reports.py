@@ -53,7 +53,7 @@ def test_guests_by_table_series_and_owner(page: Page, address: str, demo: Path):
     guests_are_sorted_and_found(page)
     a_guest_is_opened_with_its_courses(page, demo)
     owners_are_gone_into_by_click_and_by_keyboard(page, demo)
-    shares_are_set_beside_what_was_got_when_asked_for(page, demo)
+    shares_are_compared_with_what_was_used_on_request(page, demo)
 
 
 def the_table_is_that_of_the_program(page: Page, demo: Path) -> None:
@@ -92,9 +92,9 @@ def the_table_is_that_of_the_program(page: Page, demo: Path) -> None:
         "SELECT userid, sum(cpu_s) cpu, sum(mt1_s) mt1, sum(prorated_s) prorated, max(cpu_pct) most "
         "FROM guest GROUP BY userid",
     )
-    told = {line.split()[0]: line.split()[1:] for line in own.splitlines()[2:]}
+    cells = {line.split()[0]: line.split()[1:] for line in own.splitlines()[2:]}
     for at, heading in enumerate(("CPU raw", "MT-1", "Prorated")):
-        assert as_shown(column(table, heading), [told[name][at] for name in names])
+        assert as_shown(column(table, heading), [cells[name][at] for name in names])
     # All three times differ, because the threads of a core are shared.
     assert column(table, "CPU raw") != column(table, "MT-1") != column(table, "Prorated")
 
@@ -159,11 +159,11 @@ def a_guest_is_opened_with_its_courses(page: Page, demo: Path) -> None:
     )
     times = chart_rows(page, "guest-times")
     assert len(times) == len(program) == 60
-    for shown, told in zip(times, program, strict=True):
+    for shown, expected in zip(times, program, strict=True):
         pairs = (("Raw", "cpu_pct"), ("MT-1 equivalent", "mt1_pct"), ("Prorated core time", "prorated_pct"))
         assert [shown[name] for name, _ in pairs] != [""] * 3
         for name, key in pairs:
-            value = told[key]
+            value = expected[key]
             exact = None if value is None else pytest.approx(value, rel=1e-14)
             assert (float(shown[name]) if shown[name] else None) == exact
     processors = chart_rows(page, "guest-vcpus")
@@ -201,28 +201,28 @@ def owners_are_gone_into_by_click_and_by_keyboard(page: Page, demo: Path) -> Non
         page.keyboard.press("ArrowRight")
     hover = page.get_by_test_id("hover")
     expect(hover).to_contain_text("LINUX / LINUX01")
-    [told] = query_objects(
+    [total] = query_objects(
         demo / "sim.monwrite", "SELECT sum(cpu_s) AS s FROM guest WHERE userid = 'LINUX01'"
     )
     seconds = float(re.search(r"([0-9.]+)\ss\b", hover.inner_text().replace(",", ""))[1])  # type: ignore[index]
-    assert seconds == pytest.approx(float(str(told["s"])), rel=1e-5)
+    assert seconds == pytest.approx(float(str(total["s"])), rel=1e-5)
     page.keyboard.press("Enter")
     set_to(page, "owner", "LINUX/LINUX01")
     page.locator(OWNERS).get_by_role("combobox", name=re.compile("^Time")).select_option("prorated_s")
     ready(page, "guests")
-    [told] = query_objects(demo / "sim.monwrite", "SELECT sum(prorated_s) AS s FROM guest")
+    [total] = query_objects(demo / "sim.monwrite", "SELECT sum(prorated_s) AS s FROM guest")
     all_of_it = next(row for row in chart_rows(page, "owners") if row["level"] == "0")
-    assert float(all_of_it["prorated_s"]) == pytest.approx(float(str(told["s"])), rel=1e-9)
+    assert float(all_of_it["prorated_s"]) == pytest.approx(float(str(total["s"])), rel=1e-9)
 
 
-def shares_are_set_beside_what_was_got_when_asked_for(page: Page, demo: Path) -> None:
+def shares_are_compared_with_what_was_used_on_request(page: Page, demo: Path) -> None:
     expect(page.get_by_test_id("table-expected")).to_have_count(0)
     page.get_by_label("Interval", exact=True).select_option("busiest")
     table = page.get_by_test_id("table-expected")
     expect(table).to_be_visible(timeout=60_000)
     ready(page, "guests")
-    told = json.loads(printed("solve", "shares", "--from", str(demo / "sim.monwrite"), "--format", "json"))
-    program = told["tables"]["compared"]["rows"]
+    answer = json.loads(printed("solve", "shares", "--from", str(demo / "sim.monwrite"), "--format", "json"))
+    program = answer["tables"]["compared"]["rows"]
     rows = copied_rows(page, "expected")
     assert [row["name"] for row in rows] == [row["name"] for row in program]
     for key in ("expected", "observed", "error"):
@@ -246,11 +246,11 @@ def test_workloads_and_jobs_of_zos(page: Page, address: str, demo: Path):
     ready(page, "workloads")
     set_to(page, "user", "DB2HI|service|1")
     index = [row["Index"] for row in chart_rows(page, "workload-index")]
-    told = query_objects(
+    expected = query_objects(
         demo / "zlzos.smf",
         "SELECT performance_index AS pi FROM workload WHERE class = 'DB2HI' ORDER BY interval_end",
     )
-    assert [float(one) if one else None for one in index] == [row["pi"] for row in told]
+    assert [float(one) if one else None for one in index] == [row["pi"] for row in expected]
     # Report classes are not added to service classes: they count the same work.
     page.get_by_label("Records", exact=True).select_option("report")
     ready(page, "workloads")
@@ -264,7 +264,7 @@ def test_workloads_and_jobs_of_zos(page: Page, address: str, demo: Path):
         "job": "kind = 'job'",
         "step": "kind = 'step'",
     }
-    told = {}
+    expected = {}
     for records, condition in kinds.items():
         page.get_by_label("Records", exact=True).select_option(records)
         set_to(page, "records", records)
@@ -272,16 +272,16 @@ def test_workloads_and_jobs_of_zos(page: Page, address: str, demo: Path):
         query = (
             f"SELECT job, sum(cp_s) AS cp_s FROM job WHERE {condition} GROUP BY job, job_id ORDER BY 2 DESC"
         )
-        told[records] = query_objects(demo / "zlzos.smf", query)
-        if told[records]:
+        expected[records] = query_objects(demo / "zlzos.smf", query)
+        if expected[records]:
             expect(table).to_be_visible()
-            assert as_shown(column(table, "CP"), [row["cp_s"] for row in told[records]])
+            assert as_shown(column(table, "CP"), [row["cp_s"] for row in expected[records]])
         else:
             expect(page.get_by_text("No data in this window.")).to_be_visible()
     page.get_by_label("Records", exact=True).select_option("interval")
     set_to(page, "records", "interval")
     ready(page, "workloads")
-    [row, *_] = told["interval"]
+    [row, *_] = expected["interval"]
     table.locator("tbody tr").filter(has_text=str(row["job"])).first.click()
     ready(page, "workloads")
     used = [float(one["CP"]) for one in chart_rows(page, "job-seconds") if one["CP"]]
@@ -323,13 +323,13 @@ def test_report_view_equals_cli(page: Page, address: str, demo: Path):
 
 
 def a_report_is_that_of_the_command(page: Page, name: str, file: Path) -> None:
-    told = printed("report", name, str(file))
+    output = printed("report", name, str(file))
     shown = page.get_by_test_id("report-text").text_content() or ""
-    assert bare(shown) == bare(told)
-    assert len(told.splitlines()) > 10
+    assert bare(shown) == bare(output)
+    assert len(output.splitlines()) > 10
     page.get_by_role("button", name="Copy text").click()
     expect(page.get_by_role("status").filter(has_text="text copied")).to_be_visible()
-    assert bare(pasted(page)) == bare(told)
+    assert bare(pasted(page)) == bare(output)
     page.locator("section[aria-label=Report] > header").get_by_role("button", name="Copy CSV").click()
     expect(page.get_by_role("status").filter(has_text="CSV copied")).to_be_visible()
     # The last digits of a sum depend on the order of the threads.
@@ -389,8 +389,8 @@ def test_console_runs_and_remembers_queries(page: Page, address: str, demo: Path
     page.locator("#query").press("Control+Enter")
     table = page.locator("section[aria-label=Query] [data-testid^=table]")
     expect(page.get_by_test_id("sql-status")).to_contain_text("3 rows in")
-    told = query_objects(demo / "sim.monwrite", query)
-    assert [row["userid"] for row in told] == column(table, "userid")
+    expected = query_objects(demo / "sim.monwrite", query)
+    assert [row["userid"] for row in expected] == column(table, "userid")
     set_to(page, "q", query)
     page.locator("#query").fill("SELECT 7 AS seven")
     page.get_by_role("button", name="Run", exact=True).click()
@@ -408,7 +408,7 @@ def test_console_runs_and_remembers_queries(page: Page, address: str, demo: Path
     page.goto(link)
     ready(page, "sql")
     assert page.locator("#query").inner_text() == query
-    assert column(table, "userid") == [row["userid"] for row in told]
+    assert column(table, "userid") == [row["userid"] for row in expected]
     # The history survives a reload until it is cleared.
     page.locator("summary", has_text="History").click()
     expect(history).to_have_count(2)

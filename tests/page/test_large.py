@@ -129,16 +129,16 @@ def one_interval_of_a_guest_is_seen_in_the_widest_window(wide: Page, large: Path
 def a_narrow_window_shows_every_interval_as_it_is(wide: Page, large: Path, begin: int, end: int) -> None:
     rows = chart_rows(wide, "guest-cpu")
     assert list(rows[0]) == ["time", "time_utc_s", "CPU"]
-    told = query_objects(
+    expected = query_objects(
         large,
         "SELECT epoch(interval_end) AS t, cpu_pct FROM guest WHERE userid = 'SPIKY' "
         f"AND interval_end > to_timestamp({begin}) AND interval_end <= to_timestamp({end}) ORDER BY t",
     )
-    assert len(told) == 120
+    assert len(expected) == 120
     assert [(float(row["time_utc_s"]), float(row["CPU"])) for row in rows] == [
-        (row["t"], row["cpu_pct"]) for row in told
+        (row["t"], row["cpu_pct"]) for row in expected
     ]
-    assert {row["t"]: row["cpu_pct"] for row in told}[SPIKE_S] == 100
+    assert {row["t"]: row["cpu_pct"] for row in expected}[SPIKE_S] == 100
 
 
 def questions(page: Page) -> list[tuple[str, dict[str, object]]]:
@@ -182,8 +182,8 @@ def test_brush_requests_only_its_window(wide: Page, place: str):
         assert name in windowed, "findings, schema and the like are those of the whole recording"
         assert (float(str(said["from"])), float(str(said["to"]))) == (begin, end)
     # Each request is sent once.
-    told = [(name, json.dumps({**said, "id": ""}, sort_keys=True)) for name, said in found]
-    assert len(told) == len(set(told))
+    bodies = [(name, json.dumps({**said, "id": ""}, sort_keys=True)) for name, said in found]
+    assert len(bodies) == len(set(bodies))
 
 
 def what_was_overtaken_is_ended(wide: Page, large: Path) -> None:
@@ -200,7 +200,7 @@ def what_was_overtaken_is_ended(wide: Page, large: Path) -> None:
     ready(wide, "guests")
     until(lambda: not running(wide))
     ended = {said["id"] for name, said in found if name == "cancel"}
-    asked_for = [
+    requested = [
         said
         for name, said in found
         if name == "aggregate"
@@ -210,15 +210,15 @@ def what_was_overtaken_is_ended(wide: Page, large: Path) -> None:
     ]
     assert len(ended) > 4
     # All requests but the last were canceled or answered before the next.
-    last = [said for said in asked_for if (said["from"], said["to"]) == (begin, end)]
+    last = [said for said in requested if (said["from"], said["to"]) == (begin, end)]
     assert len(last) == 1
     assert last[0]["id"] not in ended
     # The chart shows the last window.
     rows = chart_rows(wide, "guest-cpu")
-    told = query_objects(
+    expected = query_objects(
         large,
         "SELECT cpu_pct FROM guest WHERE userid = 'LNX007' AND interval_end > "
         f"to_timestamp({begin}) AND interval_end <= to_timestamp({end}) ORDER BY interval_end",
     )
-    assert [float(row["CPU"]) for row in rows] == [row["cpu_pct"] for row in told]
+    assert [float(row["CPU"]) for row in rows] == [row["cpu_pct"] for row in expected]
     assert len(rows) == 80

@@ -38,10 +38,10 @@ def test_page_survives_restart_of_server(context: BrowserContext, demo_folder: P
 
 def test_answer_of_proxy_is_error_not_loss(context: BrowserContext, demo_folder: Path):
     """A proxy that gives up on a slow request answers in HTML: the request is not repeated without end."""
-    asked: list[str] = []
+    urls: list[str] = []
 
     def give_up(route: Route) -> None:
-        asked.append(route.request.url)
+        urls.append(route.request.url)
         route.fulfill(status=504, content_type="text/html", body="<h1>Gateway Timeout</h1>")
 
     with served(str(demo_folder / "zldemo.monwrite")) as address:
@@ -53,4 +53,4 @@ def test_answer_of_proxy_is_error_not_loss(context: BrowserContext, demo_folder:
         # Longer than the time after which a lost server is asked again.
         page.wait_for_timeout(2500)
         expect(page.get_by_test_id("lost")).to_be_hidden()
-        assert len(asked) == 1
+        assert len(urls) == 1

@@ -123,7 +123,7 @@ def test_windows_are_drawn_and_typed(page: Page, address: str):
     a_window_in_an_address_snaps_to_the_ends_of_intervals(page, address)
     a_window_is_typed_as_people_write_it(page, address)
     times_are_typed_in_24_hour_form(page, address)
-    a_window_that_moves_is_asked_for_once(page, address)
+    a_window_that_moves_is_requested_once(page, address)
 
 
 def windows_snap_to_the_ends_of_intervals(page: Page) -> None:
@@ -162,19 +162,19 @@ def a_window_in_an_address_snaps_to_the_ends_of_intervals(page: Page, address: s
     assert "to=" not in page.url
 
 
-def a_window_that_moves_is_asked_for_once(page: Page, address: str) -> None:
+def a_window_that_moves_is_requested_once(page: Page, address: str) -> None:
     opened(page, address, "guests", system="ZLDEMO")
-    asked: list[float] = []
+    starts: list[float] = []
 
     def note(request: Request) -> None:
         if request.url.endswith("/aggregate"):
-            asked.append(request.post_data_json["from"])
+            starts.append(request.post_data_json["from"])
 
     page.on("request", note)
     page.evaluate(f"location.hash = '#/guests?system=ZLDEMO&from={FIVE + 17}&to={FIVE + 140}'")
     page.wait_for_url(re.compile(f"from={FIVE}&"))
     quiet(page)
-    assert set(asked) == {FIVE}
+    assert set(starts) == {FIVE}
 
 
 def a_window_is_typed_as_people_write_it(page: Page, address: str) -> None:

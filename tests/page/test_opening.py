@@ -58,13 +58,15 @@ def test_view_opens_with_few_requests_and_moves(browser: Browser, address: str, 
         opened(page, address, view, system="ZLSIM")
         # The progress of a long request is requested repeatedly, and problems when nothing else is.
         later = ("/api/v1/running", "/api/v1/problems")
-        asked = [one for one in finished if "/api/v1/" in one.url and not any(map(one.url.count, later))]
-        schemas = [request for request in asked if "/api/v1/schema" in request.url]
+        api_requests = [
+            one for one in finished if "/api/v1/" in one.url and not any(map(one.url.count, later))
+        ]
+        schemas = [request for request in api_requests if "/api/v1/schema" in request.url]
         # The subjects of a view of guests are known only with the first part.
         assert len(schemas) == (2 if view == "guests" else 1), [request.url for request in schemas]
         size = sum(request.sizes()["responseBodySize"] for request in schemas)
         assert 1_000 < size < (COMPLETE_SCHEMA if view == "sql" else SCHEMA)
-        assert len(asked) <= REQUESTS[view], "\n".join(request.url for request in asked)
+        assert len(api_requests) <= REQUESTS[view], "\n".join(request.url for request in api_requests)
         assert cumulative(page.evaluate("window.moved")) < 0.1, page.evaluate("window.moved")
 
 

@@ -30,7 +30,7 @@ def test_processors_and_cores(page: Page, address: str, demo: Path):
     opened(page, address, "processors", system="ZLSIM")
     figures_are_those_of_the_program(page, demo)
     what_is_left_of_the_cores_is_drawn(page)
-    a_parked_core_is_told_to_be_so(page)
+    a_parked_core_is_marked(page)
     a_click_on_a_processor_opens_its_course(page)
     the_keyboard_walks_through_processors(page)
     the_choice_of_what_is_shown_is_in_the_address(page)
@@ -50,10 +50,10 @@ def figures_are_those_of_the_program(page: Page, demo: Path) -> None:
         shown = copied_rows(page, name)
         assert len(shown) == len(program) > 5
         subject = {"processors": "cpu_id", "cores": "core_id"}[name]
-        by = {str(told[subject]): told for told in program}
+        by = {str(row[subject]): row for row in program}
         for on_page in shown:
-            told = by[on_page[subject]]
-            for key, value in told.items():
+            row = by[on_page[subject]]
+            for key, value in row.items():
                 if key in ("system", "source"):
                     continue
                 if isinstance(value, int | float):
@@ -95,17 +95,17 @@ def the_choice_of_what_is_shown_is_in_the_address(page: Page) -> None:
     expect(page.get_by_role("heading", name="Cores: thread density")).to_be_visible()
 
 
-def a_parked_core_is_told_to_be_so(page: Page) -> None:
+def a_parked_core_is_marked(page: Page) -> None:
     """Core 5 is parked in the first minutes: its values are unknown, not 0."""
     surface = page.locator('[data-testid="chart-cores"] canvas')
     surface.scroll_into_view_if_needed()
     box = surface.bounding_box()
     assert box
     page.mouse.move(box["x"] + 175, box["y"] + 5 * 20 + 10)
-    told = page.locator('[data-testid="hover"]')
-    expect(told).to_contain_text("Core 5")
-    expect(told).to_contain_text("Not available")
-    expect(told).to_contain_text("Parked throughout")
+    tooltip = page.locator('[data-testid="hover"]')
+    expect(tooltip).to_contain_text("Core 5")
+    expect(tooltip).to_contain_text("Not available")
+    expect(tooltip).to_contain_text("Parked throughout")
 
 
 def what_is_left_of_the_cores_is_drawn(page: Page) -> None:
@@ -187,14 +187,14 @@ def the_way_in_and_back(page: Page, address: str) -> None:
 
 
 def the_machine_in_figures(page: Page, demo: Path) -> None:
-    (told,) = query_objects(
+    (row,) = query_objects(
         demo / "sim.monwrite",
         "SELECT lgclc_pct, ovrhd_pct, lpmgt_pct, physical FROM cec "
         f"WHERE abs(epoch(interval_end) - {MOMENT}) < 30",
     )
     facts = page.locator('[data-testid="facts"]')
     titles = [one.get_attribute("title") or "" for one in facts.locator("button").all()]
-    for name, value in told.items():
+    for name, value in row.items():
         (title,) = [one for one in titles if one.endswith(f"(cec.{name})")]
         assert float(re.sub("[,%]", "", title.split()[0])) == float(f"{value:.6g}")
     expect(page.locator('[data-testid="table-partitions"] tbody tr')).to_have_count(3)

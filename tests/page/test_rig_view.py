@@ -20,9 +20,9 @@ name = "the same"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("rig")
-    runs = made / "runs"
-    files = [rig_samples.write(made), rig_samples.write(made, rig_samples.EQUAL + OFF, "blind")]
+    path = tmp_path_factory.mktemp("rig")
+    runs = path / "runs"
+    files = [rig_samples.write(path), rig_samples.write(path, rig_samples.EQUAL + OFF, "blind")]
     # One process: a second one would import all modules again, which takes longer than the runs.
     zlens.run_rig(files, str(runs), jobs=1)
     (runs / "blind" / "1.data").unlink()

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 import guest_builder
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from chromium import CHROMIUM, FLAGS, opened, quiet, ready, served, watched
 from iterations import iterations
@@ -32,9 +32,9 @@ AUTOFILL = "https://content-autofill.googleapis.com"
 
 def small(path: Path, minutes: int = 31, **config: str) -> Path:
     """Write a system with a processor and two guests."""
-    ends = [made.START_US + number * made.MINUTE_US for number in range(minutes)]
+    ends = [monwrite.START_US + number * monwrite.MINUTE_US for number in range(minutes)]
     intervals = [
-        made.interval(
+        monwrite.interval(
             end,
             [
                 guest_builder.processor(end, 20.0 * number),
@@ -44,7 +44,9 @@ def small(path: Path, minutes: int = 31, **config: str) -> Path:
         )
         for number, end in enumerate(ends)
     ]
-    return made.write(path, [made.configuration(made.START_US, {**made.SIM_CONFIG, **config}), *intervals])
+    return monwrite.write(
+        path, [monwrite.configuration(monwrite.START_US, {**monwrite.SIM_CONFIG, **config}), *intervals]
+    )
 
 
 def test_web_ui_contacts_no_other_host(browser: Browser, address: str, tmp_path: Path):
@@ -56,8 +58,8 @@ def test_web_ui_contacts_no_other_host(browser: Browser, address: str, tmp_path:
     )
     # Chromium logs a name only if it can resolve it.
     with watched(alone, address) as page:
-        asked: list[str] = []
-        page.context.on("request", lambda request: asked.append(request.url))
+        urls: list[str] = []
+        page.context.on("request", lambda request: urls.append(request.url))
         opened(page, address, "workloads", system="ZLZ1")
         for system in iterations(("ZLSIM", "ZLZ1"), ("ZLSIM",)):
             opened(page, address, "overview", system=system)
@@ -76,9 +78,9 @@ def test_web_ui_contacts_no_other_host(browser: Browser, address: str, tmp_path:
         page.keyboard.press("Escape")
     alone.close()
     here = urlsplit(address)
-    assert len(asked) > 50
-    assert {urlsplit(url).netloc for url in asked if url.startswith("http")} == {here.netloc}
-    assert {urlsplit(url).scheme for url in asked} <= {"http", "data", "blob"}
+    assert len(urls) > 50
+    assert {urlsplit(url).netloc for url in urls if url.startswith("http")} == {here.netloc}
+    assert {urlsplit(url).scheme for url in urls} <= {"http", "data", "blob"}
     noted = json.loads(log.read_text(encoding="utf-8"))
     names = {number: name for name, number in noted["constants"]["logEventTypes"].items()}
     resolved, connected = set(), set()

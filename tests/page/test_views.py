@@ -43,12 +43,12 @@ def test_findings_are_requested_before_schema(page: Page, address: str):
 
 
 def test_findings_request_has_system_of_address(page: Page, address: str):
-    with page.expect_request("**/api/v1/findings/stream*") as asked:
+    with page.expect_request("**/api/v1/findings/stream*") as request:
         page.goto(f"{address}#/overview?system=ZLSIM")
-    assert "?system=ZLSIM&" in asked.value.url
+    assert "?system=ZLSIM&" in request.value.url
     # Fetched again, because the web UI may have consumed its own response body; a browser repeats the request
     # if the server has just closed an idle connection.
-    lines = page.evaluate("url => fetch(url).then((answer) => answer.text())", asked.value.url).splitlines()
+    lines = page.evaluate("url => fetch(url).then((answer) => answer.text())", request.value.url).splitlines()
     assert {row["system"] for line in lines for row in json.loads(line)["rows"]} == {"ZLSIM"}
     # For an unknown system, the web UI shows the first one, with its findings.
     page.goto("about:blank")
@@ -97,11 +97,11 @@ def test_exported_view_is_self_contained(views: Views, offline: Page, view: str,
     text = path.read_text(encoding="utf-8")
     assert "written by zlens" in text.lower()
     assert "<script" not in text
-    asked: list[str] = []
-    offline.on("request", lambda request: asked.append(request.url))
+    urls: list[str] = []
+    offline.on("request", lambda request: urls.append(request.url))
     offline.goto(path.as_uri())
     shown = offline.locator(f'[data-testid="view-{view}"]').inner_text()
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert [url for url in urls if not url.startswith(("file:", "data:"))] == []
     title = page.locator('nav a[aria-current="page"]').inner_text()
     assert title in text
     assert len(shown) > 20

@@ -14,7 +14,7 @@ LARGE = "more than 64 bits"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("a = " + "[" * 100_000 + "]" * 100_000, DEEP),
         ("a = " + "{b=" * 5_000 + "1" + "}" * 5_000, DEEP),
@@ -28,8 +28,8 @@ LARGE = "more than 64 bits"
         ("a = [[{b = 0o" + "7" * 30 + "}]]", LARGE),
     ],
 )
-def test_invalid_user_toml_is_rejected(text: str, told: str) -> None:
-    with pytest.raises(toml.TomlError, match=told):
+def test_invalid_user_toml_is_rejected(text: str, message: str) -> None:
+    with pytest.raises(toml.TomlError, match=message):
         toml.parse(text)
 
 
@@ -48,6 +48,6 @@ def test_non_finite_number_is_rejected() -> None:
 
 @pytest.mark.parametrize("setting", ["a" + ".a" * 5_000 + "=1", f"user.{'9' * 5_000}.x=1"])
 def test_invalid_scenario_path(setting: str) -> None:
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as raised:
         scenario.apply_setting({"user": [{"name": "A"}]}, setting)
-    assert len(str(told.value)) < 300
+    assert len(str(raised.value)) < 300

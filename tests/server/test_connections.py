@@ -168,7 +168,7 @@ def test_open_file_limit_prints_one_line(demo_files):
 
 
 def test_unread_responses_share_memory_limit(served):
-    told: list[int] = []
+    counts: list[int] = []
 
     async def ask() -> None:
         bodies = BodySender(most=1000, patience_s=0.2)
@@ -190,12 +190,12 @@ def test_unread_responses_share_memory_limit(served):
 
         large = bodies.response(b"y" * 600_000, 200)
         await large({}, None, took)
-        told.append(len(sent))
+        counts.append(len(sent))
         assert b"".join(message.get("body", b"") for message in sent) == b"y" * 600_000
         assert [message["more_body"] for message in sent[1:]] == [True, True, False]
 
     _own_loop(ask())
-    assert told == [4]
+    assert counts == [4]
 
 
 def test_response_rows_are_limited_by_values(served, monkeypatch):

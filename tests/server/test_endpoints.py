@@ -104,14 +104,14 @@ def test_system_of_two_sources_is_answered_by_one(demo_folder, serve_over):
         listed = [(one["source"], one["same"]) for one in response_data(served.get("schema"))["systems"]]
         assert listed == [("smf", True), ("rmf-xml", True)]
         question = {"table": "cpu", "columns": ["busy_pct"], "by": ["cpu_id"], "system": "ZLZ1"}
-        for asked, source in ((None, "smf"), ("smf", "smf"), ("rmf-xml", "rmf-xml")):
-            answer = response_data(served.post("aggregate", **question, source=asked))
+        for requested, source in ((None, "smf"), ("smf", "smf"), ("rmf-xml", "rmf-xml")):
+            answer = response_data(served.post("aggregate", **question, source=requested))
             rows = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
             assert sorted((row["cpu_id"], row["source"]) for row in rows) == [
                 (cpu, source) for cpu in range(3)
             ]
             plain = response_data(
-                served.post("rows", table="load", columns=["source"], system="ZLZ1", source=asked)
+                served.post("rows", table="load", columns=["source"], system="ZLZ1", source=requested)
             )
             assert plain["rows"] == [[source]] * 4
         answer = served.post("aggregate", **question, source="rmf")
@@ -296,14 +296,14 @@ def test_finding_stages_equal_all_findings(serve_over, demo_files):
     assert sorted((row for part in parts for row in part["rows"]), key=order) == sorted(
         found["rows"], key=order
     )
-    asked = [rule["rule"] for part in parts for rule in part["asked"]]
-    assert len(asked) == len(set(asked)) == found["asked"]
+    rules = [rule["rule"] for part in parts for rule in part["asked"]]
+    assert len(rules) == len(set(rules)) == found["asked"]
     missing = {rule["rule"] for part in parts for rule in part["missing"]}
     assert missing == {rule["rule"] for rule in found["missing"]}
-    assert not missing & set(asked)
+    assert not missing & set(rules)
     # Rules that need no measure come before rules that need the costliest ones.
     at = {rule["rule"]: index for index, part in enumerate(parts) for rule in part["asked"]}
-    assert at["DQ-001"] < min(at[rule] for rule in asked if rule.startswith("BAL-"))
+    assert at["DQ-001"] < min(at[rule] for rule in rules if rule.startswith("BAL-"))
     assert {row["system"] for part in own for row in part["rows"]} == {"ZLDEMO"}
 
 
@@ -392,11 +392,13 @@ def test_every_model_answers_its_example(served, name):
 
 def test_sweep_and_setting(served):
     example = models.find("shares").EXAMPLE
-    asked = {"model": "shares", "scenario": example}
+    request = {"model": "shares", "scenario": example}
     user = models.find("shares").EXAMPLE.partition('name = "')[2].partition('"')[0]
-    swept = response_data(served.post("solve", sweep=f"user.{user}.relative=100:300:100", **asked))["answer"]
+    swept = response_data(served.post("solve", sweep=f"user.{user}.relative=100:300:100", **request))[
+        "answer"
+    ]
     assert [row[0] for row in swept["tables"][0]["rows"]] == [100, 200, 300]
-    assert served.post("solve", set=["nosuch=1"], **asked).json()["error"]["kind"] == "ScenarioError"
+    assert served.post("solve", set=["nosuch=1"], **request).json()["error"]["kind"] == "ScenarioError"
 
 
 def test_expected_response_has_observed_values(served):
@@ -410,9 +412,9 @@ def test_unknown_request_id_cancels_nothing(served):
     assert response_data(served.post("cancel", id="nobody")) == {"cancelled": 0}
 
 
-def aggregated(served, **asked):
+def aggregated(served, **parameters):
     """Return the rows of /aggregate by column name, and the response."""
-    found = response_data(served.post("aggregate", **asked))
+    found = response_data(served.post("aggregate", **parameters))
     return [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]], found
 
 
@@ -444,24 +446,24 @@ def test_subjects_are_aggregated_per_interval(served):
 
 
 def test_largest_guests_are_first(served):
-    asked = {"table": "guest", "columns": ["cpu_s"], "by": ["userid"], "order": "cpu_s_total"}
-    rows, found = aggregated(served, **asked, limit=3)
+    request = {"table": "guest", "columns": ["cpu_s"], "by": ["userid"], "order": "cpu_s_total"}
+    rows, found = aggregated(served, **request, limit=3)
     own = served.session.sql(
         "SELECT userid, sum(cpu_s) FROM guest GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 LIMIT 3"
     ).rows
     assert [row["userid"] for row in rows] == [row[0] for row in own]
     assert [row["cpu_s_total"] for row in rows] == pytest.approx([row[1] for row in own])
     assert found["more"]
-    least, _ = aggregated(served, **asked, descending=False, limit=1)
+    least, _ = aggregated(served, **request, descending=False, limit=1)
     assert least[0]["cpu_s_total"] <= rows[-1]["cpu_s_total"]
 
 
 def test_buckets_add_up_to_window(served):
-    asked = {"table": "cpu", "columns": ["busy_pct"], "where": {"cpu_id": 0}, "by": ["cpu_id"]}
-    rows, found = aggregated(served, **asked, buckets=5)
+    request = {"table": "cpu", "columns": ["busy_pct"], "where": {"cpu_id": 0}, "by": ["cpu_id"]}
+    rows, found = aggregated(served, **request, buckets=5)
     assert 1 < len(rows) <= 6
     assert found["bucket_s"] % served.session.systems[0].nominal_s == 0
-    one, _ = aggregated(served, **asked, buckets=10_000, statistics=["mean", "last"])
+    one, _ = aggregated(served, **request, buckets=10_000, statistics=["mean", "last"])
     every = served.session.sql(
         "SELECT epoch(interval_end), busy_pct FROM cpu WHERE cpu_id = 0 ORDER BY 1"
     ).rows
@@ -470,9 +472,9 @@ def test_buckets_add_up_to_window(served):
 
 
 def test_shares_are_of_busy_processors(served):
-    asked = {"cpu_pct": ["mean", "p95"], "cpu_s": ["total", "share"], "account": ["last"]}
-    rows, found = aggregated(served, table="guest", columns=asked, by=["userid"])
-    named = [f"{name}_{what}" for name, told in asked.items() for what in told]
+    columns = {"cpu_pct": ["mean", "p95"], "cpu_s": ["total", "share"], "account": ["last"]}
+    rows, found = aggregated(served, table="guest", columns=columns, by=["userid"])
+    named = [f"{name}_{what}" for name, statistics in columns.items() for what in statistics]
     assert found["columns"] == ["system", "source", "userid", *named]
     # Guests that this input has no records of count, too.
     [(whole,)] = served.session.sql("SELECT sum(busy_s) FROM load").rows
@@ -481,19 +483,19 @@ def test_shares_are_of_busy_processors(served):
         [100 * row["cpu_s_total"] / whole for row in rows]
     )
     # A share of the returned rows alone would be larger.
-    first, _ = aggregated(served, table="guest", columns=asked, by=["userid"], limit=1)
+    first, _ = aggregated(served, table="guest", columns=columns, by=["userid"], limit=1)
     assert first[0]["cpu_s_share"] == pytest.approx(rows[0]["cpu_s_share"])
     again = served.session.sql(found["sql"])
     assert again.columns == found["columns"]
 
 
 def test_shares_of_buckets_are_of_bucket(served):
-    asked = {"table": "guest", "columns": {"cpu_s": ["share"]}, "by": ["userid"]}
-    rows, _ = aggregated(served, **asked, buckets=3)
+    request = {"table": "guest", "columns": {"cpu_s": ["share"]}, "by": ["userid"]}
+    rows, _ = aggregated(served, **request, buckets=3)
     whole = {"table": "load", "columns": {"busy_s": ["total"]}, "by": []}
     busy = {row["t"]: row["busy_s_total"] for row in aggregated(served, **whole, buckets=3)[0]}
     assert len(busy) > 1
-    totals, _ = aggregated(served, **asked | {"columns": {"cpu_s": ["total"]}}, buckets=3)
+    totals, _ = aggregated(served, **request | {"columns": {"cpu_s": ["total"]}}, buckets=3)
     for row, total in zip(rows, totals, strict=True):
         assert (row["t"], row["userid"]) == (total["t"], total["userid"])
         used = total["cpu_s_total"]
@@ -501,9 +503,9 @@ def test_shares_of_buckets_are_of_bucket(served):
 
 
 def test_rows_have_time_series(served):
-    asked = {"table": "guest", "columns": ["cpu_s"], "by": ["userid"]}
+    request = {"table": "guest", "columns": ["cpu_s"], "by": ["userid"]}
     series = {"column": "cpu_pct", "buckets": 5}
-    rows, found = aggregated(served, **asked, series=series)
+    rows, found = aggregated(served, **request, series=series)
     alone, _ = aggregated(
         served, table="guest", columns=["cpu_pct"], statistics=["max"], by=["userid"], buckets=5
     )
@@ -513,8 +515,8 @@ def test_rows_have_time_series(served):
     for row, values in zip(rows, found["series"], strict=True):
         assert values == [points.get((row["userid"], t)) for t in found["series_t"]]
     # The largest rows come first, as without a series.
-    largest, _ = aggregated(served, **asked, series=series, order="cpu_s_total", limit=2)
-    plain, _ = aggregated(served, **asked, order="cpu_s_total", limit=2)
+    largest, _ = aggregated(served, **request, series=series, order="cpu_s_total", limit=2)
+    plain, _ = aggregated(served, **request, order="cpu_s_total", limit=2)
     assert [row["userid"] for row in largest] == [row["userid"] for row in plain]
     assert served.session.sql(found["sql"]).columns[-2:] == ["series_t", "series"]
 
@@ -536,8 +538,8 @@ def test_missing_mean_has_reason(served):
 
 def test_few_intervals_are_not_combined(served):
     """Values of several intervals stay unchanged, too: the last value."""
-    asked = {"table": "guest", "columns": {"cpu_pct": ["last", "max"]}, "by": ["userid"]}
-    rows, found = aggregated(served, **asked, system="ZLDEMO", buckets=600)
+    request = {"table": "guest", "columns": {"cpu_pct": ["last", "max"]}, "by": ["userid"]}
+    rows, found = aggregated(served, **request, system="ZLDEMO", buckets=600)
     own = served.session.sql(
         "SELECT userid, epoch(interval_end), cpu_pct, seconds FROM guest ORDER BY userid, interval_end"
     ).rows
@@ -548,8 +550,8 @@ def test_few_intervals_are_not_combined(served):
 
 
 def test_buckets_agree_with_sql(served):
-    asked = {"table": "cpu", "columns": ["busy_pct"], "statistics": ["max"], "by": ["cpu_id"]}
-    rows, found = aggregated(served, **asked, buckets=10)
+    request = {"table": "cpu", "columns": ["busy_pct"], "statistics": ["max"], "by": ["cpu_id"]}
+    rows, found = aggregated(served, **request, buckets=10)
     nominal = served.session.systems[0].nominal_s
     assert found["bucket_s"] % nominal == 0
     assert found["bucket_s"] > nominal
@@ -561,33 +563,33 @@ def test_buckets_agree_with_sql(served):
 
 
 def test_single_bucket_equals_sql(served):
-    told_of = ["min", "max", "p50", "p95"]
-    rows, found = aggregated(served, table="load", columns=["busy_pct"], statistics=told_of, buckets=10)
+    statistics = ["min", "max", "p50", "p95"]
+    rows, found = aggregated(served, table="load", columns=["busy_pct"], statistics=statistics, buckets=10)
     one, width = rows[2], found["bucket_s"]
     row = served.session.sql(
         "SELECT min(busy_pct), max(busy_pct), quantile_cont(busy_pct, 0.5), quantile_cont(busy_pct, 0.95) "
         f"FROM load WHERE flag IS NULL AND epoch(interval_end) > {one['t'] - width + 1} "
         f"AND epoch(interval_end) <= {one['t'] + 1}"
     ).rows[0]
-    assert [one[f"busy_pct_{what}"] for what in told_of] == pytest.approx(list(row))
+    assert [one[f"busy_pct_{what}"] for what in statistics] == pytest.approx(list(row))
 
 
 def test_top_selects_largest_by_mean_and_maximum(served):
-    asked = {"table": "guest", "columns": ["cpu_pct"], "by": ["userid"], "statistics": ["mean", "max"]}
-    rows, _ = aggregated(served, **asked)
+    request = {"table": "guest", "columns": ["cpu_pct"], "by": ["userid"], "statistics": ["mean", "max"]}
+    rows, _ = aggregated(served, **request)
     mean = sorted(rows, key=lambda row: (-(row["cpu_pct_mean"] or 0), row["userid"]))
     once = sorted(rows, key=lambda row: (-(row["cpu_pct_max"] or 0), row["userid"]))
     places = {row["userid"]: (min(at, once.index(row)), at) for at, row in enumerate(mean)}
     largest = sorted(places, key=places.__getitem__)[:4]
-    some, found = aggregated(served, **asked, top=4, buckets=10)
+    some, found = aggregated(served, **request, top=4, buckets=10)
     assert found["top"] == largest
     assert {row["userid"] for row in some} == set(largest)
     assert {row[2] for row in served.session.sql(found["sql"]).rows} == set(largest)
 
 
 def test_statistics_of_single_columns(served):
-    asked = {"busy_pct": ["p95", "count"], "cpu_type": ["mode"]}
-    rows, found = aggregated(served, table="cpu", columns=asked, by=["cpu_id"])
+    columns = {"busy_pct": ["p95", "count"], "cpu_type": ["mode"]}
+    rows, found = aggregated(served, table="cpu", columns=columns, by=["cpu_id"])
     assert found["columns"][3:] == ["busy_pct_p95", "busy_pct_count", "cpu_type_mode"]
     own = served.session.sql(
         "SELECT cpu_id, count(busy_pct), mode(cpu_type) FROM cpu WHERE flag IS NULL GROUP BY 1 ORDER BY 1"
@@ -596,8 +598,8 @@ def test_statistics_of_single_columns(served):
 
 
 def test_announced_columns_are_materialized_together(fresh):
-    asked = {"table": "device", "columns": ["volume"], "by": ["device"], "keep": ["rate", "resp_s"]}
-    checked = next(one for one in ENDPOINTS if one.name == "aggregate").check(asked)
+    request = {"table": "device", "columns": ["volume"], "by": ["device"], "keep": ["rate", "resp_s"]}
+    checked = next(one for one in ENDPOINTS if one.name == "aggregate").check(request)
     aggregate.answer(fresh, checked)
     count, wanted = fresh._wanted["device"]
     assert {"volume", "rate", "resp_s"} <= wanted
@@ -608,23 +610,23 @@ def test_announced_columns_are_materialized_together(fresh):
 
 def test_single_source_is_not_grouped(served):
     """Grouping millions of rows by a constant column takes as long as adding them."""
-    asked = {"table": "cpu", "columns": ["busy_pct", "user_pct"], "by": ["cpu_id"]}
-    every, plain = aggregated(served, **asked)
-    one, fixed = aggregated(served, **asked, system="ZLDEMO")
+    request = {"table": "cpu", "columns": ["busy_pct", "user_pct"], "by": ["cpu_id"]}
+    every, plain = aggregated(served, **request)
+    one, fixed = aggregated(served, **request, system="ZLDEMO")
     assert one == [row for row in every if row["system"] == "ZLDEMO"] != []
     assert "GROUP BY 1, 2, 3" in plain["sql"]
     assert "GROUP BY 3" in fixed["sql"]
     # Without groups, an empty window has no row either.
-    asked = {"table": "cpu", "columns": ["busy_pct"], "system": "ZLDEMO"}
-    assert aggregated(served, **asked, **{"from": 4e9, "to": 4.1e9})[0] == []
-    assert len(aggregated(served, **asked)[0]) == 1
+    request = {"table": "cpu", "columns": ["busy_pct"], "system": "ZLDEMO"}
+    assert aggregated(served, **request, **{"from": 4e9, "to": 4.1e9})[0] == []
+    assert len(aggregated(served, **request)[0]) == 1
 
 
 def test_aggregate_with_window_and_condition(served):
     rows = served.session.sql("SELECT DISTINCT epoch(interval_end) FROM cpu ORDER BY 1").rows
     first, last = rows[5][0], rows[15][0]
-    asked = {"table": "cpu", "columns": ["busy_pct"], "from": first, "to": last, "where": {"cpu_id": [0]}}
-    found, _ = aggregated(served, **asked, buckets=600)
+    request = {"table": "cpu", "columns": ["busy_pct"], "from": first, "to": last, "where": {"cpu_id": [0]}}
+    found, _ = aggregated(served, **request, buckets=600)
     assert [row["t"] for row in found] == [row[0] for row in rows[6:16]]
 
 
@@ -635,24 +637,24 @@ def test_text_values_stay_text(served):
 
 
 def test_rows_are_those_of_measure(served):
-    asked = {"table": "event", "columns": ["time", "kind", "subject"], "system": "ZLDEMO"}
-    found = response_data(served.post("rows", **asked))
+    request = {"table": "event", "columns": ["time", "kind", "subject"], "system": "ZLDEMO"}
+    found = response_data(served.post("rows", **request))
     own = served.session.sql("SELECT time, kind, subject FROM event ORDER BY time").rows
     assert [row[1:] for row in found["rows"]] == [list(row[1:]) for row in own]
     assert found["types"] == ["time", "text", "text"]
     assert served.session.sql(found["sql"]).columns == found["columns"]
     # A window of timestamps, not of intervals.
     middle = found["rows"][len(own) // 2][0]
-    later = response_data(served.post("rows", **asked, **{"from": middle}))["rows"]
+    later = response_data(served.post("rows", **request, **{"from": middle}))["rows"]
     assert later == [row for row in found["rows"] if row[0] > middle]
-    some = response_data(served.post("rows", **asked, order="kind", descending=True, limit=2))
+    some = response_data(served.post("rows", **request, order="kind", descending=True, limit=2))
     assert (len(some["rows"]), some["more"]) == (2, True)
     assert [row[1] for row in some["rows"]] == sorted((row[1] for row in own), reverse=True)[:2]
     assert response_data(served.post("rows", table="problem"))["columns"][0] == "system"
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("parameters", "said"),
     [
         ({"table": "nosuch"}, "there is no measure"),
         ({"table": "event; DROP TABLE event"}, "there is no measure"),
@@ -663,14 +665,14 @@ def test_rows_are_those_of_measure(served):
         ({"table": "event", "limit": 0}, "limit"),
     ],
 )
-def test_wrong_rows(served, asked, said):
-    response = served.post("rows", **asked)
+def test_wrong_rows(served, parameters, said):
+    response = served.post("rows", **parameters)
     assert response.status_code == 400
     assert said in response.text
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("parameters", "said"),
     [
         ({"table": "nosuch", "columns": ["a"]}, "there is no measure"),
         ({"table": "system", "columns": ["files"]}, "has no intervals"),
@@ -709,8 +711,8 @@ def test_wrong_rows(served, asked, said):
         ({"table": "storage", "columns": ["available"]}, "different zone are never merged"),
     ],
 )
-def test_wrong_aggregates(served, asked, said):
-    response = served.post("aggregate", **asked)
+def test_wrong_aggregates(served, parameters, said):
+    response = served.post("aggregate", **parameters)
     assert response.status_code == 400
     assert said in response.text
 

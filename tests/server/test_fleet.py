@@ -40,8 +40,8 @@ def test_time_range_and_previous_one(served):
     whole = data(served.get("fleet"))
     [zldemo] = [row for row in whole["systems"] if row["system"] == "ZLDEMO"]
     ends = [t for t, value in zip(whole["t"], zldemo["series"], strict=True) if value is not None]
-    asked = {"from": ends[0], "to": ends[1], "base_from": ends[0] - 3600, "base_to": ends[0]}
-    [row] = [row for row in data(served.get("fleet", **asked))["systems"] if row["system"] == "ZLDEMO"]
+    request = {"from": ends[0], "to": ends[1], "base_from": ends[0] - 3600, "base_to": ends[0]}
+    [row] = [row for row in data(served.get("fleet", **request))["systems"] if row["system"] == "ZLDEMO"]
     first, second = [value for value in zldemo["series"] if value is not None]
     assert row["mean"] == pytest.approx(second)
     assert row["before"] == pytest.approx(first)

@@ -85,8 +85,8 @@ def test_post_requires_json(kind):
 
 def test_long_request_is_refused_unread():
     for length in (str(BODY + 1), "9" * 30, "-1", "x"):
-        asked = request(method="POST", content_type="application/json", content_length=length)
-        assert Guard().check_request(asked).status == 413
+        long_request = request(method="POST", content_type="application/json", content_length=length)
+        assert Guard().check_request(long_request).status == 413
 
 
 def test_token_is_read_from_header_or_cookie():

@@ -24,10 +24,10 @@ def _category(l1mp: float, rni: float) -> str:
 @pytest.mark.parametrize("rni", [0.0, 0.59, 0.61, 0.74, 0.76, 0.99, 1.01, 3.0])
 def test_hint_regions_equal_catalog_conditions(l1mp: float, rni: float) -> None:
     cases = " ".join(f"WHEN {hint.when} THEN '{hint.category}'" for hint in cpumf.hint_table().hints)
-    told = duckdb.sql(
+    category = duckdb.sql(
         f"SELECT CASE {cases} END FROM (SELECT {l1mp}::DOUBLE AS l1mp, {rni}::DOUBLE AS rni)"
     ).fetchall()
-    assert told == [(_category(l1mp, rni),)]
+    assert category == [(_category(l1mp, rni),)]
 
 
 def test_hint_table_names_generations() -> None:

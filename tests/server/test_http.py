@@ -368,15 +368,15 @@ def test_removed_input_is_reported(demo_files, serve_over, tmp_path):
 
 def test_web_scenario_cannot_name_files(served, tmp_path):
     (tmp_path / "x").write_text("secret")
-    for asked in (
+    for parameters in (
         {"scenario": f'processors = 2\ndata = "{tmp_path}/x"'},
         {"scenario": "processors = 2", "set": [f"data={tmp_path}/x"]},
         {"scenario": "", "set": ["processors=2", f"data={tmp_path}/x"]},
     ):
-        error = wrong(served.post("solve", model="capacity", **asked), 400, "ScenarioError")
+        error = wrong(served.post("solve", model="capacity", **parameters), 400, "ScenarioError")
         assert "names a file" in error["message"]
-    asked = {"model": "capacity", "set": [f"data={tmp_path}/x"]}
-    assert "names a file" in wrong(served.post("expected", **asked), 400, "ScenarioError")["message"]
+    parameters = {"model": "capacity", "set": [f"data={tmp_path}/x"]}
+    assert "names a file" in wrong(served.post("expected", **parameters), 400, "ScenarioError")["message"]
 
 
 def test_compare_rejects_other_inputs(served):
@@ -385,7 +385,7 @@ def test_compare_rejects_other_inputs(served):
 
 
 def test_internal_error_is_one_line(served, monkeypatch):
-    def fails(place, asked):
+    def fails(place, parameters):
         raise RuntimeError("of /secret/place")
 
     monkeypatch.setattr("zlens.server.explain.answer", fails)

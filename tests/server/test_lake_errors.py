@@ -16,9 +16,9 @@ from zlens import lake
 
 @pytest.fixture(scope="module")
 def whole(sim_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("whole") / "lake"
-    lake.add([str(sim_file)], made)
-    return made
+    lake_path = tmp_path_factory.mktemp("whole") / "lake"
+    lake.add([str(sim_file)], lake_path)
+    return lake_path
 
 
 def cut(path: Path) -> None:
@@ -39,13 +39,13 @@ def scramble(path: Path) -> None:
 def test_errors_do_not_disclose_lake_path(
     serve_over: Serve, whole: Path, tmp_path: Path, damage: Callable[[Path], None], is_read_before: bool
 ) -> None:
-    made = tmp_path / "secret" / "lake"
-    shutil.copytree(whole, made)
-    session = zlens.open(made)
-    with serve_over(session, [str(made)]) as served:
+    lake_path = tmp_path / "secret" / "lake"
+    shutil.copytree(whole, lake_path)
+    session = zlens.open(lake_path)
+    with serve_over(session, [str(lake_path)]) as served:
         if is_read_before:
             assert served.post("sql", query="SELECT count(file) FROM d0r2").status_code == 200
-        for path in made.rglob("*.parquet"):
+        for path in lake_path.rglob("*.parquet"):
             damage(path)
         answers = [
             served.post("sql", query="SELECT sum(sytprp_pfxutime) FROM d0r2"),

@@ -143,8 +143,8 @@ def scenario(stations: int) -> str:
 
 def solve(served: Program, stations: int, id: str | None = None) -> httpx.Response:
     with served.client() as client:
-        asked = {"model": "queueing", "scenario": scenario(stations), "id": id}
-        return client.post("/solve", json=asked)
+        body = {"model": "queueing", "scenario": scenario(stations), "id": id}
+        return client.post("/solve", json=body)
 
 
 @pytest.mark.long
@@ -193,6 +193,6 @@ def test_monitor_stops_during_query(tmp_path: Path) -> None:
         # The monitor, the fork server and the worker.
         until(lambda: is_running(served, "deaf") and len(served.numbers()) == 3)
         numbers = served.numbers()
-        status, told = served.end()
-        assert (status, told) == (130, "")
+        status, err = served.end()
+        assert (status, err) == (130, "")
         until(lambda: not any(os.path.exists(f"/proc/{number}") for number in numbers[1:]))

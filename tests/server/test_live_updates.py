@@ -156,9 +156,9 @@ def test_clients_hear_of_blocked_storage() -> None:
                 following.block(len(found) < 2)
         return found
 
-    retry, *told = asyncio.run(heard())
+    retry, *events = asyncio.run(heard())
     assert retry.startswith(b"retry: ")
-    assert told == [
+    assert events == [
         b'event: storage\ndata: {"blocked":true}\n\n',
         b'event: storage\ndata: {"blocked":false}\n\n',
     ]
@@ -172,9 +172,9 @@ def test_closed_interval_sends_event(served: Served) -> None:
         served.pass_by(2)
         second = next(found)
         assert second["step"] > first["step"]  # type: ignore[operator]
-        asked = {"table": "load", "columns": ["busy_pct"], "limit": 100}
+        body = {"table": "load", "columns": ["busy_pct"], "limit": 100}
         rows = httpx.post(
-            f"{served.address}/api/v1/rows", json=asked, timeout=PATIENCE_S, verify=False
+            f"{served.address}/api/v1/rows", json=body, timeout=PATIENCE_S, verify=False
         ).json()["rows"]
         (system,) = second["systems"]  # type: ignore[misc]
         # The first row belongs to an interval that only ends the first samples.
@@ -204,10 +204,10 @@ class Changing:
 
     def __init__(self, replace: Callable[[], None]) -> None:
         self._replace = replace
-        self.asked = 0
+        self.query_count = 0
 
     def run_query(self, request: dict[str, Any]) -> WorkerResponse:
-        self.asked += 1
+        self.query_count += 1
         self._replace()
         raise GoneError("the data changed")
 
@@ -220,10 +220,10 @@ def test_query_of_removed_data_is_repeated(served: Served, newer: bool) -> None:
     served.pass_by(3)
     changing = Changing((lambda: served.pass_by(2)) if newer else (lambda: None))
     served.following.current.processes = changing  # type: ignore[assignment]
-    asked = {"query": "SELECT count(*) FROM load"}
-    answer = httpx.post(f"{served.address}/api/v1/sql", json=asked, timeout=PATIENCE_S, verify=False)
+    body = {"query": "SELECT count(*) FROM load"}
+    answer = httpx.post(f"{served.address}/api/v1/sql", json=body, timeout=PATIENCE_S, verify=False)
     assert answer.status_code == (200 if newer else 400)
-    assert changing.asked == 1
+    assert changing.query_count == 1
 
 
 def test_many_clients_get_newest_event(served: Served) -> None:

@@ -139,10 +139,10 @@ def test_any_parameters_are_handled(served, endpoint):
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
     @given(values(schema))
-    def ask(asked):
+    def ask(parameters):
         if endpoint.method == "POST":
-            in_form(served.client.post(endpoint.path, json=asked))
-        elif isinstance(asked, dict):
-            in_form(served.client.get(endpoint.path, params={k: str(v) for k, v in asked.items()}))
+            in_form(served.client.post(endpoint.path, json=parameters))
+        elif isinstance(parameters, dict):
+            in_form(served.client.get(endpoint.path, params={k: str(v) for k, v in parameters.items()}))
 
     ask()

@@ -17,9 +17,9 @@ from zlens.server.workspace import Workspace
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("rig")
-    zlens.run_rig([rig_samples.write(made)], str(made / "runs"))
-    return made / "runs"
+    path = tmp_path_factory.mktemp("rig")
+    zlens.run_rig([rig_samples.write(path)], str(path / "runs"))
+    return path / "runs"
 
 
 def test_every_endpoint_supports_runs(folder: Path, demo_folder: Path, serve_over: Any):

@@ -138,8 +138,8 @@ def test_server_stops_during_query(demo_files: list[Path]) -> None:
         # The server, the fork server and the worker.
         until(lambda: is_running(served, "deaf") and len(served.numbers()) == 3)
         numbers = served.numbers()
-        status, told = served.end(seconds=15)
-        assert (status, told) == (143, "")
+        status, err = served.end(seconds=15)
+        assert (status, err) == (143, "")
         until(lambda: not any(os.path.exists(f"/proc/{number}") for number in numbers[1:]))
 
 

@@ -39,12 +39,12 @@ def places(demo_files: list[Path]) -> Iterator[dict[str, Workspace]]:
         session.close()
 
 
-def rows(place: Workspace, **asked: Any) -> list[dict[str, Any]]:
-    return named(answered(place, **asked))
+def rows(place: Workspace, **parameters: Any) -> list[dict[str, Any]]:
+    return named(answered(place, **parameters))
 
 
-def answered(place: Workspace, **asked: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(json_values.body(ENDPOINT.answer(place, ENDPOINT.check(asked))))
+def answered(place: Workspace, **parameters: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(json_values.body(ENDPOINT.answer(place, ENDPOINT.check(parameters))))
     assert not answer["more"]
     return answer
 
@@ -61,12 +61,12 @@ def conditions(one: Subject) -> list[dict[str, list[str]]]:
 def test_every_table_figure_has_data(one: Subject, places: dict[str, Workspace]) -> None:
     wanted: dict[str, list[str]] = {}
     for figure in one.figure:
-        for column, told in (
+        for column, statistic in (
             [(figure.column, figure.statistic)]
             if figure.column
             else [(name, "last") for name in columns_of(figure.pieces)]
         ):
-            wanted.setdefault(column, []).append(told)
+            wanted.setdefault(column, []).append(statistic)
     series = {"column": one.series.column, "statistic": one.series.statistic, "buckets": 60}
     by = [name.column for name in one.name]
     known: set[str] = set()
@@ -77,8 +77,8 @@ def test_every_table_figure_has_data(one: Subject, places: dict[str, Workspace])
         known |= {key for row in named(answer) for key, value in row.items() if value is not None}
         if answer["rows"]:
             assert any(value is not None for values in answer["series"] for value in values)
-    asked = {f"{column}_{told}" for column, each in wanted.items() for told in each}
-    assert asked - known <= UNKNOWN[one.table]
+    requested = {f"{column}_{statistic}" for column, each in wanted.items() for statistic in each}
+    assert requested - known <= UNKNOWN[one.table]
 
 
 @pytest.mark.parametrize("one", subjects.declared(), ids=lambda one: one.table)
@@ -107,8 +107,8 @@ def test_owners_sum_use_of_subjects(one: Subject, places: dict[str, Workspace]) 
     key = f"{one.use_column}_total"
     assert sum(row[key] or 0 for row in owned) == pytest.approx(sum(row[key] or 0 for row in used))
     if one.part:
-        asked = {one.use_column: ["total"]}
-        parts = rows(place, table=one.part.table, by=[*one.owners.by, *one.part.keys], columns=asked)
+        columns = {one.use_column: ["total"]}
+        parts = rows(place, table=one.part.table, by=[*one.owners.by, *one.part.keys], columns=columns)
         assert sum(row[key] or 0 for row in parts) == pytest.approx(
             sum(row[key] or 0 for row in used), rel=1e-3
         )
@@ -125,9 +125,9 @@ def test_share_is_of_busy_time(places: dict[str, Workspace]) -> None:
 
 def test_subject_schema_equals_catalog(places: dict[str, Workspace]) -> None:
     schema = next(one for one in ENDPOINTS if one.name == "schema")
-    told = schema.answer(places["guest"], schema.check({}))["subjects"]
-    assert [one["table"] for one in told] == [one.table for one in subjects.declared()]
-    for one, declared in zip(told, subjects.declared(), strict=True):
+    shown = schema.answer(places["guest"], schema.check({}))["subjects"]
+    assert [one["table"] for one in shown] == [one.table for one in subjects.declared()]
+    for one, declared in zip(shown, subjects.declared(), strict=True):
         assert [figure["key"] for figure in one["figure"]] == [figure.key for figure in declared.figure]
         table = measures.load_measure(one["table"])
         for figure in one["figure"]:

@@ -102,8 +102,8 @@ def test_behind_nginx(demo_files: list[Path], tmp_path: Path):
             assert answer.status_code == 200
             # The origin of the public address, and that of another site.
             for origin, status in (("https://perf.example", 200), ("https://evil.example", 403)):
-                asked = client.post("/api/v1/sql", json=question, headers={"origin": origin})
-                assert asked.status_code == status
+                response = client.post("/api/v1/sql", json=question, headers={"origin": origin})
+                assert response.status_code == status
             # The proxy sets the header; a header of the client is ignored.
             named = client.get("/api/v1/running", headers={"X-Forwarded-User": "HUBER"})
             assert named.status_code == 200
@@ -120,9 +120,9 @@ def test_behind_nginx(demo_files: list[Path], tmp_path: Path):
     assert not socket.exists()
     rows = [json.loads(line) for line in log.read_text().splitlines()]
     assert {row.get("user") for row in rows} == {None, "MAIER"}
-    asked = next(row for row in rows if row["what"] == "/api/v1/sql")
-    assert (asked["user"], asked["method"], asked["status"]) == ("MAIER", "POST", 200)
-    assert asked["bytes"] == len(answer.content)
+    entry = next(row for row in rows if row["what"] == "/api/v1/sql")
+    assert (entry["user"], entry["method"], entry["status"]) == ("MAIER", "POST", 200)
+    assert entry["bytes"] == len(answer.content)
     assert {row["what"] for row in rows if row["status"] == 404} == {"unknown"}
     assert "secret" not in log.read_text()
     assert log.stat().st_mode & 0o777 == 0o600

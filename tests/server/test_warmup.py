@@ -19,9 +19,9 @@ PATIENCE_S = 60
 @pytest.fixture
 def place(demo_files):
     with zlens.open([str(path) for path in demo_files]) as session:
-        made = Workspace(session._core, [str(path) for path in demo_files])
-        yield made
-        made.close()
+        workspace = Workspace(session._core, [str(path) for path in demo_files])
+        yield workspace
+        workspace.close()
 
 
 def in_background(work):
@@ -76,14 +76,14 @@ def test_failed_materialization_is_retried(place, monkeypatch):
 
 
 def test_tables_are_materialized_in_parallel(place):
-    asked = [("guest", ["cpu_pct"]), ("device", ["resp_s"]), ("guest", ["cpu_pct"])]
-    queries = {table: f"SELECT count(*), sum({columns[0]}) FROM {table}" for table, columns in asked}
+    requests = [("guest", ["cpu_pct"]), ("device", ["resp_s"]), ("guest", ["cpu_pct"])]
+    queries = {table: f"SELECT count(*), sum({columns[0]}) FROM {table}" for table, columns in requests}
     before = {table: place.session.sql(query).rows[0] for table, query in queries.items()}
-    working = [in_background(lambda one=one: place.materialized_table(*one)) for one in asked]
+    working = [in_background(lambda one=one: place.materialized_table(*one)) for one in requests]
     for thread, _ in working:
         thread.join(PATIENCE_S)
     assert [found for _, found in working] == [["guest"], ["device"], ["guest"]]
-    for table, columns in asked:
+    for table, columns in requests:
         assert place.session.engine.store.has_columns(table, columns)
         assert before[table][0] > 0
         assert place.session.sql(queries[table]).rows[0] == pytest.approx(before[table], rel=1e-9)

@@ -427,7 +427,7 @@ def test_scenario_error_has_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("added", "told"),
+    ("added", "message"),
     [
         (
             {"command": [{"at": 1, "do": "set pool", "user": "BATCH", "pool": "P1"}]},
@@ -450,6 +450,6 @@ def test_scenario_error_has_line() -> None:
         ),
     ],
 )
-def test_unknown_references_are_rejected(added: dict[str, object], told: str) -> None:
-    with pytest.raises(ScenarioError, match=told):
+def test_unknown_references_are_rejected(added: dict[str, object], message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
         run.prepare(tomllib.loads(EXAMPLE) | added)

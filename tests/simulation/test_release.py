@@ -58,8 +58,8 @@ def test_records_of_other_releases_are_omitted() -> None:
         assert plan.get("absent", False) == (not old)
         if old:
             prefix = old[0].dsect.removeprefix("MR") + "_"
-            told = {field for field, place in plan["fields"].items() if not place.get("absent")}
-            assert told == {field.name.removeprefix(prefix) for field in old[0].fields}
+            fields = {field for field, place in plan["fields"].items() if not place.get("absent")}
+            assert fields == {field.name.removeprefix(prefix) for field in old[0].fields}
     assert plans["D4R3"]["absent"]
     assert plans["D0R2"]["fields"]["ZLPARKTM"]["absent"]
 

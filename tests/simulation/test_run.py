@@ -86,7 +86,7 @@ class Fake:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun = 0
-        self.told: list[bool] = []
+        self.answers: list[bool] = []
         self.before = lambda: None
         monkeypatch.setattr(run, "native_simulate", self.simulate)
 
@@ -97,10 +97,10 @@ class Fake:
         for _, layouts in outputs.values():
             assert {"D0R2", "D4R3", "D10R2"} <= {one["record"] for one in json.loads(layouts)}
         self.before()
-        self.told.append(progress(10.0))
+        self.answers.append(progress(10.0))
         for path, _ in outputs.values():
             Path(path).write_bytes(b"records")
-        seconds = 20.0 if self.told[-1] else 10.0
+        seconds = 20.0 if self.answers[-1] else 10.0
         return json.dumps({"events": 1, "seconds": seconds, "systems": {}, "partitions": {}})
 
 
@@ -113,7 +113,7 @@ def test_interrupted_simulation_has_complete_intervals(fake: Fake, tmp_path: Pat
     before = signal.getsignal(signal.SIGINT)
     fake.before = lambda: signal.raise_signal(signal.SIGINT)
     [done] = zlens.simulate(machine(), tmp_path / "m.data")
-    assert fake.told == [False]
+    assert fake.answers == [False]
     assert not done.complete
     assert (tmp_path / "m.data").read_bytes() == b"records"
     assert signal.getsignal(signal.SIGINT) is before
@@ -138,16 +138,16 @@ def test_simulation_in_other_thread(fake: Fake, tmp_path: Path) -> None:
 
 
 def test_progress_is_in_simulated_seconds(fake: Fake, tmp_path: Path) -> None:
-    told: list[tuple[int, int, str]] = []
-    zlens.simulate(machine(), tmp_path / "m.data", progress=lambda *one: told.append(one))
-    assert told == [(10, 20, "simulating")]
+    calls: list[tuple[int, int, str]] = []
+    zlens.simulate(machine(), tmp_path / "m.data", progress=lambda *one: calls.append(one))
+    assert calls == [(10, 20, "simulating")]
 
 
 def test_progress_counts_simulated_seconds() -> None:
     scenario = json.dumps(run.prepare(machine()).lowered.scenario)
-    told: list[float] = []
-    _native.simulate(scenario, {}, lambda seconds: told.append(seconds) is None)
-    assert told == [10, 20]
+    calls: list[float] = []
+    _native.simulate(scenario, {}, lambda seconds: calls.append(seconds) is None)
+    assert calls == [10, 20]
 
 
 def test_failed_simulation_leaves_no_file(fake: Fake, tmp_path: Path) -> None:

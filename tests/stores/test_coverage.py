@@ -158,27 +158,27 @@ def unflagged_hours(path: Path) -> dict[str, list[tuple[object, ...]]]:
 def test_measures_retain_removed_records(source: str, demo_folder: Path, tmp_path: Path) -> None:
     make = makers(demo_folder)[source]
     for seed in range(iterations(8, 1)):
-        path, made = tmp_path / f"{seed}.data", tmp_path / f"lake{seed}"
+        path, lake_path = tmp_path / f"{seed}.data", tmp_path / f"lake{seed}"
         if source in TEXTS:
             # A truncated printed report has rows that no measure shows, which is a problem.
             path.write_bytes(max(TEXTS[source], key=len))
         else:
             make(path, random.Random(f"lake {source} {seed}"))
         expected = unflagged_hours(path)
-        lake.add([path], made)
+        lake.add([path], lake_path)
         # Every interval with a raw row is in a measure, so this raises no LakeError.
-        stores.rollup(made)
-        tried = lake.forget_raw(made, DAY_S, now_us=LATER_US, dry_run=True)
+        stores.rollup(lake_path)
+        tried = lake.forget_raw(lake_path, DAY_S, now_us=LATER_US, dry_run=True)
         lost = {entry.table for entry in tried.proof if entry.measures and not entry.is_retained}
         # Tables that only add columns to other rows are lost if these are missing, and the proof shows it.
         with zlens.open(path) as session:
             assert lost <= coverage(session._core, bucket_sql.measures()).only_adds
-        removed = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED, *lost], now_us=LATER_US)
+        removed = lake.forget_raw(lake_path, DAY_S, even_if_lost=[UNMEASURED, *lost], now_us=LATER_US)
         assert removed.gone
         assert removed.proof == tried.proof
         assert any(entry.is_retained for entry in removed.proof)
         gc.collect()
-        with zlens.open(made) as session:
+        with zlens.open(lake_path) as session:
             zones = {(info.system, info.source): info.utc_offset_s or 0 for info in session.systems}
             for name, ends in expected.items():
                 table = f"{name}_hour"
@@ -235,30 +235,30 @@ def test_days_without_counters_are_rolled_up(
             without_smf(tmp_path / "113.smf", without_counters, dict.fromkeys(others, day)),
             without_smf(tmp_path / "rmf.smf", without_counters, {113: day}),
         ]
-    made, expected = tmp_path / "lake", tmp_path / "whole"
-    for folder, names in ((made, files), (expected, [whole])):
+    lake_path, expected = tmp_path / "lake", tmp_path / "whole"
+    for folder, names in ((lake_path, files), (expected, [whole])):
         lake.add(names, folder)
         stores.rollup(folder)
     late = Options(start=parse_time_spec("09:10"), end=parse_time_spec("09:30"))
-    with zlens.open(made, options=late) as session:
+    with zlens.open(lake_path, options=late) as session:
         assert session.sql("SELECT count(*) FROM load").rows == [(2,)]
     for table in ("load_hour", "workload_hour", "job_hour"):
         query = f"SELECT * FROM {table} ORDER BY ALL"
-        assert hours(made, query) == hours(expected, query) != [], table
-    removed = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED])
+        assert hours(lake_path, query) == hours(expected, query) != [], table
+    removed = lake.forget_raw(lake_path, DAY_S, even_if_lost=[UNMEASURED])
     assert len(removed.gone) == len(files)
-    assert hours(made, "SELECT * FROM load_hour ORDER BY ALL") == hours(
+    assert hours(lake_path, "SELECT * FROM load_hour ORDER BY ALL") == hours(
         expected, "SELECT * FROM load_hour ORDER BY ALL"
     )
 
 
 def test_removal_keeps_inputs_reaching_beyond_range(without_counters: Path, tmp_path: Path) -> None:
     """A dump is removed only if all its data is within the time range."""
-    made = tmp_path / "lake"
-    lake.add([without_counters], made)
-    removed = lake.forget(made, Options(end=parse_time_spec("2010-03-09 09:05")))
+    lake_path = tmp_path / "lake"
+    lake.add([without_counters], lake_path)
+    removed = lake.forget(lake_path, Options(end=parse_time_spec("2010-03-09 09:05")))
     assert (removed.gone, len(removed.kept)) == ([], 1)
-    assert hours(made, "SELECT count(*) FROM load") == [(4,)]
+    assert hours(lake_path, "SELECT count(*) FROM load") == [(4,)]
 
 
 @pytest.mark.long
@@ -269,8 +269,8 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """If a measure omits rows, rollup and export fail every time, and no data is removed."""
-    made = tmp_path / "lake"
-    lake.add([without_counters], made)
+    lake_path = tmp_path / "lake"
+    lake.add([without_counters], lake_path)
     kept = bucket_sql.buckets_sql
 
     def fewer(name: str, *arguments: object) -> str:
@@ -288,24 +288,24 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
     said = r"rows of raw tables are in no measure: ZLZ1, 2010-03-09: 4 intervals of smf70_cpu"
     for _ in range(2):
         with pytest.raises(LakeError, match=said):
-            stores.rollup(made)
+            stores.rollup(lake_path)
     with pytest.raises(LakeError, match=said):
-        stores.export(made, tmp_path / "export", "parquet")
+        stores.export(lake_path, tmp_path / "export", "parquet")
     lost = "smf70_cpu, 12 rows: 4 of 4 intervals not in capacity, cpu, load"
     for accepted in ([], [UNMEASURED]):
         with pytest.raises(LakeError, match="data in no measure would be lost: .*" + lost):
-            lake.forget_raw(made, DAY_S, even_if_lost=accepted)
-    assert cli.main(["lake", "rollup", str(made)]) == 2
-    assert cli.main(["lake", "forget", str(made), "--raw", "--older-than", "1d"]) == 2
+            lake.forget_raw(lake_path, DAY_S, even_if_lost=accepted)
+    assert cli.main(["lake", "rollup", str(lake_path)]) == 2
+    assert cli.main(["lake", "forget", str(lake_path), "--raw", "--older-than", "1d"]) == 2
     assert "--even-if-lost unmeasured,smf70_cpu" in capsys.readouterr().err
-    assert cli.main(["lake", "forget", str(made), "--raw", "--older-than", "1d", "--dry-run"]) == 0
+    assert cli.main(["lake", "forget", str(lake_path), "--raw", "--older-than", "1d", "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert f"lost: ZLZ1, 2010-03-09: {lost}" in out
     assert "kept as measures: ZLZ1, 2010-03-09: smf72_scs, 24 rows: 4 intervals, in workload" in out
-    with zlens.open(made) as session:
+    with zlens.open(lake_path) as session:
         assert session.sql("SELECT count(*) FROM smf70_cpu").rows == [(12,)]
     del session
     gc.collect()
     # Tables named in `even_if_lost` may be lost.
-    removed = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED, "smf70_cpu"])
+    removed = lake.forget_raw(lake_path, DAY_S, even_if_lost=[UNMEASURED, "smf70_cpu"])
     assert len(removed.gone) == 1

@@ -72,8 +72,8 @@ def exported_rows(base: Path, form: str, table: str) -> list[tuple[Any, ...]]:
     return sorted((near(row) for row in zip(*columns, strict=True)), key=str)
 
 
-def of_lake(made: Path, table: str) -> list[tuple[Any, ...]]:
-    with zlens.open(made) as session:
+def of_lake(lake_path: Path, table: str) -> list[tuple[Any, ...]]:
+    with zlens.open(lake_path) as session:
         return sorted(map(near, session.sql(f"SELECT * FROM {table}").rows), key=str)
 
 
@@ -86,35 +86,35 @@ def parts(tmp_path: Path) -> list[str]:
 
 @pytest.mark.parametrize("form", quick_subset(1, FORMS))
 def test_exported_rows_equal_sql(form: str, parts: list[str], tmp_path: Path) -> None:
-    made, base = tmp_path / "lake", tmp_path / "out"
-    lake.add([parts[0], parts[2]], made)
-    [first] = stores.export(made, base, form, tables=TABLES)
+    lake_path, base = tmp_path / "lake", tmp_path / "out"
+    lake.add([parts[0], parts[2]], lake_path)
+    [first] = stores.export(lake_path, base, form, tables=TABLES)
     assert first.days == ["2026-03-02"]
     for table in TABLES:
-        assert exported_rows(base, form, table) == of_lake(made, table), table
+        assert exported_rows(base, form, table) == of_lake(lake_path, table), table
     assert exported_rows(base, form, "cpu")
     # The lake is unchanged.
-    [again] = stores.export(made, base, form, tables=TABLES)
+    [again] = stores.export(lake_path, base, form, tables=TABLES)
     assert (again.days, again.rows) == ([], 0)
     # Data of another day is added.
-    lake.add([parts[1]], made)
-    [changed] = stores.export(made, base, form, tables=TABLES)
+    lake.add([parts[1]], lake_path)
+    [changed] = stores.export(lake_path, base, form, tables=TABLES)
     # The gap's row belongs to the first day, which has the middle of the gap.
     assert changed.days == ["2026-03-02", "2026-03-03"]
     for table in TABLES:
-        assert exported_rows(base, form, table) == of_lake(made, table), table
+        assert exported_rows(base, form, table) == of_lake(lake_path, table), table
     # Rows removed from a day that still has data are removed from the export.
-    lake.forget(made, Options(end=parse_time_spec("2026-03-02 10:07"), utc=True))
-    assert stores.export(made, base, form, tables=TABLES)[0].days == ["2026-03-02"]
+    lake.forget(lake_path, Options(end=parse_time_spec("2026-03-02 10:07"), utc=True))
+    assert stores.export(lake_path, base, form, tables=TABLES)[0].days == ["2026-03-02"]
     for table in TABLES:
-        assert exported_rows(base, form, table) == of_lake(made, table), table
+        assert exported_rows(base, form, table) == of_lake(lake_path, table), table
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_exported_columns_have_descriptions(form: str, parts: list[str], tmp_path: Path) -> None:
-    made, base = tmp_path / "lake", tmp_path / "out"
-    lake.add(parts[:1], made)
-    stores.export(made, base, form, tables=["load"])
+    lake_path, base = tmp_path / "lake", tmp_path / "out"
+    lake.add(parts[:1], lake_path)
+    stores.export(lake_path, base, form, tables=["load"])
     busy = next(column for column in measures.load_measure("load").columns if column.name == "busy_pct")
     expected = f"{busy.text} (%)"
     if form == "delta":
@@ -141,56 +141,68 @@ stores.export(sys.argv[1], sys.argv[2], sys.argv[3], tables=["cpu"])
 @pytest.mark.parametrize("form", quick_subset(1, FORMS))
 def test_killed_export_duplicates_nothing(form: str, parts: list[str], tmp_path: Path) -> None:
     """The process is killed after it wrote the tables and before it recorded the export."""
-    made, base = tmp_path / "lake", tmp_path / "out"
-    lake.add(parts[:2], made)
-    words = [sys.executable, "-c", DYING, str(made), str(base), form]
+    lake_path, base = tmp_path / "lake", tmp_path / "out"
+    lake.add(parts[:2], lake_path)
+    words = [sys.executable, "-c", DYING, str(lake_path), str(base), form]
     assert subprocess.run(words, check=False).returncode == 9
-    assert exported_rows(base, form, "cpu") == of_lake(made, "cpu")
-    stores.export(made, base, form, tables=["cpu"])
-    assert exported_rows(base, form, "cpu") == of_lake(made, "cpu")
+    assert exported_rows(base, form, "cpu") == of_lake(lake_path, "cpu")
+    stores.export(lake_path, base, form, tables=["cpu"])
+    assert exported_rows(base, form, "cpu") == of_lake(lake_path, "cpu")
 
 
 def test_exports_do_not_run_concurrently(parts: list[str], tmp_path: Path) -> None:
-    made, base = tmp_path / "lake", tmp_path / "out"
-    lake.add(parts[:1], made)
-    stores.export(made, base, "parquet", tables=["load"])
+    lake_path, base = tmp_path / "lake", tmp_path / "out"
+    lake.add(parts[:1], lake_path)
+    stores.export(lake_path, base, "parquet", tables=["load"])
     handle = os.open(base / ".zlens-export.lock", os.O_RDWR)
     fcntl.flock(handle, fcntl.LOCK_EX)
     with pytest.raises(LakeError, match="another export writes to this folder"):
-        stores.export(made, base, "parquet", tables=["load"])
+        stores.export(lake_path, base, "parquet", tables=["load"])
     os.close(handle)
-    stores.export(made, base, "parquet", tables=["load"])
+    stores.export(lake_path, base, "parquet", tables=["load"])
 
 
 def test_invalid_export_calls(parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, base = tmp_path / "lake", tmp_path / "out"
+    lake_path, base = tmp_path / "lake", tmp_path / "out"
     with pytest.raises(InputError, match="this is not a lake"):
         stores.export(parts[0], base, "parquet")
-    lake.add(parts[:1], made)
+    lake.add(parts[:1], lake_path)
     with pytest.raises(QueryError, match="there is no system X"):
-        stores.export(made, base, "parquet", systems=["X"])
+        stores.export(lake_path, base, "parquet", systems=["X"])
     with pytest.raises(QueryError, match="there is no measure nothing"):
-        stores.export(made, base, "parquet", tables=["nothing"])
+        stores.export(lake_path, base, "parquet", tables=["nothing"])
     with pytest.raises(QueryError, match="not exported to csv"):
-        stores.export(made, base, "csv")
+        stores.export(lake_path, base, "csv")
     with pytest.raises(LakeError, match="the folder contains other files"):
-        stores.export(made, made, "parquet")
-    stores.export(made, base, "parquet", tables=["load"])
+        stores.export(lake_path, lake_path, "parquet")
+    stores.export(lake_path, base, "parquet", tables=["load"])
     for form, tables in (("delta", ["load"]), ("parquet", ["cpu"])):
         with pytest.raises(LakeError, match="the folder has 1 measures as parquet"):
-            stores.export(made, base, form, tables=tables)
+            stores.export(lake_path, base, form, tables=tables)
     (base / "zlens-export.json").write_text("{}")
     with pytest.raises(LakeError, match="this is not the state file of an export"):
-        stores.export(made, base, "parquet", tables=["load"])
+        stores.export(lake_path, base, "parquet", tables=["load"])
     monkeypatch.setattr(export_targets, "import_module", lambda name: __import__("no_such_module"))
     with pytest.raises(QueryError, match=r"in a checkout: pip install '\.\[delta\]'"):
-        stores.export(made, tmp_path / "other", "delta")
+        stores.export(lake_path, tmp_path / "other", "delta")
 
 
 def test_export_command(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made, base = str(tmp_path / "lake"), str(tmp_path / "out")
-    lake.add(parts[:2], made)
-    words = ["export", "measures", made, "--to", "parquet", "-o", base, "--table", "cpu", "--table", "load"]
+    lake_path, base = str(tmp_path / "lake"), str(tmp_path / "out")
+    lake.add(parts[:2], lake_path)
+    words = [
+        "export",
+        "measures",
+        lake_path,
+        "--to",
+        "parquet",
+        "-o",
+        base,
+        "--table",
+        "cpu",
+        "--table",
+        "load",
+    ]
     assert cli.main(words) == 0
     assert capsys.readouterr().out.startswith("LAKETEST: 2026-03-02 to 2026-03-03: 2 days, ")
     assert cli.main(words) == 0

@@ -17,18 +17,18 @@ QUERY = "SELECT system, cpu_id, interval_end, busy_pct, emulation_pct FROM {} OR
 
 @pytest.mark.long
 def test_rows_and_comments_are_those_of_lake(demo_folder: Path, tmp_path: Path) -> None:
-    made = tmp_path / "lake"
-    lake.add([demo_folder / "zldemo.monwrite"], made)
+    lake_path = tmp_path / "lake"
+    lake.add([demo_folder / "zldemo.monwrite"], lake_path)
     with started(tmp_path / "trino") as trino:
         for kind in ("delta", "iceberg"):
-            stores.export(made, tmp_path / kind, kind, tables=TABLES)
+            stores.export(lake_path, tmp_path / kind, kind, tables=TABLES)
             folder = tmp_path / kind / ("zlens" if kind == "iceberg" else "")
             for table in TABLES:
                 trino.register(kind, table, folder / table)
         # Another transaction, which a catalog with the registered table reads too.
-        lake.add([demo_folder / "zlzos.smf"], made)
-        stores.export(made, tmp_path / "delta", "delta", tables=TABLES)
-        with zlens.open(made) as session:
+        lake.add([demo_folder / "zlzos.smf"], lake_path)
+        stores.export(lake_path, tmp_path / "delta", "delta", tables=TABLES)
+        with zlens.open(lake_path) as session:
             rows = session.sql(QUERY.format("cpu")).rows
         systems = {"delta": {"ZLDEMO", "ZLZ1"}, "iceberg": {"ZLDEMO"}}
         for kind, known in systems.items():

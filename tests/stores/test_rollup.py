@@ -49,12 +49,12 @@ def near(value: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def demo_lake(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("rollup") / "lake"
+    lake_path = tmp_path_factory.mktemp("rollup") / "lake"
     # z/VM and z/OS of one machine; the second machine's files are the larger half.
     files = [demo_folder / name for name in (demo.MONWRITE_NAME, demo.RMF_NAME, demo.SMF_NAME)]
-    lake.add(iterations([demo_folder], files), made)
-    stores.rollup(made)
-    return made
+    lake.add(iterations([demo_folder], files), lake_path)
+    stores.rollup(lake_path)
+    return lake_path
 
 
 def averaged() -> Iterator[tuple[str, list[measures.MeasureColumn]]]:
@@ -124,12 +124,12 @@ def test_bucket_has_totals_means_and_last_values(demo_lake: Path) -> None:
 
 
 def by_hand(
-    made: Path, table: str, key: str, mean: str, total: str
+    lake_path: Path, table: str, key: str, mean: str, total: str
 ) -> dict[tuple[str, dt.datetime], list[float]]:
     """Compute sum, weight and total by hour from intervals; flagged ones count in totals only."""
     sums: dict[tuple[str, dt.datetime], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     query = f"SELECT {key}, interval_end, seconds, flag, {mean}, {total} FROM {table} WHERE system = 'ZLDEMO'"
-    for subject, end, seconds, flag, value, amount in rows(made, query):
+    for subject, end, seconds, flag, value, amount in rows(lake_path, query):
         middle = end - dt.timedelta(seconds=30)
         hour = middle.replace(minute=0, second=0, microsecond=0) + dt.timedelta(hours=1)
         row = sums[str(subject), hour]
@@ -179,11 +179,11 @@ def test_time_options_select_buckets(demo_lake: Path) -> None:
 # Recomputation and removal ----------------------------------------------------------------------
 
 
-def days_of(made: Path) -> dict[str, bytes]:
+def days_of(lake_path: Path) -> dict[str, bytes]:
     """Return the files of all measures."""
     return {
-        path.relative_to(made).as_posix(): path.read_bytes()
-        for path in sorted((made / file_names.MEASURES).rglob("*"))
+        path.relative_to(lake_path).as_posix(): path.read_bytes()
+        for path in sorted((lake_path / file_names.MEASURES).rglob("*"))
         if path.is_file()
     }
 
@@ -193,9 +193,11 @@ def test_machines_of_same_days_share_statements(
     tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The statements are planned once; each machine's files equal those of a separate rollup."""
-    made = tmp_path / "lake"
+    lake_path = tmp_path / "lake"
     systems = ["FIRST", "SECOND", "THIRD"]
-    lake.add([write(tmp_path / f"{name}.data", recording(range(6), system=name)) for name in systems], made)
+    lake.add(
+        [write(tmp_path / f"{name}.data", recording(range(6), system=name)) for name in systems], lake_path
+    )
     sessions: list[list[str]] = []
     of_days = rollup_builder.open_days
 
@@ -205,13 +207,13 @@ def test_machines_of_same_days_share_statements(
 
     monkeypatch.setattr(rollup_builder, "open_days", counted)
     alone = tmp_path / "alone"
-    shutil.copytree(made, alone)
+    shutil.copytree(lake_path, alone)
     with monkeypatch.context() as few:
         few.setattr(rollup_builder, "_DAYS", 1)
         apart = stores.rollup(alone)
     assert sessions == [[name] for name in systems]
     sessions.clear()
-    together = stores.rollup(made)
+    together = stores.rollup(lake_path)
     assert sessions == [systems]
     assert [(one.systems, one.days, one.rows, one.bytes) for one in together] == [
         (one.systems, one.days, one.rows, one.bytes) for one in apart
@@ -221,8 +223,8 @@ def test_machines_of_same_days_share_statements(
         found = (folder / "_measures").rglob("*.parquet")
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
-    assert files(made) == files(alone) != {}
-    assert lake.check(made).faults == []
+    assert files(lake_path) == files(alone) != {}
+    assert lake.check(lake_path).faults == []
 
 
 @pytest.fixture
@@ -233,54 +235,54 @@ def parts(tmp_path: Path, few_measures: None) -> list[str]:
 
 @pytest.mark.long
 def test_rollup_recomputes_only_changes(parts: list[str], tmp_path: Path) -> None:
-    made = tmp_path / "lake"
-    lake.add([parts[0], parts[2]], made)
-    [rolled] = stores.rollup(made)
+    lake_path = tmp_path / "lake"
+    lake.add([parts[0], parts[2]], lake_path)
+    [rolled] = stores.rollup(lake_path)
     assert (rolled.days, rolled.sealed) == (["2026-03-02"], [])
-    before = days_of(made)
-    [again] = stores.rollup(made)
+    before = days_of(lake_path)
+    [again] = stores.rollup(lake_path)
     assert again.days == []
-    assert days_of(made) == before
+    assert days_of(lake_path) == before
     # The file between the two changes the differences of the third.
-    lake.add([parts[1]], made)
-    assert stores.rollup(made)[0].days == ["2026-03-02"]
-    assert not before.keys() & days_of(made).keys()
-    assert lake.check(made).faults == []
+    lake.add([parts[1]], lake_path)
+    assert stores.rollup(lake_path)[0].days == ["2026-03-02"]
+    assert not before.keys() & days_of(lake_path).keys()
+    assert lake.check(lake_path).faults == []
     whole = tmp_path / "whole"
     lake.add([*parts], whole)
     stores.rollup(whole)
     query = "SELECT * FROM cpu_hour ORDER BY ALL"
-    assert rows(made, query) == rows(whole, query)
+    assert rows(lake_path, query) == rows(whole, query)
 
 
 def test_forget_raw_keeps_measures(parts: list[str], tmp_path: Path) -> None:
-    made = tmp_path / "lake"
-    lake.add(parts[:2], made)
+    lake_path = tmp_path / "lake"
+    lake.add(parts[:2], lake_path)
     with pytest.raises(LakeError, match=r"the measures of LAKETEST, 2026-03-02, are not in the lake"):
-        lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
-    stores.rollup(made)
-    hours = rows(made, "SELECT * FROM cpu_hour ORDER BY ALL")
-    files = days_of(made)
+        lake.forget_raw(lake_path, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
+    stores.rollup(lake_path)
+    hours = rows(lake_path, "SELECT * FROM cpu_hour ORDER BY ALL")
+    files = days_of(lake_path)
     # An age limit within the day.
-    assert lake.forget_raw(made, 99 * DAY_S + DAY_S // 2, now_us=LATER_US).gone == []
-    version = LakeFolder(made).load()
-    tried = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US, dry_run=True)
-    assert LakeFolder(made).load() == version
-    gone = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
+    assert lake.forget_raw(lake_path, 99 * DAY_S + DAY_S // 2, now_us=LATER_US).gone == []
+    version = LakeFolder(lake_path).load()
+    tried = lake.forget_raw(lake_path, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US, dry_run=True)
+    assert LakeFolder(lake_path).load() == version
+    gone = lake.forget_raw(lake_path, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
     assert gone == tried
     assert gone.gone == [("LAKETEST", path) for path in parts[:2]]
     assert gone.rows > 0
-    assert lake.check(made).faults == []
-    assert not [*made.glob("d0r2/**/*.parquet")]
-    assert days_of(made) == files
-    assert rows(made, "SELECT * FROM cpu_hour ORDER BY ALL") == hours
-    assert rows(made, "SELECT count(*) FROM cpu") == [(0,)]
-    assert lake.contents(made).measures_only == 2
-    with zlens.open(made) as session:
+    assert lake.check(lake_path).faults == []
+    assert not [*lake_path.glob("d0r2/**/*.parquet")]
+    assert days_of(lake_path) == files
+    assert rows(lake_path, "SELECT * FROM cpu_hour ORDER BY ALL") == hours
+    assert rows(lake_path, "SELECT count(*) FROM cpu") == [(0,)]
+    assert lake.contents(lake_path).measures_only == 2
+    with zlens.open(lake_path) as session:
         assert without_raw_tables(session._core.sources) == {"LAKETEST"}
     # Known bytes are not imported again.
-    assert [added.again for added in lake.add(parts[:2], made)[0]] == [True, True]
-    [rolled] = stores.rollup(made)
+    assert [added.again for added in lake.add(parts[:2], lake_path)[0]] == [True, True]
+    [rolled] = stores.rollup(lake_path)
     assert (rolled.days, rolled.sealed) == ([], [])
 
 
@@ -288,20 +290,20 @@ def test_forget_raw_keeps_measures(parts: list[str], tmp_path: Path) -> None:
 def test_outdated_measures_are_recomputed_or_marked(
     parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def outdated(made: Path) -> list[tuple[Any, ...]]:
-        return rows(made, "SELECT system, detail FROM problem WHERE kind = 'outdated'")
+    def outdated(lake_path: Path) -> list[tuple[Any, ...]]:
+        return rows(lake_path, "SELECT system, detail FROM problem WHERE kind = 'outdated'")
 
-    kept, made = tmp_path / "kept", tmp_path / "made"
+    kept, lake_path = tmp_path / "kept", tmp_path / "lake"
     with monkeypatch.context() as earlier:
         for module in ("lake.rollups", "lake.rollup_reader", "stores.rollup_builder"):
             earlier.setattr(f"zlens.{module}.RULES", RULES - 1)
-        for folder in (kept, made):
+        for folder in (kept, lake_path):
             lake.add(parts[:2], folder)
             stores.rollup(folder)
-        lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
+        lake.forget_raw(lake_path, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
         assert outdated(kept) == []
-    hours = rows(made, "SELECT * FROM cpu_hour ORDER BY ALL")
-    for folder, again in ((kept, ["2026-03-02"]), (made, [])):
+    hours = rows(lake_path, "SELECT * FROM cpu_hour ORDER BY ALL")
+    for folder, again in ((kept, ["2026-03-02"]), (lake_path, [])):
         [(system, detail)] = outdated(folder)
         assert system == "LAKETEST"
         assert detail.startswith(
@@ -311,87 +313,87 @@ def test_outdated_measures_are_recomputed_or_marked(
         assert rolled.days == again
     assert outdated(kept) == []
     # No raw data is left to compute them from.
-    assert len(outdated(made)) == 1
-    assert rows(made, "SELECT * FROM cpu_hour ORDER BY ALL") == hours
+    assert len(outdated(lake_path)) == 1
+    assert rows(lake_path, "SELECT * FROM cpu_hour ORDER BY ALL") == hours
     assert hours
 
 
 @pytest.mark.long
 def test_data_after_removal_keeps_differences(parts: list[str], tmp_path: Path) -> None:
-    kept, made = tmp_path / "kept", tmp_path / "lake"
-    for folder in (kept, made):
+    kept, lake_path = tmp_path / "kept", tmp_path / "lake"
+    for folder in (kept, lake_path):
         lake.add(parts[:2], folder)
         stores.rollup(folder)
-    lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
-    for folder in (kept, made):
+    lake.forget_raw(lake_path, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
+    for folder in (kept, lake_path):
         lake.add(parts[2:], folder)
     after = f"SELECT * EXCLUDE (file) FROM d0r2 WHERE epoch_us(interval_end) > {end_us(11)} ORDER BY ALL"
-    assert rows(made, after) == rows(kept, after)
-    assert rows(made, after)
-    assert lake.check(made).faults == []
+    assert rows(lake_path, after) == rows(kept, after)
+    assert rows(lake_path, after)
+    assert lake.check(lake_path).faults == []
     # The day is sealed: it is not computed from part of its data.
-    hours = rows(made, "SELECT * FROM cpu_hour ORDER BY ALL")
-    [rolled] = stores.rollup(made)
+    hours = rows(lake_path, "SELECT * FROM cpu_hour ORDER BY ALL")
+    [rolled] = stores.rollup(lake_path)
     assert (rolled.days, rolled.sealed) == ([], ["2026-03-02"])
-    assert rows(made, "SELECT * FROM cpu_hour ORDER BY ALL") == hours
-    forgotten = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
+    assert rows(lake_path, "SELECT * FROM cpu_hour ORDER BY ALL") == hours
+    forgotten = lake.forget_raw(lake_path, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
     assert (forgotten.gone, forgotten.unmeasured) == ([], [("LAKETEST", parts[2])])
 
 
 @pytest.mark.long
 def test_measures_are_removed_with_data(parts: list[str], tmp_path: Path) -> None:
-    made = tmp_path / "lake"
-    lake.add(parts[:2], made)
-    stores.rollup(made)
+    lake_path = tmp_path / "lake"
+    lake.add(parts[:2], lake_path)
+    stores.rollup(lake_path)
     gc.collect()
-    lake.forget(made, Options(end=parse_time_spec("2026-03-02 10:07"), utc=True))
-    assert days_of(made) == {}
-    assert lake.check(made).faults == []
-    stores.rollup(made)
+    lake.forget(lake_path, Options(end=parse_time_spec("2026-03-02 10:07"), utc=True))
+    assert days_of(lake_path) == {}
+    assert lake.check(lake_path).faults == []
+    stores.rollup(lake_path)
     alone = tmp_path / "alone"
     lake.add(parts[1:2], alone)
     stores.rollup(alone)
-    assert differences(tables(made), tables(alone)) == []
+    assert differences(tables(lake_path), tables(alone)) == []
     gc.collect()
-    lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
-    lake.forget(made, Options(systems=("LAKETEST",)))
-    assert days_of(made) == {}
-    assert lake.check(made).faults == []
+    lake.forget_raw(lake_path, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
+    lake.forget(lake_path, Options(systems=("LAKETEST",)))
+    assert days_of(lake_path) == {}
+    assert lake.check(lake_path).faults == []
 
 
 @pytest.mark.long
 def test_day_ends_in_local_time(tmp_path: Path, few_measures: None) -> None:
     """LAKETEST's clock is one hour ahead of UTC, so its day ends at 23:00 UTC."""
     first = write(tmp_path / "0.data", recording(range(13 * 60 - 3, 13 * 60 + 3)))
-    made = tmp_path / "lake"
-    lake.add([first], made)
-    [rolled] = stores.rollup(made)
+    lake_path = tmp_path / "lake"
+    lake.add([first], lake_path)
+    [rolled] = stores.rollup(lake_path)
     assert rolled.days == ["2026-03-02", "2026-03-03"]
     ends = [
         end.astimezone(dt.UTC).strftime("%d %H:%M")
-        for (end,) in rows(made, "SELECT DISTINCT bucket_end FROM cpu_day ORDER BY 1")
+        for (end,) in rows(lake_path, "SELECT DISTINCT bucket_end FROM cpu_day ORDER BY 1")
     ]
     assert ends == ["02 23:00", "03 23:00"]
     total = "sum(seconds)"
-    assert rows(made, f"SELECT {total} FROM cpu_day WHERE cpu_id = 0") == rows(
-        made, f"SELECT {total} FROM cpu WHERE cpu_id = 0"
+    assert rows(lake_path, f"SELECT {total} FROM cpu_day WHERE cpu_id = 0") == rows(
+        lake_path, f"SELECT {total} FROM cpu WHERE cpu_id = 0"
     )
 
 
 def test_damaged_rollup_is_reported(parts: list[str], tmp_path: Path) -> None:
-    made = tmp_path / "lake"
-    lake.add(parts[:1], made)
-    stores.rollup(made)
-    path = next((made / file_names.MEASURES / "cpu_hour").rglob("*.parquet"))
+    lake_path = tmp_path / "lake"
+    lake.add(parts[:1], lake_path)
+    stores.rollup(lake_path)
+    path = next((lake_path / file_names.MEASURES / "cpu_hour").rglob("*.parquet"))
     path.write_bytes(path.read_bytes()[:-1])
-    assert [(fault.kind, fault.path) for fault in lake.check(made).faults] == [("changed", str(path))]
+    assert [(fault.kind, fault.path) for fault in lake.check(lake_path).faults] == [("changed", str(path))]
     with pytest.raises(InputError, match="this is not the file that the manifest lists"):
-        rows(made, "FROM cpu_hour")
-    document = next((made / file_names.MEASURES / "_days").rglob("*.json"))
+        rows(lake_path, "FROM cpu_hour")
+    document = next((lake_path / file_names.MEASURES / "_days").rglob("*.json"))
     document.write_bytes(document.read_bytes() + b" ")
-    assert "changed" in {fault.kind for fault in lake.check(made).faults}
+    assert "changed" in {fault.kind for fault in lake.check(lake_path).faults}
     with pytest.raises(InputError, match="this is not the file that the manifest lists"):
-        rows(made, "FROM cpu_hour")
+        rows(lake_path, "FROM cpu_hour")
 
 
 def test_names_of_columns_are_unique() -> None:
@@ -406,44 +408,44 @@ def test_names_of_columns_are_unique() -> None:
 
 @pytest.mark.long
 def test_rollup_command(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = str(tmp_path / "lake")
+    lake_path = str(tmp_path / "lake")
 
     def run(*words: str) -> tuple[int, str, str]:
         status = cli.main(list(words))
         captured = capsys.readouterr()
         return status, captured.out, captured.err
 
-    run("import", *parts, "--lake", made)
-    status, out, err = run("lake", "forget", made, "--raw", "--older-than", "1d")
+    run("import", *parts, "--lake", lake_path)
+    status, out, err = run("lake", "forget", lake_path, "--raw", "--older-than", "1d")
     assert (status, out) == (2, "")
-    assert f"zlens lake rollup {made} computes them" in err
-    status, out, _ = run("lake", "rollup", made)
+    assert f"zlens lake rollup {lake_path} computes them" in err
+    status, out, _ = run("lake", "rollup", lake_path)
     assert status == 0
     assert out.startswith("LAKETEST: 2026-03-02: 1 day, ")
-    assert run("lake", "rollup", made, "--system", "LAKETEST")[1] == "LAKETEST: up to date\n"
-    assert "1 day of measures by hour and day" in run("lake", "show", made)[1]
-    status, out, _ = run("lake", "forget", made, "--raw", "--older-than", "1d", "--dry-run")
+    assert run("lake", "rollup", lake_path, "--system", "LAKETEST")[1] == "LAKETEST: up to date\n"
+    assert "1 day of measures by hour and day" in run("lake", "show", lake_path)[1]
+    status, out, _ = run("lake", "forget", lake_path, "--raw", "--older-than", "1d", "--dry-run")
     assert f"would remove LAKETEST of {parts[0]}\n" in out
     # Three processors in 18 intervals, one of them offline in two; the first interval has no difference.
     assert "kept as measures: LAKETEST, 2026-03-02: d0r2, 52 rows: 17 intervals, in cpu, load\n" in out
-    status, out, err = run("lake", "forget", made, "--raw", "--older-than", "1d")
+    status, out, err = run("lake", "forget", lake_path, "--raw", "--older-than", "1d")
     assert (status, out) == (2, "")
     assert "--even-if-lost unmeasured" in err
     remove = ["--raw", "--older-than", "1d", "--even-if-lost", "unmeasured"]
-    status, out, _ = run("lake", "forget", made, *remove)
+    status, out, _ = run("lake", "forget", lake_path, *remove)
     assert status == 0
     assert f"\nremoved LAKETEST of {parts[0]}\n" in out
-    assert "3 inputs without raw tables" in run("lake", "show", made)[1]
-    status, out, _ = run("info", made)
+    assert "3 inputs without raw tables" in run("lake", "show", lake_path)[1]
+    status, out, _ = run("info", lake_path)
     assert out.count("removed; measures by hour and day remain") == 3
-    _, out, _ = run("report", "prclog", made)
+    _, out, _ = run("report", "prclog", lake_path)
     assert "Raw tables of LAKETEST are removed" in " ".join(out.split())
     assert "load_hour" in out
     for words in (["--raw"], ["--older-than", "1d"], ["--raw", "--older-than", "1d", "--to", "2026-01-01"]):
-        status, _, err = run("lake", "forget", made, *words)
+        status, _, err = run("lake", "forget", lake_path, *words)
         assert status == 2
         assert "--raw requires --older-than" in err
-    status, _, err = run("lake", "forget", made, "--system", "LAKETEST", "--even-if-lost", "unmeasured")
+    status, _, err = run("lake", "forget", lake_path, "--system", "LAKETEST", "--even-if-lost", "unmeasured")
     assert status == 2
     assert "--even-if-lost belongs to --raw" in err
 
@@ -463,11 +465,11 @@ def test_gap_row_belongs_to_day_of_its_middle(tmp_path: Path, few_measures: None
     """The use between two recordings counts in the totals, as over intervals."""
     spans = (range(4), range(1300, 1304))
     files = [write(tmp_path / f"{at}.data", recording(span)) for at, span in enumerate(spans)]
-    made = tmp_path / "lake"
-    lake.add(files[:1], made)
-    stores.rollup(made)
-    lake.add(files[1:], made)
-    assert stores.rollup(made)[0].days == ["2026-03-02", "2026-03-03"]
+    lake_path = tmp_path / "lake"
+    lake.add(files[:1], lake_path)
+    stores.rollup(lake_path)
+    lake.add(files[1:], lake_path)
+    assert stores.rollup(lake_path)[0].days == ["2026-03-02", "2026-03-03"]
     query = "SELECT userid, round(sum(cpu_s), 6) FROM {} GROUP BY 1 ORDER BY 1"
-    assert rows(made, query.format("guest_day")) == rows(made, query.format("guest"))
-    assert rows(made, "SELECT count(*) FROM guest WHERE seconds > 70000") != [(0,)]
+    assert rows(lake_path, query.format("guest_day")) == rows(lake_path, query.format("guest"))
+    assert rows(lake_path, "SELECT count(*) FROM guest WHERE seconds > 70000") != [(0,)]

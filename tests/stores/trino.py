@@ -109,8 +109,8 @@ def _java() -> str | None:
     for home in homes:
         java = Path(home or "") / "bin" / "java"
         if home and java.exists():
-            told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-            version = re.search(r'version "(\d+)', told)
+            output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+            version = re.search(r'version "(\d+)', output)
             if version and int(version[1]) >= _JAVA:
                 return home
     return None

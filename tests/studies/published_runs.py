@@ -36,11 +36,11 @@ def printed(begin: str) -> dict[str, dict[str, float]]:
 
 
 def _rich(table: str) -> dict[str, tuple[float, ...]]:
-    told = printed(f"{table.capitalize()}.")
+    printed_rows = printed(f"{table.capitalize()}.")
     return {
         run["name"]: (
-            *(run["processors"], run["etr"], told[run["name"]]["itr"], run["busy"]),
-            *(told[run["name"]]["itrr"], told[run["name"]]["expected"]),
+            *(run["processors"], run["etr"], printed_rows[run["name"]]["itr"], run["busy"]),
+            *(printed_rows[run["name"]]["itrr"], printed_rows[run["name"]]["expected"]),
         )
         for run in runs_of(table)
     }
@@ -53,13 +53,13 @@ PAGED = {
     table: {
         run["name"]: {
             **{key: value for key, value in run.items() if key not in ("name", "also")},
-            **{name: value for name, value in told.items() if name not in ("busy_pct", "total_pct")},
-            "busy": told["busy_pct"],
-            "total_busy": told["total_pct"],
+            **{name: value for name, value in printed_row.items() if name not in ("busy_pct", "total_pct")},
+            "busy": printed_row["busy_pct"],
+            "total_busy": printed_row["total_pct"],
             "paging_rate": run["also"]["paging_rate"],
         }
         for run in runs_of(table)
-        for told in (printed(f"{table.capitalize()}.")[run["name"]],)
+        for printed_row in (printed(f"{table.capitalize()}.")[run["name"]],)
     }
     for table in ("table 8", "table 9")
 }
@@ -119,14 +119,14 @@ SERIALIZATION = by_run(SERIALIZATION_LINES)
 
 
 def serialization() -> list[dict[str, Any]]:
-    told = ("cores", "processors", "clients", "client_vcpus", "busy", "client_busy", "core_busy")
-    told += ("max_capacity_factor",)
+    keys = ("cores", "processors", "clients", "client_vcpus", "busy", "client_busy", "core_busy")
+    keys += ("max_capacity_factor",)
     return [
         {
             "name": name,
             "etr": row["etrr"],
             "response_ms": row["response"],
-            **{key: row[key] for key in told if row[key] is not None},
+            **{key: row[key] for key in keys if row[key] is not None},
         }
         for name, row in SERIALIZATION.items()
     ]

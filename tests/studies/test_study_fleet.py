@@ -55,12 +55,12 @@ def test_two_time_ranges_are_compared(demo_folder: Path) -> None:
 def test_growth_does_not_depend_on_shown_range(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The busiest hour of forty days grows by half a percent per day from 50%."""
     days = range(40)
-    made = [
+    hours = [
         Hour("ZLDEMO", "zvm-monitor", BEGIN + dt.timedelta(days=day, hours=hour), 3600.0, (busy,), (1.0,))
         for day in days
         for hour, busy in ((9, 20.0), (10, 50 + 0.5 * day), (11, 30.0))
     ]
-    monkeypatch.setattr(fleet, "hourly_values", lambda *_: made)
+    monkeypatch.setattr(fleet, "hourly_values", lambda *_: hours)
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
         [member] = fleet.members(session._core, (BEGIN + dt.timedelta(days=33), None))
     values = [50 + 0.5 * day for day in days]
@@ -113,16 +113,16 @@ def test_fleet_partitions_from_rollups(
 ) -> None:
     """Only one of two systems of a machine reports; the other has no hours."""
     monkeypatch.setattr(bucket_sql, "measures", lambda: ["partition"])
-    made = tmp_path / "lake"
-    lake.add([demo_folder / "zldemo.monwrite", demo_folder / "zlzos.smf"], made)
+    lake_path = tmp_path / "lake"
+    lake.add([demo_folder / "zldemo.monwrite", demo_folder / "zlzos.smf"], lake_path)
 
     def found() -> list[fleet.Partition]:
-        with zlens.open(made) as session:
+        with zlens.open(lake_path) as session:
             return fleet.partitions(session._core, "2097-D3E01", (None, None))
 
     computed = found()
     assert computed
-    stores.rollup(made)
+    stores.rollup(lake_path)
     # Values are from rollups: nothing is computed again.
     monkeypatch.setattr(bucket_sql, "buckets_sql", None)
     assert found() == computed

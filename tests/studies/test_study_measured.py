@@ -179,9 +179,11 @@ def test_explicit_numbers_drop_dependent_values(monkeypatch: pytest.MonkeyPatch)
     """Instructions per transaction of another ETR, and parts of another CPI, are dropped."""
     monkeypatch.setattr(run_keys, "measure_run", lambda *_: of(FIRST, SECOND))
 
-    def run(**told: Any) -> Any:
+    def run(**numbers: Any) -> Any:
         empty = {key.name: None for key in key_table("runs.named").keys}
-        return run_keys.run_of(empty | {"name": "x", "file": "a"} | told, "run[1]", ScenarioErrors(None))[0]
+        return run_keys.run_of(empty | {"name": "x", "file": "a"} | numbers, "run[1]", ScenarioErrors(None))[
+            0
+        ]
 
     whole = run()
     assert whole.instructions == pytest.approx(600e9 / 42000)

@@ -51,20 +51,20 @@ def test_eighty_logical_processors_memory_rich(table: str, run: str) -> None:
 
 @pytest.mark.parametrize(("table", "run"), PAGED_RUNS)
 def test_eighty_logical_processors_paging(table: str, run: str) -> None:
-    told = PAGED[table][run]
+    published = PAGED[table][run]
     answer = study(runs_of(table), as_published=True, factors=CAF)
     found = rows(answer)[run] | rows(answer, "cpu")[run] | rows(answer, "cycles")[run]
-    assert found["busy_pct"] == told["busy"]
-    assert found["itr"] == pytest.approx(told["itr"], abs=0.06)
-    assert found["itrr"] == pytest.approx(told["itrr"], abs=0.00051)
-    assert found["expected"] == pytest.approx(told["expected"], abs=0.0065)
-    assert found["total_pct"] == pytest.approx(told["total_busy"], abs=0.0002)
-    assert found["tv"] == pytest.approx(told["tv"], abs=0.0051)
-    assert found["cpi"] == pytest.approx(told["cpi"], abs=0.0011)
-    assert found["instructions"] == told["instructions"]
+    assert found["busy_pct"] == published["busy"]
+    assert found["itr"] == pytest.approx(published["itr"], abs=0.06)
+    assert found["itrr"] == pytest.approx(published["itrr"], abs=0.00051)
+    assert found["expected"] == pytest.approx(published["expected"], abs=0.0065)
+    assert found["total_pct"] == pytest.approx(published["total_busy"], abs=0.0002)
+    assert found["tv"] == pytest.approx(published["tv"], abs=0.0051)
+    assert found["cpi"] == pytest.approx(published["cpi"], abs=0.0011)
+    assert found["instructions"] == published["instructions"]
     for key in ("guest_tx", "chargeable_tx", "nonchargeable_tx", "cp_tx"):
         # The table has percent of a processor per transaction per second: ten milliseconds each.
-        assert found[key] / 10 == pytest.approx(told[key], abs=0.000051), key
+        assert found[key] / 10 == pytest.approx(published[key], abs=0.000051), key
     assert found["cpu_tx"] == pytest.approx(found["guest_tx"] + found["cp_tx"])
     assert found["complexity_tx"] + found["finite_tx"] == pytest.approx(found["cpu_tx"])
 
@@ -79,8 +79,8 @@ def test_eighty_logical_processors_instructions(table: str, run: str) -> None:
     found = rows(study(runs), "cycles")[run]
     assert found["instructions"] == pytest.approx(PAGED[table][run]["instructions"], rel=0.004)
     # The reverse: clock speed.
-    told = rows(study(runs_of(table)), "cycles")[run]
-    assert told["clock_ghz"] == pytest.approx(5.208, rel=0.004)
+    published = rows(study(runs_of(table)), "cycles")[run]
+    assert published["clock_ghz"] == pytest.approx(5.208, rel=0.004)
 
 
 def test_itr_of_unrounded_busy_differs() -> None:
@@ -278,32 +278,32 @@ def test_three_runs_have_no_usl_table() -> None:
 @pytest.mark.parametrize("run", SERIALIZATION)
 def test_smt_performance_serialization(run: str) -> None:
     answer = study(serialization(), relative=True)
-    told = SERIALIZATION[run]
+    published = SERIALIZATION[run]
     found = rows(answer)[run] | rows(answer, "clients")[run] | rows(answer, "beside")[run]
-    assert found["etrr"] == told["etrr"]
-    assert found["itrr"] == pytest.approx(told["itrr"], abs=0.0015)
-    assert found["response_ratio"] == told["response"]
-    assert found["busy_pct"] == told["busy"]
-    assert found["client_tx"] == pytest.approx(told["client_tx"], abs=0.003)
-    assert found["server_tx"] == pytest.approx(told["server_tx"], abs=0.003)
-    assert found["processor_bound"] == pytest.approx(told["processor_bound"], abs=0.006)
-    assert found["client_bound"] == pytest.approx(told["client_bound"], abs=0.006)
-    assert found["bound_by"] == told["bound_by"]
+    assert found["etrr"] == published["etrr"]
+    assert found["itrr"] == pytest.approx(published["itrr"], abs=0.0015)
+    assert found["response_ratio"] == published["response"]
+    assert found["busy_pct"] == published["busy"]
+    assert found["client_tx"] == pytest.approx(published["client_tx"], abs=0.003)
+    assert found["server_tx"] == pytest.approx(published["server_tx"], abs=0.003)
+    assert found["processor_bound"] == pytest.approx(published["processor_bound"], abs=0.006)
+    assert found["client_bound"] == pytest.approx(published["client_bound"], abs=0.006)
+    assert found["bound_by"] == published["bound_by"]
     assert 92 < found["of_bound_pct"] < 97
 
 
 @pytest.mark.parametrize("run", ["SMT-2", "SMT-2, 2 vCPUs", "SMT-2, 6 clients"])
 def test_smt_performance_threads(run: str) -> None:
     """Density is from thread and core busy, the capacity factor from density and its maximum."""
-    told, found = SERIALIZATION[run], rows(study(serialization(), relative=True), "threads")[run]
-    assert found["density"] == pytest.approx(told["density"], abs=0.012)
-    if told["factor"] is None:
+    published, found = SERIALIZATION[run], rows(study(serialization(), relative=True), "threads")[run]
+    assert found["density"] == pytest.approx(published["density"], abs=0.012)
+    if published["factor"] is None:
         assert found["factor_pct"] is None
         assert found["path"] is None
     else:
-        assert found["factor_pct"] == pytest.approx(told["factor"], abs=0.8)
+        assert found["factor_pct"] == pytest.approx(published["factor"], abs=0.8)
         assert found["productivity_pct"] == pytest.approx(
-            100 * found["factor_pct"] / told["max_capacity_factor"]
+            100 * found["factor_pct"] / published["max_capacity_factor"]
         )
         assert found["utilization_pct"] == pytest.approx(
             found["core_busy_pct"] * found["productivity_pct"] / 100
@@ -399,20 +399,20 @@ def test_published_rows_are_consistent(table: str, run: str) -> None:
             == []
         )
         return
-    told = PAGED[table][run]
+    published = PAGED[table][run]
     whole = WorkloadRun(
         run,
-        processors=told["processors"],
-        etr=told["etr"],
-        itr_given=told["itr"],
-        busy_pct=told["busy"],
-        total_pct=told["total_busy"],
-        guest_pct=told["guest_busy"],
-        chargeable_pct=told["chargeable_busy"],
-        nonchargeable_pct=told["nonchargeable_busy"],
-        cpi_given=told["cpi"],
-        complexity_cpi=told["complexity_cpi"],
-        finite_cpi=told["finite_cpi"],
+        processors=published["processors"],
+        etr=published["etr"],
+        itr_given=published["itr"],
+        busy_pct=published["busy"],
+        total_pct=published["total_busy"],
+        guest_pct=published["guest_busy"],
+        chargeable_pct=published["chargeable_busy"],
+        nonchargeable_pct=published["nonchargeable_busy"],
+        cpi_given=published["cpi"],
+        complexity_cpi=published["complexity_cpi"],
+        finite_cpi=published["finite_cpi"],
     )
     assert whole.inconsistencies() == []
 

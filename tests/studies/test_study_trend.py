@@ -88,11 +88,11 @@ def test_trend_lists_assumptions() -> None:
 
 
 def test_partial_hour_is_completed(tmp_path: Path, few_measures: None) -> None:
-    made = tmp_path / "lake"
+    lake_path = tmp_path / "lake"
     whole = write(tmp_path / "whole.data", recording(range(0, 40)))
-    lake.add([write(tmp_path / "first.data", recording(range(0, 20)))], made)
-    stores.rollup(made)
-    lake.add([write(tmp_path / "second.data", recording(range(20, 40)))], made)
+    lake.add([write(tmp_path / "first.data", recording(range(0, 20)))], lake_path)
+    stores.rollup(lake_path)
+    lake.add([write(tmp_path / "second.data", recording(range(20, 40)))], lake_path)
 
     def found(name: Path | str) -> list[tuple[object, ...]]:
         with zlens.open(name) as session:
@@ -101,18 +101,18 @@ def test_partial_hour_is_completed(tmp_path: Path, few_measures: None) -> None:
                 for hour in hourly_values(session._core, "load", ["busy_pct"])
             ]
 
-    assert found(made) == found(whole)
-    stores.rollup(made)
-    assert found(made) == found(whole)
+    assert found(lake_path) == found(whole)
+    stores.rollup(lake_path)
+    assert found(lake_path) == found(whole)
 
 
 @pytest.mark.long
 def test_trend_from_rollups_equals_intervals(demo_folder: Path, tmp_path: Path, few_measures: None) -> None:
-    made = tmp_path / "lake"
-    lake.add([demo_folder], made)
+    lake_path = tmp_path / "lake"
+    lake.add([demo_folder], lake_path)
 
     def found() -> list[tuple[object, ...]]:
-        with zlens.open(made) as session:
+        with zlens.open(lake_path) as session:
             return [
                 (hour.system, hour.source, hour.end, hour.seconds, hour.mean(0), hour.mean(1))
                 for hour in hourly_values(session._core, "load", ["busy_pct", "page_rate"])
@@ -122,12 +122,12 @@ def test_trend_from_rollups_equals_intervals(demo_folder: Path, tmp_path: Path, 
     assert {system for system, *_ in computed} == {"ZLDEMO", "ZLSIM", "ZLZ1"}
     # One source per system, with the longest coverage.
     assert len({(system, source) for system, source, *_ in computed}) == 3
-    stores.rollup(made, systems=["ZLDEMO", "ZLZ1"])
+    stores.rollup(lake_path, systems=["ZLDEMO", "ZLZ1"])
     assert found() == computed
-    stores.rollup(made)
+    stores.rollup(lake_path)
     assert found() == computed
     # The mean of an hour is the weighted mean of its intervals.
-    with zlens.open(made) as session:
+    with zlens.open(lake_path) as session:
         [(expected,)] = session.sql(
             "SELECT sum(busy_pct * online * seconds) / sum(online * seconds) FROM load "
             "WHERE system = 'ZLDEMO' AND interval_end <= '2010-03-09 08:00:30+00' AND flag IS NULL"

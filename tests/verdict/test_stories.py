@@ -104,20 +104,20 @@ def test_verdict_of_rmf_days() -> None:
 
 def test_rules_and_verdict_share_tables(demo_files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of partitions, processors and guests that verdicts read are computed once, with the rules."""
-    made: list[str] = []
+    tables: list[str] = []
     create = TableStore._create
 
     def counted(store: TableStore, step: TableStep) -> None:
-        made.append(step.table)
+        tables.append(step.table)
         create(store, step)
 
     monkeypatch.setattr(TableStore, "_create", counted)
     monwrite = demo_files[0]
     with CoreSession([str(monwrite)], ZONE) as session:
         found = as_text(compose(find(session, later=queries())))
-    computed = [*made]
+    computed = [*tables]
     assert found == as_text(verdicts(monwrite))
     shared = {"partition", "cec", "cpu", "guest"}
     assert [computed.count(table) for table in shared] == [1] * len(shared)
     # Without `later`, the verdict computes some of them again.
-    assert max(map(made[len(computed) :].count, shared)) > 1
+    assert max(map(tables[len(computed) :].count, shared)) > 1
