@@ -30,10 +30,10 @@ class FakeTable:
         self.name = name
         self.columns = columns
         self.rows = rows
-        self.asked: list[list[str]] = []
+        self.requested: list[list[str]] = []
 
     def stream(self, columns: list[str]) -> _native.ArrowTable:
-        self.asked.append(columns)
+        self.requested.append(columns)
         place = {column.name: index for index, column in enumerate(self.columns)}
         return _native.ArrowTable(
             [(name, self.columns[place[name]].type) for name in columns],

@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 from zlens import _native
 
 #: Builds a record from its name, time and values.
 Make = Callable[..., bytes]
 
 #: An hour before the first interval ends.
-LOGON_US = made.START_US - 3600 * made.S_US
+LOGON_US = monwrite.START_US - 3600 * monwrite.S_US
 
 
 def seconds(count: float) -> int:
     """Return seconds in the unit of CPU timers."""
-    return round(count * made.TOD_S)
+    return round(count * monwrite.TOD_S)
 
 
 def tod(time_us: int) -> int:
@@ -32,7 +32,7 @@ def activity(
     *,
     vcpu: int = 0,
     logon_us: int = LOGON_US,
-    make: Make = made.sim_record,
+    make: Make = monwrite.sim_record,
     **more: Any,
 ) -> bytes:
     """Build D4R3 of a virtual CPU that used this many seconds since logon, four fifths of them virtual time.
@@ -54,7 +54,7 @@ def activity(
 
 
 def states(
-    end_us: int, userid: str, counts: Mapping[str, int], *, vcpu: int = 0, make: Make = made.sim_record
+    end_us: int, userid: str, counts: Mapping[str, int], *, vcpu: int = 0, make: Make = monwrite.sim_record
 ) -> bytes:
     """Build D4R4: the number of samples of a virtual CPU in each state since logon."""
     values: dict[str, Any] = {"USEINT_VMDUSER": userid, "USEINT_VMDCPUAD": vcpu}
@@ -63,7 +63,7 @@ def states(
 
 
 def processor(
-    end_us: int, user_s: float, own_s: float = 0.0, cpu: int = 0, make: Make = made.sim_record
+    end_us: int, user_s: float, own_s: float = 0.0, cpu: int = 0, make: Make = monwrite.sim_record
 ) -> bytes:
     """Build D0R2 of a processor with this many seconds charged to users and of guest instructions."""
     return make(
@@ -86,20 +86,20 @@ def logoff(
     *,
     vcpu: int = 0,
     logon_us: int = LOGON_US,
-    make: Make = made.sim_record,
+    make: Make = monwrite.sim_record,
     **more: Any,
-) -> made.Group:
+) -> monwrite.Group:
     """Build D4R2 with all time that a virtual CPU used since logon."""
     return False, [make("D4R2", time_us, _ended("USELOF", userid, used_s, vcpu, logon_us, more))]
 
 
 def real_end(
     record: str, time_us: int, userid: str, used_s: float, *, logon_us: int = LOGON_US, **more: Any
-) -> made.Group:
+) -> monwrite.Group:
     """Build D4R2 or D4R9 as z/VM 5.3 writes it."""
     prefix = {"D4R2": "USELOF", "D4R9": "USEATE"}[record]
     values = _ended(prefix, userid, used_s, 0, logon_us, more)
-    return False, [made.record(record, time_us, {k: v for k, v in values.items() if "_MT1" not in k})]
+    return False, [monwrite.record(record, time_us, {k: v for k, v in values.items() if "_MT1" not in k})]
 
 
 def _ended(
@@ -120,18 +120,22 @@ def _ended(
 def write(
     path: Path,
     intervals: Iterable[Iterable[bytes]],
-    events: Mapping[int, Iterable[made.Group]] | None = None,
+    events: Mapping[int, Iterable[monwrite.Group]] | None = None,
     config: Mapping[str, Any] | None = None,
     more: Iterable[bytes] = (),
 ) -> Path:
     """Write a file of intervals of a minute; `events` precede the interval with their number."""
-    groups = [made.configuration(made.START_US - made.MINUTE_US, config or made.SIM_CONFIG, more=list(more))]
+    groups = [
+        monwrite.configuration(
+            monwrite.START_US - monwrite.MINUTE_US, config or monwrite.SIM_CONFIG, more=list(more)
+        )
+    ]
     for number, records in enumerate(intervals):
         groups += (events or {}).get(number, ())
-        groups.append(made.interval(end_of(number), list(records)))
-    return made.write(path, groups)
+        groups.append(monwrite.interval(end_of(number), list(records)))
+    return monwrite.write(path, groups)
 
 
 def end_of(number: int) -> int:
     """Return the end of an interval; differences start with interval 0."""
-    return made.START_US + number * made.MINUTE_US
+    return monwrite.START_US + number * monwrite.MINUTE_US

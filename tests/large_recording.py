@@ -10,7 +10,7 @@ import random
 from pathlib import Path
 
 import guest_builder
-import monwrite_builder as made
+import monwrite_builder as monwrite
 from zlens import _native
 from zlens.catalog import layouts
 
@@ -19,7 +19,7 @@ INTERVALS = 1_000
 GUESTS, DEVICES, CPUS = 60, 60, 4
 #: The guest used a processor all the time in this interval, and hardly at all in the others.
 SPIKE, SPIKY = 613, "SPIKY"
-FIRST_US = made.START_US
+FIRST_US = monwrite.START_US
 _STEPS = 12
 
 
@@ -30,7 +30,7 @@ def write(path: Path, seed: int = 1) -> Path:
     kinds: list[str] = []
 
     def add(name: str, values: dict[str, object]) -> None:
-        records.append(made.sim_record(name, FIRST_US - 200, values))
+        records.append(monwrite.sim_record(name, FIRST_US - 200, values))
         kinds.append(name)
 
     for cpu in range(CPUS):
@@ -45,24 +45,24 @@ def write(path: Path, seed: int = 1) -> Path:
     steps = [int.from_bytes(_step(kinds, records, chosen), "big") for _ in range(_STEPS)]
     total = int.from_bytes(b"".join(records), "big")
     writer = _native.MonwriteWriter(str(path))
-    config = {**made.SIM_CONFIG, "MTRSYS_SYSTMID": SYSTEM}
+    config = {**monwrite.SIM_CONFIG, "MTRSYS_SYSTMID": SYSTEM}
     devices = [
-        made.sim_record(
+        monwrite.sim_record(
             "D1R6",
             FIRST_US - 1_200,
             {"MTRDEV_RDEVDEV": 0x1000 + n, "MTRDEV_RDEVSID": n, "MTRDEV_RDEVCLAS": 4},
         )
         for n in range(DEVICES)
     ]
-    writer.write([(True, 0x80, 0, 0x0200, made.configuration(FIRST_US, config, more=devices)[1])])
+    writer.write([(True, 0x80, 0, 0x0200, monwrite.configuration(FIRST_US, config, more=devices)[1])])
     used = 0.0
     for number in range(INTERVALS + 1):
-        end = FIRST_US + number * made.MINUTE_US
+        end = FIRST_US + number * monwrite.MINUTE_US
         used += 60.0 if number == SPIKE else 0.06
         data = total.to_bytes(ends[-1], "big")
         found = [data[a:b] for a, b in zip([0, *ends], ends, strict=False)]
         spiky = [guest_builder.activity(end, SPIKY, used), guest_builder.processor(end, used, cpu=CPUS)]
-        writer.write([(True, 0x80, 0, 0x0200, [*found, *spiky, made.record("D1R11", end)])])
+        writer.write([(True, 0x80, 0, 0x0200, [*found, *spiky, monwrite.record("D1R11", end)])])
         total += chosen.choice(steps)
     writer.finish()
     return path
@@ -73,11 +73,11 @@ def _step(kinds: list[str], records: list[bytes], chosen: random.Random) -> byte
     step = bytearray()
     for name, record in zip(kinds, records, strict=True):
         one = bytearray(len(record))
-        one[8:16] = (made.MINUTE_US * 4096).to_bytes(8, "big")
+        one[8:16] = (monwrite.MINUTE_US * 4096).to_bytes(8, "big")
         layout = (layouts.sim_layouts(name) or [x for x in layouts.layouts(name) if x.release == "5.3"])[0]
         for field in layout.fields:
             if field.kind in ("counter", "timer") and field.length in (4, 8):
-                most = made.MINUTE_US * 4096 // 20 if field.length == 8 else 2_000
+                most = monwrite.MINUTE_US * 4096 // 20 if field.length == 8 else 2_000
                 one[field.offset : field.end] = chosen.randrange(most).to_bytes(field.length, "big")
         step += one
     return step

@@ -291,13 +291,13 @@ class Run:
                 weight = cases[test.split("[")[0]] / (3 if test.split("/")[1] == room else 1)
                 seconds = self.seconds[test] + sum(self.setup[name] for name in self.fixtures.get(test, ()))
                 costs[test] = (test not in own, (seconds + 0.01) * weight)
-        chosen, left, made = [], CHOSEN_S, set[str]()
+        chosen, left, set_up = [], CHOSEN_S, set[str]()
         for test in sorted(costs, key=costs.__getitem__):
-            more = self.fixtures.get(test, set()) - made
+            more = self.fixtures.get(test, set()) - set_up
             seconds = self.seconds[test] + sum(self.setup[fixture] for fixture in more)
             if seconds <= left:
                 left -= seconds
-                made |= more
+                set_up |= more
                 chosen.append(test)
         return chosen
 

@@ -89,8 +89,8 @@ def record(
 ) -> Record:
     """Build one interval of one system; *PHYSICAL* is last, as in PR/SM's data."""
     spent = management_s or {}
-    told = [Logical(kind, n, second, 0.0, 0.0, 0) for n, (kind, second) in enumerate(spent.items())]
-    all_lpars = [*lpars, *([Lpar("PHYSICAL", 0, told)] if told else [])]
+    management = [Logical(kind, n, second, 0.0, 0.0, 0) for n, (kind, second) in enumerate(spent.items())]
+    all_lpars = [*lpars, *([Lpar("PHYSICAL", 0, management)] if management else [])]
     partitions: list[dict[str, Any]] = []
     logical: list[dict[str, Any]] = []
     for lpar in all_lpars:
@@ -154,7 +154,7 @@ def record(
 
 def encoded(
     system: str,
-    made: Record,
+    content: Record,
     end_us: int,
     seconds: float,
     *,
@@ -163,10 +163,10 @@ def encoded(
     lengths: Mapping[str, int] | None = None,
 ) -> list[bytes]:
     """Encode a record, broken if it is longer than `most` bytes."""
-    (product,) = made["product"]
-    (control,) = made["control"]
+    (product,) = content["product"]
+    (control,) = content["control"]
     sections = {
-        **made,
+        **content,
         "product": [{"MVS": "ZV030100", **smf_writer.interval(end_us, seconds, zone_s), **product}],
         "control": [{"MOD": "8561", "MDL": "716", "HWM": "T01", "CSC": "12F17", **control}],
     }
@@ -186,8 +186,8 @@ def written(path: Path, systems: Mapping[str, Sequence[Record]], seconds: float 
     records = [
         piece
         for system, ones in systems.items()
-        for k, made in enumerate(ones, 1)
-        for piece in encoded(system, made, START_US + round(k * seconds * US), seconds, **way)
+        for k, content in enumerate(ones, 1)
+        for piece in encoded(system, content, START_US + round(k * seconds * US), seconds, **way)
     ]
     writer = _native.SmfWriter(str(path))
     writer.write(records)

@@ -43,14 +43,14 @@ def period(
     counted = {
         column.name: 0 for column in smf_sections.columns(*_section("scs")) if column.type in ("int", "float")
     }
-    told = {f"r723{name.lower()}": value for name, value in values.items()}
+    fields = {f"r723{name.lower()}": value for name, value in values.items()}
     belongs = {f"r723{name.lower()}": value for name, value in (of or {}).items()}
     if buckets is not None:
-        told["r723crtx"] = 1
+        fields["r723crtx"] = 1
     return {
         "seconds": seconds,
         "class": CLASS | belongs,
-        "period": counted | PERIOD | told,
+        "period": counted | PERIOD | fields,
         "buckets": buckets,
     }
 
@@ -80,15 +80,15 @@ def opened(*moments: Iterable[Row], options: Options | None = None) -> Session:
     info = system(nominal_s=900.0)
     info.source = "smf"
     info.intervals = seen
-    source = FakeSource([info], [_table(name, told) for name, told in rows.items() if told])
+    source = FakeSource([info], [_table(name, values) for name, values in rows.items() if values])
     source.name = "smf"
     return session([source], options)
 
 
 def one(select: str, row: Row) -> tuple[Any, ...]:
     """Return columns of the measure `workload` for one period."""
-    with opened([row]) as made:
-        ((*values,),) = made.sql(f"SELECT {select} FROM workload").rows
+    with opened([row]) as session:
+        ((*values,),) = session.sql(f"SELECT {select} FROM workload").rows
     return tuple(values)
 
 

@@ -45,14 +45,14 @@ def _encode(subtype: int, at_s: float, sections: Mapping[str, Sequence[Mapping[s
 
 def decision(at_s: float, *capacities: Mapping[str, Any], **header: Any) -> bytes:
     """Return the decision at a time; each processor type has CAPACITY, but for the fields given."""
-    told = {
+    hd_header = {
         "VCM_INTERVAL_TOD": START_US + round(at_s * US),
         "VCM_INTERVAL_LEN": 2_000_000,
         "VCM_FLAG2": ["VCM_CECCAPVALID", "VCM_LPARCAPVALID"],
         **header,
     }
     types = [{**CAPACITY, **each} for each in capacities or ({},)]
-    return _encode(12, at_s, {"hd_header": [told], "hd_capacity": types})
+    return _encode(12, at_s, {"hd_header": [hd_header], "hd_capacity": types})
 
 
 def topology(at_s: float, processors: Sequence[Mapping[str, Any]], nodes: Mapping[int, int]) -> bytes:

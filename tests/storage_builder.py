@@ -54,8 +54,8 @@ def alike(
     config: Mapping[str, Any] = SIM_CONFIG,
 ) -> Path:
     """Write a file of equal minutes; areas are those of CP-owned volumes (D1R8)."""
-    told = [make("D1R8", START_US - 1_400, _values("D1R8", area, 0)) for area in areas]
-    groups = [configuration(START_US, config, 60, told)]
+    area_records = [make("D1R8", START_US - 1_400, _values("D1R8", area, 0)) for area in areas]
+    groups = [configuration(START_US, config, 60, area_records)]
     for count in range(minutes + 1):
         end = START_US + count * MINUTE_US
         groups.append(interval(end, [make(r, end - 100, _values(r, given, count)) for r, given in minute]))

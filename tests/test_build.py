@@ -191,9 +191,9 @@ def test_no_build_step_needs_node() -> None:
 
 def test_ci_runs_all_checks() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    made = {word for line in script.splitlines() if line.startswith("make ") for word in line.split()}
+    targets = {word for line in script.splitlines() if line.startswith("make ") for word in line.split()}
     # Tests of the web UI are skipped without Chromium, but not in CI.
-    assert made >= {"lint", "packages", "test"}
+    assert targets >= {"lint", "packages", "test"}
     assert "CI=true" in script
 
 

@@ -128,8 +128,10 @@ def test_all_problem_kinds_are_documented() -> None:
     from zlens.inputs.problems import KINDS
 
     text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
-    told = {word for row in re.findall(r"^\| ([a-z_, ]+) \|", text, re.MULTILINE) for word in row.split(", ")}
-    assert set(KINDS) <= told
+    documented = {
+        word for row in re.findall(r"^\| ([a-z_, ]+) \|", text, re.MULTILINE) for word in row.split(", ")
+    }
+    assert set(KINDS) <= documented
 
 
 def test_security_claims_name_existing_tests() -> None:

@@ -98,11 +98,11 @@ def _records(
         control["LAC"] = round(image.averages[number])
     used = image.used(number) / image.cores
     cpus = [smf70.Cpu(cpu, 0, QUARTER_S * (1 - used)) for cpu in range(image.cores)]
-    made = smf70.record(
+    content = smf70.record(
         QUARTER_S, lpars, cpus, own=image.number, physical={"CP": physical}, control=control,
         management_s={"CP": 0.0},
     )  # fmt: skip
-    records = smf70.encoded(image.system, made, end_us, QUARTER_S)
+    records = smf70.encoded(image.system, content, end_us, QUARTER_S)
     for work in image.classes:
         if work.reported:
             records.append(_class(image, work, number, end_us))

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import monwrite_samples as made
+import monwrite_samples
 import pytest
 
 import zlens
@@ -26,7 +26,7 @@ from zlens.errors import InputError
 
 @pytest.fixture
 def good(tmp_path: Path) -> Path:
-    return made.write(tmp_path / "good.data")
+    return monwrite_samples.write(tmp_path / "good.data")
 
 
 class Outcome:
@@ -64,7 +64,7 @@ class Outcome:
         return found[0]
 
 
-ALL = made.CPUS * made.INTERVALS
+ALL = monwrite_samples.CPUS * monwrite_samples.INTERVALS
 
 
 def test_undamaged_file_has_no_problem(capsys: pytest.CaptureFixture[str], good: Path) -> None:
@@ -132,18 +132,18 @@ def test_text_mode_transfer_is_reported_with_fix(
 
 
 def test_cut_in_control_record(capsys: pytest.CaptureFixture[str], good: Path) -> None:
-    ends = made.places(good, 1, 11)
-    control = (ends[-1] // made.PAGE - 1) * made.PAGE
+    ends = monwrite_samples.places(good, 1, 11)
+    control = (ends[-1] // monwrite_samples.PAGE - 1) * monwrite_samples.PAGE
     os.truncate(good, control + 100)
     seen = Outcome(capsys, good)
     assert seen.status == 1
     assert seen.problem("truncated")["offset"] >= control
-    assert seen.samples() == ALL - made.CPUS
+    assert seen.samples() == ALL - monwrite_samples.CPUS
 
 
 @pytest.mark.parametrize("keep", [7, 30])
 def test_cut_in_header_or_record(capsys: pytest.CaptureFixture[str], good: Path, keep: int) -> None:
-    last = made.places(good, 0, 2)[-1]
+    last = monwrite_samples.places(good, 0, 2)[-1]
     os.truncate(good, last + keep)
     seen = Outcome(capsys, good)
     assert seen.status == 1
@@ -154,7 +154,7 @@ def test_cut_in_header_or_record(capsys: pytest.CaptureFixture[str], good: Path,
 
 
 def test_unclosed_file_is_read_completely(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = made.write(tmp_path / "open", finish=False)
+    path = monwrite_samples.write(tmp_path / "open", finish=False)
     seen = Outcome(capsys, path)
     assert seen.samples() == ALL
     assert "not complete" not in seen.error
@@ -166,41 +166,44 @@ def test_unclosed_file_is_read_completely(capsys: pytest.CaptureFixture[str], tm
 def test_impossible_record_length(
     capsys: pytest.CaptureFixture[str], good: Path, length: int, kind: str
 ) -> None:
-    place = made.places(good, 0, 2)[made.CPUS * 3 + 1]
-    made.patch(good, place, struct.pack(">H", length))
+    place = monwrite_samples.places(good, 0, 2)[monwrite_samples.CPUS * 3 + 1]
+    monwrite_samples.patch(good, place, struct.pack(">H", length))
     seen = Outcome(capsys, good)
     assert seen.status == 1
     assert seen.problem(kind)["offset"] == place
     # At most the rest of that interval is lost.
-    assert seen.samples() >= ALL - made.CPUS + 1
+    assert seen.samples() >= ALL - monwrite_samples.CPUS + 1
 
 
 def test_invalid_domain_is_reported(capsys: pytest.CaptureFixture[str], good: Path) -> None:
-    place = made.places(good, 0, 2)[5]
-    made.patch(good, place + 4, b"\xee")
+    place = monwrite_samples.places(good, 0, 2)[5]
+    monwrite_samples.patch(good, place + 4, b"\xee")
     seen = Outcome(capsys, good)
     assert seen.status == 1
     assert any(problem["offset"] == place for problem in seen.problems)
-    assert seen.samples() >= ALL - made.CPUS + 1
+    assert seen.samples() >= ALL - monwrite_samples.CPUS + 1
 
 
 def test_record_without_layout_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    strange = bytearray(made.processor(made.START_US, 1, 0))
+    strange = bytearray(monwrite_samples.processor(monwrite_samples.START_US, 1, 0))
     strange[4:8] = struct.pack(">BBH", 3, 0, 777)
-    path = made.write(tmp_path / "strange", [made.sample(0, more=[bytes(strange)] * 3), made.sample(1)])
+    path = monwrite_samples.write(
+        tmp_path / "strange",
+        [monwrite_samples.sample(0, more=[bytes(strange)] * 3), monwrite_samples.sample(1)],
+    )
     seen = Outcome(capsys, path)
     assert seen.status == 1
     assert seen.problem("no_layout")["record"] == "D3R777"
     (one,) = seen.objects
     assert [r["count"] for r in one["records"] if r["name"] == "D3R777"] == [3]
-    assert seen.samples() == 2 * made.CPUS
+    assert seen.samples() == 2 * monwrite_samples.CPUS
 
 
 def test_shorter_and_longer_records_are_decoded_up_to_their_end(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    intervals = [made.sample(number, {1: 68, 2: 300}) for number in range(4)]
-    path = made.write(tmp_path / "lengths", intervals)
+    intervals = [monwrite_samples.sample(number, {1: 68, 2: 300}) for number in range(4)]
+    path = monwrite_samples.write(tmp_path / "lengths", intervals)
     seen = Outcome(capsys, path)
     assert seen.status == 1
     (one,) = seen.objects
@@ -221,23 +224,23 @@ def test_invalid_frame_addresses(
     capsys: pytest.CaptureFixture[str], good: Path, address: tuple[int, int]
 ) -> None:
     # The control record before the fifth interval.
-    control = (made.places(good, 1, 11)[5] // made.PAGE - 1) * made.PAGE
-    made.patch(good, control + 40 + 4, struct.pack(">II", *address))
+    control = (monwrite_samples.places(good, 1, 11)[5] // monwrite_samples.PAGE - 1) * monwrite_samples.PAGE
+    monwrite_samples.patch(good, control + 40 + 4, struct.pack(">II", *address))
     seen = Outcome(capsys, good)
     assert seen.status == 1
     found = [problem for problem in seen.problems if problem["bytes"]]
     assert found, seen.problems
     assert all(isinstance(problem["offset"], int) for problem in found)
-    assert seen.samples() >= ALL - made.CPUS
+    assert seen.samples() >= ALL - monwrite_samples.CPUS
 
 
 def test_gap_in_file_is_skipped_with_size(capsys: pytest.CaptureFixture[str], good: Path) -> None:
-    control = (made.places(good, 1, 11)[5] // made.PAGE - 1) * made.PAGE
-    made.patch(good, control, b"\xa5" * 2 * made.PAGE)
+    control = (monwrite_samples.places(good, 1, 11)[5] // monwrite_samples.PAGE - 1) * monwrite_samples.PAGE
+    monwrite_samples.patch(good, control, b"\xa5" * 2 * monwrite_samples.PAGE)
     seen = Outcome(capsys, good)
     assert seen.status == 1
-    assert sum(problem["bytes"] or 0 for problem in seen.problems) >= made.PAGE
-    assert seen.samples() == ALL - made.CPUS
+    assert sum(problem["bytes"] or 0 for problem in seen.problems) >= monwrite_samples.PAGE
+    assert seen.samples() == ALL - monwrite_samples.CPUS
 
 
 #: Damaged files whose measures one query reads, because planning dominates its time.
@@ -250,7 +253,7 @@ def test_any_damage_gives_rows_and_problems(tmp_path: Path) -> None:
     readable: list[Path] = []
     tried = iterations(120, 12)
     for number in range(tried):
-        path = made.write(tmp_path / f"damaged-{number}", system=f"BAD{number}")
+        path = monwrite_samples.write(tmp_path / f"damaged-{number}", system=f"BAD{number}")
         data = bytearray(path.read_bytes())
         for _ in range(chance.randrange(1, 6)):
             at = chance.randrange(len(data))
@@ -274,7 +277,9 @@ def test_any_damage_gives_rows_and_problems(tmp_path: Path) -> None:
             query = f"select count(*), count(distinct ({keys})) from cpu"
             rows, distinct = session.sql(query).rows[0]
             assert rows == distinct, some
-            assert (session.sql("select max(online) from load").rows[0][0] or 0) <= made.CPUS, some
+            assert (session.sql("select max(online) from load").rows[0][0] or 0) <= monwrite_samples.CPUS, (
+                some
+            )
 
 
 # Damaged XML ------------------------------------------------------------------------------------
@@ -356,13 +361,13 @@ def test_folder_of_thousands_of_files(capsys: pytest.CaptureFixture[str], tmp_pa
 
 def test_more_files_than_descriptors(tmp_path: Path) -> None:
     for number in range(300):
-        made.write(tmp_path / f"{number:03}", [made.sample(number)])
+        monwrite_samples.write(tmp_path / f"{number:03}", [monwrite_samples.sample(number)])
     few = 'ulimit -n 200; exec "$@"'
     query = "select count(*) as n, count(sytprp_pfxutime_d) as d from d0r2"
     command = [sys.executable, "-m", "zlens", "sql", str(tmp_path), "-q", query, "--format", "json"]
     done = subprocess.run(["sh", "-c", few, "sh", *command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout) == [{"n": 300 * made.CPUS, "d": 299 * made.CPUS}]
+    assert json.loads(done.stdout) == [{"n": 300 * monwrite_samples.CPUS, "d": 299 * monwrite_samples.CPUS}]
 
 
 @pytest.mark.parametrize(
@@ -408,7 +413,7 @@ def test_irregular_files_are_rejected(capsys: pytest.CaptureFixture[str], tmp_pa
 
 def grow(path: Path) -> None:
     with open(path, "ab") as file:
-        file.write(bytes(made.PAGE))
+        file.write(bytes(monwrite_samples.PAGE))
 
 
 def shrink(path: Path) -> None:
@@ -463,7 +468,7 @@ def test_gigabytes_of_zeros(tmp_path: Path) -> None:
     assert status == 2
     assert seconds < 30
     assert memory < 1024
-    good = made.write(tmp_path / "open", finish=False)
+    good = monwrite_samples.write(tmp_path / "open", finish=False)
     with open(good, "r+b") as file:
         file.truncate(size)
     status, seconds, memory = peak_mib("info", str(good), "--strict")
@@ -474,7 +479,7 @@ def test_gigabytes_of_zeros(tmp_path: Path) -> None:
 
 def test_random_bytes(tmp_path: Path) -> None:
     # The file was not closed, so the following bytes may be data and are all examined.
-    good = made.write(tmp_path / "open", finish=False)
+    good = monwrite_samples.write(tmp_path / "open", finish=False)
     block = random.Random(7).randbytes(8 * 2**20)
     path = tmp_path / "random"
     with open(path, "wb") as file:

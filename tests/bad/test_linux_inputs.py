@@ -216,14 +216,14 @@ def test_growing_file_is_read(said: Said, tmp_path: Path, form: str, monkeypatch
     seen: list[int] = []
 
     def grown(number: int) -> os.stat_result:
-        told = true(number)
-        if os.path.samestat(told, os.stat(path)):
+        status = true(number)
+        if os.path.samestat(status, os.stat(path)):
             seen.append(number)
             # Between the first and the last check of its size.
             if len(seen) == 1:
                 with path.open("ab") as more:
                     more.write(b"\n")
-        return told
+        return status
 
     reader = OPENERS.get(form, linux_counters)
     monkeypatch.setattr(os, "fstat", grown)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import monwrite_samples as made
+import monwrite_samples
 import pytest
 
 import zlens
@@ -21,10 +21,10 @@ from zlens.schema import user_files
 
 def run(*words: str | bytes) -> tuple[int, str, str]:
     done = subprocess.run([sys.executable, "-m", "zlens", *words], capture_output=True, timeout=120)
-    told = done.stderr.decode("utf-8", "replace")
-    assert "bug" not in told
-    assert "surrogate" not in told
-    return done.returncode, done.stdout.decode("utf-8", "replace"), told
+    err = done.stderr.decode("utf-8", "replace")
+    assert "bug" not in err
+    assert "surrogate" not in err
+    return done.returncode, done.stdout.decode("utf-8", "replace"), err
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> bytes:
     """A file for each way of reading, each with a byte in its name that is not valid text."""
     found = os.fsencode(tmp_path) + b"/in\xff"
     os.mkdir(found)
-    made.write(tmp_path / "good.data")
+    monwrite_samples.write(tmp_path / "good.data")
     smf113_builder.dump(tmp_path / "good.smf", [smf113_builder.record(1, 0, 300.0)])
     (tmp_path / "good.txt").write_text(test_hmc.MADE + "junk\n")
     (tmp_path / "junk").write_text("junk\n")
@@ -54,8 +54,8 @@ def names(folder: str) -> list[str]:
 
 
 def test_undecodable_names_show_replacement_characters(folder: bytes) -> None:
-    status, out, told = run("sql", folder, "-q", FILES, "--format", "json")
-    assert status == 0, told
+    status, out, err = run("sql", folder, "-q", FILES, "--format", "json")
+    assert status == 0, err
     shown = folder.decode("utf-8", "replace")
     assert [row["file"] for row in json.loads(out)] == names(shown)
     for words in (["info"], *iterations([["findings"], ["report", "cpumf"]], [["report", "cpumf"]])):
@@ -65,26 +65,26 @@ def test_undecodable_names_show_replacement_characters(folder: bytes) -> None:
 def test_lake_stores_undecodable_names_as_text(folder: bytes, tmp_path: Path) -> None:
     lake = os.fsencode(tmp_path) + b"/lake"
     assert run("import", folder, "--lake", lake)[0] == 0
-    status, out, told = run("sql", lake, "-q", "SELECT count(*) AS n FROM problem", "--format", "csv")
-    assert (status, int(out.split()[1]) > 0) == (0, True), told
+    status, out, err = run("sql", lake, "-q", "SELECT count(*) AS n FROM problem", "--format", "csv")
+    assert (status, int(out.split()[1]) > 0) == (0, True), err
     assert "no faults" in run("lake", "check", lake)[1]
-    status, _, told = run("import", folder, "--lake", lake + b"\xff")
+    status, _, err = run("import", folder, "--lake", lake + b"\xff")
     assert status == 2
-    assert "its name is not UTF-8 text" in told
+    assert "its name is not UTF-8 text" in err
     os.rename(lake, lake + b"\xff")
-    status, _, told = run("sql", lake + b"\xff", "-q", "SELECT 1")
+    status, _, err = run("sql", lake + b"\xff", "-q", "SELECT 1")
     assert status == 2
-    assert "not UTF-8 text" in told
+    assert "not UTF-8 text" in err
 
 
 def test_undecodable_query_is_rejected(folder: bytes) -> None:
-    status, _, told = run("sql", folder, "-q", b"SELECT '\xff'")
+    status, _, err = run("sql", folder, "-q", b"SELECT '\xff'")
     assert status == 2
-    assert "the query is not UTF-8 text" in told
+    assert "the query is not UTF-8 text" in err
 
 
 def test_unreadable_folder_is_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made.write(tmp_path / "good.data")
+    monwrite_samples.write(tmp_path / "good.data")
     (tmp_path / "denied").mkdir()
     real = os.scandir
 

@@ -39,11 +39,11 @@ def trailing_problems(path: Path) -> list[Problem]:
 def test_trailing_data_is_reported_with_command(
     demo_files: list[Path], tmp_path: Path, first: str, second: str, what: str
 ) -> None:
-    made = parts(demo_files)
+    contents = parts(demo_files)
     path = tmp_path / "both"
-    path.write_bytes(made[first] + made[second])
+    path.write_bytes(contents[first] + contents[second])
     (problem,) = trailing_problems(path)
-    start, size = len(made[first]), len(made[second])
+    start, size = len(contents[first]), len(contents[second])
     assert problem.offset == start
     assert f"the skipped bytes {start:,} to {start + size:,} are {what};" in problem.detail
     assert f"tail -c +{start + 1} FILE | head -c {size} > OTHER" in problem.detail
@@ -67,12 +67,12 @@ def test_every_reader_has_trailing_data_name() -> None:
 
 
 def test_leading_data_is_reported(demo_files: list[Path], tmp_path: Path) -> None:
-    made = parts(demo_files)
+    contents = parts(demo_files)
     path = tmp_path / "both"
-    path.write_bytes(made["rmf"] + made["monwrite"])
+    path.write_bytes(contents["rmf"] + contents["monwrite"])
     (problem,) = trailing_problems(path)
     assert "are an RMF Postprocessor XML report" in problem.detail
-    assert f"head -c {len(made['rmf'])} > OTHER" in problem.detail
+    assert f"head -c {len(contents['rmf'])} > OTHER" in problem.detail
 
 
 def archive(data: bytes) -> bytes:
@@ -96,27 +96,27 @@ def archive(data: bytes) -> bytes:
 def test_data_after_compressed_dump_is_reported(
     demo_files: list[Path], tmp_path: Path, first: str, second: str, what: str
 ) -> None:
-    made = parts(demo_files)
-    made["zip"] = archive(made["smf"])
+    contents = parts(demo_files)
+    contents["zip"] = archive(contents["smf"])
     path = tmp_path / "both"
-    path.write_bytes(made[first] + made[second])
+    path.write_bytes(contents[first] + contents[second])
     (problem,) = trailing_problems(path)
-    start, size = len(made[first]), len(made[second])
+    start, size = len(contents[first]), len(contents[second])
     assert problem.offset == start
     assert f"the bytes {start:,} to {start + size:,}, which are not read, are {what};" in problem.detail
     assert f"tail -c +{start + 1} FILE | head -c {size} > OTHER" in problem.detail
 
 
 def test_trailing_data_within_gzip_is_reported(demo_files: list[Path], tmp_path: Path) -> None:
-    made = parts(demo_files)
+    contents = parts(demo_files)
     path = tmp_path / "both.gz"
-    path.write_bytes(made["gzip"] + gzip.compress(made["monwrite"]))
+    path.write_bytes(contents["gzip"] + gzip.compress(contents["monwrite"]))
     (problem,) = trailing_problems(path)
-    assert f"the unpacked bytes {len(made['smf']):,} to " in problem.detail
+    assert f"the unpacked bytes {len(contents['smf']):,} to " in problem.detail
     assert "are MONWRITE data" in problem.detail
     # Two dumps of one format are read as one.
-    half = len(made["smf"])
-    path.write_bytes(made["gzip"] + gzip.compress(made["smf"][:half]))
+    half = len(contents["smf"])
+    path.write_bytes(contents["gzip"] + gzip.compress(contents["smf"][:half]))
     assert trailing_problems(path) == []
 
 
@@ -130,10 +130,10 @@ def test_bytes_after_zip_archive_are_reported(demo_files: list[Path], tmp_path: 
 
 
 def test_concatenated_archives_are_reported(demo_files: list[Path], tmp_path: Path) -> None:
-    made = parts(demo_files)
+    contents = parts(demo_files)
     path = tmp_path / "both.zip"
-    first = archive(made["smf"])
-    path.write_bytes(first + archive(made["smf"]))
+    first = archive(contents["smf"])
+    path.write_bytes(first + archive(contents["smf"]))
     (problem,) = trailing_problems(path)
     assert f"the bytes up to {len(first):,} are another ZIP archive" in problem.detail
     path.write_bytes(first)

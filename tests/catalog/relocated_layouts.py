@@ -5,8 +5,9 @@ offsets: then no code depends on the synthetic offsets.
 
     def test_x(tmp_path, monkeypatch):
         elsewhere = moved(tmp_path, ["D4R3"], "7.3", monkeypatch)
-        for make, config in ((made.sim_record, made.SIM_CONFIG), (elsewhere.record, elsewhere.config)):
-            ... made.configuration(time, config), make("D4R3", time, values) ...
+        synthetic = (monwrite.sim_record, monwrite.SIM_CONFIG)
+        for make, config in (synthetic, (elsewhere.record, elsewhere.config)):
+            ... monwrite.configuration(time, config), make("D4R3", time, values) ...
         assert same(text_of_sim, text_of_moved)
 """
 
@@ -22,7 +23,7 @@ import page_render
 import pytest
 from msgspec.structs import replace
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 from zlens import _native
 from zlens.catalog import layouts, plans
 from zlens.catalog.layouts import HEADER_LENGTH, MonitorField, MonitorSection, RecordLayout
@@ -42,7 +43,7 @@ class Moved:
     @property
     def config(self) -> Mapping[str, Any]:
         """Fields of the system configuration record in a file of this release."""
-        return {**made.SIM_CONFIG, "MTRSYS_HCPCPEID": f"{self.release}.0"}
+        return {**monwrite.SIM_CONFIG, "MTRSYS_HCPCPEID": f"{self.release}.0"}
 
     def record(
         self,
@@ -73,21 +74,21 @@ def moved(
     folder.mkdir(exist_ok=True)
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
     layouts.clear_cache()
-    made_up = {}
+    layout_by_record = {}
     for record in records:
         (own,) = layouts.sim_layouts(record)
-        made_up[record] = replace(elsewhere(own), release=release)
-        text = page_render.page(made_up[record], style, release=release, markup=markup)
+        layout_by_record[record] = replace(elsewhere(own), release=release)
+        text = page_render.page(layout_by_record[record], style, release=release, markup=markup)
         (folder / f"{own.dsect}.txt").write_text(text, encoding="utf-8")
     report = pages.import_pages([folder])
     # A column may truncate array bounds; the importer then computes and reports them.
-    told = [one for one in report.disagreements if "truncated; read as" not in one]
-    assert not told, told
+    disagreements = [one for one in report.disagreements if "truncated; read as" not in one]
+    assert not disagreements, disagreements
     assert not report.skipped, report.skipped
-    for record, layout in made_up.items():
+    for record, layout in layout_by_record.items():
         (imported,) = (x for x in layouts.layouts(record) if x.pack == release)
         assert _places(imported) == _places(layout)
-    return Moved(release, made_up)
+    return Moved(release, layout_by_record)
 
 
 def same(first: str, second: str) -> bool:

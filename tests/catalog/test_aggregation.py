@@ -191,14 +191,14 @@ def same(value: float | None, expected: float | None, most: float) -> bool:
 def sample(table: str, rows: Sequence[dict[str, object]]) -> str:
     """Return rows of a measure as SQL; columns without a value are NULL."""
     columns = measures.load_measure(table).columns
-    made = (
+    selects = (
         "SELECT "
         + ", ".join(
             f"CAST({literal(row.get(c.name))} AS {SQL_TYPES[c.type]}) AS {quote(c.name)}" for c in columns
         )
         for row in rows
     )
-    return f"({' UNION ALL '.join(made)})"
+    return f"({' UNION ALL '.join(selects)})"
 
 
 def literal(value: object) -> str:
@@ -216,11 +216,11 @@ def row(minute: int, seconds: float | None = 60.0, **values: object) -> dict[str
 
 
 def aggregated(
-    table: str, rows: Sequence[dict[str, object]], *columns: str, by: Sequence[str] = (), told: str = ""
+    table: str, rows: Sequence[dict[str, object]], *columns: str, by: Sequence[str] = (), statistic: str = ""
 ) -> list[tuple[object, ...]]:
     measure = measures.load_measure(table)
     wanted = [
-        (column(table, name), (told or aggregation.default_statistic(column(table, name)),))
+        (column(table, name), (statistic or aggregation.default_statistic(column(table, name)),))
         for name in columns
     ]
     question = MeasureQuery(measure, wanted, sample(table, rows), by)
@@ -257,8 +257,8 @@ def test_flagged_intervals_count_only_in_totals() -> None:
         row(3, 10.0, userid="A", cpu_s=9.0, cpu_pct=90.0, flag="short"),
     ]
     assert aggregated("guest", rows, "cpu_s", "cpu_pct", by=["userid"]) == [(165.0, 10.0)]
-    for told in ("max", "min", "p50", "p95"):
-        assert aggregated("guest", rows, "cpu_pct", by=["userid"], told=told) == [(10.0,)]
+    for statistic in ("max", "min", "p50", "p95"):
+        assert aggregated("guest", rows, "cpu_pct", by=["userid"], statistic=statistic) == [(10.0,)]
 
 
 def test_sum_with_null_part_is_null() -> None:
@@ -276,7 +276,7 @@ def test_subjects_are_aggregated_before_time() -> None:
     [(rate, read)] = aggregated("device", rows, "rate", "read_pct")
     assert rate == pytest.approx((40 + 10) / 2)
     assert read == pytest.approx((10 * 50 + 30 * 90 + 10 * 50) / 50)
-    assert aggregated("device", rows, "rate", told="max") == [(40.0,)]
+    assert aggregated("device", rows, "rate", statistic="max") == [(40.0,)]
 
 
 def test_subjects_are_weighted_by_their_time() -> None:

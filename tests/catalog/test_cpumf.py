@@ -81,12 +81,12 @@ def test_machine_by_type_first_and_version_second(
     assert chosen == generation
     assert said.startswith(why)
     assert said == why or said.endswith(f": {cpumf.COMMON_ONLY}")
-    asked = (
+    query = (
         f"SELECT {cpumf_formulas.generation_sql()}, {cpumf_formulas.generation_by_sql()} "
         "FROM (SELECT CAST(? AS VARCHAR) AS machine_type, CAST(? AS BIGINT) AS csvn, "
         "CAST(? AS VARCHAR) AS generation_from_names) AS counter"
     )
-    assert duckdb.execute(asked, [machine_type, version, None]).fetchall() == [(chosen, said)]
+    assert duckdb.execute(query, [machine_type, version, None]).fetchall() == [(chosen, said)]
     # Names are used only without machine type and version.
     named = cpumf.choose_generation(machine_type, version, "z14 or z15")
     assert named == (
@@ -94,7 +94,7 @@ def test_machine_by_type_first_and_version_second(
         if (machine_type, version) == (None, None)
         else (chosen, said)
     )
-    assert duckdb.execute(asked, [machine_type, version, "z14 or z15"]).fetchall() == [named]
+    assert duckdb.execute(query, [machine_type, version, "z14 or z15"]).fetchall() == [named]
 
 
 def test_sizes_of_sets_by_version() -> None:

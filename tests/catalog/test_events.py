@@ -18,8 +18,8 @@ def test_only_numbers_are_written_in_hexadecimal() -> None:
     wrong = []
     for one in events.events():
         record = one.table.upper()
-        told = f"{one.subject} {one.detail}"
-        fields = re.findall(r"\{([A-Za-z0-9_]+):hex", told)
+        text = f"{one.subject} {one.detail}"
+        fields = re.findall(r"\{([A-Za-z0-9_]+):hex", text)
         for layout in layouts.layouts(record) if fields else []:
             types = {part.name: part.type for field in layout.fields for part in field_parts(field)}
             wrong += [(record, name) for name in fields if types.get(name, "int") != "int"]

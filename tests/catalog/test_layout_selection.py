@@ -52,7 +52,7 @@ class Packs:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def add(self, pack: str, *made: RecordLayout, record: str = "D0R2") -> None:
+    def add(self, pack: str, *record_layouts: RecordLayout, record: str = "D0R2") -> None:
         domain, number = layouts.record_key(record)
         head = RecordInfo(
             record=record,
@@ -64,7 +64,7 @@ class Packs:
             pack=pack,
         )
         record_file_writer.save(
-            record_file_writer.record_file(head, made), self.root / pack / layouts.file_name(record)
+            record_file_writer.record_file(head, record_layouts), self.root / pack / layouts.file_name(record)
         )
         layouts.clear_cache()
 
@@ -156,9 +156,9 @@ def test_nearest_older_release_is_selected(packs: Packs) -> None:
         packs.add(release, layout(release, 352, field(f"R{release.replace('.', '')}", 340)))
 
     def chosen(release: str | None) -> str:
-        made = select_layout("D0R2", 352, release=release, root=packs.root).layout
-        assert made is not None
-        return made.release
+        layout = select_layout("D0R2", 352, release=release, root=packs.root).layout
+        assert layout is not None
+        return layout.release
 
     assert chosen("6.4") == "6.4"
     assert chosen("7.1") == "6.4"

@@ -262,7 +262,7 @@ def test_record_file_round_trips_any_text(
     head = RecordInfo(
         **named, lengths={text: 1}, variable=bool(copies), note=text or None, changed_by={text: {"VM1": text}}
     )
-    made = tuple(
+    record_layouts = tuple(
         RecordLayout(
             **named,
             **{"release": f"{text}{i}", "length": i, "variable": bool(i), "complete": not i, "source": text},
@@ -272,13 +272,13 @@ def test_record_file_round_trips_any_text(
         )
         for i in range(copies)
     )
-    file = RecordFile(head, (), None, (), made)
+    file = RecordFile(head, (), None, (), record_layouts)
     assert layouts.parse(record_file_writer.text(file), "p") == file
 
 
 def test_record_file_writer_covers_field_members() -> None:
-    made = MonitorField("N", 1, 2, "signed", "timer", "stated", "u", "t", "up", True, 3, 0, "n", "inferred")
-    assert all(getattr(made, m.name) != m.default for m in members(MonitorField))
+    field = MonitorField("N", 1, 2, "signed", "timer", "stated", "u", "t", "up", True, 3, 0, "n", "inferred")
+    assert all(getattr(field, m.name) != m.default for m in members(MonitorField))
     named = {"record": "D3R4", "domain": 3, "number": 4, "dsect": "MRX", "title": "t", "kind": "sample"}
     head = RecordInfo(**named, pack="p")
     layout = RecordLayout(
@@ -291,7 +291,7 @@ def test_record_file_writer_covers_field_members() -> None:
             "status": "verified",
             "pack": "p",
         },
-        **{"fields": (made,), "subject": (), "subject_kind": None, "reset_on": (), "sections": ()},
+        **{"fields": (field,), "subject": (), "subject_kind": None, "reset_on": (), "sections": ()},
     )
     assert layouts.parse(record_file_writer.text(RecordFile(head, (), None, (), (layout,))), "p").layouts == (
         layout,

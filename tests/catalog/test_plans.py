@@ -93,19 +93,19 @@ def test_plan_of_section() -> None:
 
 
 def test_payloads_are_distinguished_by_bytes() -> None:
-    made = {plan["table"]: plan for plan in plans.record_plans("D10R2", {196: of("D10R2")})}
-    assert set(made) == {
+    plan_by_table = {plan["table"]: plan for plan in plans.record_plans("D10R2", {196: of("D10R2")})}
+    assert set(plan_by_table) == {
         *("d10r2", "d10r2_linux_mem", "d10r2_linux_os", "d10r2_linux_net"),
         *("d10r2_linux_os_cpu", "d10r2_mon_fsstatd", "d10r2_mon_procd", "d10r2_mon_procd_task"),
     }
-    section = made["d10r2_linux_mem"]["section"]
+    section = plan_by_table["d10r2_linux_mem"]["section"]
     assert section["match"] == {"at": 32, "hex": "d3c9d5e4e7d2d9d5d301"}
     assert (section["offset_at"], section["stride"], section["count"]) == (20, 144, 1)
     assert section["bound"] == {"at": 22, "len": 2}
     assert section["equal"] == {"at": 8, "other": 12, "len": 4}
-    inner = made["d10r2_linux_os_cpu"]["section"]
+    inner = plan_by_table["d10r2_linux_os_cpu"]["section"]
     assert (inner["offset_at"], inner["stride_at"], inner["count_at"]) == (24, 20, 16)
-    assert inner["within"] == made["d10r2_linux_os"]["section"]
+    assert inner["within"] == plan_by_table["d10r2_linux_os"]["section"]
 
 
 def test_arrays_in_any_section_are_rows() -> None:
@@ -152,7 +152,7 @@ def test_columns_of_several_layouts_are_joined() -> None:
     assert set(places(plan, 28)) == {"prcvof_pfxcpuad", "prcvof_voffrson", "prcvof_corid"}
 
 
-def _made(
+def _layout(
     *fields: MonitorField, release: str = "7.3", sections: tuple[MonitorSection, ...] = ()
 ) -> RecordLayout:
     return RecordLayout(
@@ -163,10 +163,10 @@ def _made(
 
 
 def test_conflicting_types_do_not_share_column() -> None:
-    one = _made(
+    one = _layout(
         MonitorField("A", 20, 8, "unsigned", "counter", "stated"), MonitorField("B", 28, 4, "unsigned")
     )
-    two = _made(MonitorField("A", 20, 8, "character", "text", "stated", "ebcdic"), release="7.2")
+    two = _layout(MonitorField("A", 20, 8, "character", "text", "stated", "ebcdic"), release="7.2")
     plan = plans.table_plan("d0r99", "D0R99", {60: one, 64: two})
     assert column(plan, "a")["type"] == "int"
     assert "a" in places(plan, 60)
@@ -174,15 +174,15 @@ def test_conflicting_types_do_not_share_column() -> None:
 
 
 def test_plan_merges_kinds_of_releases() -> None:
-    one = _made(MonitorField("A", 20, 4, "unsigned"), MonitorField("B", 28, 4, "unsigned"))
-    two = _made(MonitorField("A", 20, 4, "unsigned", "counter", "stated"), release="7.2")
+    one = _layout(MonitorField("A", 20, 4, "unsigned"), MonitorField("B", 28, 4, "unsigned"))
+    two = _layout(MonitorField("A", 20, 4, "unsigned", "counter", "stated"), release="7.2")
     plan = plans.table_plan("d0r99", "D0R99", {60: one, 64: two})
     assert column(plan, "a")["difference"] is not None
 
 
 def test_sections_with_two_locations_share_table() -> None:
     entry = (MonitorField("E", 0, 4, "unsigned"),)
-    one = _made(
+    one = _layout(
         MonitorField("A", 20, 4, "unsigned"),
         sections=(
             MonitorSection(
@@ -197,7 +197,7 @@ def test_sections_with_two_locations_share_table() -> None:
             ),
         ),
     )
-    two = _made(
+    two = _layout(
         MonitorField("A", 20, 4, "unsigned"),
         sections=(
             MonitorSection(
@@ -227,9 +227,9 @@ def test_no_plan_without_layout() -> None:
 
 def test_plans_are_json_with_unique_names() -> None:
     for layout in ALL:
-        made = plans.record_plans(layout.record, {layout.length: layout})
-        assert json.loads(json.dumps(made, allow_nan=False)) == made
-        for plan in made:
+        record_plans = plans.record_plans(layout.record, {layout.length: layout})
+        assert json.loads(json.dumps(record_plans, allow_nan=False)) == record_plans
+        for plan in record_plans:
             leaving = [c.name for c in plans.plan_columns(plan)]
             assert len({*leaving, *FIXED}) == len(leaving) + len(FIXED)
             assert set(plan["subject"]) <= {c["name"] for c in plan["columns"]}
@@ -275,8 +275,8 @@ def test_types_follow_kind(field: MonitorField, type_: str) -> None:
 
 
 def test_array_has_column_per_element() -> None:
-    made = field_parts(MonitorField("A", 20, 4, "unsigned", count=3, first=0))
-    assert [(p.name, p.element) for p in made] == [("A_0", 0), ("A_1", 1), ("A_2", 2)]
+    parts = field_parts(MonitorField("A", 20, 4, "unsigned", count=3, first=0))
+    assert [(p.name, p.element) for p in parts] == [("A_0", 0), ("A_1", 1), ("A_2", 2)]
     (whole,) = field_parts(MonitorField("A", 20, 4, "character", count=3))
     assert (whole.name, whole.type, whole.element) == ("A", "hex", None)
     plan = plans.table_plan("d3r8", "D3R8", {260: of("D3R8")})

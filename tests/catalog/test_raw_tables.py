@@ -179,11 +179,11 @@ def test_invalid_table_file_has_line(
     old: str, new: str, line: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "leading_columns.toml").write_bytes((FACTS / "leading_columns.toml").read_bytes())
-    path = tmp_path / "made_tables.toml"
+    path = tmp_path / "first_tables.toml"
     path.write_text(FILE.replace(old, new, 1), encoding="utf-8")
     monkeypatch.setattr(raw_tables, "FACTS", tmp_path)
     with pytest.raises(CatalogError) as error:
-        raw_tables.load_tables("made_tables")
+        raw_tables.load_tables("first_tables")
     assert error.value.file == f"{path}:{line}"
     assert words in error.value.message
     assert raw_tables.check() == [str(error.value)]

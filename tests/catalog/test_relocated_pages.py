@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import relocated_layouts
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from zlens.catalog import layout_selection, layouts, plans
 
@@ -24,7 +24,7 @@ def test_relocated_pages_give_same_fields(
     assert len(stayed) < len(there)
     values = {f.name: 1 for f in own.fields if f.type == "unsigned" and f.count == 1 and 1 <= f.length <= 8}
     values = {name: 1 for name in values if name != "*" and not own.field(name).overlay}  # type: ignore[union-attr]
-    data = elsewhere.record(record, made.START_US, values)
+    data = elsewhere.record(record, monwrite.START_US, values)
     chosen = layout_selection.select_layout(record, len(data), release="7.3").layout
     assert chosen is not None
     assert chosen.pack == "7.3"
@@ -48,13 +48,13 @@ def test_synthetic_fields_read_same_from_both_packs(tmp_path: Path, monkeypatch:
     (own,) = layouts.sim_layouts("D0R2")
     names = [f.name for f in own.fields if f.has_difference and f.unit == "count" and f.count == 1]
     found = []
-    for make, config in ((made.sim_record, made.SIM_CONFIG), (elsewhere.record, elsewhere.config)):
-        groups = [made.configuration(made.START_US, config)]
+    for make, config in ((monwrite.sim_record, monwrite.SIM_CONFIG), (elsewhere.record, elsewhere.config)):
+        groups = [monwrite.configuration(monwrite.START_US, config)]
         for minute in range(3):
-            end = made.START_US + minute * made.MINUTE_US
+            end = monwrite.START_US + minute * monwrite.MINUTE_US
             values = {name: minute * at for at, name in enumerate(names, 1)}
-            groups.append(made.interval(end, [make("D0R2", end - 100, {**values, "SYTPRP_PFXCPUAD": 1})]))
-        with zlens.open([made.write(tmp_path / "one.mon", groups)]) as session:
+            groups.append(monwrite.interval(end, [make("D0R2", end - 100, {**values, "SYTPRP_PFXCPUAD": 1})]))
+        with zlens.open([monwrite.write(tmp_path / "one.mon", groups)]) as session:
             columns = ", ".join(f"{name.lower()}_d" for name in names)
             found.append(session.sql(f"SELECT {columns} FROM d0r2 ORDER BY tod").rows)
     assert found[0] == found[1]

@@ -112,21 +112,21 @@ def test_lengths_are_those_of_level_described() -> None:
 
 
 def test_raw_table_is_explained() -> None:
-    told = explain("smf70_cpu")
-    assert told.startswith("smf70_cpu: a logical processor (thread) of the system\n")
-    assert "SMF70CPU, triplet at 44, 92 bytes" in told
-    assert "0 8 duration smf70wat: Wait time [s]" in told
-    assert "core_no: section_no of its core in smf70_core" in told
-    assert "SELECT * FROM smf70_cpu" in told
+    text = explain("smf70_cpu")
+    assert text.startswith("smf70_cpu: a logical processor (thread) of the system\n")
+    assert "SMF70CPU, triplet at 44, 92 bytes" in text
+    assert "0 8 duration smf70wat: Wait time [s]" in text
+    assert "core_no: section_no of its core in smf70_core" in text
+    assert "SELECT * FROM smf70_cpu" in text
 
 
 def test_less_certain_fields_of_raw_tables_are_marked() -> None:
-    told = " ".join(explain("smf70_control").split())
+    text = " ".join(explain("smf70_control").split())
     assert (
         "smf70_numpowersamples: Power samples, the divisor of the sums; the length is assumed (inferred)"
-        in told
+        in text
     )
-    assert "smf70wla: MSU/h capacity available to image [MSU/h] 36 4" in told
+    assert "smf70wla: MSU/h capacity available to image [MSU/h] 36 4" in text
     assert "Status inferred" in " ".join(explain("smf70_powerpartitionname").split())
 
 
@@ -137,9 +137,9 @@ def test_record_type_is_explained() -> None:
 
 
 def test_field_and_bit_are_explained() -> None:
-    told = explain("R723CCPU")
-    assert "smf72_scs.r723ccpu" in told
-    assert "hfp, 8 bytes at 32 of R723SCS" in told
+    text = explain("R723CCPU")
+    assert "smf72_scs.r723ccpu" in text
+    assert "hfp, 8 bytes at 32 of R723SCS" in text
     bit = explain("smf70cnf_sta")
     assert "smf70_cpu.smf70cnf_sta: Online at end of interval (bit 7)" in bit
     assert "processor.wait_time" in explain("smf70wat")

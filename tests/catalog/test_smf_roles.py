@@ -59,9 +59,9 @@ def test_measured_sections_have_roles() -> None:
 
 
 def test_smf_events_name_existing_columns() -> None:
-    told = [event for event in events.events() if columns(event.table) is not None]
-    assert {event.kind for event in told} >= {"capacity change", "boost", "processor reconfigured"}
-    for event in told:
+    smf_events = [event for event in events.events() if columns(event.table) is not None]
+    assert {event.kind for event in smf_events} >= {"capacity change", "boost", "processor reconfigured"}
+    for event in smf_events:
         places = [
             match[1] for text in (*event.subjects, *event.details) for match in events.PLACE.finditer(text)
         ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from zlens.catalog import layout_selection, layouts, plans, roles
 from zlens.checks import records as check
@@ -57,23 +57,23 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def written(path: Path, config: dict[str, str] | None, record: str = "sim") -> Path:
     """Write two intervals of one processor with records in the synthetic layout or the layout of 5.3."""
-    make = made.sim_record if record == "sim" else made.record
-    groups = [made.configuration(made.START_US, config)]
+    make = monwrite.sim_record if record == "sim" else monwrite.record
+    groups = [monwrite.configuration(monwrite.START_US, config)]
     for minute in range(3):
-        end = made.START_US + minute * made.MINUTE_US
-        values = {"SYTPRP_PFXCPUAD": 1, "SYTPRP_PFXUTIME": minute * 30 * made.TOD_S}
+        end = monwrite.START_US + minute * monwrite.MINUTE_US
+        values = {"SYTPRP_PFXCPUAD": 1, "SYTPRP_PFXUTIME": minute * 30 * monwrite.TOD_S}
         if record == "sim":
             values["SYTPRP_ZLOWN"] = 600 * minute
-        groups.append(made.interval(end, [make("D0R2", end - 100, values)]))
-    return made.write(path, groups)
+        groups.append(monwrite.interval(end, [make("D0R2", end - 100, values)]))
+    return monwrite.write(path, groups)
 
 
 def test_synthetic_file_uses_synthetic_pack(own: Path, tmp_path: Path) -> None:
-    with zlens.open([written(tmp_path / "sim.mon", dict(made.SIM_CONFIG))]) as session:
+    with zlens.open([written(tmp_path / "sim.mon", dict(monwrite.SIM_CONFIG))]) as session:
         rows = session.sql(
             "SELECT sytprp_zlown, sytprp_zlown_d, sytprp_pfxutime_d FROM d0r2 ORDER BY tod"
         ).rows
-        assert rows[2] == (1200, 600, 30 * made.TOD_S)
+        assert rows[2] == (1200, 600, 30 * monwrite.TOD_S)
         assert session.sql("SELECT system, release FROM system").rows == [("SIMTEST", "zlens-sim")]
         # Other packs decode records that this pack does not describe.
         listed = dict(session.sql("SELECT name, layout FROM inventory").rows)
@@ -139,9 +139,9 @@ def test_release_conditions_exclude_synthetic_pack(own: Path) -> None:
     columns = {"d0r2": frozenset({"sytprp_pfxcpuad"})}
     wanted = roles.entity("processor").roles
     before = rows("processor", wanted, columns, {"5.3": ["A"]}).sql
-    made_up = rows("processor", wanted, columns, {"zlens-sim": ["A"]}).sql
+    synthetic_sql = rows("processor", wanted, columns, {"zlens-sim": ["A"]}).sql
     assert "CAST(0 AS BIGINT)" in before
-    assert "CAST(0 AS BIGINT)" not in made_up
+    assert "CAST(0 AS BIGINT)" not in synthetic_sql
 
 
 def test_catalog_show_prints_synthetic_layout(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,10 +155,10 @@ def test_catalog_show_prints_synthetic_layout(own: Path, capsys: pytest.CaptureF
 
 
 def test_info_names_synthetic_pack(own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sim = written(tmp_path / "sim.mon", dict(made.SIM_CONFIG))
+    sim = written(tmp_path / "sim.mon", dict(monwrite.SIM_CONFIG))
     assert main(["info", str(sim)]) == 0
     assert "written with zlens' own pack" in capsys.readouterr().out
-    real = written(tmp_path / "real.mon", dict(made.CONFIG), "5.3")
+    real = written(tmp_path / "real.mon", dict(monwrite.CONFIG), "5.3")
     assert main(["info", str(real)]) == 0
     assert "own pack" not in capsys.readouterr().out
 

@@ -11,7 +11,7 @@ import page_render
 import pytest
 from msgspec.structs import replace
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 import zlens.findings.evaluate  # binds rules.load before a test replaces it
 from iterations import draws, iterations
@@ -62,28 +62,28 @@ def imported(tmp_path: Path) -> RecordLayout:
 
 def measured(tmp_path: Path, layout: RecordLayout) -> Path:
     """Write three samples of one guest that waits 6 seconds in each minute."""
-    groups = [made.configuration(made.START_US, {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"})]
+    groups = [monwrite.configuration(monwrite.START_US, {**monwrite.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"})]
     for minute in range(3):
-        end = made.START_US + minute * made.MINUTE_US
+        end = monwrite.START_US + minute * monwrite.MINUTE_US
         values = {
             "USEACT_VMDUSER": "LINUX1",
-            "USEACT_MYWAIT": (5 + 6 * minute * made.TOD_S).to_bytes(8, "big"),
+            "USEACT_MYWAIT": (5 + 6 * minute * monwrite.TOD_S).to_bytes(8, "big"),
         }
         tod = _native.tod_from_unix_us(end - 100)
-        groups.append(made.interval(end, [plans.encode(layout, values, tod=tod)]))
-    return made.write(tmp_path / "guests.mon", groups)
+        groups.append(monwrite.interval(end, [plans.encode(layout, values, tod=tod)]))
+    return monwrite.write(tmp_path / "guests.mon", groups)
 
 
 def waits(file: Path) -> list[float | None]:
-    asked = "SELECT dispatch_wait FROM role.guest ORDER BY interval_end"
+    query = "SELECT dispatch_wait FROM role.guest ORDER BY interval_end"
     with zlens.open([file]) as session:
-        return [row[0] for row in session.sql(asked).rows]
+        return [row[0] for row in session.sql(query).rows]
 
 
 def user_times(tmp_path: Path, busy: float) -> list[tuple[float]]:
     """Return the user time of two processors in each minute at this utilization."""
-    groups = [made.configuration(made.START_US), *made.minutes(3, busy)]
-    with zlens.open([made.write(tmp_path / "x.mon", groups)]) as session:
+    groups = [monwrite.configuration(monwrite.START_US), *monwrite.minutes(3, busy)]
+    with zlens.open([monwrite.write(tmp_path / "x.mon", groups)]) as session:
         return session.sql("SELECT DISTINCT user_time FROM role.processor").rows
 
 
@@ -114,12 +114,12 @@ def test_user_role_has_field_name_per_release(tmp_path: Path, data: Path) -> Non
     files = []
     for layout, release, name in ((old, "5.3.0", "SYTPRP_PFXSPINC"), (new, "7.3.0", "SYTPRP_NEWSPINC")):
         config = {"MTRSYS_SYSTMID": f"V{release[0]}", "MTRSYS_HCPCPEID": release}
-        groups = [made.configuration(made.START_US, config)]
+        groups = [monwrite.configuration(monwrite.START_US, config)]
         for minute in range(3):
-            end = made.START_US + minute * made.MINUTE_US
+            end = monwrite.START_US + minute * monwrite.MINUTE_US
             tod = _native.tod_from_unix_us(end - 100)
-            groups.append(made.interval(end, [plans.encode(layout, {name: 6 * minute}, tod=tod)]))
-        files.append(made.write(tmp_path / f"{release}.mon", groups))
+            groups.append(monwrite.interval(end, [plans.encode(layout, {name: 6 * minute}, tod=tod)]))
+        files.append(monwrite.write(tmp_path / f"{release}.mon", groups))
     say(data, '[processor]\nspins = { field = ["SYTPRP_NEWSPINC", "SYTPRP_PFXSPINC"] }\n')
     with zlens.open(files) as session:
         rows = session.sql("SELECT DISTINCT system, spins FROM role.processor ORDER BY system").rows

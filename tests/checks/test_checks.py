@@ -84,9 +84,9 @@ def found(text: str, tmp_path: Path, name: str = "d00r02.toml") -> list[check.Ca
 )
 def test_invalid_record_file_is_reported(old: str, new: str, words: str, tmp_path: Path) -> None:
     assert old in D0R2
-    told = [str(one) for one in found(D0R2.replace(old, new, 1), tmp_path)]
-    assert any(words in one for one in told), told
-    assert all(one.startswith(str(tmp_path)) and ";" in one for one in told)
+    messages = [str(one) for one in found(D0R2.replace(old, new, 1), tmp_path)]
+    assert any(words in one for one in messages), messages
+    assert all(one.startswith(str(tmp_path)) and ";" in one for one in messages)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_invalid_record_file_is_reported(old: str, new: str, words: str, tmp_pat
 )
 def test_invalid_section_is_reported(old: str, new: str, words: str, tmp_path: Path) -> None:
     assert old in D0R16
-    told = [str(one) for one in found(D0R16.replace(old, new, 1), tmp_path, "d00r16.toml")]
-    assert any(words in one for one in told), told
+    messages = [str(one) for one in found(D0R16.replace(old, new, 1), tmp_path, "d00r16.toml")]
+    assert any(words in one for one in messages), messages
 
 
 def test_record_issue_has_line(tmp_path: Path) -> None:
@@ -136,9 +136,9 @@ def test_check_includes_packs(tmp_path: Path) -> None:
     (tmp_path / "7.3" / "d00r02.toml").write_text(
         D0R2.replace("length = 108", "length = 100"), encoding="utf-8"
     )
-    told = check.check(tmp_path)
-    assert told
-    assert all("7.3" in one.file for one in told)
+    problems = check.check(tmp_path)
+    assert problems
+    assert all("7.3" in one.file for one in problems)
 
 
 def test_record_skeleton_is_valid(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from types import FrameType
 
 import pytest
 
-from bad import monwrite_samples as made
+from bad import monwrite_samples
 from iterations import quick_subset
 from patience import until
 from zlens import cli, lake, models
@@ -49,7 +49,7 @@ WORDS = {
 @pytest.fixture(scope="module")
 def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("given")
-    data = made.write(folder / "in.data")
+    data = monwrite_samples.write(folder / "in.data")
     scenario = folder / "scenario.toml"
     scenario.write_text(models.find("queueing").EXAMPLE, encoding="utf-8")
     lake.add([data], folder / "lake")

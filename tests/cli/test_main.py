@@ -486,12 +486,12 @@ def test_query_failing_midway_leaves_no_output_file(
 ) -> None:
     """Earlier rows are written to standard output; an output file appears only when it is complete."""
     query = "SELECT CAST(if(i = 900000, 'x', '1') AS INTEGER) AS x FROM range(1000000) AS t(i)"
-    asked = ["sql", str(rmf_file), "-q", query, *ZONE, "--format", "csv"]
-    status, _, err = run(capsys, *asked)
+    arguments = ["sql", str(rmf_file), "-q", query, *ZONE, "--format", "csv"]
+    status, _, err = run(capsys, *arguments)
     assert status == 2
     assert err == "zlens: Could not convert string 'x' to INT32\n"
     target = tmp_path / "out.csv"
-    assert run(capsys, *asked, "-o", str(target))[0] == 2
+    assert run(capsys, *arguments, "-o", str(target))[0] == 2
     assert list(tmp_path.iterdir()) == []
 
 

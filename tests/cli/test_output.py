@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 from zlens import cli, models
 from zlens.cli import main, output
 
@@ -61,7 +61,7 @@ def test_output_over_input_is_rejected(tmp_path: Path, capsys: pytest.CaptureFix
         assert "the output would replace an input; write to another file" in capsys.readouterr().err
     data = tmp_path / "data"
     data.mkdir()
-    recording = made.write(data / "a.monwrite", [made.configuration(made.START_US)])
+    recording = monwrite.write(data / "a.monwrite", [monwrite.configuration(monwrite.START_US)])
     for named in (str(recording), str(data), str(tmp_path / "da*" / "*.monwrite")):
         assert main(["report", "user", named, "-o", str(recording)]) == 2
         assert "would replace an input" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bad import monwrite_samples as made
+from bad import monwrite_samples
 from zlens import lake
 from zlens.cli import live, main
 from zlens.errors import InputError, QueryError
@@ -34,13 +34,13 @@ def _modes(folder: Path) -> tuple[set[int], set[int]]:
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_imported_lake_is_private_unless_shared(shared: bool, tmp_path: Path) -> None:
-    data = made.write(tmp_path / "in.data")
+    data = monwrite_samples.write(tmp_path / "in.data")
     option = ["--shared"] if shared else []
     assert main(["import", str(data), "--lake", str(tmp_path / "lake"), *option]) == 0
     expected = ({0o750}, {0o640}) if shared else ({0o700}, {0o600})
     assert _modes(tmp_path / "lake") == expected
     # Later files are as those of the lake.
-    other = made.write(tmp_path / "other.data", system="OTHER")
+    other = monwrite_samples.write(tmp_path / "other.data", system="OTHER")
     assert main(["import", str(other), "--lake", str(tmp_path / "lake")]) == 0
     assert main(["lake", "rollup", str(tmp_path / "lake")]) == 0
     assert _modes(tmp_path / "lake") == expected
@@ -54,7 +54,7 @@ def test_committed_lake_is_private_unless_shared(shared: bool, keep: bool, tmp_p
     option, kept = ["--shared"] if shared else [], ["--keep"] if keep else []
     expected = ({0o750}, {0o640}) if shared else ({0o700}, {0o600})
     for name in ("ONE", "TWO"):
-        data = made.write(tmp_path / f"{name}.data", system=name)
+        data = monwrite_samples.write(tmp_path / f"{name}.data", system=name)
         assert main(["import", str(data), "--stage", staged]) == 0
         assert main(["lake", "commit", folder, staged, *option, *kept]) == 0
         assert _modes(tmp_path / "lake") == expected
@@ -62,14 +62,14 @@ def test_committed_lake_is_private_unless_shared(shared: bool, keep: bool, tmp_p
 
 
 def test_lake_opened_by_hand_stays_open(tmp_path: Path) -> None:
-    files = [made.write(tmp_path / f"{name}.data", system=name) for name in ("ONE", "TWO")]
+    files = [monwrite_samples.write(tmp_path / f"{name}.data", system=name) for name in ("ONE", "TWO")]
     lake.add(files[:1], tmp_path / "lake")
     assert main(["import", str(files[1]), "--lake", str(tmp_path / "lake")]) == 0
     assert _modes(tmp_path / "lake") == ({0o755}, {0o644})
 
 
 def test_live_writes_private_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = made.write(tmp_path / "in.data")
+    data = monwrite_samples.write(tmp_path / "in.data")
     words = ["--replay", str(data), "--speed", "1000000", "--lake", str(tmp_path / "lake"), "--no-serve"]
     assert main(["live", *words]) == 0
     assert (tmp_path / "lake" / ".live").is_dir()

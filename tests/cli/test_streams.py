@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bad import monwrite_samples as made
+from bad import monwrite_samples
 from zlens.cli import main, streams
 from zlens.progress import Progress
 
@@ -26,7 +26,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made.write(tmp_path_factory.mktemp("streams") / "name.data", system=NAME)
+    return monwrite_samples.write(tmp_path_factory.mktemp("streams") / "name.data", system=NAME)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_error_quotes_name_on_one_clean_line(
     copy = tmp_path / "b\x1b]0;t\x07\nzlens: done\u202e"
     shutil.copy(hostile, copy)
     with open(copy, "ab") as file:
-        file.write(b"\xff" * made.PAGE)
+        file.write(b"\xff" * monwrite_samples.PAGE)
     assert main(["info", str(copy / "missing"), "--strict"]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 from zlens import studies
 from zlens.cli import main
 
@@ -131,7 +131,7 @@ def test_invalid_study_arguments(
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ten minutes of a synthetic system, with throughput for six of them."""
     place = tmp_path_factory.mktemp("study")
-    made.write(place / "a.data", [made.configuration(made.START_US), *made.minutes(10)])
+    monwrite.write(place / "a.data", [monwrite.configuration(monwrite.START_US), *monwrite.minutes(10)])
     rows = [f"2026-03-02 09:0{minute}:00,{60 * (100 + minute)},{10 * minute}" for minute in range(7)]
     (place / "load.csv").write_text("\n".join(["Time,Requests/min,Latency (ms)", *rows]), encoding="utf-8")
     return place

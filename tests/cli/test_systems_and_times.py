@@ -28,8 +28,8 @@ _ENDED = re.compile(r"interval that ended (\S+ \S+) \((UTC\S*)\)")
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     status = main(list(words))
-    told = capsys.readouterr()
-    return status, told.out, told.err
+    output = capsys.readouterr()
+    return status, output.out, output.err
 
 
 @pytest.mark.parametrize("command", quick_subset(2, COMMANDS), ids=lambda command: " ".join(command[:2]))

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 from zlens.cli import main
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    groups = [made.configuration(made.START_US), *made.minutes(6)]
-    return made.write(tmp_path_factory.mktemp("throughput") / "a.data", groups)
+    groups = [monwrite.configuration(monwrite.START_US), *monwrite.minutes(6)]
+    return monwrite.write(tmp_path_factory.mktemp("throughput") / "a.data", groups)
 
 
 @pytest.fixture

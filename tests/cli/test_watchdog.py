@@ -67,9 +67,9 @@ def test_killed_program_ends_its_query(demo_files: list[Path], tmp_path: Path) -
 def test_memory_limit_is_named_in_error(demo_files: list[Path], tmp_path: Path, query: str) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     with started(tmp_path, str(demo_files[0]), "-q", query) as process:
-        out, told = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=120)
         assert (process.returncode, out) == (2, "")
-        assert told.startswith("zlens: the query needs more than its 8 GB of memory")
+        assert err.startswith("zlens: the query needs more than its 8 GB of memory")
     assert max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) * 1024 < MEMORY
     assert list(tmp_path.iterdir()) == []
 
@@ -77,10 +77,10 @@ def test_memory_limit_is_named_in_error(demo_files: list[Path], tmp_path: Path, 
 def test_status_and_output_are_those_of_command(demo_files: list[Path], tmp_path: Path) -> None:
     query = "SELECT count(*) AS n FROM load"
     with started(tmp_path, str(demo_files[0]), "-q", query, "--format", "csv") as process:
-        out, told = process.communicate(timeout=120)
-        assert (process.returncode, out.splitlines()[0], told) == (0, "n", "")
+        out, err = process.communicate(timeout=120)
+        assert (process.returncode, out.splitlines()[0], err) == (0, "n", "")
     with started(tmp_path, str(tmp_path / "none"), "-q", query) as process:
-        out, told = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=120)
         assert (process.returncode, out) == (2, "")
-        assert "no such file" in told
+        assert "no such file" in err
     assert list(tmp_path.iterdir()) == []

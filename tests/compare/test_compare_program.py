@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from zlens import cli
 from zlens.demo import machine
@@ -48,14 +48,16 @@ def minutes_of(
 ) -> str:
     """Write one-minute intervals in which every processor has this utilization by users."""
     user = wait = 10**12
-    groups = [made.configuration(made.START_US - made.MINUTE_US, {**made.CONFIG, **(config or {})})]
+    groups = [
+        monwrite.configuration(monwrite.START_US - monwrite.MINUTE_US, {**monwrite.CONFIG, **(config or {})})
+    ]
     for number, busy in enumerate([0.0, *busies]):
-        user += round(60 * made.TOD_S * busy)
-        wait += round(60 * made.TOD_S * (1 - busy))
-        end = made.START_US + number * made.MINUTE_US
+        user += round(60 * monwrite.TOD_S * busy)
+        wait += round(60 * monwrite.TOD_S * (1 - busy))
+        end = monwrite.START_US + number * monwrite.MINUTE_US
         values = {"SYTPRP_PFXUTIME": user, "SYTPRP_PFXTMSYS": 10**12, "SYTPRP_PFXTOTWT": wait}
-        groups.append(made.interval(end, made.processors(end, dict.fromkeys(range(cpus), values))))
-    return str(made.write(path, groups))
+        groups.append(monwrite.interval(end, monwrite.processors(end, dict.fromkeys(range(cpus), values))))
+    return str(monwrite.write(path, groups))
 
 
 def throughput(path: Path, rate: float) -> str:

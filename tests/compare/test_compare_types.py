@@ -74,10 +74,10 @@ def test_measured_types_stay_separate() -> None:
 
 def test_systems_on_different_types_are_not_comparable() -> None:
     """Systems of different processor types can be compared, with a warning about the types."""
-    with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as made:
-        ziips = measure_run(made._core, "ziips")
-    with smf70({"SYSA": [s0w1()]}, S0W1_S) as made:
-        cps = measure_run(made._core, "cps")
+    with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as session:
+        ziips = measure_run(session._core, "ziips")
+    with smf70({"SYSA": [s0w1()]}, S0W1_S) as session:
+        cps = measure_run(session._core, "cps")
     assert ziips.systems["SYSA"].facts["types of processors"] == "ZIIP"
     assert "CP" in cps.systems["SYSA"].facts["types of processors"]
     [compared] = compare([Side("ziips", [ziips]), Side("cps", [cps])]).systems

@@ -42,15 +42,15 @@ def side(
     """Return a side with these values of metrics in each of twelve intervals, in units of the tables."""
     machine_type = facts.pop("machine_type", None)
     system = facts.pop("system", "SYSA")
-    made = []
+    side_runs = []
     for number in range(runs):
         run = SystemRun(system, facts, intervals=12, machine_type=machine_type)
         run.first, run.last = START, START + dt.timedelta(minutes=12)
         for key, value in values.items():
             ends = [START + dt.timedelta(minutes=minute) for minute in range(12)]
             run.series[key, subject] = [(end, value, 1.0) for end in ends]
-        made.append(SideRun(f"{name}{number}", {system: run}))
-    return Side(name, made)
+        side_runs.append(SideRun(f"{name}{number}", {system: run}))
+    return Side(name, side_runs)
 
 
 def row_of(comparison: Comparison, key: str) -> ComparisonRow:
@@ -191,14 +191,14 @@ def test_transport_mode_table_has_delta_rows(workload: str) -> None:
     *runs, delta, percent = TRANSPORT_MODE[workload]
     sides = []
     for name, rate, serv, busy, cp in runs:
-        made = side(
+        measured_side = side(
             name,
             {"device.rate": rate, "device.serv_s": serv / 1000, "device.busy_pct": busy},
             subject=("0100",),
         )
-        (run,) = made.runs
+        (run,) = measured_side.runs
         run.systems["SYSA"].series |= side(name, {"load.cp_io_s": cp / 100}).runs[0].systems["SYSA"].series
-        sides.append(made)
+        sides.append(measured_side)
     lines = render(compare(sides, CompareOptions(delta=True)), "text").splitlines()
     start = lines.index("I/O of 0100")
     table = [line.split() for line in lines[start + 1 : lines.index("", start)]]
@@ -299,8 +299,8 @@ def test_waterfall_shows_unexplained_rest() -> None:
     parts = {part.name: part.change for part in cause.parts}
     assert parts["speed"] == 0
     assert math.fsum(parts.values()) == pytest.approx(cause.end - cause.start)
-    told = 1000 * (SMALL["instructions"] * 3.510 - LARGE["instructions"] * 3.429) / 5.2e9
-    assert parts["not explained"] == pytest.approx(cause.end - cause.start - told)
+    explained = 1000 * (SMALL["instructions"] * 3.510 - LARGE["instructions"] * 3.429) / 5.2e9
+    assert parts["not explained"] == pytest.approx(cause.end - cause.start - explained)
 
 
 def test_waterfall_of_faster_machine() -> None:
@@ -368,14 +368,14 @@ def test_better_and_worse() -> None:
     names = {"per_transaction.etr": (100.0, 94.0), CPU_TX: (0.002, 0.0019), "load.online": (4.0, 6.0)}
     sides = [side(name, {key: both[at] for key, both in names.items()}) for at, name in enumerate("ab")]
     comparison = compare(sides)
-    told = {key: row_of(comparison, key).changes[0] for key in names}
-    assert [told[key].better for key in names] == [False, True, None]
+    changes = {key: row_of(comparison, key).changes[0] for key in names}
+    assert [changes[key].better for key in names] == [False, True, None]
     # IBM's criterion is 5%: 0.94 and 0.95 of the base.
-    assert [told[key].is_outside_criterion for key in names] == [True, False, True]
+    assert [changes[key].is_outside_criterion for key in names] == [True, False, True]
     text = render(comparison, "text")
     assert "ETR: b/a 0.940, outside, WORSE; beyond the noise" in text
     assert "CPU/tx: b/a 0.950, within; beyond the noise" in text
-    assert [tables.marks(told[key]) for key in names] == ["*!-", "*+", "*!"]
+    assert [tables.marks(changes[key]) for key in names] == ["*!-", "*+", "*!"]
 
 
 def test_significant_differences_are_first() -> None:

@@ -75,11 +75,11 @@ class Statements:
             makes: Raw = {}
             for table, ones in plan.reads.items():
                 found.setdefault(table.removesuffix(ALL_TIMES_SUFFIX), set()).update(ones)
-            for made, ones in plan.makes.items():
-                if made in self.compiler.input.session:
-                    makes.setdefault(made, set()).update(ones)
+            for materialized, ones in plan.makes.items():
+                if materialized in self.compiler.input.session:
+                    makes.setdefault(materialized, set()).update(ones)
                 else:
-                    for table, below in self.reads(made, frozenset(ones)).items():
+                    for table, below in self.reads(materialized, frozenset(ones)).items():
                         found.setdefault(table, set()).update(below)
             found.update({one: ones for one, ones in makes.items() if not one.startswith("_")})
             self.known[name, columns] = found
@@ -96,11 +96,13 @@ def test_lineage_equals_columns_read(name: str, statements: Statements) -> None:
     for column in measures.load_measure(name).columns:
         read = statements.reads(name, frozenset({column.name}))
         found = column_lineage().lineages.lineage(name, column.name)
-        told: Raw = {}
+        columns_by_table: Raw = {}
         for part in (found.raw, found.rows):
             for table, ones in part.items():
-                told.setdefault(table, set()).update(ones)
-        assert told == {table: ones for table, ones in read.items() if ones}, f"{name}.{column.name}"
+                columns_by_table.setdefault(table, set()).update(ones)
+        assert columns_by_table == {table: ones for table, ones in read.items() if ones}, (
+            f"{name}.{column.name}"
+        )
 
 
 def test_column_has_raw_columns_or_reason() -> None:
@@ -113,12 +115,12 @@ def test_column_has_raw_columns_or_reason() -> None:
 
 
 def test_only_constants_have_no_raw_column() -> None:
-    told = {
+    constants = {
         f"{table.name}.{column.name}"
         for table, column in measures.all_columns()
         if raw_lines(table, column)[0] == ["none: it follows from the existing rows"]
     }
-    assert told == {
+    assert constants == {
         "coupling_delay.reason",
         "coupling_facility.processors",
         "cpumf_polarity.processors",
@@ -167,7 +169,7 @@ def test_lineage_separates_values_and_row_columns() -> None:
     found = column_lineage().lineages.lineage("cpu", "user_pct")
     assert found.raw["d0r2"] == ["seconds", "sytprp_pfxutime_d"]
     assert "sytprp_pfxutime_d" not in found.rows["d0r2"]
-    told = explain("per_transaction.cp_s")
-    assert "Raw      d0r2: seconds, sytprp_pfxprbtm_d, sytprp_pfxtmsys_d, sytprp_pfxutime_d" in told
-    assert "Rows by  " in told
-    assert "c128_d to c139_d" in told
+    text = explain("per_transaction.cp_s")
+    assert "Raw      d0r2: seconds, sytprp_pfxprbtm_d, sytprp_pfxtmsys_d, sytprp_pfxutime_d" in text
+    assert "Rows by  " in text
+    assert "c128_d to c139_d" in text

@@ -27,7 +27,7 @@ def select(query: str, value: str) -> str:
 
 def compiled(
     *queries: Mapping[str, set[str]],
-    made: Mapping[str, set[str]] | None = None,
+    materialized: Mapping[str, set[str]] | None = None,
     planned: Mapping[str, set[str]] | None = None,
     sizes: Mapping[str, int] | None = None,
     share: bool = False,
@@ -49,7 +49,9 @@ def compiled(
     )
     reads = [TableReads(query) for query in queries]
     schema = Schema(compiler)
-    return compile_queries(reads, compiler, schema, made or {}, planned or {}, sizes or {}, share=share)
+    return compile_queries(
+        reads, compiler, schema, materialized or {}, planned or {}, sizes or {}, share=share
+    )
 
 
 def steps(plan: Plan) -> list[str]:
@@ -76,8 +78,8 @@ def test_steps_follow_the_tables_that_they_read() -> None:
 
 
 def test_materialized_columns_are_not_planned_again() -> None:
-    assert "cpu" not in steps(compiled({"cpu": {"busy_pct"}}, made={"cpu": {"busy_pct", "cpu_id"}}))
-    plan = compiled({"cpu": {"busy_pct"}}, made={"cpu": {"cpu_id"}}, planned={"cpu": {"user_pct"}})
+    assert "cpu" not in steps(compiled({"cpu": {"busy_pct"}}, materialized={"cpu": {"busy_pct", "cpu_id"}}))
+    plan = compiled({"cpu": {"busy_pct"}}, materialized={"cpu": {"cpu_id"}}, planned={"cpu": {"user_pct"}})
     [cpu] = [step for step in plan.steps if step.table == "cpu"]
     assert cpu.columns == ["cpu_id", "busy_pct", "user_pct"]
 

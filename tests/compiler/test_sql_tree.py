@@ -20,24 +20,24 @@ COLUMNS = {
 
 @pytest.fixture(scope="module")
 def connection():
-    made = duckdb.connect()
-    made.execute("CREATE SCHEMA role")
+    database = duckdb.connect()
+    database.execute("CREATE SCHEMA role")
     for name, columns in COLUMNS.items():
         typed = ", ".join(f"{column} INTEGER" for column in columns)
-        made.execute(f"CREATE TABLE {name} ({typed})")
+        database.execute(f"CREATE TABLE {name} ({typed})")
         values = ", ".join(
             f"({', '.join(str((row * 7 + at * 3) % 5) for at in range(len(columns)))})" for row in range(6)
         )
-        made.execute(f"INSERT INTO {name} VALUES {values}")
+        database.execute(f"INSERT INTO {name} VALUES {values}")
     # A LEFT JOIN may require a key with one row each.
-    made.execute(
+    database.execute(
         "CREATE OR REPLACE TABLE b AS SELECT k, t, x, z FROM b QUALIFY row_number() OVER (PARTITION BY k) = 1"
     )
-    made.execute(
+    database.execute(
         "CREATE OR REPLACE TABLE c AS SELECT k, w FROM c QUALIFY row_number() OVER (PARTITION BY k) = 1"
     )
-    yield made
-    made.close()
+    yield database
+    database.close()
 
 
 def parsed(connection, sql):
@@ -45,9 +45,9 @@ def parsed(connection, sql):
 
 
 def narrowed(connection, sql, *wanted):
-    made = parsed(connection, sql)
-    reads = sql_tree.narrow(made, wanted, COLUMNS.__getitem__)
-    text = connection.execute("SELECT json_deserialize_sql(?)", [json.dumps(made)]).fetchall()[0][0]
+    tree = parsed(connection, sql)
+    reads = sql_tree.narrow(tree, wanted, COLUMNS.__getitem__)
+    text = connection.execute("SELECT json_deserialize_sql(?)", [json.dumps(tree)]).fetchall()[0][0]
     return text, reads
 
 
@@ -113,9 +113,9 @@ def test_names_are_those_of_columns(connection):
 
 
 def test_roles_are_read_by_query_names(connection):
-    made = parsed(connection, "WITH a AS (SELECT 1 AS one) SELECT r.p, b.z FROM role.r JOIN b USING (k), a")
-    sql_tree.rename(made, {"role.r": "role.r", "b": "unsummed.b", "a": "nothing"})
-    text = connection.execute("SELECT json_deserialize_sql(?)", [json.dumps(made)]).fetchall()[0][0]
+    tree = parsed(connection, "WITH a AS (SELECT 1 AS one) SELECT r.p, b.z FROM role.r JOIN b USING (k), a")
+    sql_tree.rename(tree, {"role.r": "role.r", "b": "unsummed.b", "a": "nothing"})
+    text = connection.execute("SELECT json_deserialize_sql(?)", [json.dumps(tree)]).fetchall()[0][0]
     assert '"role.r" AS r' in text
     assert '"unsummed.b" AS b' in text
     assert "nothing" not in text

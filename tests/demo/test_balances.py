@@ -64,12 +64,12 @@ def test_demo_balances_hold_with_imported_pages(
     run.layouts.cache_clear()
     try:
         [done] = zlens.simulate(demo.SIM_SCENARIO, tmp_path / "made")
-        made = Path(done.files["ZLSIM"]).read_bytes()
+        data = Path(done.files["ZLSIM"]).read_bytes()
     finally:
         run.layouts.cache_clear()
     ours, theirs = (name.ljust(8).encode("cp037") for name in ("ZLENSSIM", "7.3.0"))
-    assert made.count(ours) == 1
-    (tmp_path / "moved.monwrite").write_bytes(made.replace(ours, theirs))
+    assert data.count(ours) == 1
+    (tmp_path / "moved.monwrite").write_bytes(data.replace(ours, theirs))
     with zlens.open([tmp_path / "moved.monwrite"]) as session:
         assert session.sql("SELECT release FROM system").rows == [("7.3",)]
         moved = printed(session)

@@ -94,8 +94,8 @@ def test_classes_and_address_spaces_add_up(session: Session) -> None:
 
 def test_rmf_instructions_equal_counters(session: Session) -> None:
     rows = session.sql(
-        "SELECT told, counted, charged FROM (SELECT interval_end, "
-        "sum(smf30_inst_cp_task + smf30_inst_cp_preemptsrb) AS told, "
+        "SELECT instructions, counted, charged FROM (SELECT interval_end, "
+        "sum(smf30_inst_cp_task + smf30_inst_cp_preemptsrb) AS instructions, "
         "sum(smf30cpt + smf30cps) / 100 AS charged "
         f"FROM {JOBS} GROUP BY ALL) JOIN ("
         "SELECT time_bucket(INTERVAL 15 minutes, interval_end - INTERVAL 1 second) + INTERVAL 15 minutes "
@@ -106,8 +106,8 @@ def test_rmf_instructions_equal_counters(session: Session) -> None:
         f"SELECT effective_s FROM partition WHERE partition = '{machine.ZOS_PARTITION}' ORDER BY interval_end"
     ).rows
     assert len(rows) == 4
-    for (told, counted, charged), (effective,) in zip(rows, dispatched, strict=True):
-        assert told / counted == pytest.approx(charged / effective, rel=1e-6)
+    for (instructions, counted, charged), (effective,) in zip(rows, dispatched, strict=True):
+        assert instructions / counted == pytest.approx(charged / effective, rel=1e-6)
 
 
 def test_response_times_are_those_of_distribution(session: Session) -> None:

@@ -26,14 +26,14 @@ OUTSIDE = re.compile(rf"ZLDEMO|{CANARY}|/zlens-\w{{8}}\b|allowed_directories")
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path) -> Path:
-    made = tmp_path_factory.mktemp("admission") / "lake"
+    lake_path = tmp_path_factory.mktemp("admission") / "lake"
     files = [str(demo_folder / demo.MONWRITE_NAME), str(demo_folder / "sim.monwrite")]
-    assert main(["import", *files, "--lake", str(made)]) in (0, 1)
-    for folder in (made, made / "d0r2"):
+    assert main(["import", *files, "--lake", str(lake_path)]) in (0, 1)
+    for folder in (lake_path, lake_path / "d0r2"):
         (folder / "beside.csv").write_text(f"a\n{CANARY}\n")
         (folder / "beside.json").write_text(f'{{"a": "{CANARY}"}}')
         duckdb.execute(f"COPY (SELECT '{CANARY}' AS a) TO '{folder / 'beside.parquet'}'")
-    return made
+    return lake_path
 
 
 @pytest.fixture(scope="module")
@@ -322,5 +322,7 @@ def test_generated_statements_read_no_outside_data(
 
 def test_errors_of_streams_are_those_of_engine() -> None:
     for start in ("exporting a stream from the object", "reading the stream"):
-        told = f"Invalid Input Error: {start} registered as 'd0r2#1' failed: Error: don't know what type: x"
-        assert query_error(ValueError(told)).message == "a file of the lake is damaged"
+        message = (
+            f"Invalid Input Error: {start} registered as 'd0r2#1' failed: Error: don't know what type: x"
+        )
+        assert query_error(ValueError(message)).message == "a file of the lake is damaged"

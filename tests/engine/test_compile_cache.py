@@ -61,8 +61,8 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 def answers(files: list[Path]) -> list[tuple[list[str], list[str], list[tuple[Any, ...]]]]:
     with zlens.open(files) as opened:
-        asked = [opened.sql(question) for question in QUESTIONS]
-        return [(each.columns, each.types, each.rows) for each in asked]
+        results = [opened.sql(question) for question in QUESTIONS]
+        return [(each.columns, each.types, each.rows) for each in results]
 
 
 @pytest.mark.long
@@ -140,9 +140,9 @@ def with_columns(*names: str) -> Session:
 def test_raw_table_columns_are_part_of_cache_key(compiled: list[str]) -> None:
     for names in (("first",), ("second", "third"), ("first",)):
         with with_columns(*names) as opened:
-            asked = opened.sql("SELECT * FROM d9r99 LIMIT 1")
-            assert asked.columns[-len(names) :] == [*names]
-            assert asked.rows[0][-len(names) :] == names
+            result = opened.sql("SELECT * FROM d9r99 LIMIT 1")
+            assert result.columns[-len(names) :] == [*names]
+            assert result.rows[0][-len(names) :] == names
     with with_columns("second") as opened, pytest.raises(QueryError, match="first"):
         opened.sql("SELECT first FROM d9r99")
 

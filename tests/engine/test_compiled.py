@@ -39,10 +39,10 @@ def parts(demo_files: list[Path]) -> Iterator[Session]:
 FED = [name for name in measures.measure_names() if nodes.is_joined(name)]
 
 
-def rows(asked: Session, name: str, columns: list[str], order: list[str]) -> list[tuple[object, ...]]:
+def rows(session: Session, name: str, columns: list[str], order: list[str]) -> list[tuple[object, ...]]:
     shown = ", ".join(f'"{column}"' for column in columns)
     # The last digits of sums of doubles depend on the order of addition.
-    found = asked.sql(f"SELECT {shown} FROM {name} ORDER BY {', '.join(order)}").rows
+    found = session.sql(f"SELECT {shown} FROM {name} ORDER BY {', '.join(order)}").rows
     return [tuple(float(f"{v:.10g}") if isinstance(v, float) else v for v in row) for row in found]
 
 
@@ -78,51 +78,51 @@ def opened() -> tuple[Session, FakeTable, FakeTable]:
 @pytest.fixture(scope="module")
 def full() -> Session:
     """A session with all columns of cpu and load."""
-    asked, _, _ = opened()
+    session, _, _ = opened()
     for name in ("cpu", "load"):
-        asked.sql(f"SELECT * FROM {name}").rows  # noqa: B018
-    return asked
+        session.sql(f"SELECT * FROM {name}").rows  # noqa: B018
+    return session
 
 
 def test_unused_join_reads_nothing() -> None:
-    asked, used, beside = opened()
-    assert len(asked.sql("SELECT cpu_id, busy_pct FROM cpu").rows) == 6
-    assert len(used.asked) == 1
-    assert not beside.asked
+    session, used, beside = opened()
+    assert len(session.sql("SELECT cpu_id, busy_pct FROM cpu").rows) == 6
+    assert len(used.requested) == 1
+    assert not beside.requested
 
 
 def test_materialized_table_is_extended() -> None:
-    asked, used, _ = opened()
-    asked.sql("SELECT busy_pct FROM cpu").rows  # noqa: B018
-    read = len(used.asked)
-    asked.sql("SELECT max(busy_pct) FROM cpu").rows  # noqa: B018
-    assert len(used.asked) == read
-    both = asked.sql("SELECT busy_pct, emulation_pct FROM cpu").rows
-    assert len(used.asked) == read + 1
+    session, used, _ = opened()
+    session.sql("SELECT busy_pct FROM cpu").rows  # noqa: B018
+    read = len(used.requested)
+    session.sql("SELECT max(busy_pct) FROM cpu").rows  # noqa: B018
+    assert len(used.requested) == read
+    both = session.sql("SELECT busy_pct, emulation_pct FROM cpu").rows
+    assert len(used.requested) == read + 1
     assert all(None not in row for row in both)
-    asked.sql("SELECT busy_pct + emulation_pct FROM cpu").rows  # noqa: B018
-    assert len(used.asked) == read + 1
+    session.sql("SELECT busy_pct + emulation_pct FROM cpu").rows  # noqa: B018
+    assert len(used.requested) == read + 1
 
 
 def test_prepared_queries_are_materialized_once() -> None:
-    asked, used, _ = opened()
+    session, used, _ = opened()
     queries = ["SELECT busy_pct FROM cpu", "SELECT emulation_pct FROM cpu", "SELECT system_pct FROM cpu"]
-    for result in asked._core.answers(queries):
+    for result in session._core.answers(queries):
         assert len(result.rows) == 6
-    assert len(used.asked) == 1
+    assert len(used.requested) == 1
 
 
 def test_stages_start_with_smallest_input(demo_files: list[Path]) -> None:
     costly, cheap = "SELECT cpu_pct FROM guest", "SELECT busy_pct FROM cpu"
     nothing, wrong = "SELECT 7 AS seven", "SELECT busy FROM FROM cpu"
-    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
-        sizes = asked._core._record_bytes()
+    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as session:
+        sizes = session._core._record_bytes()
         assert sizes["d4r3"] > sizes["d0r2"] > 0
         both = "SELECT count(*) FROM guest JOIN cpu USING (system)"
-        stages = [*asked._core.queries.stages([costly, both, wrong, cheap, nothing])]
+        stages = [*session._core.queries.stages([costly, both, wrong, cheap, nothing])]
         # A query of both tables runs when the last of them is materialized.
         assert stages == [[nothing], [cheap], [costly, both], [wrong]]
-        store = asked._core.engine.store
+        store = session._core.engine.store
         assert store.has_columns("cpu", ["busy_pct"])
         assert store.has_columns("guest", ["cpu_pct"])
 
@@ -133,20 +133,20 @@ def test_first_query_materializes_prepared_columns(demo_files: list[Path]) -> No
         "SELECT cpu_pct FROM guest",
         "SELECT cpu_pct, cpu_s FROM guest",
     )
-    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
-        stages = asked._core.queries.stages([much, more, cheap])
+    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as session:
+        stages = session._core.queries.stages([much, more, cheap])
         assert next(stages) == [cheap]
-        assert [*asked._core.queries.materialize({"guest": ["tv"]})] == ["guest"]
-        assert asked._core.engine.store.has_columns("guest", ["cpu_pct", "cpu_s", "tv"])
+        assert [*session._core.queries.materialize({"guest": ["tv"]})] == ["guest"]
+        assert session._core.engine.store.has_columns("guest", ["cpu_pct", "cpu_s", "tv"])
 
 
 def test_shared_lazy_measure_is_materialized(demo_files: list[Path]) -> None:
     columns = "cpu_pct, cpu_s, virtual_s, tv, vcpu, basis, list, page_read_rate, page_write_rate"
     for second, kept in ((columns, True), ("basis", False)):
-        with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
+        with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as session:
             queries = [f"SELECT {columns} FROM guest_cpu", f"SELECT {second} FROM guest_cpu WHERE 1 = 1"]
-            assert len([*asked._core.answers(queries)]) == 2
-            assert asked._core.engine.store.has_columns("guest_cpu", ["basis"]) == kept
+            assert len([*session._core.answers(queries)]) == 2
+            assert session._core.engine.store.has_columns("guest_cpu", ["basis"]) == kept
 
 
 def test_shared_role_has_rows_of_separate_queries(demo_files: list[Path]) -> None:
@@ -155,18 +155,18 @@ def test_shared_role_has_rows_of_separate_queries(demo_files: list[Path]) -> Non
         "SELECT cpu_id, max(user_time) FROM role.processor GROUP BY cpu_id ORDER BY cpu_id",
     ]
     options = Options(tz=parse_zone(demo.ZONE))
-    with zlens.open(demo_files, options=options) as asked:
-        separate = [asked.sql(query).rows for query in queries]
-        assert not asked._core.engine.store.has_columns("role.processor", ["cpu_id"])
-    with zlens.open(demo_files, options=options) as asked:
-        assert [result.rows for result in asked._core.answers(queries)] == separate
-        assert asked._core.engine.store.has_columns("role.processor", ["cpu_id", "user_time"])
+    with zlens.open(demo_files, options=options) as session:
+        separate = [session.sql(query).rows for query in queries]
+        assert not session._core.engine.store.has_columns("role.processor", ["cpu_id"])
+    with zlens.open(demo_files, options=options) as session:
+        assert [result.rows for result in session._core.answers(queries)] == separate
+        assert session._core.engine.store.has_columns("role.processor", ["cpu_id", "user_time"])
 
 
 def test_stage_materializes_only_its_columns(demo_files: list[Path]) -> None:
-    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
-        store = asked._core.engine.store
-        stages = asked._core.queries.stages(
+    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as session:
+        store = session._core.engine.store
+        stages = session._core.queries.stages(
             ["SELECT cpu_pct FROM guest", "SELECT max(cpu_s) FROM guest", "SELECT busy_pct FROM cpu"]
         )
         assert next(stages) == ["SELECT busy_pct FROM cpu"]
@@ -265,10 +265,10 @@ def test_statement_that_names_its_columns_is_not_planned(
         raise AssertionError("planned")
 
     monkeypatch.setattr(Planner, "reads", planned)
-    asked, _, _ = opened()
-    assert asked.sql("SELECT max(busy_pct) FROM cpu WHERE cpu_id = 1").rows == [(pytest.approx(65.0),)]
+    session, _, _ = opened()
+    assert session.sql("SELECT max(busy_pct) FROM cpu WHERE cpu_id = 1").rows == [(pytest.approx(65.0),)]
     with pytest.raises(AssertionError, match="planned"):
-        asked.sql("SELECT * FROM cpu")
+        session.sql("SELECT * FROM cpu")
 
 
 @pytest.mark.parametrize("every_s", quick_subset(1, [None, 900]))

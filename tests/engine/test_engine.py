@@ -11,7 +11,7 @@ from fakes import TOD_PER_S, FakeSource, FakeTable, intervals, processors, sessi
 from zlens.catalog import measures
 from zlens.errors import QueryError
 from zlens.inputs.options import Options, parse_shift, parse_time_spec, parse_zone
-from zlens.session import session_tables as session_tables
+from zlens.session import session_tables
 
 SHARES = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.2, 0.3]]
 
@@ -27,13 +27,13 @@ def test_query_reads_only_its_columns():
     queried, table = opened()
     rows = queried.sql("SELECT sytprp_pfxcpuad, sum(sytprp_pfxutime_d) FROM d0r2 GROUP BY 1 ORDER BY 1").rows
     assert [cpu for cpu, _ in rows] == [0, 1]
-    assert table.asked == [["sytprp_pfxcpuad", "sytprp_pfxutime_d"]]
+    assert table.requested == [["sytprp_pfxcpuad", "sytprp_pfxutime_d"]]
 
 
 def test_filter_columns_are_read():
     queried, table = opened()
     assert queried.sql("SELECT count(*) FROM d0r2 WHERE sytprp_pfxcpuad = 1").rows == [(4,)]
-    assert table.asked == [["sytprp_pfxcpuad"]]
+    assert table.requested == [["sytprp_pfxcpuad"]]
 
 
 def test_star_and_exclude_bind_same_twice():
@@ -47,10 +47,10 @@ def test_star_and_exclude_bind_same_twice():
 def test_measure_reads_raw_data_once():
     queried, table = opened()
     first = queried.sql("SELECT * FROM cpu").rows
-    count = len(table.asked)
+    count = len(table.requested)
     assert queried.sql("SELECT * FROM cpu").rows == first
-    assert len(table.asked) == count
-    assert "sytprp_pfxutime" not in table.asked[0]
+    assert len(table.requested) == count
+    assert "sytprp_pfxutime" not in table.requested[0]
 
 
 def test_busy_is_user_and_system():
@@ -67,9 +67,9 @@ def test_suspend_is_rest_of_online_time():
 def test_suspend_is_zero_without_rest():
     """Shares that add up to 100 may miss it by 1e-14 in doubles: no time is suspended."""
     shares = [[at / 100, 0.83 - at / 300] for at in range(1, 80)]
-    _, made = opened(shares=shares)
+    _, recorded = opened(shares=shares)
     idle = round(0.05 * 60 * TOD_PER_S)
-    table = FakeTable("d0r2", made.columns, [(*row[:-1], row[-1] + idle) for row in made.rows])
+    table = FakeTable("d0r2", recorded.columns, [(*row[:-1], row[-1] + idle) for row in recorded.rows])
     info = system()
     info.intervals = intervals(len(shares))
     queried = session([FakeSource([info], [table])])
@@ -162,7 +162,7 @@ def test_explain_shows_query_plan():
     for how in ("EXPLAIN", "explain analyze"):
         ((_, plan),) = queried.sql(f"{how} SELECT sum(sytprp_pfxutime_d) FROM d0r2").rows
         assert "sytprp_pfxutime_d" in plan
-    assert table.asked == [["sytprp_pfxutime_d"]] * 2
+    assert table.requested == [["sytprp_pfxutime_d"]] * 2
 
 
 def test_division_by_zero_is_null():

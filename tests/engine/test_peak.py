@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from fakes import START_US, FakeSource, intervals, processors, session, system
 from iterations import draws, iterations
@@ -93,15 +93,15 @@ def recorded(path: Path, shares: list[float], minutes: int = 1, peak: int = 60) 
         used += share
         times = {"UTIME": used, "TOTWT": number - used, "TMSYS": 0}
         values = {
-            f"SYTPRP_PFX{name}": 10**12 + round(each * minutes * 60 * made.TOD_S)
+            f"SYTPRP_PFX{name}": 10**12 + round(each * minutes * 60 * monwrite.TOD_S)
             for name, each in times.items()
         }
-        end_us = made.START_US + number * minutes * made.MINUTE_US
-        groups.append(made.interval(end_us, made.processors(end_us, {0: values})))
-    made.write(path, groups)
+        end_us = monwrite.START_US + number * minutes * monwrite.MINUTE_US
+        groups.append(monwrite.interval(end_us, monwrite.processors(end_us, {0: values})))
+    monwrite.write(path, groups)
     with zlens.open(str(path), options=Options(peak_minutes=peak)) as session:
         rows = session.sql("SELECT interval_end, busy_pct FROM load ORDER BY 1").rows
-    began = dt.datetime.fromtimestamp(made.START_US / 1e6, dt.UTC)
+    began = dt.datetime.fromtimestamp(monwrite.START_US / 1e6, dt.UTC)
     return [((end - began) // dt.timedelta(minutes=minutes) - 1, busy) for end, busy in rows]
 
 

@@ -107,11 +107,11 @@ class Writer:
             return [f"{alias}.* EXCLUDE ({left_out})"], [one for one in own if one != left_out]
         if width is None and star < 0.35 and len(frames) == 1 and "busy_pct" in own:
             return ["COLUMNS('.*_pct')"], [one for one in own if one.endswith("_pct")]
-        made, names = [], []
+        expressions, names = [], []
         for number in range(width or self.random.randint(1, 3)):
-            made.append(f"{self.value(frames)} AS c{number}")
+            expressions.append(f"{self.value(frames)} AS c{number}")
             names.append(f"c{number}")
-        return made, names
+        return expressions, names
 
     def value(self, frames: Mapping[str, list[str]]) -> str:
         alias = self.one_of(*frames)
@@ -133,8 +133,8 @@ class Writer:
         column = f"{alias}.{self.one_of(*frames[alias])}"
         if self.random.random() < 0.3:
             table = self.one_of(*TABLES)
-            inner, asked = self.one_of(*TABLES[table]), self.one_of(*TABLES[table])
-            return f"EXISTS (SELECT 1 FROM {table} AS e WHERE e.{inner} = {column} AND e.{asked} > 0)"
+            inner, tested = self.one_of(*TABLES[table]), self.one_of(*TABLES[table])
+            return f"EXISTS (SELECT 1 FROM {table} AS e WHERE e.{inner} = {column} AND e.{tested} > 0)"
         return f"{column} {self.one_of('> 1', 'IS NOT NULL', '< 3')}"
 
 
@@ -151,9 +151,9 @@ class Tables:
 @pytest.fixture(scope="module")
 def reader() -> Iterator[StatementReader]:
     database = duckdb.connect()
-    made = StatementReader(Tables(), database.cursor, lambda _: False)  # type: ignore[arg-type]
-    yield made
-    made.close()
+    statement_reader = StatementReader(Tables(), database.cursor, lambda _: False)  # type: ignore[arg-type]
+    yield statement_reader
+    statement_reader.close()
 
 
 class Data:
@@ -196,9 +196,9 @@ def test_named_columns_equal_planned_columns(reader: StatementReader) -> None:
             counted["planned"] += 1
             continue
         counted["named"] += 1
-        told = reader.reads(statement).columns
-        assert all(columns <= told[name] for name, columns in planned.items()), query
-        counted["fewer"] += any(told[name] != {*TABLES[name]} for name in told)
+        named = reader.reads(statement).columns
+        assert all(columns <= named[name] for name, columns in planned.items()), query
+        counted["fewer"] += any(named[name] != {*TABLES[name]} for name in named)
     # Both kinds of statements occur, and the named ones leave out columns.
     assert min(counted.values()) > STATEMENTS // 8, counted
 

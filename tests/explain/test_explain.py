@@ -21,15 +21,15 @@ def test_every_column_of_measure(name: str) -> None:
     table = measures.load_measure(name)
     assert explain(name).find(f"{name}: {table.text[:30]}") >= 0
     for column in table.columns:
-        told = explain(f"{name}.{column.name}")
-        assert f"{name}.{column.name}: {column.text[:20]}" in told
+        text = explain(f"{name}.{column.name}")
+        assert f"{name}.{column.name}: {column.text[:20]}" in text
         for head in ("Table", "Value", "--every", "Source", "Status", "NULL", "Example"):
-            assert f"\n{head:<9}" in told, f"{name}.{column.name} says nothing under {head}"
-        assert column.status in told
+            assert f"\n{head:<9}" in text, f"{name}.{column.name} says nothing under {head}"
+        assert column.status in text
         if column.formula:
-            assert "\nFormula  " in told
-            assert "\nInputs   " in told
-        assert max(map(len, told.splitlines())) <= 140
+            assert "\nFormula  " in text
+            assert "\nInputs   " in text
+        assert max(map(len, text.splitlines())) <= 140
 
 
 def test_every_example_runs() -> None:
@@ -48,10 +48,10 @@ def test_every_report_and_each_of_its_columns() -> None:
     for name in definition.names():
         for table in definition.load_report(name).tables:
             for column in table.columns:
-                told = explain(f"{name}.{column.key}")
-                assert f"{name}.{column.key}: " in told
+                text = explain(f"{name}.{column.key}")
+                assert f"{name}.{column.key}: " in text
                 for measure in column.measures:
-                    assert measure in told
+                    assert measure in text
 
 
 def test_every_role() -> None:
@@ -64,11 +64,11 @@ def test_every_role() -> None:
 
 def test_every_record() -> None:
     for record in layouts.records():
-        told = explain(record)
+        text = explain(record)
         head = layouts.record_info(record)
         assert head is not None
-        assert head.dsect in told
-        assert explain(record.lower()) == told
+        assert head.dsect in text
+        assert explain(record.lower()) == text
 
 
 def test_every_column_of_printed_report() -> None:
@@ -85,49 +85,49 @@ def test_every_alias() -> None:
 
 
 def test_explain_shows_record_field_and_offset() -> None:
-    told = explain("cpu.user_pct")
-    assert "processor.user_time" in told
-    assert "D0R2: SYTPRP_PFXUTIME, difference of two samples" in told
-    assert "byte 32, 8 bytes, timer (stated)" in told
+    text = explain("cpu.user_pct")
+    assert "processor.user_time" in text
+    assert "D0R2: SYTPRP_PFXUTIME, difference of two samples" in text
+    assert "byte 32, 8 bytes, timer (stated)" in text
 
 
 def test_inferred_place_and_changes_are_named() -> None:
-    told = explain("SYTPOW_POWUNASGN")
-    assert "inferred byte 76, 8 bytes, counter (stated)" in told
-    assert "inferred: the order of control block POWBK and the length of the record" in told
-    told = " ".join(explain("d0r25").split())
-    assert "7.3: VM66823 (2025-06-11); 7.4: VM66824 (2025-06-18)" in told
-    assert "that belong to no partition (inferred)" in told
+    text = explain("SYTPOW_POWUNASGN")
+    assert "inferred byte 76, 8 bytes, counter (stated)" in text
+    assert "inferred: the order of control block POWBK and the length of the record" in text
+    text = " ".join(explain("d0r25").split())
+    assert "7.3: VM66823 (2025-06-11); 7.4: VM66824 (2025-06-18)" in text
+    assert "that belong to no partition (inferred)" in text
 
 
 def test_missing_input_names_its_record_page() -> None:
-    told = "D0R2: not available so far; its record page MRSYTPRP may describe a field"
-    assert told in explain("cpu.mvs_busy_pct")
+    sentence = "D0R2: not available so far; its record page MRSYTPRP may describe a field"
+    assert sentence in explain("cpu.mvs_busy_pct")
     # A field with a known name and an unknown offset.
-    told = "D0R2: SYTPRP_ZLPOLAR", "the record page MRSYTPRP of your release has it"
-    assert all(each in " ".join(explain("cpu.polarity").split()) for each in told)
+    sentence = "D0R2: SYTPRP_ZLPOLAR", "the record page MRSYTPRP of your release has it"
+    assert all(each in " ".join(explain("cpu.polarity").split()) for each in sentence)
     assert "(MRSYTCOM)" in explain("cpu.sigp_rate")
 
 
 def test_field_by_any_of_its_names() -> None:
     for name in ("SYTPRP_PFXUTIME", "PFXUTIME", "sytprp_pfxutime_d", "d0r2.sytprp_pfxutime", "D0R2.PFXUTIME"):
-        told = explain(name)
-        assert told.startswith("D0R2 SYTPRP_PFXUTIME: ")
-        assert "processor.user_time" in told
+        text = explain(name)
+        assert text.startswith("D0R2 SYTPRP_PFXUTIME: ")
+        assert "processor.user_time" in text
     assert explain("MRSYTPRP") == explain("d0r2")
     assert explain("d0r2.tod").startswith("d0r2.tod: timestamp of the record")
 
 
 def test_unqualified_column_explains_every_table() -> None:
-    told = explain("busy_pct")
-    assert "cpu.busy_pct: " in told
-    assert "load.busy_pct: " in told
+    text = explain("busy_pct")
+    assert "cpu.busy_pct: " in text
+    assert "load.busy_pct: " in text
 
 
 def test_common_columns_are_explained_once() -> None:
-    told = explain("interval_end")
-    assert "the first columns of every measure" in told
-    assert "cpumf.interval_end" not in told
+    text = explain("interval_end")
+    assert "the first columns of every measure" in text
+    assert "cpumf.interval_end" not in text
 
 
 def test_spread_of_gauge() -> None:

@@ -74,9 +74,9 @@ def _tables() -> frozenset[str]:
 
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
-    made = duckdb.connect(":memory:", config={"threads": 1})
-    made.execute("SET GLOBAL error_on_division_by_zero = false")
-    return made
+    database = duckdb.connect(":memory:", config={"threads": 1})
+    database.execute("SET GLOBAL error_on_division_by_zero = false")
+    return database
 
 
 @dataclass
@@ -93,7 +93,7 @@ class Made:
         # A cursor has its own temporary tables, and is faster than a database for each session.
         self._connection = _database().cursor()
         self._rows = {"interval": minutes(interval_start=[START + n * MINUTE for n in range(4)]), **tables}
-        self._made: set[str] = set()
+        self._created: set[str] = set()
         strange = set(self._rows) - _tables()
         assert not strange, f"there are no tables {strange}"
         for table, rows in self._rows.items():
@@ -119,7 +119,7 @@ class Made:
         # Only the tables that a query names: creating all would take longer than the queries.
         # The engine has roles in a schema; here their tables have a prefix.
         query = re.sub(r"\brole\.(\w+)", r"role_\1", query)
-        for table in _tables() & set(re.findall(r"\w+", query)) - self._made:
+        for table in _tables() & set(re.findall(r"\w+", query)) - self._created:
             self._make(table)
         try:
             answer = self._connection.execute(query)
@@ -129,7 +129,7 @@ class Made:
         return Answer(columns, [tuple(map(_aware, row)) for row in rows])
 
     def _make(self, table: str) -> None:
-        self._made.add(table)
+        self._created.add(table)
         columns = columns_of(table)
         typed = ", ".join(f'"{name}" {_SQL[kind]}' for name, kind in columns.items())
         self._connection.execute(f'CREATE TEMP TABLE "{table}" ({typed})')

@@ -121,8 +121,8 @@ def test_heuristic_rules_are_off_by_default() -> None:
     assert "USR-001" not in {each.rule.id for each in usual.rows}
     assert "USR-001" in {rule.id for rule in usual.off}
     assert not any(rule.kind == "balance" for rule in usual.off)
-    asked = find(Made(waiting), classes=["heuristic"])
-    assert {each.rule.id for each in asked.rows} == {"USR-001"}
+    heuristic = find(Made(waiting), classes=["heuristic"])
+    assert {each.rule.id for each in heuristic.rows} == {"USR-001"}
     assert {each.rule.id for each in find(Made(waiting), only=["usr-001"]).rows} == {"USR-001"}
 
 
@@ -170,10 +170,10 @@ class _Disks(Made):
 
 def test_rule_without_table_runs_no_query() -> None:
     """PAG-007 needs the cache of devices, which is costly, and paging volumes, which are missing."""
-    made = _Disks({"device": minutes(**DISK)})
-    missing = {rule.id: names for rule, names in find(made).missing}
+    session = _Disks({"device": minutes(**DISK)})
+    missing = {rule.id: names for rule, names in find(session).missing}
     assert missing["PAG-007"] == ("paging.device",)
-    assert not any("read_hit_pct" in question for question in made.questions)
+    assert not any("read_hit_pct" in question for question in session.questions)
 
 
 def test_text_of_several_rows_shows_worst() -> None:
@@ -185,16 +185,16 @@ def test_text_of_several_rows_shows_worst() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("options", "sentence"),
     [
         ({"only": ["CPU-00"]}, "there is no rule CPU-00"),
         ({"only": ["MF-001"]}, "MF-001 is a note"),
         ({"classes": ["mine"]}, "there is no class mine"),
     ],
 )
-def test_invalid_finding_options(asked: dict[str, list[str]], sentence: str) -> None:
+def test_invalid_finding_options(options: dict[str, list[str]], sentence: str) -> None:
     with pytest.raises(QueryError, match=sentence):
-        find(Made({}), **asked)
+        find(Made({}), **options)
 
 
 # Rules that disagree
@@ -297,9 +297,9 @@ def test_input_names_are_escaped(format: str) -> None:
 def test_rules_of_user(tmp_path: Path) -> None:
     write(tmp_path / "data" / "rules", USER)
     write(tmp_path / "more", USER.replace("OWN-001", "OWN-002").replace("T = 10", "T = 99"), "mine.toml")
-    made = Made({"load": minutes(**LOAD)})
-    assert {each.rule.id for each in find(made, classes=["heuristic"]).rows} == {"OWN-001"}
-    found = find(made, only=["OWN-001", "OWN-002"], folders=[tmp_path / "more"])
+    session = Made({"load": minutes(**LOAD)})
+    assert {each.rule.id for each in find(session, classes=["heuristic"]).rows} == {"OWN-001"}
+    found = find(session, only=["OWN-001", "OWN-002"], folders=[tmp_path / "more"])
     assert {rule.id for rule in found.asked} == {"OWN-001", "OWN-002"}
     assert {each.rule.id for each in found.rows} == {"OWN-001"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import guest_builder as guests
-import monwrite_builder as made
+import monwrite_builder as monwrite
 import zlens
 from fakes import TOD_PER_S, FakeSource, intervals, processors
 from fakes import session as session_over
@@ -37,15 +37,18 @@ def no_data_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("findings")
     for name, busy in (("busy", 0.97), ("quiet", 0.2)):
-        groups = [made.configuration(made.START_US - made.MINUTE_US), *made.minutes(MINUTES, busy)]
-        made.write(place / f"{name}.monwrite", groups)
+        groups = [
+            monwrite.configuration(monwrite.START_US - monwrite.MINUTE_US),
+            *monwrite.minutes(MINUTES, busy),
+        ]
+        monwrite.write(place / f"{name}.monwrite", groups)
     lost = [
-        made.configuration(made.START_US - made.MINUTE_US),
-        *made.minutes(2),
-        made.bare_event("D1R12", made.START_US + made.MINUTE_US + 1),
-        *made.minutes(2, first=2),
+        monwrite.configuration(monwrite.START_US - monwrite.MINUTE_US),
+        *monwrite.minutes(2),
+        monwrite.bare_event("D1R12", monwrite.START_US + monwrite.MINUTE_US + 1),
+        *monwrite.minutes(2, first=2),
     ]
-    made.write(place / "lost.monwrite", lost)
+    monwrite.write(place / "lost.monwrite", lost)
     return place
 
 
@@ -257,9 +260,9 @@ def test_caveats_are_explained(name: str) -> None:
 
 
 def test_footnote_in_report(folder: Path) -> None:
-    level = dict(made.CONFIG, MTRSYS_HCPCPEID="6.4.0")
-    groups = [made.configuration(made.START_US - made.MINUTE_US, level), *made.minutes(3)]
-    path = made.write(folder / "level64.monwrite", groups)
+    level = dict(monwrite.CONFIG, MTRSYS_HCPCPEID="6.4.0")
+    groups = [monwrite.configuration(monwrite.START_US - monwrite.MINUTE_US, level), *monwrite.minutes(3)]
+    path = monwrite.write(folder / "level64.monwrite", groups)
     with zlens.open(path) as session:
         assert session.systems[0].release == "6.4"
         text = " ".join(session.report("locklog").split())

@@ -79,10 +79,10 @@ def test_rule_without_inputs_is_not_computable(name: str) -> None:
 @pytest.mark.parametrize("name", COMPUTABLE)
 def test_rule_query_returns_rule_columns(name: str) -> None:
     rule = BUILTIN[name]
-    made = Made({})
+    session = Made({})
     for baseline in (False, True):
-        made.sql(rule_sql(rule, baseline=baseline))
-        given = {row[0] for row in made.sql(f"DESCRIBE ({rule.sql(baseline=baseline)})").rows}
+        session.sql(rule_sql(rule, baseline=baseline))
+        given = {row[0] for row in session.sql(f"DESCRIBE ({rule.sql(baseline=baseline)})").rows}
         assert set(rules.COLUMNS) <= given
         assert set(rule.gives) == given & set(rules.OPTIONAL)
 
@@ -115,8 +115,8 @@ def test_idle_cores_have_no_finding() -> None:
     }
     smt = {rule.id: rule for rule in BUILTIN.values() if rule.area == "smt"}
     found = evaluate(Made(idle), smt, classes=rules.CLASSES)
-    asked = {rule.id for rule in found.asked}
-    assert {"SMT-002", "SMT-003", "SMT-004", "SMT-008", "SMT-009"} <= asked
+    checked = {rule.id for rule in found.asked}
+    assert {"SMT-002", "SMT-003", "SMT-004", "SMT-008", "SMT-009"} <= checked
     assert found.rows == []
 
 
@@ -144,10 +144,10 @@ def test_ibm_rules_have_no_heuristic_threshold() -> None:
 
 
 def test_rules_run_one_query_each() -> None:
-    made = Made(CASES["PAG-002"].fires)
+    session = Made(CASES["PAG-002"].fires)
     known = {name: rule for name, rule in BUILTIN.items() if rule.computable}
-    found = evaluate(made, known, classes=rules.CLASSES)
+    found = evaluate(session, known, classes=rules.CLASSES)
     tables = {need.rpartition(".")[0] for rule in known.values() for need in rule.needs}
-    asked = [query for query in made.questions if "AS tested" in query]
-    assert len(asked) == len(found.asked)
-    assert len(made.questions) <= len(asked) + len(tables)
+    queries = [query for query in session.questions if "AS tested" in query]
+    assert len(queries) == len(found.asked)
+    assert len(session.questions) <= len(queries) + len(tables)
