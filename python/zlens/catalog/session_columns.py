@@ -57,7 +57,7 @@ _SOURCES = (
 )
 
 #: Window that the user selects.
-_ASKED = (
+_REQUESTED = (
     RawColumn("system", "text"),
     RawColumn("source", "text"),
     RawColumn("first", "time"),
@@ -94,7 +94,7 @@ def always() -> dict[str, tuple[RawColumn, ...]]:
         # Problems found while reading.
         "_noted": measure_columns("problem"),
         "_interval": _INTERVAL,
-        "_asked": _ASKED,
+        "_requested": _REQUESTED,
         "_machines": _MACHINES,
         "_sources": _SOURCES,
         "_reset": _RESET,

@@ -26,13 +26,13 @@ class SyntheticSystem(FactTable, frozen=True):
 class SyntheticFile(FactTable, frozen=True):
     """All synthetic systems."""
 
-    made: tuple[SyntheticSystem, ...]
+    systems: tuple[SyntheticSystem, ...]
 
 
 @cache
 def _systems() -> frozenset[tuple[str, str]]:
     facts = structs.load(FACTS / "synthetic_systems.toml", SyntheticFile)
-    return frozenset((entry.system, entry.serial) for entry in facts.made)
+    return frozenset((entry.system, entry.serial) for entry in facts.systems)
 
 
 def is_synthetic(system: str, serial: str | None) -> bool:

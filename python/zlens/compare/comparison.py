@@ -424,7 +424,9 @@ def _differing_facts(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]])
             f"lengths differ: intervals of {texts} (the longer side may contain more kinds of work)"
         )
     synthetic = [
-        side.name for side, side_runs in zip(sides, runs, strict=True) if any(run.made for run in side_runs)
+        side.name
+        for side, side_runs in zip(sides, runs, strict=True)
+        if any(run.synthetic for run in side_runs)
     ]
     if synthetic:
         warnings.append(f"synthetic, not measured: {', '.join(synthetic)}")

@@ -30,7 +30,7 @@ class SystemRun(Struct):
     last: dt.datetime | None = None
     intervals: int = 0
     machine_type: str | None = None
-    made: bool = False
+    synthetic: bool = False
     #: Status of CPU MF columns whose formulas are unverified or the user's own.
     doubts: dict[str, str] = field(default_factory=dict)
     #: For a listing, the maximum change of a metric's value by rounding.
@@ -69,7 +69,7 @@ def measure_run(session: CoreSession, label: str, metrics: Iterable[ComparedMetr
     for info in infos:
         run = systems.setdefault(info.system, SystemRun(info.system))
         run.machine_type = run.machine_type or info.machine_type
-        run.made = run.made or info.synthetic
+        run.synthetic = run.synthetic or info.synthetic
     _spans(session, systems)
     _doubts(session, systems)
     filled_facts = [

@@ -55,7 +55,7 @@ class Formulas:
         self.trust = trust
         self.present = present
         self.published = published
-        self.made = LayeredSelect()
+        self.layers = LayeredSelect()
         self._columns = {column.name: column for column in table.columns}
         self._by = frozenset(column.name for column in table.columns if column.varies_by)
         self._inlined: dict[str, str] = {}
@@ -72,7 +72,7 @@ class Formulas:
         A layer computes the columns that the layers above mention several times: a column that others are
         computed from, and every number before it is known to be finite.
         """
-        selected = self.made
+        selected = self.layers
         by_layers = self._layers([name for name in requested if name in self._by])
         levels = self._levels([name for name in requested if name not in self._by])
         for name in measures.LEADING_NAMES:
@@ -121,18 +121,18 @@ class Formulas:
             if name == "seconds" and self.table.span:
                 self._spanned = True
                 sql = expressions.compile_raw(self.table.span, self.role, "float")
-                self.made.first.append(f"{sql} AS {_raw(name)}")
+                self.layers.first.append(f"{sql} AS {_raw(name)}")
             elif name == "flag" and self.grouped:
-                self.made.first.append(f"max({self.of(self.base, 'flag')}) AS flag")
+                self.layers.first.append(f"max({self.of(self.base, 'flag')}) AS flag")
             else:
-                self.made.first.append(f"{self.role(name)} AS {name}")
+                self.layers.first.append(f"{self.role(name)} AS {name}")
         return expressions.quote(name)
 
     def _pass(self, name: str) -> str:
         """Return the name of a joined column in the layers above the first."""
         if name not in self._passed:
             self._passed.add(name)
-            self.made.first.append(f"{self.role(name)} AS {_passed_name(name)}")
+            self.layers.first.append(f"{self.role(name)} AS {_passed_name(name)}")
         return _passed_name(name)
 
     def _aggregated(self, node: expressions.FormulaNode) -> str:
@@ -140,7 +140,7 @@ class Formulas:
         sql = expressions.compile_node(node, self._inline)
         if sql not in self._aggregates:
             self._aggregates[sql] = expressions.quote(f"#{len(self._aggregates)}")
-            self.made.first.append(f"{sql} AS {self._aggregates[sql]}")
+            self.layers.first.append(f"{sql} AS {self._aggregates[sql]}")
         return self._aggregates[sql]
 
     def _add_column(
@@ -218,7 +218,7 @@ class Formulas:
         return self._pass(name) if "." in name else self.role(name)
 
     def of(self, alias: str, name: str) -> str:
-        self.made.reads.setdefault(alias, set()).add(name)
+        self.layers.reads.setdefault(alias, set()).add(name)
         return f"{expressions.quote(alias)}.{expressions.quote(name)}"
 
     def path(self, reference: str) -> tuple[str, str]:

@@ -189,7 +189,7 @@ class Compiler:
             if plan.incomplete:
                 return None
             tables |= {table.removesuffix(ALL_TIMES_SUFFIX) for table in plan.reads}
-            pending += [(made, sorted(names)) for made, names in plan.makes.items()]
+            pending += [(table, sorted(names)) for table, names in plan.makes.items()]
         return tables
 
     # -- compiling -----------------------------------------------------------------------------------

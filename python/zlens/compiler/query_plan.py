@@ -82,7 +82,7 @@ def compile_queries(
     queries: Sequence[TableReads],
     compiler: Compiler,
     schema: Schema,
-    made: Mapping[str, Set[str]],
+    materialized: Mapping[str, Set[str]],
     planned: Mapping[str, Collection[str]],
     sizes: Mapping[str, int],
     *,
@@ -92,14 +92,14 @@ def compile_queries(
 ) -> Plan:
     """Return the plan of some queries.
 
-    made        columns of the tables that are materialized
-    planned     columns that later stages of other plans materialize
-    sizes       bytes of the records of raw tables, by the prefix of their names
-    statements  whether to compile the statements of tables that are not materialized
-    keep        whether to materialize lazy measures, too
-    share       whether to materialize roles that several of the tables read: planning takes longer than rows
+    materialized  columns of the tables that are materialized
+    planned       columns that later stages of other plans materialize
+    sizes         bytes of the records of raw tables, by the prefix of their names
+    statements    whether to compile the statements of tables that are not materialized
+    keep          whether to materialize lazy measures, too
+    share         whether to materialize roles that several tables read: planning takes longer than rows
     """
-    planning = _Planning(queries, compiler, schema, made, planned, sizes, statements, keep, share)
+    planning = _Planning(queries, compiler, schema, materialized, planned, sizes, statements, keep, share)
     return planning.plan()
 
 
@@ -113,7 +113,7 @@ class _Planning:
         queries: Sequence[TableReads],
         compiler: Compiler,
         schema: Schema,
-        made: Mapping[str, Set[str]],
+        materialized: Mapping[str, Set[str]],
         planned: Mapping[str, Collection[str]],
         sizes: Mapping[str, int],
         statements: bool,
@@ -123,7 +123,7 @@ class _Planning:
         self._queries = queries
         self._compiler = compiler
         self._schema = schema
-        self._made = made
+        self._materialized = materialized
         self._planned = planned
         self._sizes = sizes
         self._statements = statements
@@ -225,11 +225,11 @@ class _Planning:
 
     def _extend(self, name: str, columns: Collection[str], order: Sequence[str]) -> list[str]:
         """Return the columns, with those of the existing table and planned ones."""
-        extended = {*columns, *self._made.get(name, ()), *self._planned.get(name, ())}
+        extended = {*columns, *self._materialized.get(name, ()), *self._planned.get(name, ())}
         return [column for column in order if column in extended]
 
     def _has(self, name: str, columns: Collection[str]) -> bool:
-        return name in self._made and self._made[name] >= {*columns}
+        return name in self._materialized and self._materialized[name] >= {*columns}
 
     def _rank(self, name: str) -> tuple[int, str]:
         """Return a rank: a table reads only lower ones, including through a session's own tables."""

@@ -25,10 +25,10 @@ def _of_interval(name: str) -> str:
 class ValueSql:
     """SQL of values of rows `r` in their intervals; `rows` returns both.
 
-    since   cumulative counters of subjects that may have begun in the interval
-    long    roles that are long formulas, and not finite yet
-    bounds  roles with a limit: values beyond it are withheld
-    told    whether a column names the rows of groups beyond a limit
+    since         cumulative counters of subjects that may have begun in the interval
+    long          roles that are long formulas, and not finite yet
+    bounds        roles with a limit: values beyond it are withheld
+    names_broken  whether a column names the rows of groups beyond a limit
     """
 
     def __init__(
@@ -39,9 +39,9 @@ class ValueSql:
         result: RoleQuery,
         *,
         lasting: bool,
-        told: bool,
+        names_broken: bool,
     ) -> None:
-        self.told = told
+        self.names_broken = names_broken
         self.since = since
         self.long = long
         self.bounds = bounds
@@ -71,7 +71,7 @@ class ValueSql:
 
     def hidden(self, columns: Iterable[str]) -> list[str]:
         """Return the columns of `rows` that belong to no role, with these columns of intervals."""
-        names = [BROKEN] if self.told else []
+        names = [BROKEN] if self.names_broken else []
         if self.since:
             names += [BEGAN, SAMPLED, *map(since_column, self.since), _FRESH]
         if self.since or self.long:
@@ -84,7 +84,7 @@ class ValueSql:
 
     def __getitem__(self, role: Role) -> str:
         if role.name == IMPOSSIBLE:
-            texts = [*map(self._impossible, self.bounds), *([f"r.{BROKEN}"] if self.told else [])]
+            texts = [*map(self._impossible, self.bounds), *([f"r.{BROKEN}"] if self.names_broken else [])]
             return f"nullif(concat_ws(', ', {', '.join(texts)}), '')"
         value = self.plain(role)
         return (

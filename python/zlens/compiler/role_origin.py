@@ -109,9 +109,9 @@ class OriginQuery:
         since: list[Role],
         long: Collection[str],
         *,
-        told: bool,
+        names_broken: bool,
     ) -> str:
-        """Return SQL of the rows; `told`: with a column that names impossible rows of groups."""
+        """Return SQL of the rows; `names_broken`: with a column that names impossible rows of groups."""
         self.long = long
         group = self.origin.group
         if self.entity.lasting:
@@ -126,7 +126,7 @@ class OriginQuery:
                 sql = self.column(name)
                 leading.append(f"max({sql}) AS {name}" if group else f"{sql} AS {name}")
         selected = [f"{self.typed(role)} AS {expressions.quote(role.name)}" for role in roles]
-        if told:
+        if names_broken:
             selected.append(f"{self.broken_rows(roles)} AS {BROKEN}")
         if since:
             began = self.origin.began

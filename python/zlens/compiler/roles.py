@@ -100,14 +100,14 @@ def rows(
     # The counters of a subject that began within an interval were counted entirely within it.
     since = [role for role in roles if any(_counts_since(origin, role) for origin in known)]
     long = [] if role_entity.lasting else [role for role in roles if _needs_layer(role, known, since)]
-    told = any(role.name == IMPOSSIBLE for role in shown) and any(origin.group for origin in known)
+    names_broken = any(role.name == IMPOSSIBLE for role in shown) and any(origin.group for origin in known)
     for origin in known:
         for release, systems in _releases(origin, releases):
             part = OriginQuery(role_entity, origin, tables, release, result)
             names = {role.name for role in long}
-            parts.append(part.select(roles, systems, since, names, told=told))
+            parts.append(part.select(roles, systems, since, names, names_broken=names_broken))
     union = "\nUNION ALL\n".join(parts) or _no_rows(role_entity, roles)
-    values = ValueSql(since, long, bounds, result, lasting=role_entity.lasting, told=told)
+    values = ValueSql(since, long, bounds, result, lasting=role_entity.lasting, names_broken=names_broken)
     if role_entity.lasting:
         result.sql = lasting_rows(shown, union, values) if bounds else union
         return result

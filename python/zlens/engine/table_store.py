@@ -97,7 +97,7 @@ class TableStore:
         self._lock = threading.RLock()
         self._making: dict[str, threading.RLock] = {}
         #: Columns of materialized tables.
-        self.made: dict[str, frozenset[str]] = {}
+        self.materialized: dict[str, frozenset[str]] = {}
         #: Columns that plans materialize in their later stages.
         self.planned: dict[str, frozenset[str]] = {}
         self._derived: dict[str, str] = {}
@@ -112,8 +112,8 @@ class TableStore:
 
     def has_columns(self, name: str, columns: Collection[str]) -> bool:
         """Return whether a table is materialized with some columns."""
-        columns_made = self.made.get(name)
-        return columns_made is not None and columns_made.issuperset(columns)
+        existing = self.materialized.get(name)
+        return existing is not None and existing.issuperset(columns)
 
     # -- materializing -------------------------------------------------------------------------------
 
@@ -127,10 +127,10 @@ class TableStore:
         with hold_lock(lock):
             if self.has_columns(step.table, step.columns):
                 return
-            if self.made.get(step.table, frozenset()) - {*step.columns}:
+            if self.materialized.get(step.table, frozenset()) - {*step.columns}:
                 raise StaleStepError
             self._create(step)
-            self.made[step.table] = frozenset(step.columns)
+            self.materialized[step.table] = frozenset(step.columns)
 
     def expect(self, columns: Mapping[str, Collection[str]]) -> None:
         """Note the columns of tables that are needed later: who comes first materializes all."""
@@ -156,10 +156,10 @@ class TableStore:
             name = self._derived.setdefault(query, f"derived#{len(self._derived)}")
             lock = self._making.setdefault(name, threading.RLock())
         with hold_lock(lock):
-            if name not in self.made:
+            if name not in self.materialized:
                 cursor = self.cursor()
                 self._create_as(cursor, name, rows(cursor))
-                self.made[name] = frozenset()
+                self.materialized[name] = frozenset()
         return name
 
     @staticmethod

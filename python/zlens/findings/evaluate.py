@@ -348,9 +348,9 @@ class RuleChecker:
         rules = list(rules)
         self.count(rules)
         # The user's rules run separately, so that an error belongs to one rule.
-        asked = [rule for rule in rules if not rule.own and not self.missing_columns(rule)]
-        small = [rule for rule in asked if not _is_large(rule)]
-        large = [rule for rule in asked if _is_large(rule)]
+        testable = [rule for rule in rules if not rule.own and not self.missing_columns(rule)]
+        small = [rule for rule in testable if not _is_large(rule)]
+        large = [rule for rule in testable if _is_large(rule)]
         rows = self._session.queries.select_together(
             [rule_rows_sql(rule) for rule in small], over=_tests_of_each
         )
@@ -469,7 +469,7 @@ SELECT system, source, CAST(subject AS VARCHAR) AS subject, interval_end,
     coalesce({condition_sql(rule)}, false) AS held
 FROM (
 {rule.sql(baseline=baseline)}
-) AS asked
+) AS tested
 {"" if exists else "WHERE value IS NOT NULL"}
 """
 
@@ -505,14 +505,14 @@ def large_summary_sql(rows: str, *, by: str = "") -> str:
     keys = [*([by] if by else []), system, source, subject]
     shown = (f"coalesce(texts.{name}, '')" if name == text else f"found.{name}" for name in names)
     group = f"{by}, " if by else ""
-    same = f"asked.{by} = found.{by} AND " if by else ""
+    same = f"tested.{by} = found.{by} AND " if by else ""
     return f"""
-WITH asked AS NOT MATERIALIZED ({rows}),
-found({", ".join(names)}) AS MATERIALIZED ({summary_sql("asked", by=group, detail=False)}),
+WITH tested AS NOT MATERIALIZED ({rows}),
+found({", ".join(names)}) AS MATERIALIZED ({summary_sql("tested", by=group, detail=False)}),
 texts({", ".join([*keys, text])}) AS (
     SELECT {group}system, source, coalesce(subject, ''),
         coalesce(arg_max(detail, rank) FILTER (WHERE held), '')
-    FROM asked SEMI JOIN found
+    FROM tested SEMI JOIN found
     ON {same}system = {system} AND source = {source} AND coalesce(subject, '') = {subject}
         AND interval_end = {worst_end}
     GROUP BY {group}system, source, subject

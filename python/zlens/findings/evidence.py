@@ -75,7 +75,7 @@ SELECT interval_end, CAST(value AS DOUBLE) AS value, {threshold(rule)} AS thresh
     coalesce({condition_sql(rule)}, false) AS held
 FROM (
 {rule.sql()}
-) AS asked
+) AS tested
 WHERE system = {expressions.literal(system)} AND coalesce(subject, '') = {expressions.literal(subject)}
     AND interval_end IS NOT NULL
 ORDER BY interval_end

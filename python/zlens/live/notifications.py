@@ -163,7 +163,7 @@ class _KnownFinding(Struct):
     #: Start of its current state, open or absent.
     since_s: float
     there: bool = True
-    told: bool = False
+    notified: bool = False
 
 
 class Notifier(Struct):
@@ -199,8 +199,8 @@ class Notifier(Struct):
             elif not seen.there:
                 seen.there, seen.since_s = True, now_s
             seen.row = row
-            if not seen.told and now_s - seen.since_s >= self.hold_s:
-                seen.told = True
+            if not seen.notified and now_s - seen.since_s >= self.hold_s:
+                seen.notified = True
                 # Cleared and opened between two messages is not a change.
                 if self._cleared.pop(key, None) is None:
                     self._opened[key] = row
@@ -209,7 +209,7 @@ class Notifier(Struct):
                 continue
             if seen.there:
                 seen.there, seen.since_s = False, now_s
-            if not seen.told:
+            if not seen.notified:
                 # It was not reported.
                 del self._seen[key]
             elif now_s - seen.since_s >= self.hold_s:

@@ -315,8 +315,8 @@ class PollingFeed:
         if scrape is None:
             self._same += 1
             if self._same == _STOPPED * self._usual:
-                told = f"{self._same:,} polls found the same text; its program may have stopped"
-                self._handover.send_or_drop(b"", told)
+                repeated = f"{self._same:,} polls found the same text; its program may have stopped"
+                self._handover.send_or_drop(b"", repeated)
             return
         text, ms = scrape
         note = ""

@@ -46,7 +46,7 @@ def header(
     if block.start and block.end:
         seconds = round((block.end - block.start).total_seconds())
         span = f"{seconds:>6} Secs {format_hours(seconds)}"
-    synthetic = '"synthetic, not measured"' if block.made else ""
+    synthetic = '"synthetic, not measured"' if block.synthetic else ""
     return [
         _ends(f"{first:<{_PLACE}}{definition.name.upper()}", program(), width),
         definition.title,
@@ -118,7 +118,7 @@ def notes(definition: ReportDefinition, block: Block, session: CoreSession, widt
 
 def footnotes(definition: ReportDefinition, block: Block, session: CoreSession) -> list[str]:
     """Return the footnotes of a block, most important first."""
-    lines = [MADE] if block.made else []
+    lines = [MADE] if block.synthetic else []
     if block.problems:
         problems = "1 problem" if block.problems == 1 else f"{block.problems:,} problems"
         lines.append(f"{problems} while reading, see: {_PROBLEMS}")

@@ -108,8 +108,8 @@ def format_report_list(entries: list[ReportEntry]) -> str:
         lines.append(line)
     if empty:
         lines += [""] if lines else []
-        told = f"Without data in this input: {', '.join(empty)}. Each of them names the input that it needs."
-        lines += textwrap.wrap(told, _WIDTH, break_on_hyphens=False, break_long_words=False)
+        text = f"Without data in this input: {', '.join(empty)}. Each of them names the input that it needs."
+        lines += textwrap.wrap(text, _WIDTH, break_on_hyphens=False, break_long_words=False)
     return "\n".join(lines) + "\n"
 
 

@@ -83,7 +83,7 @@ class Block(Struct):
         return not self.shown
 
     @property
-    def made(self) -> bool:
+    def synthetic(self) -> bool:
         """Whether any of the data is synthetic."""
         return any(system.get("synthetic") is True for system in self.systems)
 

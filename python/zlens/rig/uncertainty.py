@@ -59,7 +59,7 @@ class NumberBand(Struct, frozen=True):
 class Conclusion(Struct, frozen=True):
     """An observation of a policy: in how many worlds it is as expected, and what it depends on most.
 
-    depends_on   a constant or key; None if no correlation can be told from chance
+    depends_on   a constant or key; None if no correlation can be distinguished from chance
     correlation  Spearman's rank correlation of its value with the largest difference from what is expected,
                  or, without expected values, with the mean of what is observed
     """

@@ -150,20 +150,20 @@ class LiveWorkspace(ServedWorkspace):
         waiting = asyncio.Event()
         self._waiting.add(waiting)
         sent = None
-        told = False
+        reported = False
         try:
             yield b"retry: 2000\n\n"
             while not self._is_finished:
-                if self._is_blocked is not told:
-                    told = self._is_blocked
-                    yield b"event: storage\ndata: %s\n\n" % json_values.body({"blocked": told})
+                if self._is_blocked is not reported:
+                    reported = self._is_blocked
+                    yield b"event: storage\ndata: %s\n\n" % json_values.body({"blocked": reported})
                     continue
                 if self._event is not None and self._event is not sent:
                     sent = self._event
                     yield sent
                     continue
                 waiting.clear()
-                if self._event is sent and self._is_blocked is told and not self._is_finished:
+                if self._event is sent and self._is_blocked is reported and not self._is_finished:
                     try:
                         async with asyncio.timeout(_HEARTBEAT_S):
                             await waiting.wait()

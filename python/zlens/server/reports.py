@@ -112,7 +112,7 @@ def _facts(block: Block, session: CoreSession) -> list[tuple[str, str]]:
         ("To", format_time(block.end)),
         ("Machine", machine),
         ("Level", header.level(block)),
-        ("Synthetic data, not measured", "by zlens demo" if block.made else ""),
+        ("Synthetic data, not measured", "by zlens demo" if block.synthetic else ""),
     ]
 
 

@@ -228,7 +228,7 @@ class Queries:
                 reads,
                 self.compiler,
                 self.schema,
-                self.engine.store.made,
+                self.engine.store.materialized,
                 self.engine.store.planned,
                 self._sizes() if staged else {},
                 statements=not staged,

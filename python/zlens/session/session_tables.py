@@ -78,7 +78,7 @@ def tables(
     all_problems: Callable[[], Iterable[Problem]],
     reading_problems: Callable[[], Iterable[Problem]],
 ) -> dict[str, RawTable]:
-    """Return the tables by name. `_interval`, `_asked` and `_reset` are for joins; users see the others too.
+    """Return the tables by name. `_interval`, `_requested` and `_reset` are for joins, and hidden from users.
 
     systems             the selected systems
     others              intervals of records that have their own
@@ -155,7 +155,7 @@ def tables(
             for system, source, end, start, seconds, flag, samples in rows
         ]
 
-    def asked() -> list[tuple[Any, ...]]:
+    def requested() -> list[tuple[Any, ...]]:
         if not options.is_selective:
             return []
         # If no interval was selected, the time range is empty.
@@ -172,7 +172,7 @@ def tables(
         "_noted": lambda: listed(reading_problems()),
         "inventory": inventory,
         "_interval": joined,
-        "_asked": asked,
+        "_requested": requested,
         "_sources": lambda: [
             (info.system, info.source, place)
             for infos in sources_by_system().values()

@@ -87,7 +87,7 @@ class CustomPolicy(Protocol):
         """Dispatcher: return which of the idle processors a virtual CPU goes to."""
 
     def unpark(self, cores: ParkableCores, now: float) -> int:
-        """Unparking: return the number of cores that run; asked every two seconds."""
+        """Unparking: return the number of cores that run; called every two seconds."""
 
     def select(self, groups: Sequence[FrameGroup], wanted: float, now: float) -> Sequence[FrameGroup]:
         """Page selection: return groups in the order in which CP takes their pages."""

@@ -33,7 +33,7 @@ def computed(
     short = needed > frames
     room = f"{needed:,.0f} MiB in use, {frames:,.0f} MiB of frames"
     given = next((user for user in part.users if user["load"] and user["load"]["page_rate"]), None)
-    asked = next(
+    computed_by = next(
         (
             f"{table}.{one['name']}.{key}"
             for table, entries in (("user", part.users), ("space", part.spaces))
@@ -49,8 +49,8 @@ def computed(
     )
     if given is not None:
         path = f"user.{given['name']}.load.page_rate"
-        if kind == "computed" or asked:
-            other = asked or "cp.page_faults"
+        if kind == "computed" or computed_by:
+            other = computed_by or "cp.page_faults"
             raise error(f"{path} gives page faults, and {other} computes them", "leave one of them out")
         if kind is None and not short:
             raise error(
@@ -59,22 +59,22 @@ def computed(
                 'or write page_faults = "given" in [cp]',
             )
         return False
-    if kind == "given" and asked:
-        raise error(f"cp.page_faults is given, so {asked} has no effect", "leave one of them out")
+    if kind == "given" and computed_by:
+        raise error(f"cp.page_faults is given, so {computed_by} has no effect", "leave one of them out")
     if kind == "given":
         return False
     slots = [volume["slots"] for volume in part.volumes if volume["paging"]]
     if not slots:
         # An assumed size is no shortage.
-        if short and (asked or kind or part.common_entry("storage") is not None):
+        if short and (computed_by or kind or part.common_entry("storage") is not None):
             raise error(f"partition {part.name} must page, but no volume is for paging: {room}",
                         "add [[volume]] with paging = true, or more storage")  # fmt: skip
-        return bool(asked or kind)
+        return bool(computed_by or kind)
     if short and (needed - frames) * _PAGES > sum(slots):
         size = f"{sum(slots) / _PAGES:,.0f} MiB"
         raise error(f"paging volumes of partition {part.name} are too small: {size}, {room}",
                     "add paging volumes, or more storage")  # fmt: skip
-    return bool(short or asked or kind)
+    return bool(short or computed_by or kind)
 
 
 def unused_constants(paging: Sequence[SystemPartition], queued: bool) -> tuple[str, ...]:

@@ -34,12 +34,12 @@ judged AS (
     SELECT
         together.*,
         uneven OR ended.system IS NOT NULL
-        OR coalesce(lag(all_again IS DISTINCT FROM next) OVER told, false) AS partial
+        OR coalesce(lag(all_again IS DISTINCT FROM next) OVER of_source, false) AS partial
     FROM (
         SELECT *, lead(interval_end) OVER (PARTITION BY system, source ORDER BY interval_end) AS next FROM together
     ) AS together
     LEFT JOIN ended USING (system, source, interval_end)
-    WINDOW told AS (PARTITION BY system, source ORDER BY interval_end)
+    WINDOW of_source AS (PARTITION BY system, source ORDER BY interval_end)
 ),
 known AS (
     SELECT

@@ -2,7 +2,7 @@
 -- _core_counters: counts on one core. The hypervisor's own times of a core take precedence; without them, the
 -- counters of the core come from the first thread that has them, and the counters of its threads are added.
 -- Times replace counters: c448 with one thread running, c449 with two, of those available.
-WITH told AS (
+WITH core_times AS (
     SELECT
         system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, share_pct, vertical_weight, parked_time,
         CAST(threads AS BIGINT) AS threads, sampled_time, busy_time, thread_time, productivity, utilized_time, mt_utilization,
@@ -29,21 +29,21 @@ counted AS (
 )
 -- z/OS reports no thread times: counters of the same core and interval complement its times.
 SELECT
-    told.* EXCLUDE (thread_time),
-    CASE WHEN told.thread_time IS NULL THEN counted.generation END AS generation,
-    CASE WHEN told.thread_time IS NULL THEN counted.available ELSE nullif(told.sampled_time, 0) END AS available,
-    coalesce(2 * told.busy_time - told.thread_time, counted.c448) AS c448,
-    coalesce(told.thread_time - told.busy_time, counted.c449) AS c449,
-    CASE WHEN told.thread_time IS NULL THEN counted.c202 END AS c202,
-    CASE WHEN told.thread_time IS NULL THEN counted.c203 END AS c203,
-    CASE WHEN told.thread_time IS NULL THEN counted.c204 END AS c204,
-    CASE WHEN told.thread_time IS NULL THEN counted.c205 END AS c205
-FROM told
+    core_times.* EXCLUDE (thread_time),
+    CASE WHEN core_times.thread_time IS NULL THEN counted.generation END AS generation,
+    CASE WHEN core_times.thread_time IS NULL THEN counted.available ELSE nullif(core_times.sampled_time, 0) END AS available,
+    coalesce(2 * core_times.busy_time - core_times.thread_time, counted.c448) AS c448,
+    coalesce(core_times.thread_time - core_times.busy_time, counted.c449) AS c449,
+    CASE WHEN core_times.thread_time IS NULL THEN counted.c202 END AS c202,
+    CASE WHEN core_times.thread_time IS NULL THEN counted.c203 END AS c203,
+    CASE WHEN core_times.thread_time IS NULL THEN counted.c204 END AS c204,
+    CASE WHEN core_times.thread_time IS NULL THEN counted.c205 END AS c205
+FROM core_times
 LEFT JOIN counted USING (system, source, interval_end, core_id)
 UNION ALL BY NAME
 SELECT *
 FROM counted
-ANTI JOIN told USING (system, source, interval_end, core_id)
+ANTI JOIN core_times USING (system, source, interval_end, core_id)
 UNION ALL BY NAME
 -- An operator's display is a snapshot of cores, without times.
 SELECT system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, threads, state, parked

@@ -13,10 +13,10 @@ FROM (
         CASE WHEN count(ghz) = count(*) THEN sum(cycles) / nullif(sum(cycles / nullif(ghz, 0)), 0) END AS ghz
     FROM (
         SELECT
-            work.*, told.source AS load_source,
+            work.*, loads.source AS load_source,
             work.interval_end - to_microseconds(CAST(work.seconds * 5e5 AS BIGINT)) AS middle
         FROM _system_work AS work
-        JOIN (SELECT DISTINCT system, source FROM load) AS told ON told.system = work.system
+        JOIN (SELECT DISTINCT system, source FROM load) AS loads ON loads.system = work.system
     ) AS counted
     ASOF JOIN load
         ON load.system = counted.system

@@ -9,7 +9,7 @@ SELECT DISTINCT
     d.unpark_limit, d.park_limit, d.unpark_dynamic, d.park_dynamic, d.cap, d.wlm_capped,
     n.request, n.reason, n.capped
 FROM role.parking AS d
-LEFT JOIN _asked AS asked ON asked.system = d.system AND asked.source = d.source
+LEFT JOIN _requested AS requested ON requested.system = d.system AND requested.source = d.source
 LEFT JOIN (VALUES
     (1, 'unpark', false, 'busy above the limit'),
     (2, 'unpark', true, 'busy above the limit'),
@@ -41,4 +41,4 @@ LEFT JOIN (VALUES
     WHEN d.case_2 THEN 2
     WHEN d.case_1 THEN 1
 END
-WHERE asked.first IS NULL OR d.tod > asked.first AND d.tod <= asked.last
+WHERE requested.first IS NULL OR d.tod > requested.first AND d.tod <= requested.last

@@ -7,6 +7,6 @@ SELECT DISTINCT
     CAST(NULL AS VARCHAR) AS flag,
     job.* EXCLUDE (system, source, ended, elapsed_time, most_cpus)
 FROM role.job AS job
-LEFT JOIN _asked AS asked ON asked.system = job.system AND asked.source = job.source
-WHERE asked.first IS NULL
-    OR coalesce(job.ended, job.tod) > asked.first AND coalesce(job.ended, job.tod) <= asked.last
+LEFT JOIN _requested AS requested ON requested.system = job.system AND requested.source = job.source
+WHERE requested.first IS NULL
+    OR coalesce(job.ended, job.tod) > requested.first AND coalesce(job.ended, job.tod) <= requested.last

@@ -11,7 +11,7 @@ WITH own AS (
     FROM role.partition
     WHERE interval_end IS NOT NULL AND seconds IS NOT NULL
 ),
-told AS (
+intervals AS (
     SELECT system, source, interval_end, interval_start FROM interval
     UNION ALL
     SELECT * FROM own ANTI JOIN interval USING (system, source, interval_end)
@@ -22,7 +22,7 @@ located AS (
         i.system, i.source, i.interval_end, i.interval_start, i.middle,
         coalesce(m.machine, s.machine) AS machine,
         coalesce(m.machine, s.machine) IS NULL OR s.local_time AS alone
-    FROM (SELECT *, interval_start + (interval_end - interval_start) / 2 AS middle FROM told) AS i
+    FROM (SELECT *, interval_start + (interval_end - interval_start) / 2 AS middle FROM intervals) AS i
     JOIN system AS s ON s.system = i.system AND s.source = i.source
     ASOF LEFT JOIN _machines AS m ON m.system = i.system AND m.source = i.source AND m.since <= i.middle
 ),

@@ -3,5 +3,5 @@
 SELECT DISTINCT
     p.tod AS interval_end, CAST(NULL AS DOUBLE) AS seconds, CAST(NULL AS VARCHAR) AS flag, p.* EXCLUDE (tod)
 FROM role.policy_interval AS p
-LEFT JOIN _asked AS asked ON asked.system = p.system AND asked.source = p.source
-WHERE asked.first IS NULL OR p.tod > asked.first AND p.tod <= asked.last
+LEFT JOIN _requested AS requested ON requested.system = p.system AND requested.source = p.source
+WHERE requested.first IS NULL OR p.tod > requested.first AND p.tod <= requested.last

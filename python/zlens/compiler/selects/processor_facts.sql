@@ -6,8 +6,8 @@
 -- interval are ignored.
 WITH place AS (
     SELECT
-        *, sum(CAST(turned AS BIGINT)) OVER told AS turn, row_number() OVER told AS number,
-        sum(CAST(turned AS BIGINT)) OVER told + coalesce(CAST(lead(turned) OVER told AS BIGINT), 0) AS next_turn,
+        *, sum(CAST(turned AS BIGINT)) OVER of_processor AS turn, row_number() OVER of_processor AS number,
+        sum(CAST(turned AS BIGINT)) OVER of_processor + coalesce(CAST(lead(turned) OVER of_processor AS BIGINT), 0) AS next_turn,
         sum(stop - start) OVER earlier AS covered, sum(parked) OVER earlier AS parked_before,
         count(*) FILTER (WHERE parked IS NULL) OVER earlier AS unknown
     FROM (
@@ -27,7 +27,7 @@ WITH place AS (
         )
     )
     WINDOW
-        told AS (PARTITION BY system, source, cpu_id ORDER BY start),
+        of_processor AS (PARTITION BY system, source, cpu_id ORDER BY start),
         earlier AS (
             PARTITION BY system, source, cpu_id ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         )

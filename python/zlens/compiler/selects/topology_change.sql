@@ -41,5 +41,5 @@ SELECT DISTINCT
     t.tod AS interval_end, CAST(NULL AS DOUBLE) AS seconds, CAST(NULL AS VARCHAR) AS flag, t.* EXCLUDE (tod)
 FROM located AS t
 JOIN changes USING (system, source, tod)
-LEFT JOIN _asked AS asked ON asked.system = t.system AND asked.source = t.source
-WHERE asked.first IS NULL OR t.tod <= asked.last AND (changes.until IS NULL OR changes.until > asked.first)
+LEFT JOIN _requested AS requested ON requested.system = t.system AND requested.source = t.source
+WHERE requested.first IS NULL OR t.tod <= requested.last AND (changes.until IS NULL OR changes.until > requested.first)

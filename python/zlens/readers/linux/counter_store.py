@@ -39,7 +39,7 @@ class ToolRun(Struct):
     path: str
     #: The system; its control groups are separate systems.
     info: SystemInfo
-    told: str | None = None
+    generation_names: str | None = None
     cfvn: int | None = None
     csvn: int | None = None
     cpsp: float | None = None
@@ -117,7 +117,7 @@ class CounterStore:
                     "cpu_id": cpu,
                     "processors": None if cpu is None else 1,
                     "machine_type": sample.run.info.machine_type,
-                    "generation_from_names": sample.run.told,
+                    "generation_from_names": sample.run.generation_names,
                     "version1": sample.run.cfvn,
                     "version2": sample.run.csvn,
                     "cpsp": sample.run.cpsp,

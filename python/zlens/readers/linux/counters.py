@@ -387,7 +387,7 @@ class LinuxCounterSource:
                     "no machine has all these counters; only those common to all machines are shown",
                     0,
                 )
-            file.run.told = file.machine.generation_names
+            file.run.generation_names = file.machine.generation_names
             self._report_missing(file, counters, samples_by_run.get(id(file.run), []))
         self.resolve()
         self._collect_systems()
@@ -464,7 +464,7 @@ class LinuxCounterSource:
         for file in self._files:
             machine = file.machine or PossibleGenerations(())
             type, version = file.info.machine_type, file.run.csvn
-            generation, _ = cpumf.choose_generation(type, version, file.run.told)
+            generation, _ = cpumf.choose_generation(type, version, file.run.generation_names)
             if generation in generations.names() and (type or version is not None):
                 machine = PossibleGenerations((str(generation),))
             elif not machine.generations:

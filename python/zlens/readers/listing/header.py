@@ -54,7 +54,7 @@ class Header(Struct):
     model: str | None = None
     serial: str | None = None
     release: str | None = None
-    made: bool = False
+    synthetic: bool = False
     whole: bool = False  # the rule below it was read
     width: int | None = None  # of the rule, the longest line
 
@@ -81,7 +81,7 @@ class Header(Struct):
         elif match := _FOR.match(line):
             seconds = float(match[1]) if _NUMBER.fullmatch(match[1]) else None
             self.seconds = seconds if seconds is not None and 0 < seconds <= _MAX_LENGTH_S else None
-            self.made = "synthetic, not measured" in line
+            self.synthetic = "synthetic, not measured" in line
             if release := _RELEASE.search(match[3]):
                 self.release = release[2] or release[1]
         elif not self.title and line.strip() and self.start_us is None:

@@ -256,7 +256,7 @@ class ListingSource(CounterlessSource):
         info.model = info.model or header.model
         info.serial = info.serial or header.serial
         info.release = info.release or header.release
-        info.synthetic = info.synthetic or header.made
+        info.synthetic = info.synthetic or header.synthetic
 
     def _offset(self, zone_s: int | None, report: ListingReport) -> int | None:
         if zone_s is not None:
