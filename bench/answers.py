@@ -217,13 +217,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "demo"
         files = demo.write(folder)
-        asked = [
+        selected = [
             question
             for question in questions(folder, files, arguments.all)
             if not arguments.only or arguments.only in " ".join(question.words)
         ]
         os.environ["XDG_CACHE_HOME"] = str(Path(name) / "cache")
-        rows, bases = measured(asked, arguments.runs, arguments.jobs)
+        rows, bases = measured(selected, arguments.runs, arguments.jobs)
         second = second_question(files[0])
     unit = statistics.median(bases)
     print(f"B: {unit:.3f} s, {min(bases):.3f} to {max(bases):.3f} in {len(bases)} runs\n")
@@ -252,9 +252,9 @@ def main() -> int:
     return 0
 
 
-def measured(asked: Sequence[Question], runs: int, jobs: int) -> tuple[list[Row], list[float]]:
+def measured(questions: Sequence[Question], runs: int, jobs: int) -> tuple[list[Row], list[float]]:
     """Return the cost of each command, and the values of B measured in between."""
-    rows, bases = [Row(question) for question in asked], [base()]
+    rows, bases = [Row(question) for question in questions], [base()]
 
     def ask(number: int) -> None:
         row = rows[number]

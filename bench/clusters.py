@@ -82,14 +82,14 @@ def measure(folder: str) -> None:
     begin = time.monotonic()
     with zlens.open([folder]) as session:
         systems = len(session.systems)
-        told("opened", begin, systems)
+        report("opened", begin, systems)
         rows = session.sql("SELECT system, count(*) FROM d0r2 GROUP BY system").rows
-        told(f"{sum(count for _, count in rows):,} records of processors counted", begin, systems)
+        report(f"{sum(count for _, count in rows):,} records of processors counted", begin, systems)
         rows = session.sql("SELECT system, max(busy_pct) FROM load GROUP BY system").rows
-        told(f"load of {len(rows)} systems", begin, systems)
+        report(f"load of {len(rows)} systems", begin, systems)
 
 
-def told(what: str, begin: float, systems: int) -> None:
+def report(what: str, begin: float, systems: int) -> None:
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{systems} systems, {what}: {time.monotonic() - begin:.1f} s, {most:,.0f} MiB resident at most",

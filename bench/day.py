@@ -118,10 +118,10 @@ def kept(name: str, sources: Iterable[Path], write: Callable[[Path], None]) -> P
         begin = time.perf_counter()
         write(file)
         between = time.perf_counter()
-        made = Path(folder) / "lake"
-        lake.add([file], made)
+        lake_path = Path(folder) / "lake"
+        lake.add([file], lake_path)
         after = time.perf_counter()
         size = file.stat().st_size / 1e9
-        made.rename(path)
+        lake_path.rename(path)
     print(f"made {size:.1f} GB of {name} in {between - begin:.0f} s, imported in {after - between:.0f} s")
     return path

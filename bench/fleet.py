@@ -127,10 +127,10 @@ def fill(folder: Path, systems: int, days: int) -> list[dict[str, float]]:
 
         jobs = begun(batches[0]) if batches else []
         for number, machines in enumerate(batches):
-            made = [job.result() for job in jobs]
+            parts = [job.result() for job in jobs]
             # The next batch is simulated while this one is rolled up.
             jobs = begun(batches[number + 1]) if number + 1 < len(batches) else []
-            batch = {key: sum(one[key] for one in made) for key in made[0]} | publish(folder, machines)
+            batch = {key: sum(one[key] for one in parts) for key in parts[0]} | publish(folder, machines)
             done.append(batch | {"machines": len(machines)})
             with log.open("a") as file:
                 file.write(json.dumps(done[-1]) + "\n")
@@ -150,23 +150,23 @@ def took(work: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - begin, cpu() - used
 
 
-def asked(made: Path, query: str, options: Options | None = None) -> Callable[[], object]:
+def query_work(path: Path, query: str, options: Options | None = None) -> Callable[[], object]:
     def work() -> object:
-        with zlens.open(made, options=options) as session:
+        with zlens.open(path, options=options) as session:
             return session.sql(query).rows
 
     return work
 
 
-def view(made: Path) -> Callable[[], object]:
+def view(path: Path) -> Callable[[], object]:
     def work() -> object:
-        with zlens.open(made) as session:
+        with zlens.open(path) as session:
             return fleet.members(session._core, (None, None))
 
     return work
 
 
-def ask(made: Path) -> int:
+def ask(path: Path) -> int:
     """Print the times of queries on a lake; return the number of missed bounds."""
     print("\n| question, opening included | elapsed s | CPU s | to reach |\n|---|--:|--:|--:|")
     # The second day, because the first has only its end.
@@ -174,9 +174,9 @@ def ask(made: Path) -> int:
         systems=("P000000",), start=parse_time_spec("2026-01-05"), end=parse_time_spec("2026-01-06")
     )
     questions = (
-        ("busiest 20 systems by hour", asked(made, BUSIEST), BUSIEST_S),
-        ("one system's day", asked(made, "SELECT interval_end, busy_pct FROM load", day), DAY_S),
-        ("all systems of the fleet view", view(made), VIEW_S),
+        ("busiest 20 systems by hour", query_work(path, BUSIEST), BUSIEST_S),
+        ("one system's day", query_work(path, "SELECT interval_end, busy_pct FROM load", day), DAY_S),
+        ("all systems of the fleet view", view(path), VIEW_S),
     )
     missed = 0
     for name, work, bound in questions:
@@ -197,10 +197,10 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     print(bench.machine())
     batches = fill(folder, given.systems, days)
-    made = folder / "lake"
+    path = folder / "lake"
     lpar_days = given.systems * days
     total = {key: sum(batch[key] for batch in batches) for key in batches[0]}
-    size = sum(file.stat().st_size for file in made.rglob("*") if file.is_file())
+    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     recorded = total["recorded"]
     print(f"{given.systems} partitions x {days} days at one minute: {recorded / 1e6:.1f} MB recorded")
     print("| of an LPAR-day | CPU s | MB |\n|---|--:|--:|")
@@ -208,7 +208,7 @@ def main() -> int:
     print(f"| record, stage | {total['stage'] / lpar_days:.2f} | {recorded / 1e6 / lpar_days:.2f} |")
     print(f"| commit | {total['commit'] / lpar_days:.2f} | |")
     print(f"| roll up, lake | {total['roll'] / lpar_days:.2f} | {size / 1e6 / lpar_days:.2f} |")
-    missed = ask(made)
+    missed = ask(path)
     year = 1000 * 365 / lpar_days
     imported = (total["stage"] + total["commit"] + total["roll"]) * year / 86_400
     print(

@@ -23,13 +23,13 @@ WANTED = (("ustat", 1.0), ("user", 1.0))
 
 
 def write(path: Path) -> None:
-    made = day.Day("GUESTS", MOST)
+    recording = day.Day("GUESTS", MOST)
     for cpu in range(PROCESSORS):
-        made.add_processor(cpu)
+        recording.add_processor(cpu)
     for guest in range(GUESTS):
-        made.add_guest(guest)
-    made.add("D1R11", {})
-    made.write(path)
+        recording.add_guest(guest)
+    recording.add("D1R11", {})
+    recording.write(path)
 
 
 def lake_of_guests() -> Path:

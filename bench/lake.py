@@ -95,17 +95,17 @@ def month(results: bench.Results) -> Path:
     begin = time.perf_counter()
     imports = 0.0
     with tempfile.TemporaryDirectory(dir=bench.DATA) as folder:
-        made = Path(folder) / "lake"
+        lake_path = Path(folder) / "lake"
         for number, system in enumerate(SYSTEMS):
             samples = mix.Maker(number).interval(SAMPLES, 0, closed=True)
             for day in range(DAYS):
                 file = Path(folder) / f"{system}-{day:02}.data"
                 write_day(file, system, samples, day)
                 before = time.perf_counter()
-                lake.add([file], made)
+                lake.add([file], lake_path)
                 imports += time.perf_counter() - before
                 file.unlink()
-        made.rename(path)
+        lake_path.rename(path)
     took = time.perf_counter() - begin
     print(f"made a month of {len(SYSTEMS)} systems in {took:.0f} s, {imports:.0f} s of them for 240 imports")
     return path

@@ -129,8 +129,8 @@ def found_first(page: Page) -> None:
 
 def found(page: Page) -> None:
     """Wait for the findings of all rules."""
-    told = "section[aria-label=Findings] h2 small:has-text('rules'):not(:has-text('checking more'))"
-    page.wait_for_selector(told, timeout=_PATIENCE_MS)
+    selector = "section[aria-label=Findings] h2 small:has-text('rules'):not(:has-text('checking more'))"
+    page.wait_for_selector(selector, timeout=_PATIENCE_MS)
 
 
 def windows(count: int, seed: int) -> list[tuple[int, int]]:
@@ -148,8 +148,8 @@ def windows(count: int, seed: int) -> list[tuple[int, int]]:
 def zoomed(page: Page, view: str, count: int, seed: int) -> list[Zoom]:
     result = []
     for begin, end in windows(count, seed):
-        told = page.evaluate(_ZOOM, f"#/{view}?system={page_day.SYSTEM}&from={begin}&to={end}")
-        result.append(Zoom(told["last"] / 1000, told["drawn"] / 1000))
+        times = page.evaluate(_ZOOM, f"#/{view}?system={page_day.SYSTEM}&from={begin}&to={end}")
+        result.append(Zoom(times["last"] / 1000, times["drawn"] / 1000))
     return result
 
 

@@ -17,28 +17,28 @@ MOST: dict[str | int, int] = {"sampled": 30, 4: 2_000, 8: day.INTERVAL_US * day.
 
 
 def write(path: Path) -> None:
-    made = day.Day(SYSTEM, MOST)
+    recording = day.Day(SYSTEM, MOST)
     for cpu in range(PROCESSORS):
-        made.add_processor(cpu)
-        made.add("D0R1", {"SYTSYP_PFXCPUAD": cpu})
-        made.add("D3R2", {"STORSP_PFXCPUAD": cpu})
+        recording.add_processor(cpu)
+        recording.add("D0R1", {"SYTSYP_PFXCPUAD": cpu})
+        recording.add("D3R2", {"STORSP_PFXCPUAD": cpu})
     for single in ("D0R3", "D0R8", "D0R12", "D3R1"):
-        made.add(single, {})
+        recording.add(single, {})
     for guest in range(GUESTS):
-        made.add_guest(guest)
+        recording.add_guest(guest)
     configuration: list[day.Told] = []
     for number in range(DEVICES):
         device = FIRST_DEVICE + number
         volume = f"V{device:04X}"
         named = {"IODDEV_RDEVDEV": device, "IODDEV_RDEVSID": number, "IODDEV_RDEVSER": volume}
-        made.add("D6R3", named)
-        made.add("D6R4", {"IODCAD_RDEVSID": number})
-        told = {"MTRDEV_RDEVDEV": device, "MTRDEV_RDEVSID": number, "MTRDEV_RDEVSER": volume}
-        configuration.append(("D1R6", told | {"MTRDEV_RDEVTYPE": 0x90, "MTRDEV_RDEVCLAS": 4}))
+        recording.add("D6R3", named)
+        recording.add("D6R4", {"IODCAD_RDEVSID": number})
+        facts = {"MTRDEV_RDEVDEV": device, "MTRDEV_RDEVSID": number, "MTRDEV_RDEVSER": volume}
+        configuration.append(("D1R6", facts | {"MTRDEV_RDEVTYPE": 0x90, "MTRDEV_RDEVCLAS": 4}))
     for pool in range(POOLS):
-        made.add("D6R28", {"IODHPP_HPPOOLNM": pool, "IODHPP_HPPNBASE": 100, "IODHPP_HPPNALIS": 32})
-    made.add("D1R11", {})
-    made.write(path, configuration)
+        recording.add("D6R28", {"IODHPP_HPPOOLNM": pool, "IODHPP_HPPNBASE": 100, "IODHPP_HPPNALIS": 32})
+    recording.add("D1R11", {})
+    recording.write(path, configuration)
 
 
 def lake_of_the_day() -> Path:

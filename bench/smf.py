@@ -111,9 +111,9 @@ class Maker:
         header = smf_record.header(70, 1, "BENC", end_us)[6:14]
         tod = _native.tod_from_unix_us(end_us)
         start = smf_writer.interval(end_us, INTERVAL_US / 1e6)
-        (made,) = (smf_writer.encode_record(smf_sections.layout("70"), 1, system="BENC", local_us=end_us,
+        (encoded,) = (smf_writer.encode_record(smf_sections.layout("70"), 1, system="BENC", local_us=end_us,
                                     sections={"product": [start]}),)  # fmt: skip
-        begins = made[100 + 10 : 100 + 18]
+        begins = encoded[100 + 10 : 100 + 18]
         for record in self.rmf:
             at = int.from_bytes(record[28:32])
             record[6:14] = header

@@ -105,16 +105,16 @@ def bench_file(gigabytes: int) -> Path:
     for interval in range(1, INTERVALS + 1):
         end_us = START_US + interval * INTERVAL_US
         fixed = [*maker.interval(interval, (1,))]
-        told = [*fixed, *sections(end_us)]
+        records = [*fixed, *sections(end_us)]
         share = gigabytes * 1_000_000_000 * interval // INTERVALS
         for name in names:
-            for record in told:
+            for record in records:
                 blocks.write(record[:14] + name + record[18:])
         for record in _some(filling):
             if blocks.written >= share:
                 break
             number += 1
-            record[6:14] = told[0][6:14]
+            record[6:14] = records[0][6:14]
             record[14:18] = names[number % len(names)]
             record[-8:] = number.to_bytes(8)
             blocks.write(bytes(record))

@@ -29,7 +29,7 @@ ABSOLUTE_AT_MOST = 99.0
 def users(seed: int = 1) -> dict[str, Any]:
     """Return users of a large system: most have a low demand, some are limited, some are in pools."""
     chance = random.Random(seed)
-    made = []
+    entries = []
     for at in range(USERS):
         user: dict[str, Any] = {
             "name": f"U{at:05}",
@@ -45,14 +45,14 @@ def users(seed: int = 1) -> dict[str, Any]:
             user |= {"limit": "soft", "maximum_absolute": chance.uniform(0.1, 5)}
         elif kind > 0.8:
             user["pool"] = f"P{at % POOLS}"
-        made.append(user)
+        entries.append(user)
     pools = [{"name": f"P{at}", "capacity": 1.5} for at in range(POOLS)]
-    return {"processors": {"CP": PROCESSORS}, "user": made, "pool": pools}
+    return {"processors": {"CP": PROCESSORS}, "user": entries, "pool": pools}
 
 
 def many_users(results: bench.Results, runs: int) -> None:
     given = users()
-    made = [
+    share_users = [
         shares.ShareUser(
             user["name"],
             (user["demand"] / user["virtual_cpus"] if "demand" in user else 100.0,) * user["virtual_cpus"],
@@ -65,12 +65,12 @@ def many_users(results: bench.Results, runs: int) -> None:
     ]
     pools = {pool["name"]: 100.0 * pool["capacity"] for pool in given["pool"]}
     chance = random.Random(2)
-    numbers = [chance.random() for user in made for _ in user.demands]
+    numbers = [chance.random() for user in share_users for _ in user.demands]
     sorting = bench.best(runs, lambda: sorted(numbers))
 
     def allocate(processors: int) -> float:
         return bench.best(
-            runs, lambda: shares.allocate(processors, made, pools, absolute_at_most=ABSOLUTE_AT_MOST)
+            runs, lambda: shares.allocate(processors, share_users, pools, absolute_at_most=ABSOLUTE_AT_MOST)
         )
 
     solved, idle = allocate(PROCESSORS), allocate(PROCESSORS_IDLE)

@@ -47,25 +47,25 @@ def widen(source: Path, into: Path, systems: int) -> None:
     into.mkdir(parents=True)
     here = lake_folder.LakeFolder(source)
     known = here.load()
-    made = Manifest()
+    manifest = Manifest()
     originals = sorted(known.inputs.values(), key=lambda one: min(one.parts))
     copies = -(-systems // len(originals))
     for copy in range(copies):
         for imported in originals:
-            if len(made.inputs) < systems:
+            if len(manifest.inputs) < systems:
                 one = copied(here, imported, copy, into)
-                made.inputs[one.sha256] = one
+                manifest.inputs[one.sha256] = one
     shutil.copytree(source / file_names.SCHEMAS, into / file_names.SCHEMAS)
-    there = {system for imported in made.inputs.values() for system in imported.parts}
+    there = {system for imported in manifest.inputs.values() for system in imported.parts}
     for (system, day), rollup in known.rollups.items():
         for copy in range(copies):
             if renamed(system, copy) in there:
-                made.rollups[renamed(system, copy), day] = DayRollup(
+                manifest.rollups[renamed(system, copy), day] = DayRollup(
                     renamed(system, copy), day, rollup.state, rollup.sha256
                 )
     for entry in known.gathered.values():
-        made.gathered[entry.day] = gathered(here, entry, copies, there, into)
-    (into / file_names.MANIFEST).write_bytes(made.dump())
+        manifest.gathered[entry.day] = gathered(here, entry, copies, there, into)
+    (into / file_names.MANIFEST).write_bytes(manifest.dump())
 
 
 def copied(here: lake_folder.LakeFolder, imported: LakeInput, copy: int, into: Path) -> LakeInput:

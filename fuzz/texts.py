@@ -80,17 +80,17 @@ def of_reader(module: ModuleType) -> Callable[[str], Hashable]:
         data = Path(path).read_bytes()
         # Offsets in compressed data refer to the decompressed bytes.
         most = None if data.startswith(b"\x1f\x8b") else len(data)
-        told = set()
+        shapes = set()
         for problem in source.problems(complete=True):
             assert problem.kind in KINDS, problem
             assert problem.detail, problem
             assert problem.offset is None or problem.offset >= 0, problem
             assert problem.offset is None or most is None or problem.offset <= most, problem
-            told.add((problem.kind, _shape(problem.detail)))
+            shapes.add((problem.kind, _shape(problem.detail)))
         source.resets()
         rows = source.inventory()
         assert source.info()
-        return frozenset(told), tuple(sorted(counts)), sum(row.count for row in rows).bit_length()
+        return frozenset(shapes), tuple(sorted(counts)), sum(row.count for row in rows).bit_length()
 
     return read
 
@@ -259,11 +259,11 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=60, help="how long each is tried (60)")
     parser.add_argument("--inputs", type=int, default=None, help="how many inputs each is given at most")
     parser.add_argument("--seed", type=int, default=time.time_ns(), help="the same damage again")
-    asked = parser.parse_args(words)
+    arguments = parser.parse_args(words)
     failed = 0
-    for name in asked.targets or seeds():
-        chance = random.Random(f"{name} {asked.seed}")
-        until, done = time.monotonic() + asked.seconds, 0
+    for name in arguments.targets or seeds():
+        chance = random.Random(f"{name} {arguments.seed}")
+        until, done = time.monotonic() + arguments.seconds, 0
         with tempfile.TemporaryDirectory() as folder:
             for bad in tried(name, chance, Path(folder)):
                 done += 1
@@ -273,9 +273,9 @@ def main(words: list[str] | None = None) -> int:
                     kept.parent.mkdir(parents=True, exist_ok=True)
                     kept.write_bytes(bad)
                     print(f"{name}: not answered as it should be: {kept}")
-                if time.monotonic() > until or done == asked.inputs:
+                if time.monotonic() > until or done == arguments.inputs:
                     break
-        print(f"{name}: {done:,} inputs, seed {asked.seed}")
+        print(f"{name}: {done:,} inputs, seed {arguments.seed}")
     return 1 if failed else 0
 
 

@@ -61,6 +61,10 @@ REFUSED_TEST_NAMES = re.compile(
     r"|_(?:nobody|somebody|everybody|whatever|whoever|wherever)(?:_|$)|_(?:is|are)_(?:no|none)(?:_|$)"
 )
 
+#: Names that say how a value was obtained instead of what it is. `FindingsResult.asked` is public.
+REFUSED_NAMES = {"made", "told", "asked"}
+NAMED = ("python/zlens/**/*.py", "tests/**/*.py", "bench/*.py", "fuzz/*.py")
+
 CODE = ("python/zlens/**/*.py", "crates/**/*.rs", "bench/*.py", "ui/src/**/*.ts", "ui/src/**/*.svelte")
 RUST_CRATES = ("columns", "forward", "frames", "listing", "native", "sim", "text")
 RUST = tuple(f"crates/{crate}/src/**/*.rs" for crate in RUST_CRATES)
@@ -98,6 +102,39 @@ def test_rust_has_no_refused_words(pattern: str) -> None:
         for path, text in texts.items()
     }
     assert {path: words for path, words in found.items() if words} == {}
+
+
+def defined_names(source: str) -> set[str]:
+    """Return the names of variables, parameters, functions, classes and imports that a module defines."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add(node.asname or node.name)
+    return names
+
+
+@pytest.mark.parametrize("pattern", NAMED)
+def test_names_say_what_values_are(pattern: str) -> None:
+    paths = list(files((pattern,)))
+    assert paths
+    named = {
+        path.relative_to(ROOT).as_posix(): defined_names(path.read_text(encoding="utf-8")) & REFUSED_NAMES
+        for path in paths
+    }
+    public = {"python/zlens/findings/evaluate.py": {"asked"}} if pattern == CODE[0] else {}
+    assert {path: names for path, names in named.items() if names} == public
+
+
+def test_refused_name_is_found() -> None:
+    source = "import a as made\ndef f(told):\n    for asked in told.made: g(made=1)"
+    assert defined_names(source) & REFUSED_NAMES == REFUSED_NAMES
+    assert defined_names("x = rows.made") & REFUSED_NAMES == set()
 
 
 def defined_tests() -> list[str]:
