@@ -79,7 +79,7 @@ class _Composer:
         self._facts = load_verdict_facts()
         self._texts = self._facts.texts
         self._within = timedelta(minutes=self._facts.minutes)
-        self._checked = findings.asked
+        self._rules_checked = findings.asked
         self._explained = explained_rules({rule.id: rule for rule in findings.asked})
         self._effects = load_effects(session, findings.rows, system, self._within)
         self._occurrences = load_occurrences(session, system, self._facts)
@@ -92,7 +92,7 @@ class _Composer:
         sentences = [*self._of_occurrences(), *self._of_findings()]
         sentences += self._without_effect()
         if not self._effects:
-            rules = sum(bool(rule.clause) for rule in self._checked)
+            rules = sum(bool(rule.clause) for rule in self._rules_checked)
             text = fill_placeholders(self._texts.nothing, {"rules": format_count(rules, "rule")})
             sentences.insert(0, [Clause("checked", text, view="findings")])
         return SystemVerdict(self._system, [sentence(clauses) for clauses in sentences])
@@ -409,7 +409,7 @@ class _Composer:
         """Return what was checked as the cause of an effect."""
         kinds = {cause.event for cause in self._facts.cause if effect.rule.id in cause.explains}
         events = [occurrence for occurrence in self._occurrences if occurrence.cause.event in kinds]
-        rules = [rule for rule in self._checked if effect.rule.id in self._explained[rule.id]]
+        rules = [rule for rule in self._rules_checked if effect.rule.id in self._explained[rule.id]]
         text = fill_placeholders(
             self._texts.checked,
             {
