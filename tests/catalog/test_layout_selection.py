@@ -156,9 +156,9 @@ def test_nearest_older_release_is_selected(packs: Packs) -> None:
         packs.add(release, layout(release, 352, field(f"R{release.replace('.', '')}", 340)))
 
     def chosen(release: str | None) -> str:
-        layout = select_layout("D0R2", 352, release=release, root=packs.root).layout
-        assert layout is not None
-        return layout.release
+        selected = select_layout("D0R2", 352, release=release, root=packs.root).layout
+        assert selected is not None
+        return selected.release
 
     assert chosen("6.4") == "6.4"
     assert chosen("7.1") == "6.4"
