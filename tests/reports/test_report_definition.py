@@ -99,16 +99,14 @@ def test_report_table_inherits_from_base(tmp_path: Path) -> None:
     assert (busy.heading, busy.width, busy.total) == (("Total",), 8, "sum")
     # The base may be a table of another report.
     (tmp_path / "skeleton.toml").write_text(SKELETON, encoding="utf-8")
-    report = SKELETON[: SKELETON.index("# One table")].replace('"skeleton" ', '"other" ')
+    report = SKELETON[: SKELETON.index("# One table")]
     (tmp_path / "other.toml").write_text(report + OTHER, encoding="utf-8")
     assert definition.load_report("other", tmp_path).tables == (second,)
 
 
 def test_no_report_is_base_of_itself(tmp_path: Path) -> None:
     for name, base in (("one", "two"), ("two", "one")):
-        text = SKELETON.replace('"skeleton" ', f'"{name}" ').replace(
-            '"cpu.processors"', f'"{base}.processors"'
-        )
+        text = SKELETON.replace('"cpu.processors"', f'"{base}.processors"')
         (tmp_path / f"{name}.toml").write_text(text.replace("# base =", "base ="), encoding="utf-8")
     with pytest.raises(CatalogError, match=r'two\.toml:\d+: tables\[1\]\.base is "one\.processors"'):
         definition.load_report("one", tmp_path)
@@ -143,7 +141,6 @@ WRONG = [
         'before = "z/VM 6"\nneeds = "Requirements',
         'before is "z/VM 6"; expected a level such as 6.4',
     ),
-    ('name = "skeleton" ', 'name = "other" ', 'name is "other".*"skeleton"'),
     ('status = "derived" ', 'status = "sure" ', 'status is "sure".*one of "verified"'),
     ('needs = "', 'neds = "', "neds is not known here.*did you mean needs"),
     ("width = 2", "wigth = 2", r"tables\[1\]\.columns\.cpu_id\.wigth is not known here.*did you mean width"),
@@ -237,18 +234,23 @@ def test_report_with_unknown_measure_is_rejected(tmp_path: Path) -> None:
 
 def test_catalog_of_reports_is_checked(tmp_path: Path) -> None:
     assert reports.check() == []
-    text = SKELETON.replace('"skeleton" ', '"one" ')
     here = tmp_path / "processors"
     here.mkdir()
     (here / "one.toml").write_text(
-        text.replace('total = "sum"', 'measures = ["cpu.bizzy_pct"]'), encoding="utf-8"
+        SKELETON.replace('total = "sum"', 'measures = ["cpu.bizzy_pct"]'), encoding="utf-8"
     )
-    (here / "two.toml").write_text(text, encoding="utf-8")
-    (tmp_path / "three.toml").write_text(text.replace('"one" ', '"three" '), encoding="utf-8")
-    one, three, two = reports.check(tmp_path)
-    assert three == "reports/three.toml: its group 'processors' belongs in the folder processors"
+    (here / "two.toml").write_text(f'name = "one"\n{SKELETON}', encoding="utf-8")
+    one, two = reports.check(tmp_path)
     assert "bizzy" in one
-    assert re.search(r'reports/processors/two\.toml:\d+: name is "one"', two)
+    assert "reports/processors/two.toml:1: name is unknown" in two
+
+
+def test_group_of_report_is_its_folder(tmp_path: Path) -> None:
+    for folder, group in (("pci_functions", "PCI functions"), ("cpu_use", "cpu use")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"{folder}.toml").write_text(SKELETON, encoding="utf-8")
+        report = definition.load_report(folder, tmp_path)
+        assert (report.name, report.group) == (folder, group)
 
 
 def test_report_is_in_one_folder(tmp_path: Path) -> None:
@@ -276,7 +278,7 @@ def test_dotted_column_names_its_page() -> None:
 
 def test_report_folder_of_user(tmp_path: Path) -> None:
     """A new file is a report without further changes."""
-    text = SKELETON.replace('"skeleton" ', '"mine" ').replace("FCX000", "FCX998")
+    text = SKELETON.replace("FCX000", "FCX998")
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     assert definition.names(tmp_path) == ["mine"]
     assert definition.load_report("fcx998", tmp_path).name == "mine"

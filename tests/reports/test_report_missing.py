@@ -30,9 +30,7 @@ def folder(tmp_path: Path) -> Path:
     for name in ("prclog", "user"):
         shutil.copy(definition.files()[name], here)
     (here / "links.toml").write_text(
-        """name = "links"
-title = "Links"
-group = "x"
+        """title = "Links"
 text = "x"
 source = "x"
 status = "derived"

@@ -24,9 +24,7 @@ START = datetime(2026, 11, 20, 23, 58, 0, tzinfo=UTC)
 
 # A report with every kind of row.
 REPORT = """
-name = "every"
 title = "Every Kind of Row"
-group = "test"
 text = "t"
 source = "s"
 status = "verified"

@@ -96,13 +96,6 @@ class Meanwhile(FactTable, frozen=True):
 class RuleKeys(FactTable, frozen=True):
     """A rule of `zlens findings`."""
 
-    id: Annotated[
-        str,
-        Meta(
-            pattern=f"^{_ID.pattern}$", max_length=80, title="an id such as CPU-001", description="its name"
-        ),
-    ]
-    area: Annotated[Prose, Meta(description="its subject")]
     severity: Annotated[str, one_of(SEVERITIES, "how bad it is")]
     threshold_class: Annotated[str, one_of(CLASSES, "where its threshold is from")] = field(name="class")
     title: Annotated[Prose, Meta(description="title of a finding")]
@@ -110,6 +103,16 @@ class RuleKeys(FactTable, frozen=True):
     meaning: Annotated[Prose, Meta(description="meaning of a finding")]
     source: Annotated[Prose, Meta(description="where it is published")]
     status: Annotated[str, one_of(STATUSES, "how well it is known")]
+    id: Annotated[
+        str,
+        Meta(
+            pattern=f"^({_ID.pattern})?$",
+            max_length=80,
+            title="an id such as CPU-001",
+            description="its name; '': the name of its file",
+        ),
+    ] = ""
+    area: Annotated[str, Meta(description="its subject; '': the name of its folder")] = ""
     kind: Annotated[str, one_of(KINDS, "kind")] = "rule"
     query: Annotated[
         str, Meta(description="SELECT of COLUMNS and what it gives; {T} is replaced by a threshold")
@@ -257,7 +260,10 @@ def read(path: Path, *, own: bool = False) -> Rule:
     problem = DocumentErrors(str(path), root="the rule", text=text)
     keys = asdict(structs.parse(text, str(path), RuleKeys, problem.root, printed=True))
     texts = {name: value.strip() for name, value in keys.items() if isinstance(value, str)}
-    rule = Rule(**keys | texts, file=path, own=own)
+    named = {"id": keys["id"] or path.stem.upper(), "area": texts["area"] or path.parent.name}
+    rule = Rule(**keys | texts | named, file=path, own=own)
+    if not is_id(rule.id):
+        raise problem.value("id", rule.id, "an id such as CPU-001")
     for key, message, expected in _faults(rule):
         raise problem.general_error(message, _SEE, expected, key)
     return rule

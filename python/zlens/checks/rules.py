@@ -49,10 +49,8 @@ def _is_column(name: str) -> bool:
 
 
 def _rule(rule: Rule, rules_by_id: dict[str, Rule]) -> _Problems:
-    if not rule.own and rule.file.stem != rule.id.lower():
-        yield "id", f"contains {rule.id}", f"name it {rule.id.lower()}.toml"
-    if not rule.own and rule.file.parent.name != rule.area:
-        yield "area", f"is in the folder {rule.file.parent.name}", f"move it to {rule.area}"
+    if not rule.own and (rule.id.lower(), rule.area) != (rule.file.stem, rule.file.parent.name):
+        yield "id", f"contains the rule {rule.id} of {rule.area}", "leave out id and area"
     for name in missing_columns(rule):
         yield "needs", f"{name} is neither a column of a measure nor a role", "see zlens explain TABLE"
     for name in rule.disagrees:

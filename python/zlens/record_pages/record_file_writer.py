@@ -24,8 +24,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 def text(file: RecordFile) -> str:
     """Return the text of a record file."""
     head = file.head
-    lines = [f"# {head.record} {_plain(f'{head.dsect}: {head.title}')}"]
-    lines += _pairs(
+    lines = _pairs(
         record=head.record,
         dsect=head.dsect,
         title=head.title,
@@ -74,7 +73,7 @@ def _layout(layout: RecordLayout) -> list[str]:
         release=layout.release,
         length=layout.length,
         variable=layout.variable or None,
-        complete=layout.complete,
+        complete=layout.complete or None,
         stable_to=layout.stable_to,
         callevel=layout.callevel or None,
         source=layout.source,
@@ -180,10 +179,6 @@ def _value(value: Any) -> str:
     if isinstance(value, Sequence):
         return "[" + ", ".join(map(_value, value)) + "]"
     return str(value)
-
-
-def _plain(value: str) -> str:
-    return "".join(character if character >= " " and character != "\x7f" else " " for character in value)
 
 
 def _quote(value: str) -> str:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from zlens.catalog import measures as metrics
-from zlens.catalog.reports.definition import FOLDER, STATUSES, ReportColumn, files, folder_of, load_report
+from zlens.catalog.reports.definition import FOLDER, STATUSES, ReportColumn, files, load_report
 from zlens.errors import CatalogError
 
 
@@ -47,10 +47,6 @@ def check(folder: Path = FOLDER) -> list[str]:
         location = f"reports/{path.relative_to(folder).as_posix()}"
         try:
             report = load_report(name, folder)
-            if path.parent.name != folder_of(report.group):
-                errors.append(
-                    f"{location}: its group {report.group!r} belongs in the folder {folder_of(report.group)}"
-                )
             if any(table.has_intervals for table in report.tables) == bool(report.untimed):
                 errors.append(
                     f"{location}: untimed is needed if no table has rows of intervals, and only then"

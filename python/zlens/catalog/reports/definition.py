@@ -304,9 +304,7 @@ class MissingColumns(FactTable, frozen=True):
 class ReportKeys(FactTable, frozen=True, kw_only=True):
     """A report without its tables."""
 
-    name: Annotated[Prose, Meta(description="its short name, the name of its file")]
     title: Annotated[Prose, Meta(description="its title")]
-    group: Annotated[Prose, Meta(description="the group in the list of reports")]
     text: Annotated[Prose, Meta(description="its description")]
     source: Annotated[Prose, Meta(description="where it is described")]
     status: Annotated[str, one_of(STATUSES, "how well it is known")]
@@ -346,8 +344,14 @@ class ReportFile(ReportKeys, frozen=True, kw_only=True):
 
 
 class ReportDefinition(ReportKeys, frozen=True, kw_only=True):
-    """A report with complete tables."""
+    """A report with complete tables.
 
+    name   its short name, the name of its file
+    group  its group in the list of reports, the name of its folder
+    """
+
+    name: str
+    group: str
     tables: tuple[ReportTable, ...]
     file: str
 
@@ -389,11 +393,6 @@ def files(folder: Path = FOLDER) -> dict[str, Path]:
 def names(folder: Path = FOLDER) -> list[str]:
     """Return short names of the reports in a folder."""
     return list(files(folder))
-
-
-def folder_of(group: str) -> str:
-    """Return the folder name of a group of reports: `pci_functions` for `PCI functions`."""
-    return re.sub(r"[^a-z0-9 ]", "", group.lower()).replace(" ", "_")
 
 
 @cache

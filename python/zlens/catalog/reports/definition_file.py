@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from zlens.catalog import aggregation, measures
+from zlens.catalog.reports import menus
 from zlens.catalog.reports.definition import (
     FOLDER,
     LABEL_WIDTH,
@@ -46,8 +47,6 @@ def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefini
     values = document.parse_toml(text, file)
     structs.refuse_controls(values, problem)
     report = structs.convert(values, ReportFile, problem)
-    if report.name != stem:
-        raise problem.value("name", report.name, f'the name of its file, "{stem}"')
     if not report.tables:
         raise problem.general_error("the report has no table", "add [[tables]]")
     mean = "plain" if report.means == "plain" else "mean"
@@ -65,7 +64,8 @@ def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefini
     ]
     keys = {name: getattr(report, name) for name in ReportKeys.__struct_fields__}
     keys |= {"members": _expand(report.members, "members", problem), "notes": tuple(notes)}
-    return ReportDefinition(**keys, tables=tuple(tables), file=file)
+    group = menus.group_of(Path(file).parent.name)
+    return ReportDefinition(**keys, name=stem, group=group, tables=tuple(tables), file=file)
 
 
 def _table(keys: ReportTableFile, location: str, problem: DocumentErrors) -> ReportTable:

@@ -28,13 +28,25 @@ class MenuFile(SourcedTable, frozen=True):
     """All menus."""
 
     note: Annotated[str, Meta(description="a remark")]
+    groups: Annotated[
+        dict[str, str], Meta(description="names of groups that differ from those of their folders")
+    ]
     menus: tuple[Menu, ...] = field(name="menu")
 
 
 @cache
+def _file() -> MenuFile:
+    return structs.load(FACTS / "menus.toml", MenuFile)
+
+
 def menus() -> tuple[Menu, ...]:
     """Return all menus of facts/menus.toml."""
-    return structs.load(FACTS / "menus.toml", MenuFile).menus
+    return _file().menus
+
+
+def group_of(folder: str) -> str:
+    """Return the group of the reports in a folder: `PCI functions` for `pci_functions`."""
+    return _file().groups.get(folder, folder.replace("_", " "))
 
 
 def find(text: str) -> Menu | None:
