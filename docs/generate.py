@@ -45,6 +45,16 @@ def reference() -> dict[str, str]:
 
 def schemas() -> dict[str, str]:
     """JSON Schemas of files of facts, for editors, by their names in the reference."""
+    from zlens.schema.structs import json_schema
+
+    return {
+        f"schemas/{name}.json": json.dumps(json_schema(table), indent=2) + "\n"
+        for name, table in fact_tables().items()
+    }
+
+
+def fact_tables() -> dict[str, type]:
+    """Structs of files of facts, by file or folder."""
     from zlens.catalog.admitted import AllowList
     from zlens.catalog.causes import VerdictFacts
     from zlens.catalog.caveats import Caveat
@@ -93,11 +103,10 @@ def schemas() -> dict[str, str]:
     from zlens.readers.throughput.table import HeadingFacts
     from zlens.record_pages.field_kinds import RuleFile
     from zlens.rendering.answer_columns import AnswerColumnFacts
-    from zlens.schema.structs import json_schema
     from zlens.schema.wording import InterfaceTexts
     from zlens.simulation.counters import CacheSizes
 
-    tables = {
+    return {
         "admission": AllowList,
         "answers": dict[str, dict[str, AnswerColumnFacts]],
         "caveats": Caveat,
@@ -125,7 +134,7 @@ def schemas() -> dict[str, str]:
         "measures/aliases": AliasFile,
         "menus": MenuFile,
         "models/caches": dict[str, CacheSizes],
-        "models/constants": dict[str, ConstantKeys],
+        "models/constants": dict[str, dict[str, ConstantKeys]],
         "models/dasd_bursts": dict[str, QueueTable],
         "models/published": dict[str, PublishedNumber],
         "models/smt_published": ThreadFile,
@@ -158,10 +167,6 @@ def schemas() -> dict[str, str]:
         "zvm/page_words": RuleFile,
         "zvm/records": RecordTable,
         "zvm/resets": ResetFile,
-    }
-    return {
-        f"schemas/{name}.json": json.dumps(json_schema(table), indent=2) + "\n"
-        for name, table in tables.items()
     }
 
 

@@ -29,7 +29,6 @@ ASSUMED = ("constructed", "unverified", "ours")
 class ConstantKeys(SourcedTable, frozen=True, kw_only=True):
     """An unsettled value."""
 
-    model: Annotated[str, Meta(description="the model that uses it")]
     default: Annotated[Any, Meta(description="its value, unless a scenario states another")]
     range: Annotated[
         list[Any] | None,
@@ -41,9 +40,10 @@ class ConstantKeys(SourcedTable, frozen=True, kw_only=True):
 
 
 class Constant(ConstantKeys, frozen=True, kw_only=True):
-    """An unsettled value with its name."""
+    """An unsettled value with its name and the model that uses it."""
 
     name: str
+    model: str
 
     def assumed(self) -> Assumption:
         """Return the constant as an assumption of an answer."""
@@ -53,8 +53,12 @@ class Constant(ConstantKeys, frozen=True, kw_only=True):
 @cache
 def constants() -> dict[str, Constant]:
     """Return all constants by name."""
-    file = structs.load(FACTS / "models" / "constants.toml", dict[str, ConstantKeys])
-    return {name: Constant(name=name, **asdict(keys)) for name, keys in file.items()}
+    file = structs.load(FACTS / "models" / "constants.toml", dict[str, dict[str, ConstantKeys]])
+    return {
+        name: Constant(name=name, model=model, **asdict(keys))
+        for model, rows in file.items()
+        for name, keys in rows.items()
+    }
 
 
 _replaced: ContextVar[Mapping[str, Any] | None] = ContextVar("replaced", default=None)
