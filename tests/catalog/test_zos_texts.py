@@ -24,7 +24,7 @@ def test_zos_text_facts_are_consistent() -> None:
     assert all(label.column.text for label in (*known.run.values(), *known.machine.values()))
 
 
-LABEL = '[[run]]\nlabel = "X"\nform = "{}"\ncolumn = {{ name = "{}", type = "text", text = "x" }}\n'
+LABEL = '{{ label = "X", form = "{}", column = {{ name = "{}", type = "text", text = "x" }} }},'
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,8 @@ LABEL = '[[run]]\nlabel = "X"\nform = "{}"\ncolumn = {{ name = "{}", type = "tex
     ],
 )
 def test_invalid_labels_are_rejected(labels: str, message: str) -> None:
-    before, _, rest = TEXTS.partition("[[run]]")
-    _, service, rest = rest.partition("[[service]]")
+    before, run, rest = TEXTS.partition("\nrun = [")
+    _, end, rest = rest.partition("\n]\n")
+    assert end
     with pytest.raises(CatalogError, match=message):
-        structs.parse(before + labels + service + rest, "texts.toml", zos_messages.MessageFacts)
+        structs.parse(before + run + labels + end + rest, "texts.toml", zos_messages.MessageFacts)

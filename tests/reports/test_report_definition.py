@@ -242,15 +242,14 @@ def test_catalog_of_reports_is_checked(tmp_path: Path) -> None:
     (here / "two.toml").write_text(f'name = "one"\n{SKELETON}', encoding="utf-8")
     one, two = reports.check(tmp_path)
     assert "bizzy" in one
-    assert "reports/processors/two.toml:1: name is unknown" in two
+    assert "reports/processors/two.toml:1: name is not known here" in two
 
 
-def test_group_of_report_is_its_folder(tmp_path: Path) -> None:
-    for folder, group in (("pci_functions", "PCI functions"), ("cpu_use", "cpu use")):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / f"{folder}.toml").write_text(SKELETON, encoding="utf-8")
-        report = definition.load_report(folder, tmp_path)
-        assert (report.name, report.group) == (folder, group)
+def test_group_of_report_is_its_folder() -> None:
+    for folder, group in (("pci_functions", "PCI functions"), ("my_own", "my own")):
+        file = definition.FOLDER / folder / f"{folder}_1.toml"
+        report = definition_file.read(SKELETON, str(file), file.stem)
+        assert (report.name, report.group) == (f"{folder}_1", group)
 
 
 def test_report_is_in_one_folder(tmp_path: Path) -> None:
