@@ -12,7 +12,7 @@ from rule_cases import CASES, IDLE_CORES, Case, cores
 from zlens.catalog import measures, rules
 from zlens.checks import rules as check_rules
 from zlens.findings import FindingsResult, evaluate
-from zlens.findings.evaluate import rule_sql
+from zlens.findings.statements import rule_sql
 
 BUILTIN = {rule.id: rule for rule in rules.load().values() if not rule.own}
 COMPUTABLE = sorted(rule.id for rule in BUILTIN.values() if rule.computable)

@@ -10,15 +10,23 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from zlens.catalog import expressions, measures
-from zlens.catalog.rules import CLASSES, COMPARES, Rule, load, wrong_columns
+from zlens.catalog.rules import CLASSES, Rule, load, wrong_columns
 from zlens.checks.rules import OTHER_TABLES, missing_columns
 from zlens.engine.cancellation import report_progress
 from zlens.errors import CatalogError, QueryError
 from zlens.findings import baseline
 from zlens.findings.finding import Finding, RuleTest, format_amount
+from zlens.findings.statements import (
+    BELOW,
+    is_large,
+    large_summaries_sql,
+    rule_rows_sql,
+    rule_sql,
+    summaries_sql,
+)
 from zlens.schema.plain_text import format_count
 from zlens.schema.wording import phrase
 
@@ -27,10 +35,6 @@ if TYPE_CHECKING:
 
 #: Classes checked by default: all but heuristics.
 USUAL = tuple(name for name in CLASSES if name != "heuristic")
-
-_SMALL = ("<", "<=")
-#: Columns of the query of a rule.
-_TESTED = tuple(field.name for field in fields(RuleTest))
 
 
 def _is_sparse(table: str) -> bool:
@@ -349,13 +353,13 @@ class RuleChecker:
         self.count(rules)
         # The user's rules run separately, so that an error belongs to one rule.
         testable = [rule for rule in rules if not rule.own and not self.missing_columns(rule)]
-        small = [rule for rule in testable if not _is_large(rule)]
-        large = [rule for rule in testable if _is_large(rule)]
+        small = [rule for rule in testable if not is_large(rule)]
+        large = [rule for rule in testable if is_large(rule)]
         rows = self._session.queries.select_together(
-            [rule_rows_sql(rule) for rule in small], over=_tests_of_each
+            [rule_rows_sql(rule) for rule in small], over=summaries_sql
         )
         rows += self._session.queries.select_together(
-            [rule_rows_sql(rule) for rule in large], over=_large_tests_of_each
+            [rule_rows_sql(rule) for rule in large], over=large_summaries_sql
         )
         self._answers |= {
             rule_sql(rule): sorted(rule_rows, key=_in_order)
@@ -417,115 +421,9 @@ def _count(table: str, columns: Iterable[str]) -> str:
     return f"SELECT system, CAST([{counts}] AS VARCHAR) FROM {table} GROUP BY system"
 
 
-def _tests_of_each(rows: str) -> str:
-    """Return the statement over the rows of several rules."""
-    return summary_sql(f"({rows})", by='"#", ')
-
-
-def _large_tests_of_each(rows: str) -> str:
-    """Return the statement over the rows of several rules about measures with many rows."""
-    return large_summary_sql(rows, by='"#"')
-
-
 def _in_order(row: tuple[Any, ...]) -> list[tuple[bool, str]]:
     """Return the sort key of rows by system, source and subject."""
     return [(value is None, str(value)) for value in row[:3]]
-
-
-def threshold(rule: Rule) -> str:
-    """Return SQL of the threshold of a rule; NULL if it compares no number."""
-    if "threshold" in rule.gives:
-        return "CAST(threshold AS DOUBLE)"
-    if "T" not in rule.threshold or rule.compare in ("exists", "holds", ""):
-        return "CAST(NULL AS DOUBLE)"
-    return repr(float(rule.threshold["T"]))
-
-
-def condition_sql(rule: Rule) -> str:
-    """Return SQL of the condition of a rule on a row of its query."""
-    conditions = []
-    if rule.compare in COMPARES and rule.compare not in ("holds", "exists"):
-        conditions.append(f"CAST(value AS DOUBLE) {rule.compare} {threshold(rule)}")
-    if "holds" in rule.gives:
-        conditions.append("holds")
-    return " AND ".join(conditions) or ("true" if rule.compare == "exists" else "false")
-
-
-def rule_rows_sql(rule: Rule, *, baseline: bool = False) -> str:
-    """Return SQL of the rows that a rule tests, by system, subject and interval, with equal columns."""
-    detail = "CAST(detail AS VARCHAR)" if "detail" in rule.gives else "NULL::VARCHAR"
-    # Building the text of every tested row costs more than the test, and only a baseline needs it.
-    every_detail = detail if rule.baseline else "NULL::VARCHAR"
-    limit = "CAST(threshold AS DOUBLE)" if "threshold" in rule.gives else "NULL::DOUBLE"
-    # Of occurrences without a value, such as events, the first is shown.
-    exists = rule.compare == "exists"
-    sign = "-1e0" if rule.compare in _SMALL else "1e0"
-    rank = "coalesce(-epoch(interval_end), 0)" if exists else f"{sign} * CAST(value AS DOUBLE)"
-    return f"""
-SELECT system, source, CAST(subject AS VARCHAR) AS subject, interval_end,
-    interval_end - to_seconds(coalesce(CAST(seconds AS DOUBLE), 0)) AS began,
-    CAST(value AS DOUBLE) AS value, {rank} AS rank, {sign} AS sign,
-    {limit} AS threshold, {detail} AS detail, {every_detail} AS every_detail,
-    coalesce({condition_sql(rule)}, false) AS held
-FROM (
-{rule.sql(baseline=baseline)}
-) AS tested
-{"" if exists else "WHERE value IS NOT NULL"}
-"""
-
-
-def summary_sql(rows: str, *, by: str = "", detail: bool = True) -> str:
-    """Return SQL of the fields of `RuleTest` for each system and subject, and for each value of `by`."""
-    text = "coalesce(arg_max(detail, rank) FILTER (WHERE held), '')" if detail else "''"
-    return f"""
-SELECT {by}system, source, coalesce(subject, ''), count(*), count(*) FILTER (WHERE held),
-    any_value(sign) * max(sign * value) FILTER (WHERE held), arg_max(threshold, rank) FILTER (WHERE held),
-    {text},
-    min(began) FILTER (WHERE held), max(interval_end) FILTER (WHERE held),
-    arg_max(interval_end, rank) FILTER (WHERE held),
-    avg(value), min(began), max(interval_end), coalesce(min(every_detail), '')
-FROM {rows} AS tested
-GROUP BY {by}system, source, subject
-ORDER BY {by}system, source, subject
-"""
-
-
-def rule_sql(rule: Rule, *, baseline: bool = False) -> str:
-    """Return the SQL of a rule: one row per system and subject that its query tests."""
-    rows = rule_rows_sql(rule, baseline=baseline)
-    return large_summary_sql(rows) if "detail" in rule.gives and _is_large(rule) else summary_sql(f"({rows})")
-
-
-def large_summary_sql(rows: str, *, by: str = "") -> str:
-    """Return SQL like `summary_sql`: of many rows only the texts of the worst ones are built."""
-    names = [*([by] if by else []), *(f"c{index}" for index in range(len(_TESTED)))]
-    system, source, subject, text, worst_end = (
-        f"c{_TESTED.index(name)}" for name in ("system", "data", "subject", "detail", "worst")
-    )
-    keys = [*([by] if by else []), system, source, subject]
-    shown = (f"coalesce(texts.{name}, '')" if name == text else f"found.{name}" for name in names)
-    group = f"{by}, " if by else ""
-    same = f"tested.{by} = found.{by} AND " if by else ""
-    return f"""
-WITH tested AS NOT MATERIALIZED ({rows}),
-found({", ".join(names)}) AS MATERIALIZED ({summary_sql("tested", by=group, detail=False)}),
-texts({", ".join([*keys, text])}) AS (
-    SELECT {group}system, source, coalesce(subject, ''),
-        coalesce(arg_max(detail, rank) FILTER (WHERE held), '')
-    FROM tested SEMI JOIN found
-    ON {same}system = {system} AND source = {source} AND coalesce(subject, '') = {subject}
-        AND interval_end = {worst_end}
-    GROUP BY {group}system, source, subject
-)
-SELECT {", ".join(shown)} FROM found LEFT JOIN texts USING ({", ".join(keys)})
-ORDER BY {", ".join(keys)}
-"""
-
-
-def _is_large(rule: Rule) -> bool:
-    """Return whether a rule is about a measure with many rows."""
-    names = {name.rpartition(".")[0] for name in rule.needs}.intersection(measures.measure_names())
-    return any(measures.load_measure(name).lazy for name in names)
 
 
 def _rule_findings(
@@ -600,7 +498,7 @@ def _related(
 def _severity(rule: Rule, value: float | None) -> str:
     if rule.critical is None or value is None:
         return rule.severity
-    beyond = value <= rule.critical if rule.compare in _SMALL else value >= rule.critical
+    beyond = value <= rule.critical if rule.compare in BELOW else value >= rule.critical
     return "crit" if beyond else rule.severity
 
 
@@ -609,7 +507,7 @@ def _limit_of(rule: Rule, value: float | None, threshold: float | None) -> str:
     text = describe_threshold(rule, threshold)
     if rule.critical is None or _severity(rule, value) == rule.severity:
         return text
-    side = "to" if rule.compare in _SMALL else "from"
+    side = "to" if rule.compare in BELOW else "from"
     return f"{text}; critical {side} {format_amount(rule.critical, rule.unit)}"
 
 

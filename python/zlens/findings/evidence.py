@@ -10,7 +10,7 @@ from msgspec import Struct
 from zlens.catalog import expressions, measures
 from zlens.catalog.rules import Rule, load
 from zlens.errors import QueryError
-from zlens.findings.evaluate import condition_sql, threshold
+from zlens.findings.statements import condition_sql, threshold
 from zlens.schema.wording import phrase
 
 if TYPE_CHECKING:

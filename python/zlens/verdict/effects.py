@@ -10,7 +10,7 @@ from msgspec import Struct
 from zlens.catalog.expressions import literal
 from zlens.catalog.rules import Rule
 from zlens.findings import Finding
-from zlens.findings.evaluate import rule_rows_sql
+from zlens.findings.statements import rule_rows_sql
 from zlens.session.session import CoreSession
 
 
