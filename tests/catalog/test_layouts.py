@@ -153,7 +153,7 @@ def test_clear_cache_rereads_changed_files(tmp_path: Path) -> None:
         ('dsect = "MRSYTPRP"', "", "dsect is missing"),
         ('dsect = "MRSYTPRP"', "dsect = 5", "dsect is 5"),
         ('"5.4" = 124', '"5.4" = "124"', 'lengths.5.4 is "124"'),
-        ("length = 108", "length = true", "d00r02.toml:14: layout[1].length is true"),
+        ("length = 108", "length = true", "d00r02.toml:13: layout[1].length is true"),
         ("complete = true", "color = 1\ncomplete = true", "layout[1].color is not known here"),
         ("at = 20,", "at = '20',", 'layout[1].fields[1].at is "20"'),
         ("at = 20,", "at = -20,", "at is -20"),

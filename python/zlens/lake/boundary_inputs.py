@@ -125,14 +125,14 @@ def _find_previous(
 def _evidence(engine: ParquetEngine, paths: list[str], inputs_by_part: list[BoundaryInputs]) -> None:
     """Collect the evidence on each subject between its last sample in one part and its first in the next."""
     engine.rows(
-        "CREATE OR REPLACE TABLE evidence AS SELECT DISTINCT moment, us, "
+        "CREATE OR REPLACE TABLE event_rows AS SELECT DISTINCT moment, us, "
         f"unnest(string_split(tables, ' ')) AS \"table\", subject, kind FROM {read_parquet_sql(paths)}"
     )
     between = 'e."table" = p."table" AND e.us >= p.before_us AND e.us <= p.first_us'
     engine.rows(
         "CREATE OR REPLACE TABLE held AS "
-        f"SELECT p.part, e.* FROM pairs AS p JOIN evidence AS e ON {between} WHERE e.subject IS NULL UNION "
-        f"SELECT p.part, e.* FROM pairs AS p JOIN evidence AS e ON {between} "
+        f"SELECT p.part, e.* FROM pairs AS p JOIN event_rows AS e ON {between} WHERE e.subject IS NULL UNION "
+        f"SELECT p.part, e.* FROM pairs AS p JOIN event_rows AS e ON {between} "
         "AND split_part(e.subject, '/', 1) = split_part(p.subject, '/', 1) "
         "WHERE p.subject = e.subject OR starts_with(p.subject, e.subject || '/')"
     )

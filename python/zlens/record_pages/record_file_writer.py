@@ -126,7 +126,7 @@ def _join(join: RecordJoin) -> dict[str, Any]:
 
 def _fields(fields: tuple[MonitorField, ...], key: str = "fields") -> list[str]:
     if not fields:
-        return [f"{key} = []"]
+        return []
     return [f"{key} = [", *(f"    {_field(field)}," for field in fields), "]"]
 
 
