@@ -146,7 +146,7 @@ def test_field_and_bit_are_explained() -> None:
 
 
 def test_sections_that_are_not_read_are_named() -> None:
-    """A question for a number that no table has leads to its reason; records that are complete say nothing."""
+    """A question for a number that no table has leads to its reason; complete records say nothing."""
     assert "SMF70WC" in explain("smf70")
     assert "Not read accounting fields" in explain("smf30")
     assert "Not read" not in explain("smf75")
