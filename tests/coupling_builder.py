@@ -27,10 +27,40 @@ CACHE = {
     "SSRC": 450, "SSTM": 9_000, "SSSQ": 190_000,
 }  # fmt: skip
 
+#: A cache with two storage classes, a list with storage-class memory, and links to another coupling facility.
+LIST = {
+    "SNAM": "IXCLIST", "SVER": "0000000000000001", "STYP": 2, "SSIZ": 512, "SSRC": 900, "SSTM": 9_000,
+    "SLEL": 5_000, "SLEM": 1_000, "SMAE": 6_000, "SCUE": 1_500, "SLTL": 256, "SLTM": 16, "SETM": 4_500_000,
+    "SISC": 1, "SNSC": 1,
+}  # fmt: skip
+GROUP_BUFFER = CACHE | {"SDEC": 8_000, "SDEL": 4_000, "SETM": 900_000, "CDSI": 1, "CDNE": 2}
+CLASSES = [
+    {"CRHC": 90_000, "CWH0": 900, "CWH1": 3_600, "CCOC": 1_800, "CDER": 450, "CXDR": 45, "CXFW": 360,
+     "CXNI": 9, "CXCI": 36, "CXRL": 90, "CDEC": 3_000, "CDAC": 1_000, "CTCC": 70},
+    {"CRHC": 9_000, "CDER": 9, "CXFW": 90, "CDEC": 500, "CDAC": 250, "CTCC": 5},
+]  # fmt: skip
+MEMORY = {
+    "MSMA": 2_000_000, "MIUS": 500_000, "MEMA": 40_000, "MIUA": 4_000, "MENL": 700, "MENE": 900,
+    "MRFC": 90, "MRPC": 270, "MSWC": 450, "MRST": 36_000, "MWST": 90_000, "MRBT": 1_800, "MWBT": 900,
+}  # fmt: skip
+REMOTE = {
+    "RNAM": "CF02", "RPGS": 2, "RSGS": 1, "RSC": 7, "RRES": 4_000, "RRCS": 3_000, "RHES": 1_500, "RRSA": 500,
+    "RSSE": 180_000, "RSSS": 3_780_000, "RDSC": 1_000, "RSDT": 30_000, "RSSD": 1_100_000, "RSRS": 9,
+    "RAMC": 1_800, "RAMST": 45_000, "RAMPB": 18, "RAMNS": 27, "RCPI": 3, "RCPN": 2,
+}  # fmt: skip
+PATHS = [
+    {"HCPI": "e0", "HTAP": "CS5", "HFL1": ["HHCA", "HMOV", "HLAV", "HDEV"], "HFL2": ["HPCV"], "HOPM": 0x40,
+     "HCHF": ["HDEG"], "HLAT": 123, "HPCP": 0x140, "HAID": 0x1A, "HAPN": 1},
+    {"HCPI": "e1", "HTAP": "ICP", "HOPM": 0x40, "HLAT": 5, "HPCP": 0xFFFF},
+    {"HCPI": "e0", "HTAP": "CL5", "HFL1": ["HLAV"], "HLAT": 0},
+    {"HCPI": "e0", "HTAP": "CL5", "HFL1": ["HLAV"], "HCHF": ["HSND"], "HLAT": 400},
+]  # fmt: skip
+
 
 def record(
     requests: Sequence[Mapping[str, Any]],
     processors: Sequence[Mapping[str, Any]] = PROCESSORS,
+    further: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     **facility: Any,
 ) -> list[bytes]:
     """Return the record of an interval; fields of the facility that are not given are those above."""
@@ -39,5 +69,17 @@ def record(
         "storage": [STORAGE],
         "processor": processors,
         "request": requests,
+        **(further or {}),
     }
     return section_builder.rmf("74-4", 900, sections)
+
+
+def complete(requests: Sequence[Mapping[str, Any]] = (LOCK, GROUP_BUFFER, LIST)) -> list[bytes]:
+    """Return a record with sections of all kinds."""
+    further = {
+        "cache": CLASSES,
+        "storage_class_memory": [MEMORY],
+        "remote_facility": [REMOTE],
+        "channel_path": PATHS,
+    }
+    return record(requests, further=further)

@@ -143,3 +143,10 @@ def test_field_and_bit_are_explained() -> None:
     bit = explain("smf70cnf_sta")
     assert "smf70_cpu.smf70cnf_sta: Online at end of interval (bit 7)" in bit
     assert "processor.wait_time" in explain("smf70wat")
+
+
+def test_sections_that_are_not_read_are_named() -> None:
+    """A question for a number that no table has leads to its reason; complete records say nothing."""
+    assert "SMF70WC" in explain("smf70")
+    assert "Not read accounting fields" in explain("smf30")
+    assert "Not read" not in explain("smf75")

@@ -48,13 +48,16 @@ def test_structures_are_used_by_transactions(dump_session: Session) -> None:
         "SELECT s.interval_end, any_value(f.busy_pct * f.processor_s / 100), "
         "any_value(f.request_rate) * 900, sum(s.request_rate) * 900, "
         "max(s.request_rate * 900) FILTER (structure = 'DSNZL_LOCK1'), "
-        "max(s.request_rate * 900) FILTER (structure = 'DSNZL_GBP0') "
+        "max(s.request_rate * 900) FILTER (structure = 'DSNZL_GBP0'), sum(s.execution_s), "
+        "sum((s.read_rate + s.write_rate) * 900) "
         "FROM coupling_structure AS s JOIN coupling_facility AS f USING (system, interval_end, facility) "
         "GROUP BY ALL ORDER BY ALL"
     ).rows
-    for (_, _, transactions), (_, busy_s, requests, total, locks, pages) in zip(
+    for (_, _, transactions), (_, busy_s, requests, total, locks, pages, *rest) in zip(
         dump_session.sql(CLASSES).rows, rows, strict=True
     ):
         assert (locks, pages) == pytest.approx((9 * transactions, 5 * transactions))
         assert requests == pytest.approx(total)
         assert busy_s == pytest.approx(requests * 4e-6)
+        # The processors do nothing else, and each request for a page reads or writes it.
+        assert rest == pytest.approx([busy_s, pages])

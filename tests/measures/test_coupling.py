@@ -200,3 +200,68 @@ def test_facility_of_old_level(tmp_path: Path) -> None:
     with opened(tmp_path, [LOCK], FLVL=14) as session:
         query = "SELECT level, shared_processors, dedicated_processors FROM coupling_facility"
         assert session.sql(query).rows == [(14, None, None)]
+
+
+def test_entries_and_data_of_structures(tmp_path: Path) -> None:
+    """CREADRT, CWRITERT, CCOUTRT, CXIRT, DIRRCLM and the usage summary; two storage classes are added."""
+    with zlens.open([smf113_builder.dump(tmp_path / "a", coupling_builder.complete())]) as session:
+        cache, lock, serialized = session.sql(
+            "SELECT entries, entries_used, elements, elements_used, lock_entries, "
+            "lock_entries_used, changed_entries, execution_s, read_rate, write_rate, castout_rate, "
+            "invalidation_rate, reclaim_rate, reclaim_invalidation_rate "
+            "FROM coupling_structure ORDER BY structure"
+        ).rows
+    assert cache[:7] == (8_000, 3_500, 4_000, 1_250, None, None, 75)
+    assert cache[7:] == pytest.approx((0.9, 110, 5, 2, 630 / 900, 0.51, 0.05))
+    assert serialized == (5_000, 1_000, 6_000, 1_500, 256, 16, None, 4.5, *[None] * 6)
+    assert lock[:7] == (0, 0, 0, 0, 0, 0, None)
+    assert lock[8:] == (None,) * 6
+
+
+def test_storage_class_memory_of_structures(tmp_path: Path) -> None:
+    """SCMIUP and AUGMIUP: in use of the most; only the list has a section."""
+    with zlens.open([smf113_builder.dump(tmp_path / "a", coupling_builder.complete())]) as session:
+        found = session.sql(
+            "SELECT structure, memory_most, memory_used, memory_used_pct, augmented_used_pct, "
+            "memory_entries, memory_elements, memory_read_rate, memory_prefetch_rate, memory_write_rate, "
+            "memory_read_s, memory_write_s, memory_read_bytes_rate, memory_write_bytes_rate "
+            "FROM coupling_structure WHERE memory_most IS NOT NULL"
+        ).rows
+    ((structure, *values),) = found
+    assert structure == "IXCLIST"
+    assert values == pytest.approx(
+        [8_192e6, 2_048e6, 25, 10, 700, 900, 0.4, 0.3, 0.5, 100e-6, 200e-6, 8_192, 4_096]
+    )
+
+
+def test_signals_between_coupling_facilities(tmp_path: Path) -> None:
+    """9000 signals of 20 microseconds on average; 1000 were delayed by 30, a tenth of all."""
+    with zlens.open([smf113_builder.dump(tmp_path / "a", coupling_builder.complete())]) as session:
+        (row,) = session.sql(
+            "SELECT facility, peer, receiver_paths, sender_paths, subchannels, signal_rate, delayed_pct, "
+            "signal_service_s, signal_service_sd_s, delay_s, delay_sd_s, delay_per_signal_s, redriven_rate, "
+            "message_rate, message_service_s, message_path_busy_rate, message_no_subchannel_rate "
+            "FROM coupling_link"
+        ).rows
+    assert row[:5] == ("CF01", "CF02", 2, 1, 7)
+    assert row[5:] == pytest.approx(
+        (
+            10, 10, 20e-6, deviation(9_000, 180e-3, 3.78e-6), 30e-6, deviation(1_000, 30e-3, 1.1e-6), 3e-6,
+            0.01, 2, 25e-6, 0.02, 0.03,
+        )
+    )  # fmt: skip
+
+
+def test_paths_to_coupling_facilities(tmp_path: Path) -> None:
+    """Values without their bit of validity, and a round trip of 0, are unknown; 123 us are 12.3 km."""
+    with zlens.open([smf113_builder.dump(tmp_path / "a", coupling_builder.complete())]) as session:
+        found = session.sql(
+            "SELECT peer, direction, chpid, path_type, mode, degraded, round(distance_km, 3), pchid, "
+            "adapter, port FROM coupling_path ORDER BY peer, direction, chpid"
+        ).rows
+    assert found == [
+        ("", "", "E0", "CS5", "8X GEN3 PCIE-O SR", True, 12.3, "0140", "001A", "01"),
+        ("", "", "E1", "ICP", None, None, None, None, None, None),
+        ("CF02", "receiver", "E0", "CL5", None, None, None, None, None, None),
+        ("CF02", "sender", "E0", "CL5", None, None, 40.0, None, None, None),
+    ]

@@ -17,7 +17,7 @@ import pytest
 
 import zlens
 from iterations import draws
-from readers import smf113_builder
+from readers import section_builder, smf113_builder
 from smf70_builder import (
     DEDICATED,
     HIGH,
@@ -567,3 +567,25 @@ def test_change_within_interval_is_event(
         marked = opened.sql("SELECT partition, weight_changed FROM partition ORDER BY 1").rows
     assert rows == ([event] if event else [])
     assert marked == [("A", fields == {"VPF": 0x20}), ("B", False)]
+
+
+def test_tenant_resource_groups_against_their_fields(tmp_path: Path) -> None:
+    """Service units of an interval of 900 s; a group without a tenant has none."""
+    groups = [
+        {
+            "TRG_NAME": "TRGBANK", "TRG_DESC": "Banking", "TRG_TNTID": "T1", "TRG_TNTNAME": "A bank",
+            "TRG_SBID": "S1", "TRG_SUCP": 1_800_000, "TRG_SUIFA": 900, "TRG_SUSUP": 450_000, "TRG_LAC": 12,
+            "TRG_MEM": 1_000,
+        },
+        {"TRG_NAME": "TRGIDLE"},
+    ]  # fmt: skip
+    path = smf113_builder.dump(tmp_path / "a", section_builder.rmf(70, 900, {"tenant": groups}))
+    with zlens.open([path]) as session:
+        found = session.sql(
+            "SELECT group_name, description, tenant_id, tenant_name, solution, cp_service_rate, "
+            "zaap_service_rate, ziip_service_rate, rolling_msu, memory FROM tenant ORDER BY 1"
+        ).rows
+    assert found == [
+        ("TRGBANK", "Banking", "T1", "A bank", "S1", 2_000, 1, 500, 12, 4_096_000),
+        ("TRGIDLE", None, None, None, None, 0, 0, 0, 0, 0),
+    ]

@@ -18,6 +18,7 @@ from smf_io_builder import (
     LCU,
     PATH,
     PAV,
+    POOL,
     UNIT_S,
     cached,
     devices,
@@ -236,6 +237,37 @@ def test_cache_joins_device_of_its_subchannel_set(tmp_path: Path) -> None:
         disks = session.sql("SELECT device, volume FROM cache ORDER BY device").rows
     assert rows == [("0A01", 51_000), ("10A01", 7)]
     assert disks == [("0A01", "ZLVOL1"), ("10A01", "ZLSEC1")]
+
+
+def test_disks_behind_cache_against_their_counts(tmp_path: Path) -> None:
+    """Units are 128 KiB and 16 ms, by device and subchannel set; counts of ranks are not known."""
+    second = {**CACHED, "DFL4": 0x10}
+    pools = [POOL, {**POOL, "1SCS": 1, "1FLG": 1, "1INC": []}]
+    with opened(tmp_path, [cached(CACHED, second, pools=pools)]) as session:
+        row = one(session, "cache", "device = '0A01'")
+        rank = one(session, "cache", "device = '10A01'")
+    expected = {
+        "read_bytes_rate": 6_000 * 131_072 / 600,
+        "write_bytes_rate": 1_500 * 131_072 / 600,
+        "physical_read_rate": 5,
+        "physical_write_rate": 10,
+        "physical_read_size": 8_192,
+        "physical_write_size": 65_536,
+        "physical_read_bytes_rate": 5 * 8_192,
+        "physical_write_bytes_rate": 10 * 65_536,
+        "physical_read_s": 0.006,
+        "physical_write_s": 0.002,
+    }
+    assert {name: row[name] for name in expected} == pytest.approx(expected)
+    assert {rank[name] for name in (*expected, "pool")} == {None}
+    assert row["pool"] == "001F"
+
+
+def test_units_of_pools_that_are_not_known_have_no_bytes(tmp_path: Path) -> None:
+    """Bits 5 and 6 of the increments say that the units are others."""
+    with opened(tmp_path, [cached(CACHED, pools=[{**POOL, "1INC": 0x05}])]) as session:
+        row = one(session, "cache")
+    assert (row["physical_read_rate"], row["physical_read_s"], row["read_bytes_rate"]) == (5, None, None)
 
 
 def test_cache_without_requests_has_no_shares(tmp_path: Path) -> None:

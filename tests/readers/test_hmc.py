@@ -412,12 +412,12 @@ def test_nic_names_partition_and_port(tmp_path: Path) -> None:
         'zhmc_channel_usage_ratio{cpc="A",channel_css_chpid="0.5D",partition="",shared="true"} 0.75\n'
     )
     with zlens.open(path) as session:
-        columns = "kind, adapter, port, partition, nic, usage_pct, sent_rate"
+        columns = "kind, adapter, port, partition, nic, usage_pct, port_usage_pct, sent_rate"
         assert session.sql(f"SELECT {columns} FROM adapter ORDER BY kind, adapter").rows == [
-            ("NIC", "OSD1", "1", "P1", "N", None, 5.0),
-            ("channel", "0.5C", None, "P2", None, 50.0, None),
-            ("channel", "0.5D", None, None, None, 75.0, None),
-            ("port", "OSD1", "1", None, None, 25.0, None),
+            ("NIC", "OSD1", "1", "P1", "N", None, 25.0, 5.0),
+            ("channel", "0.5C", None, "P2", None, 50.0, None, None),
+            ("channel", "0.5D", None, None, None, 75.0, None, None),
+            ("port", "OSD1", "1", None, None, 25.0, None, None),
         ]
 
 

@@ -86,12 +86,37 @@ def test_printed_paging_counts_as_published() -> None:
         ("CENTRAL STORAGE", 7),
         ("FIXED FRAMES", 9),
         ("LOCAL PAGE DATA SET SLOT COUNTS", 5),
+        ("MEMORY OBJECTS AND FRAMES", 7),
         ("SHARED FRAMES AND SLOTS", 5),
         ("UIC", 1),
     ]
     assert ask(path, query.format("UIC", "HIGH UIC")) == [(65535, 65535, 65535)]
     assert ask(path, query.format("SHARED FRAMES AND SLOTS", "TOTAL")) == [(8389, 8518, 8450)]
+    objects = "SELECT kind, average FROM storage_use WHERE area = 'MEMORY OBJECTS AND FRAMES' ORDER BY place"
+    assert ask(path, objects) == [
+        ("OBJECTS COMMON", 3),
+        ("OBJECTS SHARED", 6),
+        ("OBJECTS 1 MB", 40),
+        ("FRAMES COMMON", 3801),
+        ("FRAMES COMMON FIXED", 0),
+        ("FRAMES SHARED", 7590),
+    ]
+    megabytes = "SELECT least, most, average FROM storage_use WHERE area = '1 MB FRAMES' AND kind = 'FIXED'"
+    assert ask(path, megabytes) == [(40, 40, 40)]
     assert problem_details(path) == []
+
+
+def test_number_of_samples_names_no_area(tmp_path: Path) -> None:
+    """RMF prints it beside the names of the areas, and the slide of Burg between heads and counts."""
+    text = (FOLDER / "rmf-paging.txt").read_text()
+    heads = "CENTRAL STORAGE                MIN        MAX        AVG\n"
+    assert heads in text
+    path = tmp_path / "paging.txt"
+    path.write_text(text.replace(heads, f"(15 SAMPLES)     {heads}"))
+    query = "SELECT area, name, minimum, maximum, average FROM rmf_paging ORDER BY ALL"
+    assert ask(path, query) == ask(FOLDER / "rmf-paging.txt", query)
+    path.write_text(text.replace(heads, f"{heads}(15 SAMPLES)\n"))
+    assert ask(path, query) == ask(FOLDER / "rmf-paging.txt", query)
 
 
 @needs(SAMPLE)

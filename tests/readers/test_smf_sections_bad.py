@@ -136,6 +136,21 @@ def test_record_longer_than_its_sections(tmp_path: Path) -> None:
         assert [problem.kind for problem in source.problems(complete=True)] == kinds
 
 
+def test_types_that_are_not_requested_are_not_decoded(tmp_path: Path) -> None:
+    """A value that cannot be is found only by a query of its table: others do not decode it."""
+    (processors,) = rmf(70, 900, {"control": [MACHINE], "logical": [{"PDT": 2**63 - 1}]})
+    data = bytearray(processors)
+    data[int.from_bytes(data[68:72])] = 0xFF
+    (classes,) = rmf(72, 900, {"wms": [{"MCNM": "A"}], "scs": [{"CPER": 1}]})
+    source = opened(dump(tmp_path / "two.smf", [bytes(data), classes]))
+    assert len(rows(source, table="smf72_scs")) == 1
+    assert len(rows(source, table="smf70_control")) == 1
+    assert source.problems() == []
+    assert rows(source, ["smf70pdt"], "smf70_logical") == [{"smf70pdt": None}]
+    (problem,) = source.problems()
+    assert problem.detail.startswith("smf70pdt is above")
+
+
 def test_invalid_numbers_are_null(tmp_path: Path) -> None:
     (record,) = rmf(70, 900, {"control": [MACHINE], "logical": [{"PDT": 2**63 - 1}]})
     data = bytearray(record)

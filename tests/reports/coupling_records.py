@@ -7,7 +7,7 @@ from pathlib import Path
 import channel_builder
 import coupling_builder
 from channel_builder import COUNTS, EXTENDED, MOST, THREE, UNIT, entry
-from coupling_builder import CACHE, LOCK
+from coupling_builder import GROUP_BUFFER, LIST, LOCK
 from readers import smf113_builder
 
 
@@ -25,6 +25,7 @@ def smf73(folder: Path) -> Path:
 
 
 def smf74_4(folder: Path) -> Path:
-    """Write a coupling facility with a lock structure and a cache that was dumped."""
+    """Write a coupling facility with sections of all kinds, and a cache that was dumped."""
     dumped = {"SDRC": 2, "SDTM": 6_000, "SDSQ": 20_000_000}
-    return smf113_builder.dump(folder / "a", coupling_builder.record([LOCK, CACHE | dumped]))
+    record = coupling_builder.complete([LOCK, GROUP_BUFFER | dumped, LIST])
+    return smf113_builder.dump(folder / "a", record)

@@ -442,5 +442,8 @@ def rmf_disks(folder: Path) -> Path:
 
 def rmf_queues(folder: Path) -> Path:
     """Write an interval of one logical control unit of z/OS and its cache."""
-    records = [smf_io_builder.queuing(), smf_io_builder.cached(smf_io_builder.CACHED)]
+    records = [
+        smf_io_builder.queuing(),
+        smf_io_builder.cached(smf_io_builder.CACHED, pools=[smf_io_builder.POOL]),
+    ]
     return smf_io_builder.written(folder / "queues.smf", records)

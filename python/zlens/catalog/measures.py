@@ -88,6 +88,7 @@ UNITS = frozenset(
         "cycles/instruction",
         "frames",
         "index",
+        "km",
         "pages",
         "processors",
         "ratio",

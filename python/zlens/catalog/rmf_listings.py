@@ -118,6 +118,9 @@ class PrintedSamples(FactTable, frozen=True):
     names: Annotated[tuple[str, ...], Meta(description="columns of the values")]
     area: Annotated[str, Meta(description="the column of the area")]
     name: Annotated[str, Meta(description="the column of the name")]
+    groups: Annotated[
+        tuple[str, ...], Meta(description="first words of names that the names below them lack")
+    ] = ()
 
 
 class PrintedList(FactTable, frozen=True):

@@ -209,6 +209,7 @@ class SmfLayout(FactTable, frozen=True):
     identity: Annotated[
         dict[str, str], Meta(description="columns that distinguish streams of records of one system name")
     ] = msgspec.field(default_factory=dict)
+    unread: Annotated[str, Meta(description="sections that are not read, and why")] = ""
 
     def section(self, name: str) -> SmfSection:
         for section in self.sections:

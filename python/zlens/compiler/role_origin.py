@@ -285,8 +285,10 @@ class OriginQuery:
         if how.value is not None:
             return expressions.literal(how.value) if isinstance(how.value, str) else repr(how.value)
         if how.expression:
-            number = self.expression(how.expression, "int" if how.digits else type, bounded=True)
-            return _hexadecimal(number, how.digits) if how.digits and number != "NULL" else number
+            sql = self.expression(how.expression, "int" if how.digits or how.codes else type, bounded=True)
+            if how.codes and sql != "NULL":
+                return code_words_sql(sql, how.codes)
+            return _hexadecimal(sql, how.digits) if how.digits and sql != "NULL" else sql
         for name in how.fields:
             column = name.lower() + how.suffix
             if column in self.place:

@@ -21,20 +21,30 @@ _UNITS_A_REQUEST, _CYCLES_A_UNIT = 3, 12
 _READS, _ZHPF, _OTHERS, _ACTIVE = 0.72, 0.6, 0.25, 1.4
 #: HiperSockets to the z/VM partition: messages of a second, and units of 64 bytes of a message.
 _MESSAGES, _MESSAGE_UNITS = 350, 24
-#: Type of a lock structure.
-_LOCK = 3
+#: Types of structures.
+_LOCK, _CACHE = 3, 4
 #: Structures: type, size in units of 4 KB, requests of a transaction and of a second, microseconds of an
 #: execution, their deviation, the part that is asynchronous.
 _STRUCTURES = (
     ("ISGLOCK", _LOCK, 8_448, 0.0, 40.0, 7.0, 2.5, 0.0),
     ("DSNZL_LOCK1", _LOCK, 32_768, 9.0, 0.0, 6.5, 2.0, 0.002),
-    ("DSNZL_GBP0", 4, 65_536, 5.0, 0.0, 9.5, 4.0, 0.01),
+    ("DSNZL_GBP0", _CACHE, 65_536, 5.0, 0.0, 9.5, 4.0, 0.01),
     ("IXCDEFAULT", 1, 16_384, 0.5, 12.0, 14.0, 6.0, 0.4),
 )
 #: Asynchronous executions take this much longer; this part of them waited for a subchannel, for that long.
 _LONGER, _DELAYED, _DELAY_US = 6.0, 0.01, 60
 #: Parts of the requests for locks that met contention, real or false.
 _CONTENDED, _FALSELY = 0.004, 0.0015
+#: Entries and elements of structures, all and in use.
+_ENTRIES = {
+    "ISGLOCK": {"SLTL": 1_048_576, "SLTM": 2_100},
+    "DSNZL_LOCK1": {"SLEL": 150_000, "SLEM": 1_200, "SLTL": 16_777_216, "SLTM": 9_800},
+    "DSNZL_GBP0": {"SDEC": 200_000, "SDEL": 40_000},
+    "IXCDEFAULT": {"SLEL": 6_000, "SLEM": 40, "SMAE": 9_000, "SCUE": 64},
+}
+_CACHED = {"CDEC": 150_000, "CDAC": 38_000, "CTCC": 900}
+#: Parts of the requests for pages that write them, and of the pages written that are cast out.
+_WRITES, _CAST_OUT = 0.3, 0.9
 #: Microseconds of a processor of the coupling facility for an execution.
 _EXECUTION_US = 4.0
 _FACILITY = {"FNAM": "ZLCF1", "FLVL": 16, "FPAM": 2, "FSCG": 14, "FSCU": 14, "FSCL": 14, "FPDN": 1}
@@ -119,6 +129,7 @@ def _channels(requests: int, seconds: int) -> Sections:
 def _coupling(transactions: int, seconds: int, system: str) -> Sections:
     structures: list[dict[str, Any]] = []
     found: list[dict[str, Any]] = []
+    caches: list[dict[str, Any]] = []
     executions = 0
     for number, (name, type, size, each, rate, mean, deviation, part) in enumerate(_STRUCTURES, 1):
         count = round(transactions * each + seconds * rate)
@@ -128,6 +139,10 @@ def _coupling(transactions: int, seconds: int, system: str) -> Sections:
         executions += count
         version = f"{number:016x}"
         is_lock = type == _LOCK
+        if type == _CACHE:
+            writes = round(count * _WRITES)
+            cast_out = round(writes * _CAST_OUT)
+            caches.append({**_CACHED, "CRHC": count - writes, "CWH1": writes, "CCOC": cast_out})
         found.append(
             {
                 "SNAM": name,
@@ -145,6 +160,10 @@ def _coupling(transactions: int, seconds: int, system: str) -> Sections:
                 **_times("SQT", "SQSQ", delayed, _DELAY_US, _DELAY_US / 2),
                 "SCN": round(count * _CONTENDED) if is_lock else 0,
                 "SFCN": round(count * _FALSELY) if is_lock else 0,
+                "SETM": count * _EXECUTION_US,
+                **_ENTRIES[name],
+                "CDSI": len(caches),
+                "CDNE": int(type == _CACHE),
             }
         )
         structures.append({"QSTR": name, "QVER": version, "QSIZ": size, "QFLG": ["QACT"]})
@@ -156,6 +175,7 @@ def _coupling(transactions: int, seconds: int, system: str) -> Sections:
         "storage": [_STORAGE],
         "structure": structures,
         "request": found,
+        "cache": caches,
         "processor": [{"PBSY": busy, "PWAI": seconds * 1_000_000 - busy, "PTYP": ["PTDE"]}],
     }
 

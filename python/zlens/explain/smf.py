@@ -87,6 +87,7 @@ def describe_record(record: int) -> Description:
                 ],
             ),
             ("Tables", [f"{each.table}: {each.title}" for layout in layouts for each in layout.sections]),
+            ("Not read", [layout.unread for layout in layouts if layout.unread]),
             ("Join", "sections of one record have system, file and offset in common"),
         ],
     )

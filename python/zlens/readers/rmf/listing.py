@@ -188,6 +188,7 @@ class RmfListingParser:
         self._block = ""
         self._groups: list[tuple[int, str]] = []
         self._areas: list[tuple[int, int, str]] = []
+        self._first_words: dict[str, str] = {}
         self._pairs: dict[str, tuple[str, Span]] = {}
         self._pairs_begin: tuple[int, int] | None = None
         self._titles: set[str] = set()
@@ -396,7 +397,7 @@ class RmfListingParser:
             self._body.interval = None
         self._title, self._begun = "", False
         self._above, self._pending = [], []
-        self._heads, self._open, self._groups, self._areas = None, None, [], []
+        self._heads, self._open, self._groups, self._areas, self._first_words = None, None, [], [], {}
         self._raw, self._lesson, self._noted = [], ParsedPage(), self._notes.count
 
     def _note(self, kind: str, detail: str, about: str) -> None:
@@ -593,7 +594,8 @@ class RmfListingParser:
         counts = pages.counts(line, len(page.samples.names))
         if not counts:
             areas = pages.labels(line, page.samples.names)
-            self._areas = areas or self._areas
+            if areas:
+                self._areas, self._first_words = areas, {}
             return bool(areas)
         if self._open is not page.samples:
             self._body.begin("table")
@@ -604,5 +606,14 @@ class RmfListingParser:
             area = min(
                 self._areas, key=lambda area: max(area[0] - start, start - area[1], 0), default=(0, 0, "")
             )
-            self._row([(area[2], 0, 0), (name, 0, 0), *numbers], None)
+            self._row([(area[2], 0, 0), (self._grouped(page.samples, area[2], name), 0, 0), *numbers], None)
         return True
+
+    def _grouped(self, samples: PrintedSamples, area: str, name: str) -> str:
+        """Return a name with the first word that it has in common with a name above."""
+        first, _, rest = name.partition(" ")
+        if first in samples.groups and rest:
+            self._first_words[area] = first
+        elif area in self._first_words:
+            return f"{self._first_words[area]} {name}"
+        return name

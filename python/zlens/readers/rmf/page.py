@@ -18,9 +18,10 @@ _TITLES = re.compile(rf"(?im)^{_TITLE.pattern}\r?$")
 _PAGE = re.compile(r"\bPAGE +(\d+)")
 _WORD = re.compile(r"\S+")
 _LINE = re.compile(r"[\s\d.,+*/<>=()!_-]*")
-_NAMED = r"(?<!\S)([A-Z(][A-Z0-9 ()+<>/.-]{0,40}?)"
+_NAMED = r"(?<!\S)([12] [MG]B|[A-Z(][A-Z0-9 ()+<>/.-]{0,40}?)"
 _NUMBER = r"\s+([\d,]{1,15})"
 _LABEL = re.compile(r"[A-Z]{4,}(?: [A-Z]+)*|[A-Z]+(?: [A-Z]+)+")
+_SAMPLES = re.compile(r"\( *\d+ +SAMPLES *\)")
 
 
 def title(line: str) -> str | None:
@@ -220,6 +221,7 @@ def counts(line: str, columns: int) -> list[tuple[int, str, list[Cell]]]:
 
 def labels(line: str, names: Sequence[str]) -> list[tuple[int, int, str]]:
     """Return capitalized texts with their extents, if the rest of the line is column names and rules."""
+    line = _SAMPLES.sub(lambda match: " " * len(match[0]), line)
     rest = re.sub(rf"\b(?:{'|'.join(names)})\b", "", _LABEL.sub("", line))
     if _LINE.fullmatch(rest) is None:
         return []
