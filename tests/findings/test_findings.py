@@ -376,6 +376,17 @@ def test_rule_skeleton_is_valid() -> None:
     assert [each.rule.id for each in found.rows] == ["OWN-001"]
 
 
+def test_rule_is_named_after_its_file(tmp_path: Path) -> None:
+    lines = (rules.root() / "_skeleton.toml").read_text(encoding="utf-8").splitlines()
+    text = "\n".join(line for line in lines if not line.startswith(("id = ", "area = ")))
+    for name in ("own-007", "seven"):
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+    rule = rules.read(tmp_path / "own-007.toml")
+    assert (rule.id, rule.area) == ("OWN-007", tmp_path.name)
+    with pytest.raises(CatalogError, match='id is "SEVEN"; expected an id such as CPU-001'):
+        rules.read(tmp_path / "seven.toml")
+
+
 PAGE_OF_DOCS = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
 
 

@@ -197,7 +197,7 @@ def test_note_is_explained_with_its_reason() -> None:
 
 def test_all_rules_are_listed() -> None:
     text = explain("findings")
-    assert text.startswith("findings: 86 rules, and 33 notes")
+    assert text.startswith("findings: 86 rules, and 39 notes")
     assert "CPU-001" in text
     assert "unverified" in text
     assert "option rules" in text
