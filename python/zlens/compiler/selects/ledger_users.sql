@@ -1,5 +1,5 @@
--- _ledger_users: time that CP charged to users, where no samples of guests tell which: what records of transactions
--- and sessions leave of it. In single intervals it may be negative: these count CPU time at their end.
+-- _ledger_users: time that CP charged to users, where no samples of guests tell which: what records of transactions,
+-- of sessions, and of Linux on guests leave of it. In single intervals it may be negative: these count CPU time at their end.
 SELECT
     m.system, m.source, m.interval_end, m.seconds, m.flag, own.is_threaded,
     m.user_pct / 100 * m.online * m.seconds * own.core_s_per_busy_s - coalesce(guests.used_s, 0) AS used_s
