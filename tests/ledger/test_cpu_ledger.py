@@ -71,7 +71,7 @@ def test_ledger_levels_of_samples_add_up(path: Path) -> None:
 
 
 def test_ledger_states_what_has_no_owner(demo_session: CoreSession, demo_files: list[Path]) -> None:
-    """ZLDEMO's records of z/VM 5.3 have guests at the ends of transactions, and by what Linux on them counts."""
+    """ZLDEMO, with z/VM 5.3, has guests at the ends of transactions, and what Linux on them counts."""
     [users] = demo_session.sql("SELECT sum(amount) FROM ledger WHERE account = 'users'").rows
     share = answer.solve(demo_session, "cpu").figure("not_attributed_pct")
     assert share == pytest.approx(100 * abs(users[0]) / (4 * 3600))

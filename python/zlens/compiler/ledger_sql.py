@@ -87,7 +87,7 @@ def _account_sql(ledger: Ledger, place: int, account: LedgerAccount, above: Ledg
     names |= {"subject": account.subject, "group_name": account.group}
     return (
         f"SELECT m.system, m.source, m.interval_end, m.seconds, m.flag, {literal(level.name)} AS level, "
-        f"{place} AS place, {literal(account.name)} AS account, {_identity(level, account.node)} AS node, "
+        f"'{place}' AS place, {literal(account.name)} AS account, {_identity(level, account.node)} AS node, "
         f"{_identity(above, account.parent)} AS parent, "
         f"{', '.join(f'{_value(formula)} AS {name}' for name, formula in names.items())}, "
         f"{_exact(ledger, account.amount)} AS amount, {known} AS status, {literal(account.meter)} AS meter, "
@@ -143,7 +143,7 @@ def _rest_sql(ledger: Ledger, place: int, above: LedgerLevel) -> str:
     wholes = ", ".join(f"any_value({name}) AS {name}" for name in names)
     return (
         f"SELECT part.system, part.source, part.interval_end, max(part.seconds) AS seconds, "
-        f"any_value(part.flag) AS flag, {literal(level.name)} AS level, {place} AS place, "
+        f"any_value(part.flag) AS flag, {literal(level.name)} AS level, '{place}' AS place, "
         f"{literal(level.rest.name)} AS account, "
         f"CAST(NULL AS VARCHAR) AS node, part.parent, "
         f"{', '.join(f'any_value(whole.{name}) AS {name}' for name in names)}, "
