@@ -102,7 +102,7 @@ def test_msu_of_levels_add_up(tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         rows = rows_of(folder, machine(batch, reported=chance.random() < 0.5))
-        differences = imbalances(rows)
+        differences = imbalances(load_ledger("msu"), rows)
         assert len(differences) > 4
         assert set(differences.values()) == {0.0}
 
@@ -124,7 +124,7 @@ def test_missing_class_is_not_attributed_and_named(tmp_path: Path) -> None:
     assert after["LPB"] == pytest.approx(before["LPB"])
     assert (missing["partition"], missing["system"], missing["class"]) == ("LPA", "SYSA", "BATCH")
     assert (missing["seen_in"], missing["amount"]) == ("SMF 30", pytest.approx(lost))
-    assert set(imbalances(leak).values()) == {0.0}
+    assert set(imbalances(load_ledger("msu"), leak).values()) == {0.0}
 
 
 def brute_force(used: Sequence[float]) -> dict[int, float]:

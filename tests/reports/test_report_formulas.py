@@ -34,7 +34,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "caf.caf": {
         "factor together begins": "the table of a role: a factor in units of 1/65536, and its ranges of CPUs"
     },
-    "chargeback.guests": {"counts ?": "CPU time of several systems, weighted by their capability"},
+    "members.guests": {"counts ?": "CPU time of several systems, weighted by their capability"},
     "cpowned.areas": {"total_rate": "sum of two columns of the row"},
     "cpu.load": {"cp_pct": POINTS},
     "ctlunit.control_units": {
@@ -47,7 +47,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "energy_kwh": "kilowatt-hours of the joules of the ledger",
         "per_transaction": "a ratio of two columns of the row",
     },
-    "ledger.accounts": {"per_transaction": "a ratio of two columns of the row"},
+    "chargeback.months": {"per_transaction": "a ratio of two columns of the row"},
     "meters.comparisons": {
         "first_w second_w": "joules in the seconds of both meters",
         "difference_pct difference_w": "a difference of two columns of the row",

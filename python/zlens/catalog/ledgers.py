@@ -53,6 +53,9 @@ class LedgerAccount(FactTable, frozen=True, kw_only=True):
     partition: Annotated[Formula, Meta(description="name of the partition")] = "place.partition"
     cpu_type: Annotated[Formula, Meta(description="processor type")] = "null"
     transactions: Annotated[Formula, Meta(description="transactions that the amount was used for")] = "null"
+    raw: Annotated[Formula, Meta(description="CPU time of guests on threads, in seconds")] = "null"
+    mt1: Annotated[Formula, Meta(description="their MT-1 equivalent time, in seconds")] = "null"
+    prorated: Annotated[Formula, Meta(description="their prorated core time, in seconds")] = "null"
     not_attributed: Annotated[bool, Meta(description="whether it has no owner")] = False
 
 
@@ -97,6 +100,14 @@ class Ledger(FactTable, frozen=True, kw_only=True):
     name: Annotated[_Name, Meta(description="its name, that of the file")]
     title: Annotated[str, Meta(description="title")]
     unit: Annotated[str, Meta(description="unit of all amounts")]
+    binary_digits: Annotated[
+        int,
+        Meta(
+            description="binary digits after the point of amounts, so that sums of them are exact",
+            ge=0,
+            le=40,
+        ),
+    ]
     text: Annotated[str, Meta(description="what it counts")]
     not_counted: Annotated[str, Meta(description="what it does not count")]
     tables: Annotated[
@@ -115,6 +126,15 @@ class Ledger(FactTable, frozen=True, kw_only=True):
         for level in self.levels:
             entries += [*level.account, *([level.rest] if level.rest else [])]
         return {entry.name: entry for entry in entries}
+
+    @property
+    def step(self) -> float:
+        """The unit of the last digit of amounts: each is a multiple of it.
+
+        Sums up to 2^53 steps are exact: they do not depend on the order of the amounts, nor on sums by hour
+        or day between.
+        """
+        return 2.0**-self.binary_digits
 
 
 @cache

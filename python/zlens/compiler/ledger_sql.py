@@ -18,10 +18,14 @@ MATERIALIZED = "-- materialized\n"
 _PREFIX = "_ledger_"
 _KEYS = "system, source, interval_end, seconds, flag"
 _NAMES = "machine, partition, cpu_type"
-_AMOUNTS = "amount, status, meter, transactions"
-_COLUMNS = f"{_KEYS}, level, account, node, parent, {_NAMES}, subject, group_name, {_AMOUNTS}"
-#: A remainder below this share of the amounts is the rounding of their sum.
-_ROUNDING = 1e-9
+_KINDS = ("raw", "mt1", "prorated")
+_AMOUNTS = f"amount, status, meter, transactions, {', '.join(f'{kind}_s' for kind in _KINDS)}"
+_COLUMNS = f"{_KEYS}, level, place, account, node, parent, {_NAMES}, subject, group_name, {_AMOUNTS}"
+#: Month of the system's local time that the middle of an interval is in, as of rollups by day.
+_MONTH = (
+    "strftime(make_timestamp(epoch_us(interval_end) - CAST(round(seconds * 500000) AS BIGINT) - 1 "
+    "+ 1000000 * coalesce(utc_offset_s, 0)), '%Y-%m')"
+)
 
 
 def helper_names() -> tuple[str, ...]:
@@ -39,7 +43,9 @@ def helper_sql(name: str) -> str:
             f"FROM {_PREFIX}{ledger.name}"
             for ledger in ledgers
         ]
-        return "\nUNION ALL\n".join(parts)
+        rows = "\nUNION ALL\n".join(parts)
+        places = "JOIN _ledger_place USING (system, source)"
+        return f"SELECT part.*, {_MONTH} AS month FROM (\n{rows}\n) AS part\n{places}"
     if name == "_ledger_meter":
         return "\nUNION ALL\n".join(
             _meter_sql(ledger, meter) for ledger in ledgers for meter in ledger.meters
@@ -52,13 +58,13 @@ def _ledger_sql(ledger: Ledger) -> str:
     queries: list[str] = []
     names: list[str] = []
     above: LedgerLevel | None = None
-    for level in ledger.levels:
+    for place, level in enumerate(ledger.levels, 1):
         name = f"level_{level.name}"
-        rows = "\nUNION ALL\n".join(_account_sql(level, account, above) for account in level.account)
+        rows = "\nUNION ALL\n".join(_account_sql(ledger, place, account, above) for account in level.account)
         queries.append(f"{name} AS (\n{_part_of(rows, above)}\n)")
         names.append(name)
         if level.rest is not None and above is not None:
-            queries.append(f"rest_{level.name} AS (\n{_rest_sql(level, above)}\n)")
+            queries.append(f"rest_{level.name} AS (\n{_rest_sql(ledger, place, above)}\n)")
             names.append(f"rest_{level.name}")
         above = level
     union = "\nUNION ALL\n".join(f"SELECT {_COLUMNS} FROM {name}" for name in names)
@@ -72,7 +78,8 @@ def _is_divided(name: str) -> bool:
     return any(f"{_PREFIX}{name}" in found for found in words)
 
 
-def _account_sql(level: LedgerLevel, account: LedgerAccount, above: LedgerLevel | None) -> str:
+def _account_sql(ledger: Ledger, place: int, account: LedgerAccount, above: LedgerLevel | None) -> str:
+    level = ledger.levels[place - 1]
     known = literal(account.status)
     if account.assumed_if:
         known = f"CASE WHEN {_value(account.assumed_if, 'bool')} THEN 'assumed' ELSE {known} END"
@@ -80,12 +87,22 @@ def _account_sql(level: LedgerLevel, account: LedgerAccount, above: LedgerLevel 
     names |= {"subject": account.subject, "group_name": account.group}
     return (
         f"SELECT m.system, m.source, m.interval_end, m.seconds, m.flag, {literal(level.name)} AS level, "
-        f"{literal(account.name)} AS account, {_identity(level, account.node)} AS node, "
+        f"'{place}' AS place, {literal(account.name)} AS account, {_identity(level, account.node)} AS node, "
         f"{_identity(above, account.parent)} AS parent, "
         f"{', '.join(f'{_value(formula)} AS {name}' for name, formula in names.items())}, "
-        f"{_value(account.amount, 'float')} AS amount, {known} AS status, {literal(account.meter)} AS meter, "
-        f"{_value(account.transactions, 'float')} AS transactions\n{account.rows.strip()}"
+        f"{_exact(ledger, account.amount)} AS amount, {known} AS status, {literal(account.meter)} AS meter, "
+        f"{_exact(ledger, account.transactions)} AS transactions, "
+        f"{', '.join(f'{_exact(ledger, getattr(account, kind))} AS {kind}_s' for kind in _KINDS)}\n"
+        f"{account.rows.strip()}"
     )
+
+
+def _exact(ledger: Ledger, formula: str) -> str:
+    """Return SQL of a formula, rounded so that its sums are exact (Ledger.step)."""
+    if formula == "null":
+        return "CAST(NULL AS DOUBLE)"
+    whole = 2**ledger.binary_digits
+    return f"round({_value(formula, 'float')} * {whole}.0) / {whole}.0"
 
 
 def _value(formula: str, type: str = "text") -> str:
@@ -115,23 +132,24 @@ def _part_of(rows: str, above: LedgerLevel | None) -> str:
     )
 
 
-def _rest_sql(level: LedgerLevel, above: LedgerLevel) -> str:
-    """Return SQL of what the accounts of a level leave of their parents.
+def _rest_sql(ledger: Ledger, place: int, above: LedgerLevel) -> str:
+    """Return SQL of what the accounts of a level leave of their parents, if it is more than their rounding.
 
-    Amounts of parents and negative ones of their parts are added: intervals of both may differ. Values are
-    added in order of size, so that the last digit does not depend on the order of the rows.
+    Amounts of parents and negative ones of their parts are added: intervals of both may differ.
     """
+    level = ledger.levels[place - 1]
     assert level.rest is not None
     names = ("machine", "partition", "cpu_type", "subject", "group_name")
     wholes = ", ".join(f"any_value({name}) AS {name}" for name in names)
     return (
         f"SELECT part.system, part.source, part.interval_end, max(part.seconds) AS seconds, "
-        f"any_value(part.flag) AS flag, {literal(level.name)} AS level, "
+        f"any_value(part.flag) AS flag, {literal(level.name)} AS level, '{place}' AS place, "
         f"{literal(level.rest.name)} AS account, "
         f"CAST(NULL AS VARCHAR) AS node, part.parent, "
         f"{', '.join(f'any_value(whole.{name}) AS {name}' for name in names)}, "
-        f"CASE WHEN count(amount) = count(*) THEN sum(amount ORDER BY amount) END AS amount, "
-        f"'measured' AS status, CAST(NULL AS VARCHAR) AS meter, CAST(NULL AS DOUBLE) AS transactions\n"
+        f"CASE WHEN count(amount) = count(*) THEN sum(amount) END AS amount, "
+        f"'measured' AS status, CAST(NULL AS VARCHAR) AS meter, CAST(NULL AS DOUBLE) AS transactions, "
+        f"{', '.join(f'CAST(NULL AS DOUBLE) AS {kind}_s' for kind in _KINDS)}\n"
         f"FROM (\n"
         f"SELECT {_KEYS}, node AS parent, amount FROM level_{above.name}\n"
         f"WHERE node IN (SELECT parent FROM level_{level.name} WHERE parent IS NOT NULL)\n"
@@ -141,8 +159,7 @@ def _rest_sql(level: LedgerLevel, above: LedgerLevel) -> str:
         f"JOIN (SELECT node, {wholes} FROM level_{above.name} GROUP BY node) AS whole\n"
         f"ON whole.node = part.parent\n"
         f"GROUP BY part.system, part.source, part.interval_end, part.parent\n"
-        f"HAVING count(amount) < count(*) "
-        f"OR abs(sum(amount ORDER BY amount)) > {_ROUNDING} * sum(abs(amount))"
+        f"HAVING count(amount) < count(*) OR abs(sum(amount)) > count(*) * {ledger.step / 2!r}"
     )
 
 

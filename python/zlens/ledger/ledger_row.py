@@ -19,6 +19,7 @@ class LedgerRow(Struct, frozen=True):
     amount        in the unit of the ledger; None if a part of it is unknown
     status        one of STATUSES
     transactions  that the amount was used for; None if unknown
+    amounts       number of amounts that it is the sum of, each rounded (Ledger.step)
     end           end of the interval, UTC; None for a sum over the selected time
     """
 
@@ -35,6 +36,7 @@ class LedgerRow(Struct, frozen=True):
     amount: float | None
     status: str
     transactions: float | None = None
+    amounts: int = 1
     end: dt.datetime | None = None
 
 
@@ -48,4 +50,5 @@ def add(one: LedgerRow, other: LedgerRow) -> LedgerRow:
         transactions=None
         if one.transactions is None and other.transactions is None
         else (one.transactions or 0.0) + (other.transactions or 0.0),
+        amounts=one.amounts + other.amounts,
     )

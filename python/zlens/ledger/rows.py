@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 _SUMMED = (
     "level, account, node, parent, machine, partition, cpu_type, subject, group_name, any_value(meter), "
-    "CASE WHEN count(amount) = count(*) THEN sum(amount ORDER BY amount) END, "
+    "CASE WHEN count(amount) = count(*) THEN sum(amount) END, "
     "CASE WHEN count(DISTINCT status) > 1 THEN 'assumed' ELSE any_value(status) END, "
-    "sum(transactions ORDER BY transactions)"
+    "sum(transactions), count(*)"
 )
 _KEYS = "level, account, node, parent, machine, partition, cpu_type, subject, group_name"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from zlens.catalog.ledgers import Ledger
 from zlens.ledger.ledger_row import LedgerRow, add
 
 
@@ -51,10 +52,11 @@ def _largest(rows: Sequence[LedgerRow], top: int | None) -> Iterator[LedgerRow]:
         yield replace(row, subject=f"{counts[account] - (top or 0)} others")
 
 
-def imbalances(rows: Sequence[LedgerRow]) -> dict[str, float]:
-    """Return what each node with parts has more than these; rounding errors of sums are 0."""
+def imbalances(ledger: Ledger, rows: Sequence[LedgerRow]) -> dict[str, float]:
+    """Return what each node with parts has more than these; what the rounding of amounts explains is 0."""
     wholes: dict[str, float] = {}
     sums: dict[str, float] = {}
+    rounding: dict[str, float] = {}
     unknown: set[str] = set()
     for row in rows:
         for identity, amounts in ((row.node, wholes), (row.parent, sums)):
@@ -63,9 +65,10 @@ def imbalances(rows: Sequence[LedgerRow]) -> dict[str, float]:
             if row.amount is None:
                 unknown.add(identity)
             amounts[identity] = amounts.get(identity, 0.0) + (row.amount or 0.0)
+            rounding[identity] = rounding.get(identity, 0.0) + row.amounts * ledger.step / 2
     differences = {node: wholes[node] - amount for node, amount in sums.items() if node in wholes}
     return {
-        node: difference if abs(difference) > 1e-9 * max(abs(wholes[node]), 1.0) else 0.0
+        node: difference if abs(difference) > rounding[node] else 0.0
         for node, difference in differences.items()
         if node not in unknown
     }

@@ -12,6 +12,8 @@ from zlens.ledger.tree import entries
 from zlens.server import json_values
 from zlens.server.workspace import Workspace
 
+#: What the web UI does not need of a row.
+_INNER = ("end", "amounts")
 _WINDOW = ("from", "to", "input", "source")
 
 
@@ -37,7 +39,7 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
             "rows": [
                 json_values.json_value(
                     {
-                        **{key: value for key, value in asdict(entry.row).items() if key != "end"},
+                        **{key: value for key, value in asdict(entry.row).items() if key not in _INNER},
                         "depth": entry.depth,
                         "title": titles[entry.row.account],
                         "text": texts[entry.row.account],

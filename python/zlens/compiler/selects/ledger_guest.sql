@@ -1,11 +1,25 @@
 -- materialized
 -- _ledger_guest: CPU time of guests of z/VM in time of cores: as counted, or with multithreading prorated time, and if
--- that is not known, their share of the cores by time of threads.
+-- that is not known, their share of the cores by time of threads. Of a guest without samples and ends of transactions,
+-- it is what Linux on it counts as busy, times what CP charges to all users for each second of their own instructions.
+WITH counted AS (
+    SELECT
+        system, source, interval_end, seconds, flag, userid, group_name, basis, cpu_s, virtual_s, mt1_s, prorated_s
+    FROM guest
+    WHERE cpu_s IS NOT NULL
+    UNION ALL
+    SELECT
+        linux.system, linux.source, linux.interval_end, load.seconds, load.flag, linux.userid, NULL, 'linux',
+        linux.busy_s * load.user_pct / load.guest_pct, linux.busy_s, NULL, NULL
+    FROM _linux_guest_busy AS linux
+    JOIN load USING (system, source, interval_end)
+    WHERE linux.busy_s IS NOT NULL AND load.user_pct >= load.guest_pct AND load.guest_pct > 0
+        AND (linux.system, linux.userid) NOT IN (SELECT (system, userid) FROM guest WHERE cpu_s IS NOT NULL)
+)
 SELECT
     m.system, m.source, m.interval_end, m.seconds, m.flag, m.userid, m.group_name, m.basis,
-    m.cpu_s, m.virtual_s,
-    own.is_threaded AND m.prorated_s IS NULL AS is_divided,
+    m.cpu_s, m.virtual_s, m.mt1_s, m.prorated_s,
+    m.basis = 'linux' OR own.is_threaded AND m.prorated_s IS NULL AS is_divided,
     CASE WHEN NOT own.is_threaded THEN m.cpu_s ELSE coalesce(m.prorated_s, m.cpu_s * own.core_s_per_busy_s) END AS used_s
-FROM guest AS m
+FROM counted AS m
 JOIN _ledger_system AS own USING (system, source, interval_end)
-WHERE m.cpu_s IS NOT NULL

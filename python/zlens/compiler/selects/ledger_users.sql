@@ -1,12 +1,12 @@
--- _ledger_users: time that CP charged to users, where no samples of guests tell which: what records of transactions
--- and sessions leave of it. In single intervals it may be negative: these count CPU time at their end.
+-- _ledger_users: time that CP charged to users, where no samples of guests tell which: what records of transactions,
+-- of sessions, and of Linux on guests leave of it. In single intervals it may be negative: these count CPU time at their end.
 SELECT
-    m.system, m.source, m.interval_end, m.seconds, m.flag, own.is_threaded,
+    m.system, m.source, m.interval_end, m.seconds, m.flag, own.is_threaded OR coalesce(guests.is_divided, false) AS is_divided,
     m.user_pct / 100 * m.online * m.seconds * own.core_s_per_busy_s - coalesce(guests.used_s, 0) AS used_s
 FROM load AS m
 JOIN _ledger_system AS own USING (system, source, interval_end)
 LEFT JOIN (
-    SELECT system, source, interval_end, sum(used_s ORDER BY used_s) AS used_s
+    SELECT system, source, interval_end, sum(used_s ORDER BY used_s) AS used_s, bool_or(is_divided) AS is_divided
     FROM _ledger_guest
     GROUP BY system, source, interval_end
 ) AS guests
