@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from zlens.api import Session as Session
     from zlens.api import open as open
     from zlens.api import run_rig as run_rig
+    from zlens.api import run_rig_worlds as run_rig_worlds
     from zlens.api import simulate as simulate
     from zlens.engine.results import QueryResult as QueryResult
     from zlens.errors import CatalogError as CatalogError
@@ -36,7 +37,7 @@ _MODULES = {
     "FindingsResult": "findings.evaluate",
     "Options": "inputs.options",
     "QueryResult": "engine.results",
-    **dict.fromkeys(("Report", "Session", "open", "run_rig", "simulate"), "api"),
+    **dict.fromkeys(("Report", "Session", "open", "run_rig", "run_rig_worlds", "simulate"), "api"),
 }
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "ZlensError",
     "open",
     "run_rig",
+    "run_rig_worlds",
     "simulate",
 ]
 

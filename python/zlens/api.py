@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from zlens.engine.results import QueryResult
     from zlens.findings.evaluate import FindingsResult
     from zlens.rig.results import RigResult
+    from zlens.rig.uncertainty import UncertainResult
     from zlens.simulation.run import SimulationRun
     from zlens.verdict import SystemVerdict
 
@@ -215,6 +216,35 @@ def run_rig(
     )
     folder.write(outcomes, os.fspath(output))
     return outcomes
+
+
+def run_rig_worlds(
+    scenarios: str | Iterable[str],
+    output: str | os.PathLike[str],
+    worlds: int = 40,
+    *,
+    seeds: int | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[UncertainResult]:
+    """Run scenarios of the rig in many worlds: each draws all assumed constants from their ranges.
+
+    Each result has its `conclusions`: an observation or control, in how many worlds it holds, and the
+    constant that it depends on most; and its `bands`: the least, the median and the greatest of each observed
+    number. Monitor data are written to the folder `output`; completed runs in it are reused. Runs are
+    processes of their own, as in `run_rig`. Raises ScenarioError, and QueryError for less than 5 worlds.
+
+    >>> import zlens
+    >>> [result] = zlens.run_rig_worlds("smt-order", "worlds")
+    >>> [(one.observation, one.holds, one.worlds, one.depends_on) for one in result.conclusions]
+    """
+    from zlens.rig import definition, runners, uncertainty
+
+    names = [scenarios] if isinstance(scenarios, str) else list(scenarios)
+    return uncertainty.run(
+        [definition.find(name) for name in names], runners.find("simulate"), os.fspath(output), worlds,
+        seeds=seeds, workers=jobs, progress=progress,
+    )  # fmt: skip
 
 
 def open(

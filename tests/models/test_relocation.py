@@ -23,11 +23,10 @@ GIB = 1024
 
 
 def solved(*guests: dict[str, Any], rate: float = 100.0, **more: Any) -> Answer:
-    """Relocate guests without setup."""
-    named = [
-        {"name": f"G{at}", "memory": 4096, "setup": 0, **guest} for at, guest in enumerate(guests or ({},), 1)
-    ]
-    return models.solve("relocation", {"link": {"rate": rate}, "guest": named, **more})
+    """Relocate guests without walks of page tables, on a link that carries no more for several of them."""
+    named = [{"name": f"G{at}", "memory": 4096, **guest} for at, guest in enumerate(guests or ({},), 1)]
+    link = {"rate": rate, "several": 100}
+    return models.solve("relocation", {"link": link, "guest": named, "walk": 0, **more})
 
 
 def row(answer: Answer, name: str = "G1") -> dict[str, Any]:
@@ -229,9 +228,9 @@ def test_concurrent_relocations_share_link() -> None:
     assert together.table("relocations").column("relocation") == pytest.approx([122.88] * 3)
     held = solved({}, {}, at_once=2)
     assert held.figure("total") == pytest.approx(81.92)
-    guests = [{"name": name, "memory": 4096, "setup": 0} for name in "AB"]
+    guests = [{"name": name, "memory": 4096} for name in "AB"]
     link = {"rate": 100, "most_per_guest": 20}
-    slow = models.solve("relocation", {"link": link, "guest": guests, "at_once": 2})
+    slow = models.solve("relocation", {"link": link, "guest": guests, "at_once": 2, "walk": 0})
     assert slow.figure("total") == pytest.approx(204.8)
 
 
@@ -281,6 +280,7 @@ def test_other_links_have_no_isfc_limits() -> None:
 
 def test_sweeps_of_dirty_rate_and_bandwidth() -> None:
     scenario = {
+        "walk": 0,
         "link": {"rate": 200},
         "guest": [{"name": "A", "memory": 4096, "change_rate": 10, "changing": 1000}],
     }

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+import zlens
 from rig_samples import EQUAL, write
 from zlens.errors import QueryError, ScenarioError
 from zlens.models import constants
@@ -103,7 +104,7 @@ def test_conclusion_names_constant_it_depends_on(tmp_path: Path) -> None:
     text = ONE.replace("largest = 100", "largest = 40").replace("overhead = 0.2", "overhead = 1.0")
     result = worlds_of(write(tmp_path, text), tmp_path / "out", 30)
     assert not result.errors
-    [conclusion] = result.conclusions
+    conclusion, control = result.conclusions
     assert conclusion.depends_on == "sim_dispatch_user"
     # The larger the cost, the nearer to 1%.
     assert conclusion.correlation == pytest.approx(-1, abs=0.01)
@@ -111,11 +112,35 @@ def test_conclusion_names_constant_it_depends_on(tmp_path: Path) -> None:
     costs = [world.constants["sim_dispatch_user"] for world in result.worlds]
     assert abs(conclusion.holds - sum(cost >= 6 for cost in costs)) <= 1
     assert 0 < conclusion.holds < conclusion.worlds == 30
+    # 40 µs of 1 ms are 4%, not 1%: the control fails in every world.
+    assert (control.policy, control.observation) == ("control: none", "")
+    assert (control.holds, conclusion.undetected) == (30, 0)
     [band] = result.bands
     assert band.lowest == pytest.approx(min(costs) / 10, rel=0.02)
     assert band.highest == pytest.approx(max(costs) / 10, rel=0.02)
     rows = tables.uncertain_answer([result]).tables[0].rows
-    assert rows[0][:6] == (result.rig.name, "", "overhead", conclusion.holds, 30, "sim_dispatch_user")
+    assert rows[0][:7] == (result.rig.name, "", "overhead", conclusion.holds, 0, 30, "sim_dispatch_user")
+
+
+def test_undetected_conclusion_does_not_hold(tmp_path: Path) -> None:
+    """Where the control passes as well, as expected says nothing: 2 µs of 1 ms are 0.2%, like the default."""
+    text = ONE.replace('"cp.dispatch_user" = 40', '"cp.dispatch_user" = 2.0')
+    result = worlds_of(write(tmp_path, text), tmp_path / "out", 8)
+    assert not result.errors
+    conclusion, control = result.conclusions
+    assert control.holds == conclusion.holds == 0
+    costs = [world.constants["sim_dispatch_user"] for world in result.worlds]
+    # At most twice the expected 0.2%.
+    assert abs(conclusion.undetected - sum(cost <= 4 for cost in costs)) <= 1
+    assert conclusion.undetected > 0
+
+
+def test_worlds_from_python(tmp_path: Path) -> None:
+    [result] = zlens.run_rig_worlds(write(tmp_path, ONE), tmp_path / "out", 5, jobs=1)
+    assert [(one.policy, one.worlds) for one in result.conclusions] == [("", 5), ("control: none", 5)]
+    assert len(result.worlds) == 5
+    with pytest.raises(QueryError, match="2 worlds are too few"):
+        zlens.run_rig_worlds("four-equal", tmp_path / "out", 2)
 
 
 def test_correlation_by_chance_names_nothing() -> None:

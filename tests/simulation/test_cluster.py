@@ -46,8 +46,8 @@ INTERVALS = 15
 SECONDS = 60 * INTERVALS
 MIB = 2**20
 #: CPU seconds by the scenario: LINUX1 uses 80% of a processor, LINUX2 half of one from its pool, and OTHER
-#: 10% until its relocation ends, 14 s after its start: 2 s of setup, 600 MiB at 50 MiB/s.
-CPU_S = {"LINUX1": 0.8 * SECONDS, "LINUX2": 0.5 * SECONDS, "OTHER": 0.1 * (300 + 2 + 600 / 50)}
+#: 10% until its relocation ends, 12 s after its start: 600 MiB at 50 MiB/s.
+CPU_S = {"LINUX1": 0.8 * SECONDS, "LINUX2": 0.5 * SECONDS, "OTHER": 0.1 * (300 + 600 / 50)}
 
 
 @pytest.fixture(scope="module")

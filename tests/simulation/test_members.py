@@ -15,8 +15,8 @@ from zlens.models import solve
 from zlens.simulation import run
 
 SECONDS = 600
-#: The setup, 600 MiB at 50 MiB/s from second 300 on, and the fixed part of the quiesce.
-MOVED_AT = 300 + 2 + 600 / 50 + 0.5
+#: 600 MiB at 50 MiB/s from second 300 on, and the fixed part of the quiesce.
+MOVED_AT = 300 + 600 / 50 + 0.5
 
 
 def members(**relocation: Any) -> dict[str, Any]:
@@ -161,3 +161,58 @@ def test_transactions_with_io_cannot_move() -> None:
     values["transaction"] = [{"name": "WEB", "partition": "ZVM1", "customers": 1, "think": 1, "step": [step]}]
     with pytest.raises(ScenarioError, match="their volumes stay behind"):
         run.prepare(values)
+
+
+def test_named_members_exchange_messages(tmp_path: Path) -> None:
+    """1,000 messages to the other member and as many from it, 100 µs each: a fifth of a processor."""
+    values = members()
+    del values["relocation"]
+    del values["user"][0]
+    seconds = []
+    for message in (0.0, 100.0):
+        values["link"] |= {"members": ["ZVM1", "ZVM2"], "messages": 1000, "message": message}
+        [done] = zlens.simulate(values, tmp_path / f"{message}.data")
+        with zlens.open(list(done.files.values())) as session:
+            rows = session.sql("SELECT system, node FROM role.isfc_link GROUP BY ALL ORDER BY 1").rows
+            assert rows == [("ZVM1", "ZVM2"), ("ZVM2", "ZVM1")]
+            query = "SELECT sum(system_pct * seconds) / 100 FROM cpu GROUP BY system ORDER BY system"
+            seconds.append([row[0] for row in session.sql(query).rows])
+    for less, more in zip(*seconds, strict=True):
+        assert more - less == pytest.approx(0.2 * SECONDS, rel=0.05)
+
+
+def test_arriving_guest_has_its_pages_in_frames(tmp_path: Path) -> None:
+    """All 600 MiB that were touched and sent are resident where the guest continues."""
+    values = members()
+    values["user"][0] |= {"storage": 600, "working_set": 600}
+    values["cp"] = {"page_faults": "computed"}
+    for part in values["partition"]:
+        part["storage"] = 16384
+    [done] = zlens.simulate(values, tmp_path / "m.data")
+    query = (
+        "SELECT system, arg_max(resident_pages, interval_end) FROM guest "
+        "WHERE userid = 'MOVER' AND basis = 'sample' GROUP BY 1 ORDER BY 1"
+    )
+    with zlens.open(list(done.files.values())) as session:
+        found = dict(session.sql(query).rows)
+    assert found["ZVM2"] == pytest.approx(600 * 256, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"link": {"rate": 50, "members": ["ZVM3"]}}, "link.members"),
+        (
+            {
+                "control_unit": [
+                    {"name": "CU1", "partition": "ZVM1", "server": "DS", "ranks": 1},
+                    {"name": "CU2", "partition": "ZVM2", "server": "DS", "ranks": 2},
+                ]
+            },
+            "ranks differs from that of others of DS",
+        ),
+    ],
+)
+def test_cluster_that_contradicts_itself(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        run.prepare(members() | change)

@@ -12,6 +12,7 @@
 use crate::event_queue::Schedule;
 use crate::random::{DurationDistribution, Stream};
 use crate::scenario::{ControlUnit, Cp, Volume};
+use crate::storage_servers::StorageServers;
 use crate::time::{MICROSECOND, NEVER, Ticks};
 
 /// No node, exposure or request.
@@ -93,6 +94,9 @@ struct Disk {
     hits_at_most: u64,
     stream: Stream,
     queue: List,
+    /// Which of the volumes that several systems share it is, and of 2^32 operations, those whose extents others use.
+    shared: Option<u32>,
+    conflicts: u64,
     running: u32,
     since: Ticks,
     estimate: i64,
@@ -107,8 +111,7 @@ struct Pool {
     shares: Option<[u64; 2]>,
     aliases: u32,
     free: Vec<u32>,
-    /// When each rank has read what missed the cache; empty if they are not simulated.
-    ranks: Vec<Ticks>,
+    server: u32,
     in_use: [u32; 2],
     waiting: [List; 2],
     since: Ticks,
@@ -219,6 +222,8 @@ impl Io {
                 hits_at_most: part(volume.read_hit_pct),
                 stream: Stream::new(seed, &format!("{system}/volume/{}", volume.name)),
                 queue: List::EMPTY,
+                shared: volume.shared,
+                conflicts: part(volume.conflicts_pct),
                 running: 0,
                 since: 0,
                 estimate: (service * MICROSECOND as f64) as i64,
@@ -238,7 +243,7 @@ impl Io {
                     .map(|shares| shares.map(|share| u64::from(share.max(1)))),
                 aliases: unit.aliases,
                 free: (first..first + unit.aliases).rev().collect(),
-                ranks: vec![0; unit.ranks.unwrap_or(0) as usize],
+                server: unit.server,
                 in_use: [0; 2],
                 waiting: [List::EMPTY; 2],
                 since: 0,
@@ -302,11 +307,12 @@ impl Io {
         now: Ticks,
         volume: u32,
         request: Request,
+        servers: &mut StorageServers,
         schedule: &mut Schedule<'_>,
     ) {
         self.disks[volume as usize].counts.arrived += 1;
         if self.exposures[volume as usize].volume == NO_INDEX {
-            self.run(now, volume as usize, volume, request, schedule);
+            self.run(now, volume as usize, volume, request, servers, schedule);
             return;
         }
         let unit = self.disks[volume as usize].unit as usize;
@@ -316,7 +322,7 @@ impl Io {
         if pool.aliases > 0 && (usage == 0 || self.paging_alias) {
             pool.counts.tries += 1;
             if let Some(alias) = pool.free.pop() {
-                self.run(now, alias as usize, volume, request, schedule);
+                self.run(now, alias as usize, volume, request, servers, schedule);
                 return;
             }
             pool.counts.fails += 1;
@@ -325,7 +331,13 @@ impl Io {
     }
 
     /// An exposure has ended its operation; the token of its request.
-    pub fn fire(&mut self, now: Ticks, slot: usize, schedule: &mut Schedule<'_>) -> u32 {
+    pub fn fire(
+        &mut self,
+        now: Ticks,
+        slot: usize,
+        servers: &mut StorageServers,
+        schedule: &mut Schedule<'_>,
+    ) -> u32 {
         let done = self.exposures[slot];
         let volume = done.volume as usize;
         let unit = self.disks[volume].unit as usize;
@@ -349,7 +361,7 @@ impl Io {
         schedule.set(slot, NEVER);
         if done.unit == NO_INDEX {
             if let Some(node) = self.take(now, 0, volume, usage) {
-                self.run(now, slot, node.volume, node.request, schedule);
+                self.run(now, slot, node.volume, node.request, servers, schedule);
             }
         } else {
             self.disks[volume].counts.alias_uses += 1;
@@ -358,7 +370,7 @@ impl Io {
                 .next_usage(unit)
                 .and_then(|usage| self.take(now, 1, unit, usage))
             {
-                Some(node) => self.run(now, slot, node.volume, node.request, schedule),
+                Some(node) => self.run(now, slot, node.volume, node.request, servers, schedule),
                 None => self.pools[unit].free.push(slot as u32),
             }
         }
@@ -381,7 +393,13 @@ impl Io {
     }
 
     /// SET PAGING ALIAS: with ON, paging I/O that waits gets the aliases that are free.
-    pub fn set_paging_alias(&mut self, now: Ticks, on: bool, schedule: &mut Schedule<'_>) {
+    pub fn set_paging_alias(
+        &mut self,
+        now: Ticks,
+        on: bool,
+        servers: &mut StorageServers,
+        schedule: &mut Schedule<'_>,
+    ) {
         self.paging_alias = on;
         for unit in 0..self.pools.len() {
             self.settle_pool(now, unit);
@@ -393,7 +411,14 @@ impl Io {
                     self.pools[unit].free.push(alias);
                     break;
                 };
-                self.run(now, alias as usize, node.volume, node.request, schedule);
+                self.run(
+                    now,
+                    alias as usize,
+                    node.volume,
+                    node.request,
+                    servers,
+                    schedule,
+                );
             }
         }
     }
@@ -526,6 +551,7 @@ impl Io {
         slot: usize,
         volume: u32,
         request: Request,
+        servers: &mut StorageServers,
         schedule: &mut Schedule<'_>,
     ) {
         self.settle_disk(now, volume as usize);
@@ -535,21 +561,18 @@ impl Io {
             .write
             .unwrap_or_else(|| disk.stream.bits() >> 32 >= disk.reads);
         let hit = !write && disk.stream.bits() >> 32 < disk.hits;
-        let pending = disk.pending.sample(&mut disk.stream);
+        let mut pending = disk.pending.sample(&mut disk.stream);
+        if let Some(shared) = disk.shared
+            && disk.stream.bits() >> 32 < disk.conflicts
+        {
+            pending += servers.wait(shared, now + pending, write);
+        }
         let disconnect = if write || hit {
             0
         } else {
             let read = disk.miss.sample(&mut disk.stream);
-            let ranks = &mut self.pools[disk.unit as usize].ranks;
-            match ranks.iter_mut().min() {
-                Some(free) => {
-                    // The rank that is free first reads it.
-                    let asked = now + pending;
-                    *free = asked.max(*free) + read;
-                    *free - asked
-                }
-                None => read,
-            }
+            let server = self.pools[disk.unit as usize].server;
+            servers.read(server, now + pending, read)
         };
         let pages = u64::from(request.pages.max(1));
         let mode = usize::from(disk.transport);
@@ -560,6 +583,9 @@ impl Io {
             }
             _ => connect * pages,
         };
+        if let Some(shared) = disk.shared {
+            servers.uses(shared, now + pending + disconnect + connect, write);
+        }
         let transport = disk.transport;
         let (usage, unit) = (disk.usage, self.exposures[slot].unit);
         if unit != NO_INDEX {

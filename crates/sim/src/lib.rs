@@ -31,6 +31,7 @@ pub mod run;
 pub mod scenario;
 pub mod state;
 mod storage;
+pub mod storage_servers;
 pub mod time;
 pub mod unpark_policy;
 mod validate;

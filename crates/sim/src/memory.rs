@@ -8,6 +8,7 @@
 //!
 //! Counts are expected values and thus fractions; faults are events.
 
+mod arrivals;
 mod beginning;
 mod faults;
 mod frame_locks;
@@ -72,6 +73,8 @@ pub struct Memory {
     /// Frames on the list of available frames, and those that become available once written.
     available: f64,
     writing: f64,
+    /// Frames with pages of guests that arrive, by user.
+    arriving: Vec<f64>,
     /// Pages to be written that do not fill a block yet.
     unwritten: [f64; 2],
     early_under_way: u64,
@@ -188,6 +191,7 @@ impl Memory {
             block,
             available: 0.0,
             writing: 0.0,
+            arriving: vec![0.0; system.users.len()],
             unwritten: [0.0; 2],
             early_under_way: 0,
             early_most: EARLY_AT_ONCE * slots.len() as u64,
@@ -242,7 +246,8 @@ impl Memory {
     pub fn check(&self) -> Result<(), String> {
         let in_frames: f64 = self.spaces.iter().map(Space::in_frames).sum();
         let unwritten = self.unwritten[0] * self.per_page;
-        let all = in_frames * self.per_page + self.available + self.writing + unwritten;
+        let arriving: f64 = self.arriving.iter().sum();
+        let all = in_frames * self.per_page + self.available + self.writing + unwritten + arriving;
         if (all - self.frames.pageable).abs() > 1e-6 * self.frames.pageable + 1.0 {
             return Err(format!("{all} of {} pageable frames", self.frames.pageable));
         }

@@ -5,9 +5,13 @@
 //! `w` writes. The guest is stopped when little is left, when a pass leaves about as much as it sent, or when
 //! passes run out; what is left is sent in the quiesce, with a fixed time for devices and restart.
 //!
-//! Relocations that send at the same time share the link equally. Sending is done in quanta of 50 ms, each at
-//! the rate at its beginning. While the system pages more than a threshold, sending is throttled to a part of
-//! the rate; the page faults of the last second count.
+//! Before it sends a pass, CP walks the page tables of the guest. Of the first pass, it reads those pages that are
+//! not in frames from paging volumes before it sends them, and the destination needs frames for all of them: it is
+//! sent no more than it has available.
+//!
+//! Relocations that send at the same time share the link equally; together they send more than one alone, which
+//! waits for its buffers. Sending is done in quanta of 50 ms, each at the rate at its beginning. While the system
+//! pages more than a threshold, sending is throttled to a part of the rate; the page faults of the last second count.
 
 use crate::scenario::{Link, Relocation};
 use crate::time::{SECOND, Ticks, seconds};
@@ -54,8 +58,23 @@ pub enum Effect {
     Resume,
     /// The guest resumes at the destination.
     Move,
-    /// Storage was sent, in MiB.
-    Sent(f64),
+    /// Page tables are walked, in seconds.
+    Walk(f64),
+    /// Storage has to be read before it is sent, in MiB.
+    Read(f64),
+    /// Storage of the first pass, or of a later one, was sent, in MiB.
+    Sent { mib: f64, first: bool },
+}
+
+/// What a guest's relocation depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings {
+    /// Virtual time of the guest.
+    pub cpu: Ticks,
+    /// The part of its storage that is not in frames.
+    pub paged_out: f64,
+    /// What the destination has frames for, in MiB.
+    pub room: f64,
 }
 
 /// A relocation.
@@ -83,6 +102,11 @@ pub struct State {
     /// Rate of the quantum that is being sent, in MiB/s, and when it began.
     rate: f64,
     piece: Ticks,
+    /// End of the walk before the pass that is being sent.
+    walked: Ticks,
+    /// Whether pages are read, and what was read and is not sent, in MiB.
+    reading: bool,
+    read: f64,
 }
 
 /// The relocations of one system.
@@ -116,6 +140,9 @@ impl Relocations {
             cpu: 0,
             rate: 0.0,
             piece: 0,
+            walked: 0,
+            reading: false,
+            read: 0.0,
         };
         Self {
             specs: specs.to_vec(),
@@ -127,19 +154,9 @@ impl Relocations {
         }
     }
 
-    /// Whether page faults matter.
-    #[must_use]
-    pub fn throttles(&self) -> bool {
-        self.link
-            .as_ref()
-            .is_some_and(|link| link.throttle_at.is_some())
-    }
-
     /// The page faults of the system up to now.
     pub fn paging(&mut self, now: Ticks, faults: u64) {
-        let Some(most) = self.link.as_ref().and_then(|link| link.throttle_at) else {
-            return;
-        };
+        let most = self.link.as_ref().map_or(0.0, |link| link.throttle_at);
         let (then, before) = *self.counted.get_or_insert((now, faults));
         if now >= then + SECOND {
             let span = (now - then) as f64 / SECOND as f64;
@@ -160,15 +177,21 @@ impl Relocations {
                 .any(|other| self.specs[*other].user == self.specs[which].user)
     }
 
-    /// The rate of each of those that send now, in MiB/s.
-    fn rate(&self) -> f64 {
+    /// The rate of each of those that send now, with one that is about to, in MiB/s.
+    fn rate(&self, now: Ticks, which: usize) -> f64 {
         let Some(link) = &self.link else { return 0.0 };
-        let sending = self
-            .states
-            .iter()
-            .filter(|state| matches!(state.phase, Phase::Live | Phase::Stopped))
+        let sends = |state: &State| {
+            matches!(state.phase, Phase::Live | Phase::Stopped)
+                && state.walked <= now
+                && !state.reading
+        };
+        let sending = (0..self.states.len())
+            .filter(|at| *at == which || sends(&self.states[*at]))
             .count();
-        let part = link.rate_mib / sending.max(1) as f64;
+        let part = match sending {
+            1 => link.rate_mib,
+            _ => (link.rate_mib * link.several_pct / 100.0 / sending as f64).min(link.rate_mib),
+        };
         let part = link.most_per_guest_mib.map_or(part, |most| part.min(most));
         if self.throttled {
             part * (link.throttle_to_pct / 100.0)
@@ -177,9 +200,15 @@ impl Relocations {
         }
     }
 
-    /// The event of a relocation: what follows, and when it wants its next event (`None` if it is over). `cpu` is
-    /// the guest's virtual time.
-    pub fn fire(&mut self, now: Ticks, which: usize, cpu: Ticks) -> (Vec<Effect>, Option<Ticks>) {
+    /// The event of a relocation: what follows, and when it wants its next event (`None` if it is over, or when
+    /// pages are read).
+    pub fn fire(
+        &mut self,
+        now: Ticks,
+        which: usize,
+        around: Surroundings,
+    ) -> (Vec<Effect>, Option<Ticks>) {
+        let cpu = around.cpu;
         let spec = self.specs[which].clone();
         let mut effects = Vec::new();
         let late = |state: &State| {
@@ -205,19 +234,36 @@ impl Relocations {
                 state.cpu = cpu;
                 state.pass = spec.touched_mib.max(PAGE);
                 state.left = state.pass;
+                if let Some(walked) = self.walk(now, which, &mut effects) {
+                    return (effects, Some(walked));
+                }
             }
             Phase::Live | Phase::Stopped => {
                 let state = &mut self.states[which];
                 let span = (now - state.piece) as f64 / SECOND as f64;
-                let sent = (state.rate * span).min(state.left);
-                state.left -= sent;
-                state.sent += sent;
-                effects.push(Effect::Sent(sent));
+                let mib = (state.rate * span).min(state.left);
+                state.left -= mib;
+                state.sent += mib;
+                state.read = (state.read - mib).max(0.0);
+                state.reading = false;
+                state.rate = 0.0;
+                let first = state.passes == 1 && state.phase == Phase::Live;
+                if mib > 0.0 {
+                    effects.push(Effect::Sent { mib, first });
+                }
                 if state.phase == Phase::Live && late(state) {
                     return (self.cancel(now, which, MAXTOTAL, effects), None);
                 }
                 if state.left <= EPSILON {
                     self.pass_over(now, which, cpu, &mut effects);
+                    if self.states[which].phase != Phase::Fixed {
+                        if let Some(walked) = self.walk(now, which, &mut effects) {
+                            return (effects, Some(walked));
+                        }
+                        if self.states[which].left <= EPSILON {
+                            self.pass_over(now, which, cpu, &mut effects);
+                        }
+                    }
                 }
             }
             Phase::Fixed => {
@@ -248,16 +294,49 @@ impl Relocations {
                 return (self.cancel(now, which, MAXQUIESCE, effects), None);
             }
         }
-        let rate = self.rate();
+        let rate = self.rate(now, which);
         let state = &mut self.states[which];
-        state.rate = rate;
         state.piece = now;
-        let span = if rate > 0.0 {
-            seconds(state.left / rate).clamp(1, SEND_QUANTUM)
+        let mut most = state.left;
+        if state.passes == 1 && state.phase == Phase::Live {
+            most = most.min(around.room);
+            if around.paged_out > 0.0 {
+                let quantum = (rate * SEND_QUANTUM as f64 / SECOND as f64).min(most);
+                if state.read <= EPSILON && quantum > EPSILON {
+                    state.read = quantum;
+                    state.reading = true;
+                    effects.push(Effect::Read(quantum * around.paged_out));
+                    return (effects, None);
+                }
+                most = most.min(state.read);
+            }
+        }
+        let span = if rate > 0.0 && most > EPSILON {
+            state.rate = rate;
+            seconds(most / rate).clamp(1, SEND_QUANTUM)
         } else {
             SEND_QUANTUM
         };
         (effects, Some(now + span))
+    }
+
+    /// CP walks the page tables before a pass; when it has done so, if that takes time.
+    fn walk(&mut self, now: Ticks, which: usize, effects: &mut Vec<Effect>) -> Option<Ticks> {
+        let spec = &self.specs[which];
+        let state = &mut self.states[which];
+        let read = if state.phase == Phase::Live && state.passes == 1 {
+            spec.page_in_s
+        } else {
+            0.0
+        };
+        let time = seconds(spec.walk_s + read);
+        if time == 0 {
+            return None;
+        }
+        state.piece = now;
+        state.walked = now + time;
+        effects.push(Effect::Walk(spec.walk_s));
+        Some(state.walked)
     }
 
     /// A pass has sent everything.
@@ -288,13 +367,8 @@ impl Relocations {
         state.left = changed;
         if stops {
             state.stopped = now;
-            if changed <= EPSILON {
-                state.passes += spec.quiesce_passes;
-                state.phase = Phase::Fixed;
-            } else {
-                state.passes += spec.quiesce_passes.min(1);
-                state.phase = Phase::Stopped;
-            }
+            state.passes += spec.quiesce_passes.min(1);
+            state.phase = Phase::Stopped;
             effects.push(Effect::Stop);
         } else {
             state.passes += 1;

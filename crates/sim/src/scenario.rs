@@ -558,6 +558,8 @@ pub struct ControlUnit {
     pub others_pct: f64,
     pub cache_mib: Option<f64>,
     pub ranks: Option<u32>,
+    /// Its storage server; those of several systems can be the same.
+    pub server: u32,
 }
 
 /// A volume.
@@ -583,6 +585,9 @@ pub struct Volume {
     pub spool_used_pct: f64,
     pub seek_cylinders: Option<u32>,
     pub links: u32,
+    /// Which of the volumes that several systems share it is.
+    pub shared: Option<u32>,
+    pub conflicts_pct: f64,
     pub offline: Vec<(f64, f64)>,
 }
 
@@ -662,6 +667,9 @@ pub struct Relocation {
     /// Kinds of storage that the guest writes to: MiB, and MiB written per second of virtual CPU time.
     pub writes: Vec<[f64; 2]>,
     pub setup_s: f64,
+    /// Time in which CP looks for the pages of a pass, and reads those of the first that are not in frames.
+    pub walk_s: f64,
+    pub page_in_s: f64,
     pub fixed_quiesce_s: f64,
     pub live_passes: u32,
     pub passes_most: u32,
@@ -677,12 +685,18 @@ pub struct Link {
     /// Throughput in MiB/s.
     pub rate_mib: f64,
     pub most_per_guest_mib: Option<f64>,
+    pub several_pct: f64,
     pub at_once: u32,
+    /// CP time to send and to receive a MiB, with its messages.
     pub cpu_ms: f64,
     pub receive_ms: f64,
-    pub throttle_at: Option<f64>,
+    /// CP time of the cluster's own messages, per second.
+    pub cluster_us: f64,
+    pub throttle_at: f64,
     pub throttle_to_pct: f64,
     pub cluster: String,
+    /// The other members, besides those of relocations.
+    pub members: Vec<String>,
     /// Device numbers of its CTCs.
     pub devices: Vec<u32>,
 }

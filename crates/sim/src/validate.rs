@@ -128,6 +128,13 @@ pub(crate) fn validate(scenario: &Scenario) -> Result<(), ScenarioError> {
                 let what = format_args!("user of {} that {} continues as", relocation.to, own.name);
                 require(holds, what, number, "one with the same virtual CPUs")?;
             }
+            let count = system.relocations.len();
+            require(
+                count <= 1 << 16,
+                "relocations of a system",
+                count,
+                "at most 65,536",
+            )?;
             let rate = system.link.as_ref().map_or(0.0, |link| link.rate_mib);
             positive(rate, "rate of the link")?;
         }

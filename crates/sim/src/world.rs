@@ -162,6 +162,8 @@ pub struct World {
     pub next_command: Vec<usize>,
     /// Volumes and aliases by system.
     pub io: Vec<crate::io::Io>,
+    /// What they share.
+    pub storage_servers: crate::storage_servers::StorageServers,
     /// Frames of systems whose page faults follow from references.
     pub memory: Vec<Option<crate::memory::Memory>>,
     /// Virtual CPU time of each user at the last search for frames.
@@ -174,6 +176,8 @@ pub struct World {
     pub relocations: Vec<crate::relocation::Relocations>,
     /// First slot of each.
     pub relocation_slots: Vec<u32>,
+    /// Blocks that each relocation of a system waits for.
+    pub relocation_reads: Vec<Vec<u32>>,
     /// Parking by system.
     pub parking: Vec<Option<crate::state::Parking>>,
     /// Eligible lists of systems whose users do not all fit at the same time.
@@ -298,7 +302,9 @@ impl World {
     fn io_due(&mut self, system: usize, slot: u32) {
         let base = self.io_slots[system];
         let mut schedule = Schedule::new(&mut self.events, base);
-        let token = self.io[system].fire(self.now, (slot - base) as usize, &mut schedule);
+        let servers = &mut self.storage_servers;
+        let exposure = (slot - base) as usize;
+        let token = self.io[system].fire(self.now, exposure, servers, &mut schedule);
         self.io_done(system, token);
     }
 
@@ -383,6 +389,7 @@ impl World {
             }
         }
         self.io[system].sample();
+        self.charge_cluster(system);
         let at = self.now + self.machine_timings.high_frequency;
         self.schedule(self.slots.samples + system as u32, at);
     }

@@ -15,6 +15,7 @@ use crate::random::Stream;
 use crate::relocation::Relocations;
 use crate::scenario::Scenario;
 use crate::state::{Counting, EventSource, NO_INDEX, SpinLock, Vectors, WorkLock};
+use crate::storage_servers::StorageServers;
 use crate::time::{Ratio, seconds};
 use crate::validate::{ScenarioError, require, validate};
 use crate::world::{SlotBases, World, cp_timings, machine_timings};
@@ -103,6 +104,11 @@ impl World {
             handling: NO_INDEX,
             relocations,
             relocation_slots,
+            relocation_reads: scenario
+                .systems
+                .iter()
+                .map(|system| vec![0; system.relocations.len()])
+                .collect(),
             now,
             begin,
             handled: 0,
@@ -157,6 +163,7 @@ impl World {
             classes,
             customers,
             io,
+            storage_servers: StorageServers::new(&scenario),
             io_slots,
             scenario,
         };

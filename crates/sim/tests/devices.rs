@@ -7,6 +7,7 @@ use zlens_sim::event_queue::{EventQueue, Schedule};
 use zlens_sim::io::{Io, Request};
 use zlens_sim::random::{DurationDistribution, Stream};
 use zlens_sim::scenario::{Scenario, Step, Transaction};
+use zlens_sim::storage_servers::StorageServers;
 use zlens_sim::time::{MICROSECOND, SECOND};
 use zlens_sim::world::World;
 
@@ -19,6 +20,7 @@ fn wait_at(aliases: u32, service_us: f64, rate: f64, seed: u64) -> (f64, Io) {
         seed,
         "S",
     );
+    let mut servers = StorageServers::default();
     let slots = io.slots();
     let mut events = EventQueue::new(0, slots + 1);
     let between = DurationDistribution::new(1e6 / rate * MICROSECOND as f64, 1.0);
@@ -41,9 +43,9 @@ fn wait_at(aliases: u32, service_us: f64, rate: f64, seed: u64) -> (f64, Io) {
                 pages: 0,
                 write: None,
             };
-            io.start(now, 0, request, &mut schedule);
+            io.start(now, 0, request, &mut servers, &mut schedule);
         } else {
-            io.fire(now, slot as usize, &mut schedule);
+            io.fire(now, slot as usize, &mut servers, &mut schedule);
         }
         io.check().expect("laws hold");
     }

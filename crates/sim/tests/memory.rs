@@ -50,6 +50,7 @@ fn constrained(storage_mib: f64, guests: Vec<User>, seconds: f64) -> Scenario {
         others_pct: 0.0,
         cache_mib: None,
         ranks: None,
+        server: 0,
     });
     for name in ["PAGE01", "PAGE02"] {
         system.volumes.push(Volume {
@@ -72,6 +73,8 @@ fn constrained(storage_mib: f64, guests: Vec<User>, seconds: f64) -> Scenario {
             spool_used_pct: 0.0,
             seek_cylinders: None,
             links: 0,
+            shared: None,
+            conflicts_pct: 0.0,
             offline: Vec::new(),
         });
     }

@@ -110,6 +110,7 @@ fn random_scenario(seed: u64) -> Scenario {
             others_pct: 30.0,
             cache_mib: None,
             ranks: None,
+            server: 0,
         }];
         system.volumes = (0..disks)
             .map(|number| Volume {
@@ -132,6 +133,8 @@ fn random_scenario(seed: u64) -> Scenario {
                 spool_used_pct: 0.0,
                 seek_cylinders: None,
                 links: 0,
+                shared: chance(stream, 50).then_some(number),
+                conflicts_pct: 20.0,
                 offline: Vec::new(),
             })
             .collect();
@@ -195,13 +198,16 @@ fn random_scenario(seed: u64) -> Scenario {
         system.link = Some(Link {
             rate_mib: 300.0,
             most_per_guest_mib: chance(stream, 30).then_some(100.0),
-            throttle_at: chance(stream, 30).then_some(20.0),
+            several_pct: 117.0,
+            throttle_at: if chance(stream, 30) { 20.0 } else { 1e9 },
             throttle_to_pct: 30.0,
             cluster: "TESTSSI".into(),
+            members: vec!["THIRD".into()],
             devices: vec![0xC000, 0xC001],
             at_once: 1 + pick(stream, 2),
             cpu_ms: f64::from(pick(stream, 300)) / 1_000.0,
             receive_ms: 0.1,
+            cluster_us: 50.0,
         });
         for _ in 0..pick(stream, 3) {
             system.relocations.push(Relocation {
@@ -215,6 +221,8 @@ fn random_scenario(seed: u64) -> Scenario {
                 touched_mib: f64::from(pick(stream, 600)),
                 writes: vec![[f64::from(pick(stream, 300)), f64::from(pick(stream, 2_000))]],
                 setup_s: 0.1,
+                walk_s: 0.05,
+                page_in_s: 0.1,
                 fixed_quiesce_s: 0.1,
                 live_passes: 1 + pick(stream, 3),
                 passes_most: 8,

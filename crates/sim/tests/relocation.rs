@@ -20,6 +20,8 @@ fn relocation(change_mib: f64) -> Relocation {
         touched_mib: 1_000.0,
         writes: vec![[1e9, change_mib]],
         setup_s: 0.0,
+        walk_s: 0.0,
+        page_in_s: 0.0,
         fixed_quiesce_s: 0.0,
         live_passes: 1,
         passes_most: 16,
@@ -38,12 +40,15 @@ fn scenario(relocations: Vec<Relocation>, at_once: u32) -> Scenario {
     scenario.systems[0].link = Some(Link {
         rate_mib: 100.0,
         most_per_guest_mib: None,
+        several_pct: 100.0,
         at_once,
         cpu_ms: 0.0,
         receive_ms: 0.0,
-        throttle_at: None,
+        cluster_us: 0.0,
+        throttle_at: f64::INFINITY,
         throttle_to_pct: 100.0,
         cluster: "TESTSSI".into(),
+        members: Vec::new(),
         devices: vec![0xC000, 0xC001],
     });
     scenario
@@ -174,7 +179,7 @@ fn serial_quiesces_shorter_than_concurrent() {
 
 #[test]
 fn paging_throttles() {
-    let took = |page_rate: f64, throttle_at: Option<f64>| {
+    let took = |page_rate: f64, throttle_at: f64| {
         let mut scenario = scenario(vec![relocation(0.0)], 1);
         let mut pages = load(None);
         pages.page_rate = page_rate;
@@ -186,12 +191,12 @@ fn paging_throttles() {
         link.throttle_to_pct = 25.0;
         seconds(&ended(scenario)[0]).0
     };
-    let plain = took(0.0, None);
-    assert_eq!(took(200.0, None), plain);
-    assert_eq!(took(0.0, Some(50.0)), plain);
-    assert_eq!(took(200.0, Some(1e6)), plain);
+    let plain = took(0.0, f64::INFINITY);
+    assert_eq!(took(200.0, f64::INFINITY), plain);
+    assert_eq!(took(0.0, 50.0), plain);
+    assert_eq!(took(200.0, 1e6), plain);
     // After the first second, in which no rate is known, a quarter of 100 MiB/s.
-    let throttled = took(200.0, Some(50.0));
+    let throttled = took(200.0, 50.0);
     let expected = 1.0 + (plain - 1.0) * 4.0;
     assert!(
         (throttled - expected).abs() < 0.5,

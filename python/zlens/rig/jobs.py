@@ -63,6 +63,17 @@ def rig_jobs(
             yield case, variant, jobs
 
 
+def jobs_by_variant(
+    rig: RigDefinition, seeds: int | None = None
+) -> list[tuple[Policy | Control, dict[str, list[Job]]]]:
+    """Return policies, then controls, with their runs by case."""
+    found: dict[tuple[bool, str], tuple[Policy | Control, dict[str, list[Job]]]] = {}
+    for case, variant, jobs in rig_jobs(rig, seeds):
+        key = isinstance(variant, Control), variant.name
+        found.setdefault(key, (variant, {}))[1][case.name] = jobs
+    return list(found.values())
+
+
 def file_name(text: str) -> str:
     """Return a text as a part of a file name: `2 processors` as `2_processors`."""
     return _NO_NAME.sub("_", text.lower()).strip("_")

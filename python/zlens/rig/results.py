@@ -103,12 +103,9 @@ def judge_rig(
     rig: RigDefinition, done: Mapping[tuple[str, str], CompletedRun], seeds: int | None = None
 ) -> RigResult:
     """Return the result of a file from its runs."""
-    by_variant: dict[str, tuple[Policy | Control, dict[str, list[Job]]]] = {}
-    for case, variant, case_jobs in jobs.rig_jobs(rig, seeds):
-        key = f"{type(variant).__name__} {variant.name}"
-        by_variant.setdefault(key, (variant, {}))[1][case.name] = case_jobs
-    outcomes = [outcome(rig, variant, cases, done) for variant, cases in by_variant.values()]
-    all_jobs = [job for _, cases in by_variant.values() for case_jobs in cases.values() for job in case_jobs]
+    by_variant = jobs.jobs_by_variant(rig, seeds)
+    outcomes = [outcome(rig, variant, cases, done) for variant, cases in by_variant]
+    all_jobs = [job for _, cases in by_variant for case_jobs in cases.values() for job in case_jobs]
     missing = any((job.rig, job.name) not in done for job in all_jobs)
     return RigResult(rig, tuple(outcomes), complete=not missing)
 

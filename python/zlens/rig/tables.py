@@ -41,9 +41,10 @@ def uncertain_answer(found: Sequence[UncertainResult], *, every: bool = False) -
     for result in found:
         name = result.rig.name
         conclusions += [
-            (name, one.policy, one.observation, one.holds, one.worlds, one.depends_on, one.correlation)
+            (name, one.policy, one.observation, one.holds, one.undetected, one.worlds,
+             one.depends_on, one.correlation)
             for one in result.conclusions
-        ]
+        ]  # fmt: skip
         bands += [
             (name, band.policy, band.case, band.observation, band.subject, band.expected, band.lowest,
              band.median, band.highest, band.unit)

@@ -2,12 +2,13 @@
 
 A world has a value for each assumed constant with a range that the runs of a scenario use, and a factor for
 each `[[uncertain]]` of its file. Values are a Latin hypercube: each of N worlds has its own Nth of a range.
+Controls run in each world, too: an observation that none of them breaks is as expected whatever happens.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from statistics import NormalDist, median
 from typing import Any
@@ -20,10 +21,11 @@ from zlens.models.constants import ASSUMED, constant, constants, replaced
 from zlens.models.scenario import ScenarioValues, set_value, value_at
 from zlens.rig import batch, jobs, results
 from zlens.rig.batch import Progress
-from zlens.rig.definition import Policy, RigDefinition
+from zlens.rig.definition import Control, Observation, Policy, RigDefinition
 from zlens.rig.jobs import Job
 from zlens.rig.results import VariantOutcome
 from zlens.rig.runners import Runner, SimulatorRunner
+from zlens.rig.verdict import ObservationVerdict
 from zlens.simulation import run as simulation
 
 #: Fewest worlds: of fewer, even a rank correlation of 1 says little.
@@ -57,8 +59,11 @@ class NumberBand(Struct, frozen=True):
 
 
 class Conclusion(Struct, frozen=True):
-    """An observation of a policy: in how many worlds it is as expected, and what it depends on most.
+    """An observation of a policy, or a control: in how many worlds it holds, and what it depends on most.
 
+    observation  "" of a control, which holds where it breaks an observation, as it must
+    holds        worlds in which the observation is as expected, and a control breaks it
+    undetected   worlds in which it is as expected, but no control breaks it
     depends_on   a constant or key; None if no correlation can be distinguished from chance
     correlation  Spearman's rank correlation of its value with the largest difference from what is expected,
                  or, without expected values, with the mean of what is observed
@@ -67,6 +72,7 @@ class Conclusion(Struct, frozen=True):
     policy: str
     observation: str
     holds: int
+    undetected: int
     worlds: int
     depends_on: str | None
     correlation: float | None
@@ -92,7 +98,7 @@ def run(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> list[UncertainResult]:
-    """Run the judged policies of scenarios in `count` worlds each.
+    """Run the judged policies and the controls of scenarios in `count` worlds each.
 
     Raises QueryError for too few worlds, BatchInterrupted after an interrupt.
     """
@@ -104,7 +110,7 @@ def run(
         )
     worlds_by_rig = {rig.name: worlds(rig, count) for rig in rigs}
     runs_by_rig = {
-        rig.name: {world.number: list(_world_jobs(rig, world, seeds)) for world in worlds_by_rig[rig.name]}
+        rig.name: {world.number: _world_jobs(rig, world, seeds) for world in worlds_by_rig[rig.name]}
         for rig in rigs
     }
     wanted = [
@@ -187,17 +193,22 @@ def world_rig(rig: RigDefinition, world: World) -> RigDefinition:
 
 def _world_jobs(
     rig: RigDefinition, world: World, seeds: int | None
-) -> Iterator[tuple[Policy, dict[str, list[Job]]]]:
-    """Yield the judged policies with their runs by case."""
-    by_policy: dict[str, tuple[Policy, dict[str, list[Job]]]] = {}
-    for case, variant, those in jobs.rig_jobs(world_rig(rig, world), seeds):
-        if isinstance(variant, Policy) and variant.judged:
-            runs = [
-                replace(job, name=f"{job.name}-world-{world.number}", constants=world.constants)
-                for job in those
-            ]
-            by_policy.setdefault(variant.name, (variant, {}))[1][case.name] = runs
-    yield from by_policy.values()
+) -> list[tuple[Policy | Control, dict[str, list[Job]]]]:
+    """Return the judged policies, then the controls, with their runs by case."""
+    return [
+        (
+            variant,
+            {
+                case: [
+                    replace(job, name=f"{job.name}-world-{world.number}", constants=world.constants)
+                    for job in those
+                ]
+                for case, those in by_case.items()
+            },
+        )
+        for variant, by_case in jobs.jobs_by_variant(world_rig(rig, world), seeds)
+        if isinstance(variant, Control) or variant.judged
+    ]
 
 
 def _result(
@@ -209,41 +220,61 @@ def _result(
         for one in found
         for error in one.errors
     ]
-    conclusions, bands = [], []
+    conclusions: list[Conclusion] = []
+    bands: list[NumberBand] = []
     for at, first in enumerate(outcomes[0]):
         usable = [
-            (world, found[at])
+            (world, found[at], [one for one in found if isinstance(one.variant, Control)])
             for world, found in zip(all_worlds, outcomes, strict=True)
             if not found[at].errors
         ]
+        if isinstance(first.variant, Control):
+            holds = sum(outcome.passed for _, outcome, _ in usable)
+            label = f"control: {first.variant.name}"
+            conclusions.append(Conclusion(label, "", holds, 0, len(usable), None, None))
+            continue
         for number, observation in enumerate(rig.observations):
-            verdicts = [(world, outcome.verdicts[number]) for world, outcome in usable]
-            effects = []
-            values: dict[tuple[str, str], list[float]] = {}
-            expected: dict[tuple[str, str], float | None] = {}
-            for world, verdict in verdicts:
-                observed = [row.observed for row in verdict.compared if row.observed is not None]
-                if observed:
-                    effect = (
-                        verdict.worst if verdict.worst is not None else math.fsum(observed) / len(observed)
-                    )
-                    effects.append((world, effect))
-                for row in verdict.compared:
-                    if row.observed is not None:
-                        values.setdefault((row.case, row.subject), []).append(row.observed)
-                        expected[row.case, row.subject] = row.expected.value
-            cause, correlation = strongest(effects)
-            policy = first.variant.name
-            holds = sum(verdict.passed for _, verdict in verdicts)
-            conclusions.append(Conclusion(policy, observation.name, holds, len(verdicts), cause, correlation))
-            bands += [
-                NumberBand(policy, case, observation.name, subject, expected[case, subject], min(found),
-                           median(found), max(found), observation.unit)
-                for (case, subject), found in values.items()
-            ]  # fmt: skip
+            verdicts = [(world, outcome.verdicts[number]) for world, outcome, _ in usable]
+            cause, correlation = strongest(_effects(verdicts))
+            passed = [
+                not controls or any(one.verdicts[number].broken for one in controls)
+                for _, outcome, controls in usable
+                if outcome.verdicts[number].passed
+            ]
+            policy, holds = first.variant.name, sum(passed)
+            undetected, count = len(passed) - holds, len(verdicts)
+            conclusions.append(
+                Conclusion(policy, observation.name, holds, undetected, count, cause, correlation)
+            )
+            bands += _bands(policy, observation, [verdict for _, verdict in verdicts])
     return UncertainResult(
         rig, tuple(all_worlds), tuple(conclusions), tuple(bands), tuple(dict.fromkeys(errors))
     )
+
+
+def _effects(verdicts: Sequence[tuple[World, ObservationVerdict]]) -> list[tuple[World, float]]:
+    """Return the largest difference of each world, or else the mean of what is observed."""
+    effects = []
+    for world, verdict in verdicts:
+        observed = [row.observed for row in verdict.compared if row.observed is not None]
+        if observed:
+            mean = math.fsum(observed) / len(observed)
+            effects.append((world, verdict.worst if verdict.worst is not None else mean))
+    return effects
+
+
+def _bands(policy: str, observation: Observation, verdicts: Sequence[ObservationVerdict]) -> list[NumberBand]:
+    values: dict[tuple[str, str], list[float]] = {}
+    expected: dict[tuple[str, str], float | None] = {}
+    for row in (row for verdict in verdicts for row in verdict.compared):
+        if row.observed is not None:
+            values.setdefault((row.case, row.subject), []).append(row.observed)
+            expected[row.case, row.subject] = row.expected.value
+    return [
+        NumberBand(policy, case, observation.name, subject, expected[case, subject], min(found),
+                   median(found), max(found), observation.unit)
+        for (case, subject), found in values.items()
+    ]  # fmt: skip
 
 
 def strongest(effects: Sequence[tuple[World, float]]) -> tuple[str | None, float | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -20,6 +21,7 @@ from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import parse_instant
 from zlens.models.constants import constant
 from zlens.models.partitions import prsm, zvm_limits
+from zlens.models.relocation import isfc
 from zlens.models.relocation import link as relocation_link
 from zlens.models.scenario import Scenario
 from zlens.models.scenario_errors import ScenarioErrors
@@ -227,6 +229,8 @@ class _MachineLowering:
         self.group = {(one["name"], one["type"]): at for at, one in enumerate(scenario["group"])}
         #: Partitions whose page faults follow from references to memory.
         self.paging: list[SystemPartition] = []
+        #: Volumes that several systems share, by storage server and name.
+        self.shared_volumes = _shared_volumes(found)
         self.entitled: dict[tuple[str, str], float] = {}
         for kind in kinds:
             own = [entry for part in found for entry in part.cores if entry["type"] == kind]
@@ -402,8 +406,8 @@ class _MachineLowering:
             "pools": [self._pool(pool) for pool in part.pools],
             "locks": locks,
             "transactions": [_transaction(one, indices) for one in part.transactions],
-            "control_units": [_control_unit(one, at) for at, one in enumerate(part.control_units)],
-            "volumes": _volumes(part, indices),
+            "control_units": [self._control_unit(one, at) for at, one in enumerate(part.control_units)],
+            "volumes": self._volumes(part, indices),
             "spaces": [
                 lower_table(SPACE, one, {"references": self._references(one)}, indices) for one in part.spaces
             ],
@@ -530,6 +534,7 @@ class _MachineLowering:
             {
                 "maxquiesce_s": None if isinstance(quiesce, str) else quiesce,
                 "touched_mib": touched,
+                "walk_s": entry["walk"] / 1000 * touched / 1024,
                 "target": target,
                 "writes": [list(kind) for kind in entry["writes"]] or writes,
             },
@@ -538,12 +543,74 @@ class _MachineLowering:
 
     def _link(self, part: SystemPartition) -> Entry | None:
         link = self.scenario["link"]
-        if link is None or not (part.relocations or part.arrivals):
+        if link is None or not (part.relocations or part.arrivals or part.system in link["members"]):
             return None
+        systems = [other.system for other in self.parts if other.zvm]
+        for name in link["members"]:
+            if name not in systems:
+                raise self.scenario.problem.unknown("link.members", name, systems)
+        others = {one["to"] for one in part.relocations} | {
+            other.system
+            for other in self.parts
+            if other.system in link["members"] or any(one["to"] == part.system for one in other.relocations)
+        }
+        others.discard(part.system)
         rate, _, _, _ = relocation_link.link(self.scenario)
-        if link["throttle_at"] is None:
-            self.scenario.unused("sim_relocation_throttle")
-        return lower_table(LINK, link, {"rate_mib": rate, "devices": relocation_link.numbers(self.scenario)})
+        # A message carries what one start of a CTC device does.
+        by_mib = link["message"] / 1000 * relocation_link.MB_IN_MIB / isfc.mb_per_ssch()
+        return lower_table(
+            LINK,
+            link,
+            {
+                "rate_mib": rate,
+                "devices": relocation_link.numbers(self.scenario),
+                "cpu_ms": link["cpu"] + by_mib,
+                "receive_ms": link["receive"] + by_mib,
+                # Each is sent by one member, and received by another.
+                "cluster_us": 2 * link["messages"] * link["message"] * len(others),
+                "members": [name for name in link["members"] if name != part.system],
+            },
+        )
+
+    def _control_unit(self, entry: Entry, index: int) -> Entry:
+        shares = None
+        if entry["minidisk_share"] is not None:
+            shares = [entry["minidisk_share"], entry["paging_share"]]
+        ranks = {one["ranks"] for one in self.scenario["control_unit"] if one["server"] == entry["server"]}
+        if entry["server"] is not None and len(ranks) > 1:
+            raise self.scenario.problem.general_error(
+                f"control_unit.{entry['name']}.ranks differs from that of others of {entry['server']}",
+                "use the same for each",
+            )
+        ssid = index + 1 if entry["ssid"] is None else entry["ssid"]
+        return lower_table(
+            CONTROL_UNIT, entry, {"ssid": ssid, "shares": shares, "server": self._server(entry)}
+        )
+
+    def _server(self, entry: Entry) -> int:
+        """Return the number of a control unit's storage server: of those that share one, the first's."""
+        entries = self.scenario["control_unit"]
+        return next(
+            at
+            for at, one in enumerate(entries)
+            if one is entry or (entry["server"] is not None and one["server"] == entry["server"])
+        )
+
+    def _volumes(self, part: SystemPartition, indices: _Indices) -> list[Entry]:
+        used = {volume["device"] for volume in part.volumes}
+        numbers = (number for number in range(_FIRST_DEVICE, 0x10000) if number not in used)
+        return [
+            lower_table(
+                VOLUME,
+                volume,
+                {
+                    "device": _free_device_number(numbers) if volume["device"] is None else volume["device"],
+                    "shared": self.shared_volumes.get(_shared_name(part, volume)),
+                },
+                indices,
+            )
+            for volume in part.volumes
+        ]
 
     def _commands(self, part: SystemPartition, indices: _Indices) -> list[Entry]:
         commands = sorted(part.commands, key=lambda command: float(command["at"]))
@@ -625,18 +692,17 @@ def _places(entries: Sequence[Entry]) -> dict[str, int]:
     return {entry["name"]: index for index, entry in enumerate(entries)}
 
 
-def _volumes(part: SystemPartition, indices: _Indices) -> list[Entry]:
-    used = {volume["device"] for volume in part.volumes}
-    numbers = (number for number in range(_FIRST_DEVICE, 0x10000) if number not in used)
-    return [
-        lower_table(
-            VOLUME,
-            volume,
-            {"device": _free_device_number(numbers) if volume["device"] is None else volume["device"]},
-            indices,
-        )
-        for volume in part.volumes
-    ]
+def _shared_volumes(parts: Sequence[SystemPartition]) -> dict[tuple[str, str] | None, int]:
+    """Return the numbers of volumes of storage servers that several systems have."""
+    names = Counter(_shared_name(part, volume) for part in parts for volume in part.volumes)
+    shared = [name for name, count in names.items() if name is not None and count > 1]
+    return {name: number for number, name in enumerate(shared)}
+
+
+def _shared_name(part: SystemPartition, volume: Entry) -> tuple[str, str] | None:
+    """Return storage server and name of a volume; None for volumes of one system."""
+    server = next(one["server"] for one in part.control_units if one["name"] == volume["control_unit"])
+    return None if server is None else (server, volume["name"])
 
 
 def _free_device_number(numbers: Iterator[int]) -> int:
@@ -706,12 +772,3 @@ def _step(step: Entry, indices: _Indices) -> Entry:
     action = next((name for name in ("cpu", "io") if step[name] is not None), "delay")
     computed = {} if action == "delay" else {"users": [indices["user"][name] for name in users_of(step)]}
     return {action: lower_table(STEP, step, computed, indices, f"{action}.")}
-
-
-def _control_unit(entry: Entry, index: int) -> Entry:
-    shares = None
-    if entry["minidisk_share"] is not None:
-        shares = [entry["minidisk_share"], entry["paging_share"]]
-    return lower_table(
-        CONTROL_UNIT, entry, {"ssid": index + 1 if entry["ssid"] is None else entry["ssid"], "shares": shares}
-    )

@@ -30,7 +30,7 @@ def machine(scenario: Scenario) -> dict[str, Any]:
         "partition": [{"name": "ZVM", "system": source, "cores": cores, "dedicated": True}],
         "user": [{"name": guest["name"], "relative": 100, "storage": guest["memory"]} for guest in guests],
         # Sending takes no time of guests, as in the model.
-        "link": {**link, "at_once": scenario["at_once"], "cpu": 0.0, "receive": 0.0},
+        "link": {**link, "at_once": scenario["at_once"], "cpu": 0.0, "receive": 0.0, "message": 0.0},
         "cp": FREE,
         "relocation": [_relocation(scenario, guest) for guest in guests],
     }
@@ -46,6 +46,8 @@ def _relocation(scenario: Scenario, guest: dict[str, Any]) -> dict[str, Any]:
         "maxtotal": _limit(solved.max_total),
         "touched": model.touched(guest),
         "writes": _writes(solved.writes),
+        "walk": scenario["walk"],
+        "page_in": solved.page_in,
         "setup": guest["setup"],
         "fixed_quiesce": guest["fixed_quiesce"],
         **{key: scenario[key] for key in ("stop_below", "live_passes", "passes_most", "quiesce_passes")},

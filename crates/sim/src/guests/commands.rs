@@ -63,7 +63,8 @@ impl World {
             }
             Action::SetPagingAlias { on } => {
                 let mut schedule = Schedule::new(&mut self.events, self.io_slots[system]);
-                self.io[system].set_paging_alias(self.now, on, &mut schedule);
+                let servers = &mut self.storage_servers;
+                self.io[system].set_paging_alias(self.now, on, servers, &mut schedule);
             }
             Action::SetPagingHpf { on } => self.io[system].set_paging_hpf(on),
             Action::SetCu {

@@ -17,6 +17,9 @@ const OF_NOBODY: u32 = u32::MAX;
 /// Marks the write of a block ahead of need, and of one whose frames are then available.
 const OF_EARLY_WRITE: u32 = OF_NOBODY - 1;
 const OF_FRAMES: u32 = OF_NOBODY - 2;
+/// Marks the reads of relocations, of which a system has at most as many.
+pub(super) const OF_RELOCATIONS: u32 = OF_FRAMES - MOST_RELOCATIONS;
+const MOST_RELOCATIONS: u32 = 1 << 16;
 /// Virtual CPU time after which the next page fault is drawn again: rates change with what is in frames.
 const REDRAW: Ticks = SECOND / 10;
 
@@ -439,7 +442,8 @@ impl World {
         self.cpus[number].counts.starts += 1;
         let base = self.io_slots[system];
         let mut schedule = crate::event_queue::Schedule::new(&mut self.events, base);
-        self.io[system].start(self.now, volume, request, &mut schedule);
+        let servers = &mut self.storage_servers;
+        self.io[system].start(self.now, volume, request, servers, &mut schedule);
     }
 
     /// An I/O operation has ended.
@@ -452,6 +456,10 @@ impl World {
                 memory.write_ended(token == OF_EARLY_WRITE);
             }
             self.serve_faults(system);
+            return;
+        }
+        if token >= OF_RELOCATIONS {
+            self.relocation_read(system, (token - OF_RELOCATIONS) as usize);
             return;
         }
         if token & OF_VCPU == 0 {

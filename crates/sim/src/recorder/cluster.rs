@@ -20,8 +20,10 @@ fn members(world: &World, system: usize) -> Vec<&str> {
         .iter()
         .filter(|other| other.relocations.iter().any(|one| arrives(one, system)))
         .map(|other| other.name.as_str());
+    let link = systems[system].link.as_ref();
+    let named = link.into_iter().flat_map(|link| &link.members);
     let mut members: Vec<&str> = Vec::new();
-    for member in sent.chain(received) {
+    for member in sent.chain(received).chain(named.map(String::as_str)) {
         if !members.contains(&member) {
             members.push(member);
         }

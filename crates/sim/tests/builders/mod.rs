@@ -152,6 +152,7 @@ pub fn unit(aliases: u32, shares: Option<[u32; 2]>) -> ControlUnit {
         others_pct: 30.0,
         cache_mib: None,
         ranks: None,
+        server: 0,
     }
 }
 
@@ -177,6 +178,8 @@ pub fn volume(name: &str, paging: bool, service_us: f64, variation: f64) -> Volu
         spool_used_pct: 0.0,
         seek_cylinders: None,
         links: 0,
+        shared: None,
+        conflicts_pct: 0.0,
         offline: Vec::new(),
     }
 }

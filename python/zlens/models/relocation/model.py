@@ -50,8 +50,15 @@ def solve(scenario: Scenario) -> Answer:
     guests = [guest_of(scenario, guest) for guest in scenario["guest"]]
     per_second = rate * PAGES_IN_MIB
     most_each = math.inf if most_per_guest is None else most_per_guest * PAGES_IN_MIB
-    outcomes = precopy.relocate(guests, rules, per_second, at_once=scenario["at_once"], most_each=most_each)
+    several = scenario["link"]["several"] / 100
+    outcomes = precopy.relocate(
+        guests, rules, per_second, at_once=scenario["at_once"], most_each=most_each, several=several
+    )
     scenario.assume("relocation_changes")
+    if len(guests) == 1:
+        scenario.unused("isfc_several")
+    if not any(guest.page_in for guest in guests):
+        scenario.unused("relocation_page_in")
     if all(guest.immediate for guest in guests):
         for name in ("relocation_stop_below", "relocation_live_passes", "relocation_passes_most"):
             scenario.unused(name)
@@ -71,7 +78,7 @@ def solve(scenario: Scenario) -> Answer:
         AnswerTable(
             "passes", "Passes", _PASSES, [row for outcome in outcomes for row in _pass_rows(outcome, rules)]
         ),
-        _options(scenario, guests, rules, per_second, most_each),
+        _options(scenario, guests, rules, per_second, most_each, several),
         *tables,
     ]
     notes = [*_notes(outcomes, guests), *notes]
@@ -100,6 +107,8 @@ def guest_of(scenario: Scenario, guest: dict[str, Any]) -> precopy.RelocatingGue
         seconds(quiesce),
         guest["setup"],
         guest["fixed_quiesce"],
+        scenario["walk"] / 1000 * touched(guest) / 1024,
+        guest["paged_out"] / scenario["page_in"],
     )
 
 
@@ -166,6 +175,7 @@ def _options(
     rules: precopy.StopRules,
     rate: float,
     most_each: float,
+    several: float,
 ) -> AnswerTable:
     """Return the same guests in sequence and at once, with and without IMMEDIATE, ignoring limits."""
     concurrent = len(guests) if scenario["at_once"] == 1 else min(scenario["at_once"], len(guests))
@@ -181,7 +191,9 @@ def _options(
                 replace(guest, immediate=immediate, max_total=math.inf, max_quiesce=math.inf)
                 for guest in guests
             ]
-            outcomes = precopy.relocate(free, rules, rate, at_once=at_once, most_each=most_each)
+            outcomes = precopy.relocate(
+                free, rules, rate, at_once=at_once, most_each=most_each, several=several
+            )
             rows.append(
                 (
                     f"{words}, IMMEDIATE" if immediate else words,
@@ -281,6 +293,9 @@ def _check_guest(scenario: Scenario, guest: dict[str, Any]) -> None:
     if touched(guest) > guest["memory"]:
         raise error(f"{path}.touched is {guest['touched']:g}", "reduce it",
                     expected=f"at most its memory, {guest['memory']:g}")  # fmt: skip
+    if guest["paged_out"] > touched(guest):
+        raise error(f"{path}.paged_out is {guest['paged_out']:g}", "reduce it",
+                    expected=f"at most what was touched, {touched(guest):g}")  # fmt: skip
     if changing(guest) > touched(guest):
         raise error(f"{path}.changing is {guest['changing']:g}", "reduce it",
                     expected=f"at most what was touched, {touched(guest):g}")  # fmt: skip

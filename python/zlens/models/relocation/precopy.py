@@ -3,9 +3,11 @@
 The first pass sends every page ever touched, each further pass the pages changed in the previous one; then
 the guest is quiesced for the last passes. With V pages to send at B pages per second and a model of writes:
 
-    T(i) = V(i) / B,   V(i+1) = changed(T(i)),   quiesce = V(last) / B + fixed time
+    T(i) = w + V(i) / B,   V(i+1) = changed(T(i)),   quiesce = w + V(last) / B + fixed time
 
-Changes count from the start of a pass. Concurrent relocations share the link equally.
+w is the time to walk the page tables, in the first pass also that to read what is not in frames. Changes
+count from the start of a pass. Concurrent relocations share the link equally, which carries more for several
+of them than for one.
 """
 
 from __future__ import annotations
@@ -42,7 +44,10 @@ class StopRules(Struct, frozen=True):
 
 
 class RelocatingGuest(Struct, frozen=True):
-    """A guest to relocate. pages: ever touched. Times in seconds; math.inf is NOLIMIT."""
+    """A guest to relocate. pages: ever touched. Times in seconds; math.inf is NOLIMIT.
+
+    walk     before each pass; page_in: before the first one, in addition
+    """
 
     name: str
     pages: float
@@ -52,6 +57,8 @@ class RelocatingGuest(Struct, frozen=True):
     max_quiesce: float = math.inf
     setup: float = 0.0
     fixed: float = 0.0
+    walk: float = 0.0
+    page_in: float = 0.0
 
 
 class CopyPass(Struct):
@@ -97,14 +104,16 @@ def relocate(
     *,
     at_once: int = 1,
     most_each: float = math.inf,
+    several: float = 1.0,
 ) -> list[RelocationOutcome]:
     """Relocate the guests and return their outcomes.
 
     rate       pages per second that the link carries, above 0
     at_once    concurrent relocations; 1: in sequence
     most_each  maximum pages per second of one relocation, above 0
+    several    what several relocations send together, of `rate`, which is that of one
     """
-    return _Run(guests, rules, rate, at_once, most_each).outcomes()
+    return _Run(guests, rules, rate, at_once, most_each, several).outcomes()
 
 
 class _State(Struct):
@@ -113,6 +122,7 @@ class _State(Struct):
     guest: RelocatingGuest
     outcome: RelocationOutcome
     target: float | None = None
+    walked_at: float | None = None
     stopped_at: float | None = None
     left: float = 0.0
     over: bool = False
@@ -126,9 +136,15 @@ class _Run:
     """
 
     def __init__(
-        self, guests: Sequence[RelocatingGuest], rules: StopRules, rate: float, at_once: int, most_each: float
+        self,
+        guests: Sequence[RelocatingGuest],
+        rules: StopRules,
+        rate: float,
+        at_once: int,
+        most_each: float,
+        several: float,
     ) -> None:
-        self.rules, self.rate, self.most_each = rules, rate, most_each
+        self.rules, self.rate, self.most_each, self.several = rules, rate, min(most_each, rate), several
         self.waiting = deque(_State(guest, RelocationOutcome(guest.name, 0.0)) for guest in guests)
         self.all = list(self.waiting)
         self.now = self.sent = 0.0
@@ -146,7 +162,8 @@ class _Run:
 
     def _rate_per_relocation(self) -> float:
         """Return current pages per second of each relocation."""
-        return min(self.most_each, self.rate / max(1, self.senders))
+        carried = self.rate * self.several if self.senders > 1 else self.rate
+        return min(self.most_each, carried / max(1, self.senders))
 
     def _step(self) -> bool:
         """Advance to the next event; return False if there is none."""
@@ -187,14 +204,23 @@ class _Run:
 
     def _timer(self, state: _State, event: str) -> None:
         if event == "set up":
-            self._send(state, state.guest.pages, quiesced=False)
+            self._walk(state, state.guest.pages, quiesced=False)
+        elif event == "walked":
+            self._send(state)
         elif event == "fixed":
             self._end(state, COMPLETED)
         else:
             self._end(state, MAXTOTAL if event == "maxtotal" else MAXQUIESCE)
 
-    def _send(self, state: _State, pages: float, *, quiesced: bool) -> None:
+    def _walk(self, state: _State, pages: float, *, quiesced: bool) -> None:
+        read = 0.0 if state.outcome.passes else state.guest.page_in
         state.outcome.passes.append(CopyPass(quiesced, self.now, 0.0, pages))
+        state.walked_at = self.now + state.guest.walk + read
+        self._schedule(state.guest.walk + read, state, "walked")
+
+    def _send(self, state: _State) -> None:
+        pages = state.outcome.passes[-1].pages
+        state.walked_at = None
         state.target = self.sent + pages
         self.turns += 1
         self.senders += 1
@@ -216,7 +242,7 @@ class _Run:
         if state.outcome.stopped_by:
             state.stopped_at = self.now
             self._schedule(state.guest.max_quiesce, state, "maxquiesce")
-        self._send(state, remaining, quiesced=bool(state.outcome.stopped_by))
+        self._walk(state, remaining, quiesced=bool(state.outcome.stopped_by))
 
     def _stop_reason(self, state: _State, remaining: float) -> str:
         """Return why the guest is stopped; "" if it continues to run."""
@@ -237,20 +263,23 @@ class _Run:
         outcome, rate_each = state.outcome, self._rate_per_relocation()
         state.over = True
         outcome.end_code, outcome.ends = code, self.now
-        missing = 0.0
-        if state.target is not None:
+        missing = walk_s = 0.0
+        if state.target is not None or state.walked_at is not None:
             last_pass = outcome.passes[-1]
-            missing = max(0.0, state.target - self.sent)
+            if state.walked_at is not None:
+                missing, walk_s = last_pass.pages, state.walked_at - self.now
+            elif state.target is not None:
+                missing = max(0.0, state.target - self.sent)
+                self.senders -= 1
             last_pass.seconds, last_pass.pages, last_pass.whole = (
                 self.now - last_pass.begins,
                 last_pass.pages - missing,
                 False,
             )
             state.target = None
-            self.senders -= 1
         if state.stopped_at is not None:
             outcome.quiesce = self.now - state.stopped_at
-            remaining_s = missing / rate_each + state.guest.fixed
+            remaining_s = walk_s + missing / rate_each + state.guest.fixed
             if code != COMPLETED and outcome.passes[-1].whole:
                 # Only the fixed time was left.
                 sent_by = max(pass_.begins + pass_.seconds for pass_ in outcome.passes)
