@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 import zlens
+from zlens._native import count_rows
 from zlens.compiler import nodes
 from zlens.engine.connection import Connection
+from zlens.errors import QueryError
 from zlens.session.queries import Queries
 
 QUERIES = (
@@ -56,3 +58,33 @@ def test_rows_of_own_select_are_bound_once(demo_folder: Path, monkeypatch: pytes
         query, reads = 'SELECT count(*) FROM "role.processor"', {"role.processor": ["cpu_id"]}
         assert session._core.queries.select(query, reads).rows == counted
         assert [sql[:17] for sql in executed if "role.processor" in sql] == ["CREATE TEMP TABLE"]
+
+
+def test_streamed_answers_are_bound_once(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = [*QUERIES, "SELECT system, NULL, NULL FROM cpu LIMIT 2", "SELECT max(busy_pct) FROM cpu;"]
+    bound: list[str] = []
+    connect_sql = Connection.sql
+
+    def recorded(connection: Connection, sql: str, *arguments: object) -> object:
+        bound.append(sql)
+        return connect_sql(connection, sql, *arguments)
+
+    with zlens.open(demo_folder / "zldemo.monwrite") as session:
+        alone = [session.sql(query) for query in queries]
+        expected = [(answer.columns, answer.types, answer.rows) for answer in alone]
+        monkeypatch.setattr(Connection, "sql", recorded)
+        answers = [*session._core.answers(queries, streamed=True)]
+        assert [(answer.columns, answer.types, answer.rows) for answer in answers[:-2]] == expected[:-2]
+        assert [answer.rows for answer in answers[-2:]] == [rows for _, _, rows in expected[-2:]]
+        assert [answer.read(count_rows) for answer in answers] == [len(rows) for _, _, rows in expected]
+        assert not [sql for sql in bound if "busy_pct > 1000" in sql]
+
+
+def test_streamed_answer_names_an_invalid_column(demo_folder: Path) -> None:
+    with zlens.open(demo_folder / "zldemo.monwrite") as session:
+        query = "SELECT busy_pc FROM cpu"
+        with pytest.raises(QueryError) as alone:
+            session.sql(query).rows  # noqa: B018
+        with pytest.raises(QueryError) as together:
+            [*session._core.answers([query], streamed=True)]
+        assert (str(together.value), together.value.position) == (str(alone.value), alone.value.position)

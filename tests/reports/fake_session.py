@@ -142,7 +142,7 @@ class FakeSession:
     def queries(self) -> FakeSession:
         return self
 
-    def answers(self, queries: Iterable[str]) -> Iterator[FakeResult]:
+    def answers(self, queries: Iterable[str], *, streamed: bool = False) -> Iterator[FakeResult]:
         return map(self.sql, queries)
 
     def expect(self, queries: Iterable[str]) -> None:

@@ -95,6 +95,11 @@ class Engine:
         self._connection.close()
         self._temporary.remove()
 
+    @property
+    def computes_at_once(self) -> bool:
+        """Whether results are computed before they are read: binding their text again takes longer."""
+        return self.is_small and self._isolated is None
+
     # -- the tables ----------------------------------------------------------------------------------
 
     def raw_tables(self) -> list[str]:
@@ -263,6 +268,18 @@ class Engine:
                 raise query_error(error) from None
 
         return QueryResult(prepared.names, kinds, rows, formed, first, working)
+
+    def compute_query(
+        self,
+        statement: Statement,
+        reader: StatementReader,
+        reads: TableReads,
+        rows: Mapping[str, QueryPlan],
+    ) -> QueryResult:
+        """Return the result of a SELECT whose rows are computed now; an error is DuckDB's."""
+        cursor = self.store.cursor()
+        selects = self._selects(statement, reader, reads, rows, partial(self._rows_of, cursor))
+        return self._computed(cursor, select_from(self._text(statement, reader), ["*"], selects))
 
     def run_internal(
         self, query: str, reads: Mapping[str, Collection[str]], rows: Mapping[str, QueryPlan]

@@ -13,7 +13,7 @@ from zlens.compiler.plan import QueryPlan, RowCondition, RowConditions, omit_row
 from zlens.compiler.query_plan import TableStep
 from zlens.engine.cancellation import hold_lock, interruptible
 from zlens.engine.connection import Connection
-from zlens.inputs.source import ParquetTable, RawTable
+from zlens.inputs.source import RawTable, is_in_files
 
 #: A condition on the rows of a raw table with some columns.
 Condition = Callable[[str, Iterable[RawColumn]], RowCondition | None]
@@ -246,7 +246,7 @@ class TableStore:
         selects = []
         for part, available in parts:
             present = [column for column in shown if column in available]
-            if isinstance(part, ParquetTable):
+            if is_in_files(part):
                 if not part.paths:
                     continue
                 rows = f"({part.sql(present)})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from msgspec import Struct, field
 
@@ -45,7 +45,6 @@ class PrecomputedTable(RawTable, Protocol):
         ...
 
 
-@runtime_checkable
 class ParquetTable(RawTable, Protocol):
     """A raw table in Parquet files that the engine reads directly."""
 
@@ -54,6 +53,11 @@ class ParquetTable(RawTable, Protocol):
     def sql(self, columns: Sequence[str]) -> str:
         """Return a SELECT of the named columns from the files."""
         ...
+
+
+def is_in_files(table: RawTable) -> TypeGuard[ParquetTable]:
+    """Return whether a raw table is in Parquet files; testing the protocol takes twenty times as long."""
+    return hasattr(table, "paths")
 
 
 #: Upper limit of the times of sources without a date, in microseconds since 1970; no real data is older than

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
 
+#: A missing time or flag, of the type in which it is read: no projection has to convert it.
+_NO_TEXT = "NULL::VARCHAR"
 #: Rules of means over intervals.
 AVERAGES = ("mean", "plain")
 
@@ -194,7 +196,9 @@ class _Results:
         """Return the result of an added query; the first call computes what all of the session share."""
         if id(session) not in self._results:
             _, queries = self._queries[id(session)]
-            self._results[id(session)] = dict(zip(queries, session.answers(queries), strict=True))
+            self._results[id(session)] = dict(
+                zip(queries, session.answers(queries, streamed=True), strict=True)
+            )
         return self._results[id(session)][query]
 
 
@@ -320,7 +324,7 @@ def rows_sql(
     buckets         times are those of buckets; the last one ends with the data, as the header says
     """
     keys = [block, *([table.time] if has_times(rows) and table.time else [])]
-    time = quote(keys[1]) if len(keys) > 1 else "NULL"
+    time = quote(keys[1]) if len(keys) > 1 else _NO_TEXT
     if buckets and len(keys) > 1:
         time = f'least({time}, (SELECT max("interval_end") FROM "_interval"))'
     if rows.kind == "total":
@@ -329,10 +333,10 @@ def rows_sql(
         shown = ", ".join(quote(column.column) for column in table.columns)
         columns = {column.column for column in table.columns}
         order = _order(table, rows, keys, [*rows.order, *(name for name in table.subject if name in columns)])
-        return f"SELECT {quote(block)}, {time}, NULL, {shown} FROM ({rows.query}) AS own {order}"
+        return f"SELECT {quote(block)}, {time}, {_NO_TEXT}, {shown} FROM ({rows.query}) AS own {order}"
     if rows.kind == "peak":
         return _peaks(table, rows, block)
-    flag = quote("flag") if rows.kind == "interval" and not rows.query else "NULL"
+    flag = quote("flag") if rows.kind == "interval" and not rows.query else _NO_TEXT
     if rows.kind == "mean":
         shown = ", ".join(means.get(i) or _mean(table, column) for i, column in enumerate(table.columns))
         return (
@@ -351,12 +355,14 @@ def _peaks(table: ReportTable, rows: RowKind, block: str) -> str:
     """Return the row of each subject in the interval in which a column was highest."""
     assert table.time
     (peak,) = [quote(column.column) for column in table.columns if column.key == table.peak]
-    shown = ", ".join(quote(column.column) for column in table.columns)
+    columns = [column.column for column in table.columns]
+    # Named, because what a statement with a star reads has to be planned.
+    named = _list([*dict.fromkeys([block, table.time, *table.subject, *columns])])
     # Rows of a query of their own have no flag: it leaves flagged rows out.
     unflagged = "" if rows.query else f" AND {aggregation.unflagged_sql()}"
     return (
-        f"SELECT {quote(block)}, {quote(table.time)}, NULL, {shown} FROM ("
-        f"SELECT * FROM ({rows.query or table.query}) AS base WHERE {peak} IS NOT NULL{unflagged} "
+        f"SELECT {quote(block)}, {quote(table.time)}, {_NO_TEXT}, {_list(columns)} FROM ("
+        f"SELECT {named} FROM ({rows.query or table.query}) AS base WHERE {peak} IS NOT NULL{unflagged} "
         f"QUALIFY row_number() OVER (PARTITION BY {_list([block, *table.subject])} "
         f"ORDER BY {peak} DESC, {quote(table.time)}) = 1) AS peaks "
         f"{_order(table, rows, [block], table.subject)}"
@@ -427,7 +433,7 @@ def _total(table: ReportTable, rows: RowKind, keys: list[str], time: str) -> str
         values = ", ".join(f"s.{name}" for name in summed)
         added = f"SELECT a.*, {values} FROM ({added}) AS a LEFT JOIN ({sums}) AS s ON {same}"
     shown = ", ".join(f"c{index}" for index in range(len(table.columns)))
-    return f"SELECT {quote(keys[0])}, {time}, NULL, {shown} FROM ({added}) ORDER BY {_sorted(groups)}"
+    return f"SELECT {quote(keys[0])}, {time}, {_NO_TEXT}, {shown} FROM ({added}) ORDER BY {_sorted(groups)}"
 
 
 def _weighted(rows: RowKind, column: ReportColumn) -> bool:

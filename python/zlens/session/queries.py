@@ -77,11 +77,27 @@ class Queries:
             return self.engine.show_tables()
         return self.engine.answer(self._prepare(statement))
 
-    def answers(self, queries: Sequence[str]) -> Iterator[QueryResult]:
-        """Yield the results of several SELECTs, in their order; what they share is computed once."""
+    def answers(self, queries: Sequence[str], *, streamed: bool = False) -> Iterator[QueryResult]:
+        """Yield the results of several SELECTs, in their order; what they share is computed once.
+
+        streamed  whether most are read as streams, for which a text is bound twice unless it is computed now
+        """
         for _ in self.stages(queries):
             pass
-        yield from map(self.answer, queries)
+        yield from map(self._computed if streamed and self.engine.computes_at_once else self.answer, queries)
+
+    def _computed(self, query: str) -> QueryResult:
+        """Return the result of one SELECT whose rows are computed now: its text is bound only once."""
+        statement = self._reader.parse(query)
+        # A statement with a semicolon cannot be put in parentheses, nor one that is not a SELECT.
+        if ";" in query or statement.text != statement.question or shows_tables(statement.tree):
+            return self.answer(query)
+        reads = self._reader.reads(statement)
+        try:
+            plan = self._execute([reads])
+            return self.engine.compute_query(statement, self._reader, reads, plan.rows[0])
+        except Error as error:
+            raise self._reader.error(error, statement) from None
 
     def write_parquet(self, query: str, path: str) -> None:
         """Write the result of a SELECT as a Parquet file (zstd), complete or not at all."""

@@ -287,9 +287,12 @@ class CoreSession:
         """
         return self.queries.answer(query)
 
-    def answers(self, queries: Sequence[str]) -> Iterator[QueryResult]:
-        """Run several SELECTs, and yield their results; what their measures share is computed once."""
-        return self.queries.answers(queries)
+    def answers(self, queries: Sequence[str], *, streamed: bool = False) -> Iterator[QueryResult]:
+        """Run several SELECTs, and yield their results; what their measures share is computed once.
+
+        streamed  whether most results are read as streams
+        """
+        return self.queries.answers(queries, streamed=streamed)
 
     def has_data(self, name: str) -> bool:
         """Return whether the input has data for a measure or role."""
