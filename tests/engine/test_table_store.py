@@ -62,6 +62,8 @@ def test_long_table_is_computed_in_slices(
         queries = session._core.queries
         for columns in (few, device):
             assert [*queries.materialize({"device": columns})] == ["device"]
+            # Its rows are few, and in order.
+            assert session.sql("SELECT count(busy_pct) FROM load").rows == [(60,)]
             [(rows,)] = (
                 queries.engine.store.cursor()
                 .execute(f"SELECT estimated_size FROM duckdb_tables() WHERE database_name = '{COMPRESSED}'")

@@ -37,7 +37,7 @@ class TableStep(Struct, frozen=True):
     """A table to materialize.
 
     statement  its rows; None for a table that the session computes
-    bytes      bytes of the records that the statement reads, if known
+    bytes      bytes of the records that the statement reads, if known; 0 for tables of few or ordered rows
     """
 
     table: str
@@ -169,7 +169,8 @@ class _Planning:
                 return Plan((), {}, (), {}, {}, incomplete=True)
             read_bytes = sum(self._size(table) for plan in plans for table in plan.reads)
             if step is not None:
-                steps.append(replace(step, bytes=read_bytes))
+                many_rows = self._schema.is_streamed(name)
+                steps.append(replace(step, bytes=read_bytes) if many_rows else step)
             below[name] = {table for plan in plans for table in plan.makes}
             costs[name] = _TABLE_COST_BYTES + read_bytes
             for plan in plans:
