@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 
 import zlens
-from zlens.engine.connection import Connection
+from zlens import lake
+from zlens.catalog import aggregation, measures
+from zlens.engine import engine, table_store
+from zlens.engine.connection import COMPRESSED, Connection
 from zlens.engine.table_store import TableStore
 
 
@@ -40,3 +44,51 @@ def test_query_with_materialized_columns_does_not_wait(
         other.join(60)
         assert len(found) == 1
         assert session.sql("SELECT sum(busy_pct) FROM cpu").rows == before
+
+
+def test_long_table_is_computed_in_slices(
+    sim_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are the same, in a compressed table; columns that a query needs later replace it."""
+    lake.add([sim_file], tmp_path / "lake")
+    device = [column.name for column in measures.load_measure("device").columns]
+    few = ["system", "source", "interval_end", "device", "rate"]
+    ordered = "FROM device ORDER BY interval_end, device"
+    monkeypatch.setattr(engine, "_SMALL", 0)
+    with zlens.open(tmp_path / "lake") as session:
+        whole = session.sql(f"SELECT * {ordered}").rows
+    monkeypatch.setattr(table_store, "SLICED_BYTES", 100_000)
+    with zlens.open(tmp_path / "lake") as session:
+        queries = session._core.queries
+        for columns in (few, device):
+            assert [*queries.materialize({"device": columns})] == ["device"]
+            # Its rows are few, and in order.
+            assert session.sql("SELECT count(busy_pct) FROM load").rows == [(60,)]
+            [(rows,)] = (
+                queries.engine.store.cursor()
+                .execute(f"SELECT estimated_size FROM duckdb_tables() WHERE database_name = '{COMPRESSED}'")
+                .fetchall()
+            )
+            assert rows == len(whole) > 1000
+            assert session.sql(f"SELECT {', '.join(few)} {ordered}").rows == [
+                tuple(row[device.index(name)] for name in few) for row in whole
+            ]
+        assert session.sql(f"SELECT * {ordered}").rows == whole
+
+
+def test_known_rows_are_stated_and_not_shown(sim_file: Path) -> None:
+    table = measures.load_measure("device")
+    known = f'"{aggregation.KNOWN}"'
+    differences = aggregation.has_differences_sql(table)
+    with zlens.open(sim_file) as session:
+        queries = session._core.queries
+        names = [column.name for column in table.columns]
+        [(rows, stated, expected)] = queries.select(
+            f"SELECT count(*), count_if({known}), count_if({differences}) FROM device",
+            {"device": [aggregation.KNOWN, *aggregation.difference_columns(table)]},
+        ).rows
+        # A device that was attached has no differences in its first row.
+        assert rows > stated == expected > 0
+        [*_] = queries.materialize({"device": [*names, aggregation.KNOWN]})
+        assert aggregation.KNOWN in queries.engine.store.made["device"]
+        assert session.sql("SELECT * FROM device").columns == names

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image, ImageChops
 from playwright.sync_api import Browser, Page
 
-from chromium import VIEWS, Views, opened, watched
+from chromium import VIEWS, Views, opened, quiet, watched
 
 BASELINES = Path(__file__).parent / "baselines"
 SIZES = ((1280, 800), (2560, 1440), (1024, 768))
@@ -53,6 +53,21 @@ def test_view_matches_baseline_at_other_size(
     with watched(browser, address, viewport=viewport, color_scheme=scheme) as page:
         opened(page, address, view, system="ZLSIM")
         looks_as_it_did(page, view, size, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_evidence_matches_baseline(browser: Browser, address: str, size: tuple[int, int], tmp_path: Path):
+    """The panel that explains a number, with the records that it comes from."""
+    viewport = {"width": size[0], "height": size[1]}
+    with watched(browser, address, viewport=viewport) as page:
+        opened(page, address, "processors", system="ZLDEMO")
+        page.get_by_test_id("table-processors").get_by_role("button", name="Explain Busy").first.click()
+        origin = page.get_by_test_id("origin")
+        origin.locator("summary").click()
+        quiet(page)
+        origin.evaluate("one => one.scrollIntoView()")
+        looks_as_it_did(page, "evidence", size, tmp_path)
 
 
 def looks_as_it_did(page: Page, view: str, size: tuple[int, int], folder: Path) -> None:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 import zlens
 from zlens import demo, models, reports
 from zlens.catalog import measures
+from zlens.catalog.aggregation import KNOWN
 from zlens.errors import QueryError
 from zlens.explain import names as explain
 from zlens.findings import FindingsResult
@@ -603,6 +604,9 @@ def test_announced_columns_are_materialized_together(fresh):
     aggregate.answer(fresh, checked)
     count, wanted = fresh._wanted["device"]
     assert {"volume", "rate", "resp_s"} <= wanted
+    # Columns that only show whether a row has differences are not materialized.
+    assert KNOWN in wanted
+    assert "avoided_rate" not in wanted
     later = {**checked, "columns": {"rate": ["mean"], "resp_s": ["max"]}, "by": [], "keep": []}
     [_] = json.loads(aggregate.answer(fresh, later)["rows"].text)
     assert fresh._wanted["device"] == (count, wanted)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
 import zlens
 from zlens.errors import QueryError
+from zlens.inputs.options import Options, parse_time_spec
 from zlens.server import intervals, schema
 from zlens.server.workspace import Workspace
 
@@ -55,6 +58,28 @@ def test_measures_follow_inputs_of_system(place):
 
 def test_ends_of_intervals(place):
     assert intervals.answer(place, {"system": "ZLDEMO"})["runs"] == [[1268119860, 60, 60]]
+
+
+@pytest.mark.parametrize(
+    ("options", "minutes"),
+    [
+        (Options(start=parse_time_spec("07:40"), end=parse_time_spec("07:50"), utc=True), 10),
+        (Options(peak_minutes=5), 5),
+    ],
+    ids=["times", "peak"],
+)
+def test_time_range_is_that_of_options(demo_folder, options, minutes):
+    """The time axis shows the window asked for, not the entire recording."""
+    path = str(demo_folder / "zldemo.monwrite")
+    with zlens.open([path], options=options) as session:
+        narrow = Workspace(session._core, [path])
+        [system] = schema.answer(narrow, {"parts": ["systems"]})["systems"]
+        [[first, step, count]] = intervals.answer(narrow, {"system": "ZLDEMO"})["runs"]
+        times = [row[0] for row in session.sql("SELECT interval_end FROM load ORDER BY 1").rows]
+    assert (system["intervals"], step, count) == (minutes, 60, minutes)
+    assert dt.datetime.fromisoformat(system["end"]) == times[-1]
+    assert times[-1] - dt.datetime.fromisoformat(system["start"]) == dt.timedelta(minutes=minutes)
+    assert first == times[0].timestamp()
 
 
 def test_window_end_is_rounded_up_to_interval():

@@ -47,7 +47,9 @@ _ELAPSED = "load.seconds"
 _INTERVAL = ("system", "source", "interval_end")
 #: Kinds that have no value yet in a subject's first sample.
 COUNTED = frozenset({"counter", "time", "ratio"})
-_KNOWN = "#known"
+#: Column of rows that a measure's statement adds on request: whether sums include a row. Measures may have
+#: dozens of columns that show it.
+KNOWN = "#known"
 #: Whether sums over subjects include a row.
 _INCLUDED = '"#takes part"'
 #: Length of the interval that contains a row.
@@ -412,11 +414,12 @@ def subject_rows_sql(
     keys: Sequence[str],
     where: str = "true",
     fixed: Collection[str] = (),
+    included: str | None = None,
 ) -> str:
     """Return a SELECT of one row for each interval and value of `keys`, with each column over the subjects.
 
     Each weight over time follows its column, named by `weight_column`. Columns in `fixed` have one value in
-    all rows and are omitted.
+    all rows and are omitted. `included` is SQL of whether sums include a row, if rows have it as a column.
     """
     key_columns = [key for key in dict.fromkeys([*_INTERVAL, *keys]) if key not in fixed]
     weights: dict[str, str] = {}
@@ -429,7 +432,7 @@ def subject_rows_sql(
         f"{together_s(named)} AS {quote(_LENGTH)}",
         # A short interval or a gap of a single subject does not flag the others.
         "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag",
-        f"bool_or({_INCLUDED}) AS {quote(_KNOWN)}",
+        f"bool_or({_INCLUDED}) AS {quote(KNOWN)}",
     ]
     names = [*_INTERVAL, *key_columns, _LENGTH, "flag"]
     for column in selected:
@@ -437,7 +440,10 @@ def subject_rows_sql(
         items += [f"{part.value} AS {quote(column.name)}", f"{part.weight} AS {quote(weight_column(column))}"]
         names += mean_inputs(table, column, subjects=True)
     # SQL that the statistics use repeatedly is computed once per row.
-    inner_items = [*map(quote, dict.fromkeys(names)), f"({has_differences_sql(table)}) AS {_INCLUDED}"]
+    inner_items = [
+        *map(quote, dict.fromkeys(names)),
+        f"({included or has_differences_sql(table)}) AS {_INCLUDED}",
+    ]
     inner_items += [f"{sql} AS {name}" for sql, name in weights.items()]
     inner = f"SELECT {', '.join(inner_items)} FROM {rows} WHERE {where}"
     return f"SELECT {', '.join(items)} FROM ({inner}) GROUP BY {', '.join(map(quote, key_columns))}"
@@ -508,6 +514,7 @@ class MeasureQuery(Struct, frozen=True):
     where    SQL of the condition on the rows
     bucket   SQL of the time bucket of a row; None: one row for the entire window
     fixed    keys with one value in all rows: grouping by them would cost as much as adding the rows
+    known    whether the rows have the column KNOWN
     """
 
     table: Measure
@@ -518,6 +525,7 @@ class MeasureQuery(Struct, frozen=True):
     where: str = "true"
     bucket: str | None = None
     fixed: Mapping[str, str] = field(default_factory=dict)
+    known: bool = False
 
     def columns(self) -> list[str]:
         """Return the columns of the measure that the result needs, except those of `where`."""
@@ -525,8 +533,12 @@ class MeasureQuery(Struct, frozen=True):
         for column, statistics in self.wanted:
             names += mean_inputs(self.table, column, subjects=True)
             if self.merged or _TOTALS & set(statistics):
-                names += difference_columns(self.table)
+                names += self.difference_columns()
         return list(dict.fromkeys(names))
+
+    def difference_columns(self) -> list[str]:
+        """Return the columns that show whether sums include a row."""
+        return [KNOWN] if self.known else difference_columns(self.table)
 
     def keys(self) -> list[str]:
         # Rows of two sources at the same time are never merged.
@@ -589,21 +601,22 @@ class MeasureQuery(Struct, frozen=True):
     def over_intervals(self) -> str:
         """Return a SELECT of one row for each interval and key, for merged rows of several subjects."""
         columns = [column for column, _ in self.wanted]
-        return subject_rows_sql(self.table, columns, self.rows, self.keys(), self.where, self.fixed)
+        included = quote(KNOWN) if self.known else None
+        return subject_rows_sql(self.table, columns, self.rows, self.keys(), self.where, self.fixed, included)
 
     def source(self) -> tuple[str, str]:
         """Return the rows that the statistics cover, and the condition on them."""
         if self.merged:
             return f"({self.over_intervals()})", "true"
-        if any(_TOTALS & set(statistics) for _, statistics in self.wanted):
+        if not self.known and any(_TOTALS & set(statistics) for _, statistics in self.wanted):
             # Computed once, however many sums need to know which rows they include.
-            items = [*map(quote, self.columns()), f"{has_differences_sql(self.table)} AS {quote(_KNOWN)}"]
+            items = [*map(quote, self.columns()), f"{has_differences_sql(self.table)} AS {quote(KNOWN)}"]
             return f"(SELECT {', '.join(items)} FROM {self.rows} WHERE {self.where})", "true"
         return self.rows, self.where
 
     def statistics(self, of: Of = _conditional_aggregate) -> list[str]:
         """Return SQL of each statistic with its name; `of` writes the aggregates."""
-        among = quote(_KNOWN)
+        among = quote(KNOWN)
         items = []
         for column, names in self.wanted:
             for statistic in names:

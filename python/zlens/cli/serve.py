@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 #: New objects between two garbage collections.
 _OBJECTS = 10_000
+#: DuckDB's allocator returns memory at once: otherwise it keeps as much as the tables take, and saves a tenth
+#: of the CPU time.
+_ALLOCATOR = ("DUCKDB_JE_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 DESCRIPTION = """\
 Serve the web UI for the inputs and print its address. Only this machine can reach it; with --listen other
@@ -56,6 +59,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    # Read when DuckDB is loaded.
+    os.environ.setdefault(*_ALLOCATOR)
     try:
         return _run(arguments)
     except SystemExit as ending:

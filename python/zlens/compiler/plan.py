@@ -141,6 +141,10 @@ class Compiler:
         names = self.nodes.columns(name)
         return [*names, *(column for column, _ in self.percentiles(name))]
 
+    def states_known(self, name: str) -> bool:
+        """Return whether rows of a table can have the column aggregation.KNOWN."""
+        return nodes.is_joined(name) and not nodes.is_helper(name) and name not in self.input.session
+
     def percentiles(self, name: str) -> list[tuple[str, str]]:
         """Return the extra columns of a measure with --every: p50, p95 and maximum of each gauge."""
         if not self.input.summed or name not in measures.measure_names() or not nodes.is_joined(name):
@@ -324,7 +328,7 @@ class Compiler:
         plan = QueryPlan()
         if name in measures.measure_names() and not (nodes.is_joined(name) and self.has_data(name)):
             typed = [(column.name, column.type) for column in measures.load_measure(name).columns]
-            plan.select = _empty([*typed, *self.percentiles(name)], requested)
+            plan.select = _empty([*typed, *self.percentiles(name), (aggregation.KNOWN, "bool")], requested)
             return plan
         demand = _PendingNodes(self.nodes)
         if name in measures.measure_names():
@@ -413,7 +417,9 @@ class Compiler:
             demand.add({"interval": {*aggregation.INTERVAL_READS}})
         keys = measures.load_measure(name).key
         first = ("system", "source", "interval_end", *keys)
-        needed = list(dict.fromkeys([*measure_columns, *(first if percentiles or ordered else ())]))
+        with_known = aggregation.KNOWN in requested
+        known = aggregation.difference_columns(measures.load_measure(name)) if with_known else ()
+        needed = list(dict.fromkeys([*measure_columns, *(first if percentiles or ordered else ()), *known]))
         rows = groups.sql(name, self._rows(name, needed, demand), self.input.groups)
         if percentiles:
             gauges = list(dict.fromkeys(column.rpartition("_")[0] for column in percentiles))
@@ -421,14 +427,15 @@ class Compiler:
             unsummed = groups.sql(name, self._rows(name, inner, demand, unsummed=True), self.input.groups)
             rows = _with_percentiles(name, rows, unsummed, gauges)
             demand.add({"_interval": {"system", "source", "interval_end", "bucket_end"}})
-        selected = ", ".join(
-            map(
-                expressions.quote,
-                [*(column for column in measure_columns if column in requested), *percentiles],
-            )
-        )
+        selected = [
+            expressions.quote(column)
+            for column in [*(column for column in measure_columns if column in requested), *percentiles]
+        ]
+        if with_known:
+            differences = aggregation.has_differences_sql(measures.load_measure(name))
+            selected.append(f"({differences}) AS {expressions.quote(aggregation.KNOWN)}")
         order = f" ORDER BY {', '.join(map(expressions.quote, first))}" if ordered else ""
-        return f"SELECT {selected} FROM ({rows}){order}"
+        return f"SELECT {', '.join(selected)} FROM ({rows}){order}"
 
     def _rows(
         self, name: str, requested: Collection[str], demand: _PendingNodes, *, unsummed: bool = False

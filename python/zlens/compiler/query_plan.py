@@ -9,7 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from itertools import chain
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from zlens.catalog.aggregation import KNOWN
 from zlens.compiler.plan import Compiler, Kinds, QueryPlan
 from zlens.compiler.schema import Schema
 
@@ -35,11 +37,13 @@ class TableStep(Struct, frozen=True):
     """A table to materialize.
 
     statement  its rows; None for a table that the session computes
+    bytes      bytes of the records that the statement reads, if known; 0 for tables of few or ordered rows
     """
 
     table: str
     columns: Sequence[str]
     statement: QueryPlan | None
+    bytes: int = 0
 
 
 class Plan(Struct, frozen=True):
@@ -163,10 +167,12 @@ class _Planning:
                 step, plans = self._table(name, columns)
             except _IncompleteError:
                 return Plan((), {}, (), {}, {}, incomplete=True)
+            read_bytes = sum(self._size(table) for plan in plans for table in plan.reads)
             if step is not None:
-                steps.append(step)
+                many_rows = self._schema.is_streamed(name)
+                steps.append(replace(step, bytes=read_bytes) if many_rows else step)
             below[name] = {table for plan in plans for table in plan.makes}
-            costs[name] = _TABLE_COST_BYTES + sum(self._size(table) for plan in plans for table in plan.reads)
+            costs[name] = _TABLE_COST_BYTES + read_bytes
             for plan in plans:
                 self._required |= plan.makes.keys()
                 for table, table_columns in plan.makes.items():
@@ -191,7 +197,7 @@ class _Planning:
             step = TableStep(name, extended if name in source.precomputed else all_columns, None)
             return step, [self._complete(plan) for plan in self._helper_plans(name)]
         if name in self._kept or name in self._required or name not in self._wanted:
-            extended = self._extend(name, columns, self._compiler.columns(name))
+            extended = self._extend(name, columns, [*self._compiler.columns(name), KNOWN])
             ordered = not self._schema.is_streamed(name)
             statement = self._complete(
                 self._compiler.rows(name, extended, ordered=ordered, shared=self._shared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import duckdb
@@ -24,6 +25,8 @@ _SPILL = 16 * 1024**3
 #: Shares of these limits: of a store, and of the database that users' queries of a lake run in.
 SHARES = (1.0, 0.5)
 _memory = _MEMORY
+#: A database in memory that compresses its tables, next to that of a large input.
+COMPRESSED = "compressed"
 #: Optimizers that pay off for many rows only. With few rows they take longer than they save, and there are
 #: hundreds of statements.
 _FOR_MANY_ROWS = (
@@ -121,14 +124,31 @@ def connect(
 
 
 def open_database(
-    spill: str, *, folders: Sequence[str] = (), small: bool = False, share: float = 1
+    spill: str,
+    *,
+    folders: Sequence[str] = (),
+    small: bool = False,
+    compressed: bool = False,
+    share: float = 1,
 ) -> Connection:
-    """Open a database for queries, whose settings no statement changes; `small` if its tables are short."""
+    """Open a database for queries, whose settings no statement changes.
+
+    small        whether its tables are short
+    compressed   whether to open the database COMPRESSED next to it
+    """
     connection = connect(spill, folders=folders, threads=1 if small else None, share=share)
+    if compressed:
+        connection.execute(f"ATTACH ':memory:' AS {COMPRESSED} (COMPRESS)")
     if small:
         connection.execute(f"SET GLOBAL disabled_optimizers = '{','.join(_FOR_MANY_ROWS)}'")
     connection.execute("SET lock_configuration = true")
     return connection
+
+
+def compress(connection: Connection) -> None:
+    """Compress what was written to the database COMPRESSED; with the next rows if it is being read."""
+    with suppress(duckdb.TransactionException):
+        connection.execute(f"CHECKPOINT {COMPRESSED}")
 
 
 def stream(sql: str, files: Sequence[str]) -> object:

@@ -82,7 +82,9 @@ class Engine:
         self._temporary = TemporaryFolder()
         #: Whether planning a statement takes longer than computing its rows.
         self.is_small = small = brief or (size is not None and size < _SMALL)
-        self._connection = open_database(self._temporary.path, folders=folders, small=small)
+        self._connection = open_database(
+            self._temporary.path, folders=folders, small=small, compressed=not small
+        )
         self.store = TableStore(self._connection, tables, self._session, self.raw, where, repeated or {})
         self.parser = SqlParser(self.store.cursor)
         #: The database for user queries, if the database of the tables can read files.
@@ -368,10 +370,11 @@ class Engine:
     def _rows_of(self, cursor: Connection, table: _TableRows) -> str | None:
         """Return the SQL of a table's rows for a cursor, or None if the table is materialized."""
         name, wanted, typed = table.name, table.wanted, table.typed
-        if self.store.has_columns(name, wanted if typed is None else [column for column, _ in typed]):
+        if typed is None and self.store.has_columns(name, wanted):
             return None
         if self.store.has_columns(name, wanted):
-            # The table itself, not the view with its name for this query.
+            # By name, because a star would also represent aggregation.KNOWN. The table itself, not the view
+            # with its name for this query.
             return table.fill(f"memory.main.{expressions.quote(name)}")
         if table.statement is None:
             return self.store.select_raw(cursor, name, wanted, fill=typed is not None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from itertools import count, pairwise
 
 from zlens.catalog import expressions
 from zlens.catalog.raw_columns import RawColumn
@@ -12,7 +12,7 @@ from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
 from zlens.compiler.plan import QueryPlan, RowCondition, RowConditions, omit_rows
 from zlens.compiler.query_plan import TableStep
 from zlens.engine.cancellation import hold_lock, interruptible
-from zlens.engine.connection import Connection
+from zlens.engine.connection import COMPRESSED, Connection, compress
 from zlens.inputs.source import RawTable, is_in_files
 
 #: A condition on the rows of a raw table with some columns.
@@ -21,6 +21,12 @@ Condition = Callable[[str, Iterable[RawColumn]], RowCondition | None]
 
 #: The selected intervals.
 _INTERVALS = "_interval"
+#: Column of the times that divide tables of many rows.
+_TIME = "interval_end"
+#: Bytes of records above which a table is computed in slices, bytes of a slice, and least number of slices.
+SLICED_BYTES = 100_000_000
+_SLICE_BYTES = 300_000_000
+_LEAST_SLICES = 4
 
 
 class StaleStepError(Exception):
@@ -101,6 +107,9 @@ class TableStore:
         #: Columns that plans materialize in their later stages.
         self.planned: dict[str, frozenset[str]] = {}
         self._derived: dict[str, str] = {}
+        #: Tables of the compressed database, of which those with these names are views.
+        self._compressed: dict[str, str] = {}
+        self._compressing = threading.RLock()
         #: Streams have unique names, because one query may read a table for several of its measures.
         self._numbers = count()
 
@@ -140,12 +149,68 @@ class TableStore:
     def _create(self, step: TableStep) -> None:
         cursor = self.cursor()
         if step.statement is not None:
+            if step.bytes > SLICED_BYTES and self._can_be_sliced(step, step.statement):
+                self._create_in_slices(cursor, step, step.statement)
+                return
             select = self.statement_rows(cursor, step.statement)
         else:
             select = self._once(
                 step.table, step.columns, lambda read: self._from_session(cursor, step.table, read)
             )
         self._create_as(cursor, step.table, select)
+
+    def _create_in_slices(self, cursor: Connection, step: TableStep, statement: QueryPlan) -> None:
+        """Create a table of many rows as a view of one in the compressed database.
+
+        The rows are computed and compressed in slices of time: those of all times at once, and the hash
+        tables of their joins, would need several times the memory of the compressed table.
+        """
+        name, former = expressions.quote(step.table), self._compressed.get(step.table)
+        table = f"{COMPRESSED}.main.{expressions.quote(f'{step.table}#{next(self._numbers)}')}"
+        rows = f"({self.statement_rows(cursor, statement)})"
+
+        def run(text: str) -> None:
+            interruptible(cursor, lambda: cursor.execute(text))
+
+        try:
+            for number, condition in enumerate(self._slices(cursor, step.bytes)):
+                write = f"INSERT INTO {table}" if number else f"CREATE TABLE {table} AS"
+                # One at a time, because slices of two tables need twice the memory.
+                with hold_lock(self._compressing):
+                    run(f"{write} SELECT * FROM {rows} WHERE {condition}")
+                    compress(cursor)
+            run("BEGIN TRANSACTION")
+            if step.table in self.made and former is None:
+                run(f"DROP TABLE memory.main.{name}")
+            run(f"CREATE OR REPLACE VIEW memory.main.{name} AS SELECT * FROM {table}")
+            run("COMMIT")
+        except BaseException:
+            self.cursor().execute(f"DROP TABLE IF EXISTS {table}")
+            raise
+        finally:
+            cursor.close()
+        self._compressed[step.table] = table
+        if former is not None:
+            self.cursor().execute(f"DROP TABLE {former}")
+
+    def _can_be_sliced(self, step: TableStep, statement: QueryPlan) -> bool:
+        """Return whether rows of some times need only a part of the input: streams are read completely."""
+        tables = (name.removesuffix(ALL_TIMES_SUFFIX) for name in statement.reads)
+        parts = (part for table in tables for part in self._raw[table])
+        return _TIME in step.columns and all(is_in_files(part) for part in parts)
+
+    def _slices(self, cursor: Connection, size: int) -> list[str]:
+        """Return conditions on the times of rows, each for a part of the selected intervals."""
+        self._materialize_intervals()
+        slices = max(_LEAST_SLICES, -(-size // _SLICE_BYTES))
+        parts = ", ".join(str(number / slices) for number in range(1, slices))
+        text = f"SELECT epoch_us(unnest(quantile_disc({_TIME}, [{parts}]))) FROM memory.main.{_INTERVALS}"
+        ends_us = sorted({row[0] for row in cursor.execute(text).fetchall() if row[0] is not None})
+        bounds = [f"make_timestamptz({end_us})" for end_us in ends_us]
+        if not bounds:
+            return ["true"]
+        between = (f"{_TIME} > {first} AND {_TIME} <= {last}" for first, last in pairwise(bounds))
+        return [f"{_TIME} <= {bounds[0]}", *between, f"{_TIME} > {bounds[-1]}", f"{_TIME} IS NULL"]
 
     def derive(self, query: str, rows: Callable[[Connection], str]) -> str:
         """Materialize the rows of a query as a table; returns its name, which is the same for the same query.

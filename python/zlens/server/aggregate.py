@@ -38,18 +38,21 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         width, nominal = buckets.buckets(workspace, request, request["buckets"])
         time = buckets.time_of(width, nominal)
     fixed = _fixed(workspace, request["system"], by)
+    known = workspace.session.queries.states_known(table.name)
     top = None
     if request["top"] is not None:
         if not by:
             raise QueryError("top without by", expected="by: the column whose values are ranked")
         ranked = [(selected[0][0], ["mean", "max"])]
-        largest = MeasureQuery(table, ranked, quote(table.name), by, pinned, where, fixed=fixed)
+        largest = MeasureQuery(table, ranked, quote(table.name), by, pinned, where, fixed=fixed, known=known)
         top = _top_values(workspace, largest, request, groups)
         groups.append(buckets.is_one_of(by[0], top))
-    measure_query = MeasureQuery(table, selected, quote(table.name), by, pinned, where, time, fixed)
+    measure_query = MeasureQuery(table, selected, quote(table.name), by, pinned, where, time, fixed, known)
     series = _series_query(workspace, measure_query, request) if request["series"] else None
     read = [*measure_query.columns(), *(series.columns() if series else ()), *request["where"]]
-    workspace.materialized_table(table.name, [*read, *_columns_of_later_queries(table, request["keep"])])
+    workspace.materialized_table(
+        table.name, [*read, *_columns_of_later_queries(measure_query, request["keep"])]
+    )
     windowed = WindowQueries(workspace, table.name, read, buckets.window(request), groups)
     wholes = _wholes(workspace, measure_query, request)
 
@@ -84,11 +87,14 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def reads(request: dict[str, Any]) -> list[str]:
+def reads(workspace: Workspace, request: dict[str, Any]) -> list[str]:
     """Return the columns of a measure that a request without a series reads."""
     table = measure(request["table"])
     pinned = aggregation.pinned_columns(table, request["where"])
-    measure_query = MeasureQuery(table, _wanted(table, request), quote(table.name), request["by"], pinned)
+    known = workspace.session.queries.states_known(table.name)
+    measure_query = MeasureQuery(
+        table, _wanted(table, request), quote(table.name), request["by"], pinned, known=known
+    )
     return [*measure_query.columns(), *request["where"]]
 
 
@@ -136,9 +142,10 @@ def _whole_totals(
     return totals
 
 
-def _columns_of_later_queries(table: Measure, keep: list[str]) -> list[str]:
+def _columns_of_later_queries(measure_query: MeasureQuery, keep: list[str]) -> list[str]:
     """Return the columns that queries for `keep` read, whatever they group by."""
-    columns = aggregation.difference_columns(table) if keep else []
+    table = measure_query.table
+    columns = measure_query.difference_columns() if keep else []
     for name in keep:
         columns += aggregation.mean_inputs(table, column_of(table, name), subjects=True)
     return list(dict.fromkeys(columns))

@@ -85,8 +85,9 @@ def buckets(workspace: Workspace, request: dict[str, Any], max_intervals: int) -
         return 0.0, 0.0
     every = workspace.session.options.every_s
     nominal = max(min(info.nominal_s or 0.0 for info in infos), every or 0.0)
-    first = min(info.first_us or 0 for info in infos) / 1e6
-    last = max(info.last_us or 0 for info in infos) / 1e6
+    spans_us = [workspace.session.span_us(info) for info in infos]
+    first = min(first_us or 0 for first_us, _ in spans_us) / 1e6
+    last = max(last_us or 0 for _, last_us in spans_us) / 1e6
     if request["from"] is not None:
         first = max(first, parse_instant(request["from"]).timestamp())
     if request["to"] is not None:

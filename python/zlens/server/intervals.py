@@ -33,7 +33,7 @@ def _ends_us(workspace: Workspace, request: dict[str, Any]) -> list[int]:
         interval.end_us
         for info in workspace.session.systems
         if info.system == request["system"]
-        for interval in info.intervals
+        for interval in workspace.session.intervals_of(info)
     )
 
 

@@ -175,10 +175,11 @@ class LiveWorkspace(ServedWorkspace):
 
 def event(workspace: Workspace, live: Watcher, step: WatchStep) -> dict[str, Any]:
     """Return the event of a step: systems as in /schema, closed intervals, findings as in /findings."""
+    session = workspace.session
     alerts = [*live.alerts.open.values()] if live.alerts is not None else []
     return {
         "step": step.number,
-        "systems": [schema.system(info, ()) for info in workspace.session.systems_in_order],
+        "systems": [schema.system(session, info, ()) for info in session.systems_in_order],
         "closed": [
             {
                 "system": interval.system,

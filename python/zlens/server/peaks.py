@@ -265,7 +265,9 @@ def reads(workspace: Workspace) -> dict[str, list[str]]:
     """Return the columns of events and groups by measure."""
     columns: dict[str, set[str]] = {"event": {"system", *_EVENT}}
     for group in _groups(workspace):
-        read = aggregate.reads(_request(None, group, group.statistic, {**group.where, "source": None}, {}))
+        read = aggregate.reads(
+            workspace, _request(None, group, group.statistic, {**group.where, "source": None}, {})
+        )
         columns.setdefault(group.table, set()).update(read)
     return {table: sorted(read) for table, read in columns.items() if workspace.session.has_data(table)}
 

@@ -18,6 +18,7 @@ from zlens.rendering.rows import iso
 from zlens.reports import report_list
 from zlens.server.aggregate import measure
 from zlens.server.workspace import Workspace
+from zlens.session.session import CoreSession
 from zlens.session.source_choice import SystemSource
 from zlens.version import VERSION
 
@@ -69,7 +70,7 @@ def _systems(workspace: Workspace) -> dict[str, Any]:
         "inputs": [{"name": name} for name in workspace.names],
         "systems": [
             {
-                **system(info, gone, many=workspace.has_many_systems),
+                **system(session, info, gone, many=workspace.has_many_systems),
                 "fills": measures_by_source.get((info.system, info.source), []),
                 "same": info.system in session.sources_by_system,
             }
@@ -101,8 +102,10 @@ def _model_needs(name: str) -> list[str]:
     return [module.TABLE, *(["load"] if module.busy(()) == interval_choice.BUSY else [])]
 
 
-def system(info: SystemInfo, gone: Container[str], *, many: bool = False) -> dict[str, Any]:
-    """Return a system of a source with its time range.
+def system(
+    session: CoreSession, info: SystemInfo, gone: Container[str], *, many: bool = False
+) -> dict[str, Any]:
+    """Return a system of a source with the time range that the options select.
 
     gone   systems without raw tables
     many   whether to skip reading intervals if their time range is known: they are not counted, and the
@@ -111,16 +114,15 @@ def system(info: SystemInfo, gone: Container[str], *, many: bool = False) -> dic
     count: int | None = None
     first: int | None
     last: int | None
-    if many and info.ends_us is not None:
+    if many and info.ends_us is not None and not session.options.is_selective:
         first, last = info.ends_us
         first -= round((info.nominal_s or 0) * 1e6)
     else:
-        ends = [interval.end_us for interval in info.intervals]
-        count = len(ends)
-        first = ends[0] if ends else info.first_us
-        last = ends[-1] if ends else info.last_us
-        if info.intervals and info.intervals[0].seconds:
-            first = (first or 0) - round(info.intervals[0].seconds * 1e6)
+        intervals = session.intervals_of(info)
+        count = len(intervals)
+        first, last = info.first_us, info.last_us
+        if intervals:
+            first, last = intervals[0].start_us, intervals[-1].end_us
     return {
         "system": info.system,
         "source": info.source,

@@ -35,30 +35,32 @@ class WindowQueries(Struct, frozen=True):
     def sql(self, query: MeasureQuery) -> str:
         """Return the SELECT of a query whose own condition does not include the window."""
         if not self.place.is_long(self.table, self.read, LONG_TABLE_ROWS):
-            return self.full_scan_sql(query)
+            return self._narrower(query).sql()
         if query.merged:
             cached_table = self.place.materialized_query(query.over_intervals(), self.table, self.read)
             return (
-                self.full_scan_sql(query) if cached_table is None else self._of_intervals(query, cached_table)
+                self._narrower(query).sql()
+                if cached_table is None
+                else self._of_intervals(query, cached_table)
             )
         divisible, others = time_blocks.split_statistics(query)
         width = self._width()
         if query.bucket or divisible is None or not width or not self.window.contains_blocks(width):
-            return self.full_scan_sql(query)
+            return self._narrower(query).sql()
         blocked = BlockQuery(divisible, width)
         cached_table = self.place.materialized_query(blocked.block_sql(), self.table, self.read)
         if cached_table is None:
-            return self.full_scan_sql(query)
+            return self._narrower(query).sql()
         blocked_sql = blocked.sql(self.window, cached_table, self.groups)
         return (
             blocked_sql
             if others is None
-            else time_blocks.join_results_sql(query, blocked_sql, self.full_scan_sql(others))
+            else time_blocks.join_results_sql(query, blocked_sql, self._narrower(others).sql())
         )
 
     def full_scan_sql(self, query: MeasureQuery) -> str:
-        """Return the same SELECT over the rows of the measure only."""
-        return self._narrower(query).sql()
+        """Return the same SELECT over the rows of the measure only, as a user may run it."""
+        return replace(self._narrower(query), known=False).sql()
 
     def _narrower(self, query: MeasureQuery) -> MeasureQuery:
         conditions = [query.where, *self.groups, self.window.condition()]

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import measures
+from zlens.catalog.aggregation import KNOWN
 from zlens.catalog.expressions import quote
 from zlens.engine import cancellation
 from zlens.errors import QueryError
@@ -236,6 +237,8 @@ class Workspace(Struct):
     def columns_to_keep(self, table: str, columns: Sequence[str]) -> frozenset[str]:
         """Return the columns of a measure to materialize: these, and all that were requested before."""
         names = [column.name for column in measures.load_measure(table).columns]
+        if self.session.queries.states_known(table):
+            names.append(KNOWN)
         with cancellation.hold_lock(self._guard):
             count, requested = self._wanted.get(table, (0, frozenset()))
             if not requested >= set(columns):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from zlens.catalog import aggregation, expressions
@@ -34,7 +35,7 @@ class Queries:
 
     def __init__(self, engine: Engine, source: CompilerInput, sizes: Callable[[], Mapping[str, int]]) -> None:
         self.engine = engine
-        self._sizes = sizes
+        self._sizes = cache(sizes)
         parser = engine.parser
         self.compiler = Compiler(source, parser.parse, parser.render, CompileCache("plans", RELEASE))
         self.schema = Schema(self.compiler)
@@ -54,6 +55,10 @@ class Queries:
     def query_has_data(self, query: str, tables: Container[str] | None = None) -> bool:
         """Return whether a statement can have rows in the input, or with these raw tables."""
         return self.compiler.query_has_data(query, lambda: self._reader.parse(query).tree, tables)
+
+    def states_known(self, name: str) -> bool:
+        """Return whether rows of a table can have the column aggregation.KNOWN."""
+        return self.compiler.states_known(name)
 
     def tables(self, query: str) -> frozenset[str]:
         """Return the tables that a statement names (`cpu`, `role.processor`), except those of WITH."""
@@ -209,7 +214,7 @@ class Queries:
         Other queries that need one earlier materialize it with all these columns.
         """
         reads = {
-            name: {*columns}.intersection(self.schema.column_names(name) or ())
+            name: {*columns}.intersection([*(self.schema.column_names(name) or ()), aggregation.KNOWN])
             for name, columns in tables.items()
         }
         try:
@@ -246,7 +251,7 @@ class Queries:
                 self.schema,
                 self.engine.store.materialized,
                 self.engine.store.planned,
-                self._sizes() if staged else {},
+                self._sizes() if staged or not self.engine.is_small else {},
                 statements=not staged,
                 keep=keep,
                 share=self.engine.is_small,

@@ -275,9 +275,7 @@ class CoreSession:
         if not self.options.is_selective and not self.options.every_s:
             # Months of intervals are read only on request.
             return self._open_queries(self._selected_intervals)
-        intervals = self._selected_intervals()
-        if self.options.peak_minutes:
-            intervals = self._peak(intervals, self.options.peak_minutes)
+        intervals = self._chosen_intervals
         return self._open_queries(lambda: intervals)
 
     def sql(self, query: str) -> QueryResult:
@@ -370,6 +368,23 @@ class CoreSession:
         yield from ((info, interval) for info in self.systems for interval in info.intervals)
         # Last, because they are read from records.
         yield from self._other_intervals
+
+    def intervals_of(self, info: SystemInfo) -> Sequence[Interval]:
+        """Return the intervals of a system that the options select, in order of time; QueryError for none."""
+        if not self.options.is_selective:
+            return info.intervals
+        return [interval for chosen, interval in self._chosen_intervals if chosen is info]
+
+    def span_us(self, info: SystemInfo) -> tuple[int | None, int | None]:
+        """Return start and end of what the options select of a system, in microseconds UTC."""
+        chosen = self.intervals_of(info) if self.options.is_selective else ()
+        return (chosen[0].start_us, chosen[-1].end_us) if chosen else (info.first_us, info.last_us)
+
+    @cached_property
+    def _chosen_intervals(self) -> list[tuple[SystemInfo, Interval]]:
+        """The intervals that the options select, including the choice of the busiest."""
+        intervals = self._selected_intervals()
+        return self._peak(intervals, self.options.peak_minutes) if self.options.peak_minutes else intervals
 
     def _selected_intervals(self) -> list[tuple[SystemInfo, Interval]]:
         """Return the intervals that the options select, in order of system and time."""
