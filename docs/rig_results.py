@@ -21,7 +21,9 @@ a deliberate fault; it must fail its verdict. `zlens rig run --all --numbers` pr
 
 
 def difference(one: dict[str, Any]) -> str:
-    """Return the largest difference of an observation."""
+    """Return the largest difference of an observation; none if only an order is judged."""
+    if one["allowed"] == "order":
+        return f"{one['name']} (order)"
     unit = " points" if one["of"] == "points" else "%"
     worst = "unknown" if one["worst"] is None else f"{one['worst']:.2f}{unit}"
     return f"{one['name']} {worst} ({one['allowed']})"
