@@ -32,6 +32,7 @@ pub mod scenario;
 pub mod state;
 mod storage;
 pub mod time;
+mod tournament;
 pub mod unpark_policy;
 mod validate;
 pub mod world;
