@@ -79,6 +79,18 @@ def test_order_follows_expected_values() -> None:
     assert off.failures == ("same has 1.5, not less than fast with 1.5",)
 
 
+def test_ranks_have_order_but_no_difference() -> None:
+    """Throughputs of 29,817 and 29,900 are in the order of the ranks 1 and 2, and not 2,981,600% off."""
+    ranks = {"one": {"": ExpectedNumber(1)}, "two": {"": ExpectedNumber(2)}}
+    seen = {"one": {"": [29_817.0]}, "two": {"": [29_900.0]}}
+    ordered = judge(replace(ONE, of="expected", largest=None, order=True), ranks, seen)
+    assert ordered.passed
+    assert (ordered.worst, ordered.rms, ordered.misallocated) == (None, None, None)
+    assert [row.error for row in ordered.compared] == [None, None]
+    banded = judge(replace(ONE, of="expected", largest=50.0, order=True), ranks, seen)
+    assert banded.worst == pytest.approx(2_981_600)
+
+
 def test_no_order_within_uncertainty() -> None:
     one = replace(ONE, largest=None, order=True)
     cases = {"slow": {"": ExpectedNumber(0.649)}, "fast": {"": ExpectedNumber(1.303)}}

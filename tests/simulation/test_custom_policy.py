@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
+import sys
 import textwrap
 import tomllib
 from collections.abc import Sequence
@@ -11,8 +14,10 @@ from random import Random
 from typing import Any
 
 import pytest
+import tomli_w
 
 import zlens
+from patience import until
 from zlens.errors import InputError, QueryError
 from zlens.models.unparking.model import EXAMPLE
 from zlens.simulation.custom_policy import FrameGroup, ParkableCores, VirtualCpu
@@ -88,6 +93,33 @@ def test_lottery_fails_share_scenarios(tmp_path: Path) -> None:
     for result in results:
         judged = [one for one in result.outcomes if one.judged and not hasattr(one.variant, "solver")]
         assert not any(one.passed for one in judged), result.rig.name
+
+
+@pytest.mark.parametrize("runs", ["1", "2"])
+def test_interrupt_ends_policy_in_endless_loop(tmp_path: Path, runs: str) -> None:
+    policy = write(
+        tmp_path,
+        f"""
+        class Policy:
+            def __init__(self, random): pass
+
+            def schedule(self, ready, processor, now):
+                open({str(tmp_path / "deciding")!r}, "w").close()
+                while True:
+                    pass
+        """,
+    )
+    (tmp_path / "shares.toml").write_text(tomli_w.dumps(SHARES))
+    words = ["simulate", "shares.toml", "-o", "shares.data", "--policy", policy, "--runs", runs]
+    with subprocess.Popen(
+        [sys.executable, "-m", "zlens", *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as process:
+        until(lambda: (tmp_path / "deciding").exists())
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert {file.name for file in tmp_path.iterdir()} == {"deciding", "policy.py", "shares.toml"}
 
 
 def test_custom_dispatcher_decides(tmp_path: Path) -> None:

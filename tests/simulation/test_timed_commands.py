@@ -278,3 +278,65 @@ def test_set_cap_needs_a_cap_to_begin_with() -> None:
     values["command"] = [{"at": 1, "do": "set cap", "partition": "ZVM1", "type": "IFL", "cap": 2}]
     with pytest.raises(ScenarioError, match="has no absolute_cap to begin with"):
         run.prepare(values)
+
+
+# At the end of an interval ------------------------------------------------------------------------
+
+
+CHANGES = {
+    "vary off": {"command": [{"do": "vary off", "core": 1}]},
+    "vary on": {"command": [{"do": "vary off", "core": 1, "at": INTERVAL / 2}, {"do": "vary on", "core": 1}]},
+    "logoff": {"command": [{"do": "logoff", "user": "A"}]},
+    "set share": {"command": [{"do": "set share", "user": "A", "relative": 300}]},
+    "set pool limit": {"command": [{"do": "set pool limit", "pool": "POOL", "limit": 20}]},
+    "set cap": {"command": [{"do": "set cap", "type": "IFL", "cap": 1.0}]},
+    "set capability": {"command": [{"do": "set capability", "capability": 900}]},
+    "device goes offline": {"offline": [[AT, 2 * AT]]},
+    "device comes online": {"offline": [[0, AT]]},
+    "function is attached": {"attach": AT},
+}
+
+
+def changing(offline: list[list[int]], attach: int | None = None, **tables: Any) -> dict[str, Any]:
+    """Return guests with work, a volume that is not used and a PCI function."""
+    users = [
+        {"name": name, "type": "IFL", "virtual_cpus": 2, "relative": 100, "demand": demand, "pool": "POOL"}
+        for name, demand in (("A", 150), ("B", 50))
+    ]
+    function = {"id": 7, "user": "B", "type": 5, "format": "DMA", "in": 1.0}
+    return scenario(
+        machine={"capability": 1000},
+        partition=[partition("ZVM1", cores=4, weight=100, absolute_cap=3.0, zvm="7.4")],
+        pool=[{"name": "POOL", "type": "IFL", "capacity": 2.5}],
+        user=users,
+        control_unit=[{"name": "CU1"}],
+        volume=[{"name": "VOL001", "control_unit": "CU1", "offline": offline}],
+        function=[function if attach is None else function | {"attach": attach}],
+        **tables,
+    )
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_change_at_interval_end_leaves_it_alone(tmp_path: Path, kind: str) -> None:
+    """Whatever changes at the end of an interval, the records up to then are those without the change."""
+    change = {"offline": [], **CHANGES[kind]}
+    # What is offline until the end of the interval was so before; an earlier command is given in both.
+    before = change | {
+        "offline": [[0, 9 * AT]] if kind == "device comes online" else [],
+        "command": [one for one in change.get("command", []) if "at" in one],
+        "attach": None,
+    }
+    change["command"] = [{"at": AT, **one} for one in change.get("command", [])]
+    records = []
+    for name, values in (("before", before), ("after", change)):
+        file = tmp_path / f"{name}.data"
+        zlens.simulate(changing(**values), file)
+        records.append(file.read_bytes())
+    file = tmp_path / "short.data"
+    short = changing(**before)
+    short["simulation"]["seconds"] = AT
+    zlens.simulate(short, file)
+    # The last page says that the data ends.
+    until = file.read_bytes()[:-4096]
+    assert all(found.startswith(until) for found in records)
+    assert records[0] != records[1]

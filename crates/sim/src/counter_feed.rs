@@ -79,7 +79,14 @@ impl Counting {
 
 impl World {
     /// Counts what ran on a logical processor, whose virtual CPU goes or is counted again.
+    #[inline]
     pub(crate) fn count_piece(&mut self, number: usize) {
+        if self.counting.active {
+            self.count_segment(number);
+        }
+    }
+
+    fn count_segment(&mut self, number: usize) {
         let counting = &mut self.counting;
         let Some(counters) = &mut counting.counters else {
             return;
@@ -111,6 +118,7 @@ impl World {
     }
 
     /// Notes what runs on a logical processor now.
+    #[inline]
     pub(crate) fn resides(&mut self, number: usize) {
         let counting = &mut self.counting;
         let cpu = &self.cpus[number];

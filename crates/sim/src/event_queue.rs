@@ -1,83 +1,23 @@
-//! The event queue: the next moment of every subject, in a tournament tree.
+//! The event queue: the next moment of every subject, in tournaments.
 //!
 //! Every subject (a processor, a customer, a volume, a timer) has one slot and at most one pending event, so
 //! an event that no longer holds is moved or removed in place, nothing is allocated while the simulation runs,
 //! and the queue never contains events that are void. Events at the same moment come in the order of slots.
-//!
-//! The slots are the leaves of a binary tree whose inner nodes are the earlier of their two children. Setting
-//! a slot plays its matches again, one per level, without a branch that depends on the outcome; `examples/
-//! speed.rs` measures it against a binary heap.
+//! `examples/speed.rs` measures it against a binary heap.
 
 use crate::time::{NEVER, Ticks};
+use crate::tournament::Tournament;
 
 /// A subject's position in the queue.
 pub type Slot = u32;
 
-/// A moment and its slot in one number, so that one comparison orders both.
-type Entry = u128;
-
-const VOID: Entry = Entry::MAX;
-
-const fn entry(at: Ticks, slot: Slot) -> Entry {
-    (at as u128) << 32 | slot as u128
-}
-
-/// The earlier one, without a branch: which one it is cannot be predicted.
-const fn earlier(one: Entry, other: Entry) -> Entry {
-    let mask = 0u128.wrapping_sub((one < other) as u128);
-    other ^ ((one ^ other) & mask)
-}
-
-/// A tournament.
-#[derive(Clone, Debug, Default)]
-struct Tree {
-    /// The root is node 1, the children of node n are 2n and 2n+1, the leaves come last.
-    nodes: Vec<Entry>,
-    leaves: usize,
-}
-
-impl Tree {
-    fn new(slots: usize) -> Self {
-        let leaves = slots.next_power_of_two().max(2);
-        Self {
-            nodes: vec![VOID; 2 * leaves],
-            leaves,
-        }
-    }
-
-    fn set(&mut self, leaf: usize, mut winner: Entry) {
-        let mut node = self.leaves + leaf;
-        self.nodes[node] = winner;
-        while node > 1 {
-            winner = earlier(self.nodes[node ^ 1], winner);
-            node /= 2;
-            // Above a match whose winner stays the same nothing changes.
-            if self.nodes[node] == winner {
-                break;
-            }
-            self.nodes[node] = winner;
-        }
-    }
-
-    /// The same, to the root in any case: where there are few levels, that costs less than guessing.
-    fn set_all(&mut self, leaf: usize, mut winner: Entry) {
-        let mut node = self.leaves + leaf;
-        self.nodes[node] = winner;
-        while node > 1 {
-            winner = earlier(self.nodes[node ^ 1], winner);
-            node /= 2;
-            self.nodes[node] = winner;
-        }
-    }
-}
-
 /// The pending events of all subjects.
 ///
-/// The first slots, those of processors, change most often; they play in a tree of their own, which is small.
-#[derive(Clone, Debug, Default)]
+/// The first slots, those of processors, change most often; they play in a tournament of their own, which is small.
+#[derive(Clone, Debug)]
 pub struct EventQueue {
-    near: Tree,
-    far: Tree,
+    near: Tournament,
+    far: Tournament,
     /// Slots below this one are near.
     split: usize,
 }
@@ -87,8 +27,8 @@ impl EventQueue {
     #[must_use]
     pub fn new(near: usize, slots: usize) -> Self {
         Self {
-            near: Tree::new(near),
-            far: Tree::new(slots.saturating_sub(near)),
+            near: Tournament::new(near),
+            far: Tournament::new(slots.saturating_sub(near)),
             split: near,
         }
     }
@@ -96,31 +36,29 @@ impl EventQueue {
     /// The earliest event.
     #[must_use]
     pub fn first(&self) -> Option<(Ticks, Slot)> {
-        let first = self.near.nodes[1].min(self.far.nodes[1]);
-        (first != VOID).then_some(((first >> 32) as Ticks, first as Slot))
+        let (near, far) = (self.near.least(), self.far.least());
+        if far < near {
+            Some((far, (self.split + self.far.winner()) as Slot))
+        } else if near != NEVER {
+            Some((near, self.near.winner() as Slot))
+        } else {
+            None
+        }
     }
 
     /// The moment of a subject's event, or `NEVER`.
     #[must_use]
     pub fn at(&self, slot: Slot) -> Ticks {
-        let (tree, leaf) = match (slot as usize).checked_sub(self.split) {
-            Some(leaf) => (&self.far, leaf),
-            None => (&self.near, slot as usize),
-        };
-        match tree.nodes[tree.leaves + leaf] {
-            VOID => NEVER,
-            entry => (entry >> 32) as Ticks,
+        match (slot as usize).checked_sub(self.split) {
+            Some(place) => self.far.key(place),
+            None => self.near.key(slot as usize),
         }
     }
 
     /// Number of pending events.
     #[must_use]
     pub fn len(&self) -> usize {
-        let leaves = |tree: &Tree| {
-            let leaves = &tree.nodes[tree.leaves..];
-            leaves.iter().filter(|leaf| **leaf != VOID).count()
-        };
-        leaves(&self.near) + leaves(&self.far)
+        self.near.len() + self.far.len()
     }
 
     /// Whether no event is pending.
@@ -131,10 +69,9 @@ impl EventQueue {
 
     /// Replaces a subject's event; `NEVER` removes it.
     pub fn set(&mut self, slot: Slot, at: Ticks) {
-        let winner = if at == NEVER { VOID } else { entry(at, slot) };
         match (slot as usize).checked_sub(self.split) {
-            Some(leaf) => self.far.set(leaf, winner),
-            None => self.near.set_all(slot as usize, winner),
+            Some(place) => self.far.set(place, at),
+            None => self.near.set(slot as usize, at),
         }
     }
 }

@@ -1,7 +1,5 @@
-//! A heap whose entries can be moved and removed: the base of the event queue and of dispatch vectors.
+//! A heap whose entries can be moved and removed: the base of dispatch vectors and of what waits for physical cores.
 
-/// Children of a node: four share a cache line.
-const WAYS: usize = 4;
 /// The position of what is in no heap.
 pub const ABSENT: u32 = u32::MAX;
 
@@ -38,13 +36,6 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// Creates an empty heap with this capacity.
-    pub fn with_capacity(capacity: usize) -> Self {
-        Self {
-            entries: Vec::with_capacity(capacity),
-        }
-    }
-
     /// The first entry.
     pub fn first(&self) -> Option<Entry> {
         self.entries.first().copied().map(Entry::unpacked)
@@ -103,7 +94,7 @@ impl Heap {
 
     fn up(&mut self, mut position: usize, entry: Packed, positions: &mut [u32]) {
         while position > 0 {
-            let parent = (position - 1) / WAYS;
+            let parent = (position - 1) / 2;
             if self.entries[parent] < entry {
                 break;
             }
@@ -113,34 +104,57 @@ impl Heap {
         self.store(position, entry, positions);
     }
 
+    /// Lets an entry take the place of the lesser children down to a leaf, and rise from there: most are late ones.
     fn down(&mut self, mut position: usize, entry: Packed, positions: &mut [u32]) {
-        loop {
-            let first = position * WAYS + 1;
-            let end = (first + WAYS).min(self.entries.len());
-            let Some(children) = self.entries.get(first..end) else {
-                break;
-            };
-            let Some((mut least, rest)) = children.split_first().map(|(one, rest)| (*one, rest))
-            else {
-                break;
-            };
-            let mut child = 0;
-            for (at, other) in rest.iter().enumerate() {
-                let before = *other < least;
-                least = std::hint::select_unpredictable(before, *other, least);
-                child = std::hint::select_unpredictable(before, at + 1, child);
+        let mut child = 2 * position + 1;
+        while child < self.entries.len() {
+            if let Some(right) = self.entries.get(child + 1) {
+                // Which one it is cannot be predicted, so there is no branch.
+                child += usize::from(*right < self.entries[child]);
             }
-            if entry < least {
-                break;
-            }
-            self.store(position, least, positions);
-            position = first + child;
+            self.store(position, self.entries[child], positions);
+            position = child;
+            child = 2 * position + 1;
         }
-        self.store(position, entry, positions);
+        self.up(position, entry, positions);
     }
 
     fn store(&mut self, position: usize, entry: Packed, positions: &mut [u32]) {
         self.entries[position] = entry;
         positions[entry as u32 as usize] = position as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Stream;
+
+    #[test]
+    fn heap_has_least_of_what_is_in_it_first() {
+        let mut stream = Stream::new(1, "heap");
+        let mut heap = Heap::default();
+        let mut positions = vec![ABSENT; 50];
+        let mut keys = [None; 50];
+        for _ in 0..5_000 {
+            let number = stream.below(50) as usize;
+            if stream.below(3) == 0 {
+                keys[number] = None;
+                heap.remove(number as u32, &mut positions);
+            } else {
+                // Few different keys, so that some are equal.
+                let key = stream.below(20);
+                keys[number] = Some(key);
+                let number = number as u32;
+                heap.set(Entry { key, number }, &mut positions);
+            }
+            let numbered = (0..50).zip(keys);
+            let entries = numbered.filter_map(|(number, key)| key.map(|key| Entry { key, number }));
+            assert_eq!(heap.first(), entries.clone().min());
+            assert_eq!(heap.len(), entries.clone().count());
+            for entry in entries {
+                assert_eq!(heap.at(positions[entry.number as usize]), Some(entry));
+            }
+        }
     }
 }

@@ -284,15 +284,21 @@ impl Io {
         }
         // Among equals they take turns.
         self.turn = (self.turn + 1) % count;
-        (self.turn..count)
-            .chain(0..self.turn)
-            .filter(|at| among(*at))
-            .map(|at| (self.paging[at], at))
-            .min_by_key(|(volume, _)| {
-                let disk = &self.disks[*volume as usize];
+        let mut least = i64::MAX;
+        let mut found = None;
+        for turns in [self.turn..count, 0..self.turn] {
+            for at in turns {
+                let volume = self.paging[at];
+                let disk = &self.disks[volume as usize];
                 let ahead = i64::from(disk.running + disk.queue.count);
-                disk.estimate.saturating_mul(ahead + 1)
-            })
+                let wait = disk.estimate.saturating_mul(ahead + 1);
+                if (wait < least || found.is_none()) && among(at) {
+                    least = wait;
+                    found = Some((volume, at));
+                }
+            }
+        }
+        found
     }
 
     /// All paging volumes.

@@ -33,6 +33,7 @@ pub mod state;
 mod storage;
 pub mod storage_servers;
 pub mod time;
+mod tournament;
 pub mod unpark_policy;
 mod validate;
 pub mod world;

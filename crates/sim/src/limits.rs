@@ -52,7 +52,16 @@ impl World {
     }
 
     /// Asks for credit for a virtual CPU that is to be ready.
+    #[inline]
     pub(crate) fn request_credit(&mut self, v: usize) -> Grant {
+        let user = &self.users[self.vcpus[v].user as usize];
+        if user.limit == NO_INDEX && user.pool == NO_INDEX {
+            return Grant::Granted;
+        }
+        self.request_limited(v)
+    }
+
+    fn request_limited(&mut self, v: usize) -> Grant {
         if self.vcpus[v].reserved == 0 {
             self.vcpus[v].beyond = self.is_beyond(v);
             let limits = self.hard_limits(v);
@@ -371,7 +380,7 @@ impl World {
                     let key = self.queue_deadline(v);
                     let vector = self.vcpus[v].vector;
                     self.vectors
-                        .push(&mut self.pools[pool].ready, vector, key, v as u32);
+                        .push(&mut self.pools[pool], vector, key, v as u32);
                     self.preempt(pool, v);
                 }
                 _ => {}

@@ -87,6 +87,7 @@ pub struct Memory {
     volumes: Vec<usize>,
     slots: Vec<f64>,
     used: Vec<f64>,
+    all_used: f64,
     pub locks: FrameLocks,
     /// CP time of a page fault besides what its locks are held.
     pub fault: Ticks,
@@ -199,6 +200,7 @@ impl Memory {
             empty: 0,
             volumes,
             used: vec![0.0; slots.len()],
+            all_used: 0.0,
             slots,
             locks: FrameLocks::new(system, seed),
             fault: micros(cp.fault_us),

@@ -108,6 +108,8 @@ pub struct World {
     pub physical: Vec<Physical>,
     /// First physical core of each type.
     pub physical_first: Vec<u32>,
+    /// Chip and drawer of each number of a core.
+    pub places: Vec<[u32; 2]>,
     /// Free ones by type.
     pub free: Vec<IndexSet>,
     /// PR/SM's own time to dispatch a core without a physical core of its own, by type.
@@ -128,7 +130,7 @@ pub struct World {
     pub held_until: Vec<Ticks>,
     /// Logical processors.
     pub cpus: Vec<Cpu>,
-    /// Deadline of what runs on each, or later; 0 if nothing does. One beyond its LIMITSOFT is latest.
+    /// Deadline of what runs on each, as a sort key; 0 if nothing does. One beyond its LIMITSOFT is latest.
     pub running_until: Vec<Ticks>,
     /// Virtual CPU to which each is dedicated.
     pub reserved: Vec<u32>,
@@ -336,6 +338,8 @@ impl World {
     }
 
     /// Distance of two cores: 0 the same chip, 1 the same drawer, 2 another one.
+    // Inlined, it would slow down dispatches without a move, which are most.
+    #[inline(never)]
     pub fn distance(&self, one: usize, other: usize) -> usize {
         let place = |core: usize| {
             let home = self.cores[core].home;
@@ -345,16 +349,11 @@ impl World {
                 self.physical[home as usize].number
             }
         };
-        let machine = &self.scenario.machine;
-        let chips = [place(one), place(other)].map(|core| core / machine.cores_per_chip.max(1));
-        if chips[0] == chips[1] {
+        let [one, other] = [one, other].map(|core| self.places[place(core) as usize]);
+        if one[0] == other[0] {
             0
-        } else if chips[0] / machine.chips_per_drawer.max(1)
-            == chips[1] / machine.chips_per_drawer.max(1)
-        {
-            1
         } else {
-            2
+            1 + usize::from(one[1] != other[1])
         }
     }
 
@@ -481,6 +480,15 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// Chip and drawer of each of this many cores.
+pub(crate) fn places(scenario: &Scenario, cores: usize) -> Vec<[u32; 2]> {
+    let machine = &scenario.machine;
+    (0..cores as u32)
+        .map(|core| core / machine.cores_per_chip.max(1))
+        .map(|chip| [chip, chip / machine.chips_per_drawer.max(1)])
+        .collect()
 }
 
 /// Converts the times of a scenario's machine to ticks.

@@ -18,7 +18,7 @@ use crate::state::{Counting, EventSource, NO_INDEX, SpinLock, Vectors, WorkLock}
 use crate::storage_servers::StorageServers;
 use crate::time::{Ratio, seconds};
 use crate::validate::{ScenarioError, require, validate};
-use crate::world::{SlotBases, World, cp_timings, machine_timings};
+use crate::world::{SlotBases, World, cp_timings, machine_timings, places};
 use allocator::{Allocator, MAX_OBJECTS};
 use guests::Guests;
 use machine::Machine;
@@ -145,6 +145,7 @@ impl World {
             counting: Counting::default(),
             subjects: allocator.subjects,
             limits: allocator.limits,
+            places: places(&scenario, machine.physical.len().max(machine.cores.len())),
             physical: machine.physical,
             physical_first: machine.physical_first,
             search: vec![0; scenario.machine.types.len()],

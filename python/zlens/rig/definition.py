@@ -41,6 +41,11 @@ class ExpectedNumber(Struct, frozen=True):
     low: float | None = None
     high: float | None = None
 
+    @property
+    def banded(self) -> bool:
+        """Whether it has an end of a band."""
+        return self.low is not None or self.high is not None
+
 
 class RigCase(Struct, frozen=True):
     """Settings of the scenario, and numbers by observation and subject; "" if there is only one."""
@@ -343,9 +348,7 @@ def _check(rig: RigDefinition, problem: DocumentErrors) -> None:
             raise problem.general_error(f"no case has an expected number of {one.name!r}",
                                 f'write expected = {{ "{one.name}" = 1.0 }} in [[case]]')  # fmt: skip
         banded = any(
-            number.low is not None or number.high is not None
-            for case in rig.cases
-            for number in case.expected.get(one.name, {}).values()
+            number.banded for case in rig.cases for number in case.expected.get(one.name, {}).values()
         )
         if not banded and (one.largest, one.rms, one.misallocated) == (None,) * 3 and not one.order:
             raise problem.general_error(f"observe.{one.name} allows any difference", "write largest = 1.0")

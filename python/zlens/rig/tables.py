@@ -146,7 +146,7 @@ def allowed(one: ObservationVerdict) -> str:
     observation = one.observation
     unit = "" if observation.of == "points" else "%" + " of the sum" * (observation.of == "sum")
     parts = []
-    if any(row.expected.low is not None or row.expected.high is not None for row in one.compared):
+    if any(row.expected.banded for row in one.compared):
         parts.append("band")
     if observation.largest is not None:
         parts.append(f"{observation.largest:g}{unit}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.models.t_distribution import quantile
 from zlens.rig.definition import ExpectedNumber, Observation
@@ -18,7 +19,8 @@ CONFIDENCE = 0.95
 class ComparedNumber(Struct, frozen=True):
     """One number: its mean over seeds, half its confidence interval, and the differences.
 
-    error    observed less expected, in the unit of the values; None without an expected value
+    error    observed less expected, in the unit of the values; None without an expected value, and if only an
+             order is judged: expected values are then ranks, or on another scale
     passed   whether the number is as expected
     """
 
@@ -34,7 +36,8 @@ class ComparedNumber(Struct, frozen=True):
 class ObservationVerdict(Struct, frozen=True):
     """All numbers of one observation.
 
-    worst         largest difference, in percent or points as the observation defines
+    worst         largest difference, in percent or points as the observation defines; None if only an order
+                  is judged
     rms           root mean square of the differences, in the same unit
     misallocated  half the sum of the differences, percent of the expected values; the largest of the cases
     failures      deviations from the expected, in words
@@ -80,6 +83,8 @@ def judge(
 
     expected, observed   by case and subject; observed has one value for each seed
     """
+    in_bands = any(number.banded for numbers in expected.values() for number in numbers.values())
+    only_order = one.order and not in_bands and (one.largest, one.rms, one.misallocated) == (None,) * 3
     compared: list[ComparedNumber] = []
     failures: list[str] = []
     errors: list[float] = []
@@ -90,11 +95,12 @@ def judge(
         for subject, number in numbers.items():
             value, half = mean(observed.get(case, {}).get(subject, ()))
             row = _compare(one, case, subject, number, value, half, expected_sum, failures)
+            row = replace(row, error=None) if only_order else row
             compared.append(row)
             if row.error is not None and number.value is not None:
                 off += abs(row.error)
                 errors.append(_relative(one, row.error, number.value, expected_sum))
-        if expected_sum and len(numbers) > 1:
+        if expected_sum and len(numbers) > 1 and not only_order:
             misallocated.append(100 * off / 2 / expected_sum)
     if not compared:
         failures.append("no number is expected")
@@ -131,8 +137,7 @@ def _compare(
             failures.append(f"{what}: {value:.5g}, at least {number.low:g}")
         if number.high is not None and value > number.high:
             failures.append(f"{what}: {value:.5g}, at most {number.high:g}")
-        banded = number.low is not None or number.high is not None
-        if one.largest is not None and error is not None and number.value is not None and not banded:
+        if one.largest is not None and error is not None and number.value is not None and not number.banded:
             off = _relative(one, error, number.value, expected_sum)
             if not off <= one.largest:
                 unit = " points" if one.of == "points" else "%"

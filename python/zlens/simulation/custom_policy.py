@@ -5,8 +5,10 @@ A class has at least one of the methods of `CustomPolicy`; CP decides the rest. 
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -96,6 +98,9 @@ class CustomPolicy(Protocol):
 #: Methods of a policy in the order of the simulator's kinds of decisions, and what each decides.
 METHODS = ("schedule", "dispatch", "unpark", "select")
 _FIX = "correct the policy"
+#: Seconds that a decision may take when an interrupt has come, and between two looks at it.
+_PATIENCE_S = 1.0
+_LOOK_S = 0.1
 
 
 class DecisionCost(Struct, frozen=True):
@@ -201,6 +206,8 @@ class PolicyCalls:
         self._system = system["name"]
         self.decides = [callable(getattr(self._policy, method, None)) for method in METHODS]
         self._costs = {method: [0, 0.0] for method, own in zip(METHODS, self.decides, strict=True) if own}
+        #: Start of the decision that is being taken.
+        self.started: float | None = None
 
     @property
     def costs(self) -> tuple[DecisionCost, ...]:
@@ -244,9 +251,12 @@ class PolicyCalls:
         return VirtualCpu(self._users[row[0]], *row[1:])
 
     def _ask(self, method: str, *arguments: Any) -> Any:
-        started = perf_counter()
-        with _policy_errors(self._source.file):
-            decided = getattr(self._policy, method)(*arguments)
+        started = self.started = perf_counter()
+        try:
+            with _policy_errors(self._source.file):
+                decided = getattr(self._policy, method)(*arguments)
+        finally:
+            self.started = None
         cost = self._costs[method]
         cost[0] += 1
         cost[1] += perf_counter() - started
@@ -267,3 +277,30 @@ class PolicyCalls:
             expected=expected,
             cure=_FIX,
         )
+
+
+@contextmanager
+def interruptible(policies: Sequence[PolicyCalls], interrupted: Callable[[], bool]) -> Iterator[None]:
+    """Break off a decision of this thread with KeyboardInterrupt if it does not end after an interrupt.
+
+    An interrupt ends a simulation after an interval, which never comes if a policy is in an endless loop.
+    """
+    deciding, over = threading.get_ident(), threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_LOOK_S):
+            latest = perf_counter() - _PATIENCE_S
+            if interrupted() and any(one.started is not None and one.started < latest for one in policies):
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(deciding), ctypes.py_object(KeyboardInterrupt)
+                )
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    if policies:
+        watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        if policies:
+            watcher.join()

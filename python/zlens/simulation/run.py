@@ -32,7 +32,7 @@ from zlens.models.system.model import SPEC
 from zlens.rendering.answer import Assumption
 from zlens.rendering.atomic_file import atomic_write, is_special_file
 from zlens.schema.validators import Key, ListOf, Spec
-from zlens.simulation.custom_policy import DecisionCost, PolicyCalls, PolicySource
+from zlens.simulation.custom_policy import DecisionCost, PolicyCalls, PolicySource, interruptible
 from zlens.simulation.lowering import LoweredScenario, lower_scenario
 from zlens.simulation.worker_processes import without_interrupts
 
@@ -243,16 +243,25 @@ def _one(
 ) -> SimulationRun:
     total = ready.lowered.scenario["seconds"]
 
-    def report(seconds: float) -> bool:
+    def report(seconds: float) -> None:
         if progress is not None:
             progress(round(seconds), round(total), "simulating")
+
+    return _run(ready, paths, report, interrupted)
+
+
+def _run(
+    ready: PreparedScenario,
+    paths: dict[str, str],
+    report: Callable[[float], None],
+    interrupted: Callable[[], bool],
+) -> SimulationRun:
+    """Simulate one scenario; its files appear when they are complete."""
+
+    def goes_on(seconds: float) -> bool:
+        report(seconds)
         return not interrupted()
 
-    return _run(ready, paths, report)
-
-
-def _run(ready: PreparedScenario, paths: dict[str, str], report: Callable[[float], bool]) -> SimulationRun:
-    """Simulate one scenario; its files appear when they are complete."""
     scenario = ready.lowered.scenario
     for path in paths.values():
         if is_special_file(path):
@@ -270,7 +279,8 @@ def _run(ready: PreparedScenario, paths: dict[str, str], report: Callable[[float
                 if system["name"] in systems
             }
         try:
-            text = native_simulate(json.dumps(scenario), systems, report, policies)
+            with interruptible(list(policies.values()), interrupted):
+                text = native_simulate(json.dumps(scenario), systems, goes_on, policies)
         except ValueError as error:
             raise ScenarioError(f"the scenario cannot be simulated: {error}") from None
         summary = json.loads(text)
@@ -320,11 +330,10 @@ def _begin(stop: Event, done: Any) -> None:
 
 
 def _run_in_process(number: int, ready: PreparedScenario, paths: dict[str, str]) -> SimulationRun:
-    def report(seconds: float) -> bool:
+    def report(seconds: float) -> None:
         _done[number] = seconds
-        return not _stop.is_set()
 
-    return _run(ready, paths, report)
+    return _run(ready, paths, report, _stop.is_set)
 
 
 def _run_parallel(

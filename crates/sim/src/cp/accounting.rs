@@ -1,7 +1,6 @@
 //! What the time of logical processors and virtual CPUs is counted as.
 
 use crate::state::{CpuState, NO_INDEX, VcpuState};
-use crate::time::NEVER;
 use crate::world::World;
 
 impl World {
@@ -73,8 +72,7 @@ impl World {
         cpu.slice = cpu.slice.saturating_sub(span);
         cpu.times.user += span;
         vcpu.deadline = vcpu.deadline.saturating_add(vcpu.pace.times(span));
-        let latest = if vcpu.beyond { NEVER } else { vcpu.deadline };
-        self.running_until[number] = latest;
+        self.running_until[number] = vcpu.running_key();
         vcpu.times.total += span;
         let charged = span.min(vcpu.overhead);
         vcpu.overhead -= charged;

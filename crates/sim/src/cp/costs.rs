@@ -83,12 +83,16 @@ impl World {
     }
 
     /// Charges the services of the virtual time that passed; whether there was anything to charge.
+    #[inline]
     pub(crate) fn serve(&mut self, v: usize, number: usize) -> bool {
+        let services = &self.vcpus[v].services;
+        let any = services.time != Ratio::ZERO || !services.searches.is_empty();
+        any && self.charge_services(v, number)
+    }
+
+    fn charge_services(&mut self, v: usize, number: usize) -> bool {
         let vcpu = &mut self.vcpus[v];
         let services = &mut vcpu.services;
-        if services.time == Ratio::ZERO && services.searches.is_empty() {
-            return false;
-        }
         let span = vcpu.times.emulation.saturating_sub(services.charged);
         services.charged = vcpu.times.emulation;
         let mut time = services.time.times(span);

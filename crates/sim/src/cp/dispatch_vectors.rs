@@ -3,12 +3,25 @@
 use crate::custom_policy::PolicyKind;
 use crate::limits::Grant;
 use crate::scenario::Scheduler;
-use crate::state::{CpuState, NO_INDEX, VcpuState};
+use crate::state::{CpuState, NO_INDEX, Vcpu, VcpuState};
 use crate::time::Ticks;
+use crate::tournament::NO_KEY;
 use crate::world::World;
 
-/// Marks the keys of virtual CPUs that run only when nothing else is ready (LIMITSOFT without credit).
+/// Marks the keys of virtual CPUs that run only when nothing else is ready (LIMITSOFT without credit). Deadlines have this
+/// bit since 1971, so keys of others are without it.
 const SOFT: u64 = 1 << 63;
+
+impl Vcpu {
+    /// Its deadline as a sort key while it runs, or `NO_KEY` beyond its LIMITSOFT.
+    pub(super) fn running_key(&self) -> u64 {
+        if self.beyond {
+            NO_KEY
+        } else {
+            self.deadline & !SOFT
+        }
+    }
+}
 
 impl World {
     /// Puts a virtual CPU whose slice is over back into a vector, unless it has no credit.
@@ -39,9 +52,25 @@ impl World {
 
     /// Enters a virtual CPU into its vector, or among those without credit.
     pub(super) fn enter(&mut self, v: usize) {
+        if let Some(key) = self.admit(v) {
+            self.wait_in_vector(v, key);
+        }
+    }
+
+    #[inline]
+    fn wait_in_vector(&mut self, v: usize, key: u64) {
+        let pool = self.pool_of_vcpu(v);
+        let vector = self.vcpus[v].vector;
+        self.vectors
+            .push(&mut self.pools[pool], vector, key, v as u32);
+    }
+
+    /// Makes a virtual CPU ready if it has credit; its sort key in its vector, which it is not in yet.
+    #[inline]
+    fn admit(&mut self, v: usize) -> Option<u64> {
         let credit = self.request_credit(v);
         if credit == Grant::MustWait {
-            return;
+            return None;
         }
         let index = self.pool_of_vcpu(v);
         let key = if credit == Grant::OverSoftLimit {
@@ -52,10 +81,10 @@ impl World {
             self.pools[index].excess = self.pools[index].excess.max(user.excess);
             SOFT | user.excess
         } else {
-            self.queue_deadline(v)
+            self.vcpus[v].deadline.max(self.earliest(index)) & !SOFT
         };
         self.settle_state(v);
-        let pool = &mut self.pools[index];
+        let pool = &self.pools[index];
         let vcpu = &mut self.vcpus[v];
         vcpu.state = VcpuState::Ready;
         let vector = if pool.vectors.1 == 1 {
@@ -64,7 +93,7 @@ impl World {
             vcpu.home
         };
         vcpu.vector = vector;
-        self.vectors.push(&mut pool.ready, vector, key, v as u32);
+        Some(key)
     }
 
     /// Returns the sort key of a virtual CPU in its vector: its deadline, at most the lag before the scheduler time.
@@ -105,16 +134,15 @@ impl World {
             }
             return;
         }
-        self.enter(v);
-        if self.vcpus[v].state != VcpuState::Ready {
+        let Some(key) = self.admit(v) else {
+            return;
+        };
+        if let Some(cpu) = self.idle_processor(pool, v) {
+            self.start_processor(cpu, v);
             return;
         }
-        if let Some(cpu) = self.idle_processor(pool, v) {
-            let vector = self.vcpus[v].vector;
-            self.vectors
-                .remove(&mut self.pools[pool].ready, vector, v as u32);
-            self.start_processor(cpu, v);
-        } else if !self.vcpus[v].beyond {
+        self.wait_in_vector(v, key);
+        if !self.vcpus[v].beyond {
             self.preempt(pool, v);
         }
     }
@@ -124,42 +152,45 @@ impl World {
     pub(crate) fn preempt(&mut self, pool: usize, v: usize) {
         let state = &self.pools[pool];
         let system = state.system as usize;
-        if !self.scenario.systems[system].cp.preempts
+        let key = self.vectors.key(self.vcpus[v].vector, v);
+        let own = key.saturating_add(self.cp[system].slice[0]);
+        let running = &self.running_until[state.first as usize..state.end as usize];
+        if running.iter().all(|until| *until <= own)
+            || !self.scenario.systems[system].cp.preempts
             || self.policies[system].decides(PolicyKind::Scheduler)
         {
             return;
         }
-        let own = self
-            .queue_deadline(v)
-            .saturating_add(self.cp[system].slice[0]);
-        let cpus = state.first as usize..state.end as usize;
-        if self.running_until[cpus].iter().all(|until| *until <= own) {
-            return;
-        }
+        self.preempt_latest(pool, v, own);
+    }
+
+    fn preempt_latest(&mut self, pool: usize, v: usize, own: u64) {
+        let state = &self.pools[pool];
         let mut latest = (own, None);
-        for core in &state.cores {
-            let core = &self.cores[*core as usize];
+        for number in state.first as usize..state.end as usize {
+            let until = self.running_until[number];
+            let cpu = &self.cpus[number];
+            let core = &self.cores[cpu.core as usize];
             // One whose own event is being handled is not in a state to be left.
-            if core.threads != 1
+            if until <= latest.0
+                || core.threads != 1
                 || core.physical == NO_INDEX
                 || core.parked
                 || !core.online
-                || core.first == self.handling
+                || number as u32 == self.handling
+                || cpu.state != CpuState::Running
+                || self.reserved[number] != NO_INDEX
             {
                 continue;
             }
-            let cpu = &self.cpus[core.first as usize];
-            if cpu.state != CpuState::Running || self.reserved[core.first as usize] != NO_INDEX {
-                continue;
-            }
-            let running = &self.vcpus[cpu.vcpu as usize];
-            let key = if running.beyond {
-                SOFT | self.users[running.user as usize].excess
+            let key = if until == NO_KEY {
+                let user = self.vcpus[cpu.vcpu as usize].user;
+                SOFT | self.users[user as usize].excess
             } else {
-                running.deadline & !SOFT
+                until
             };
             if key > latest.0 {
-                latest = (key, Some(core.first as usize));
+                latest = (key, Some(number));
             }
         }
         let (_, Some(number)) = latest else { return };
@@ -167,8 +198,7 @@ impl World {
         let other = self.cpus[number].vcpu as usize;
         self.requeue(other, number);
         let vector = self.vcpus[v].vector;
-        self.vectors
-            .remove(&mut self.pools[pool].ready, vector, v as u32);
+        self.vectors.remove(&mut self.pools[pool], vector, v as u32);
         self.place(number, v);
         self.reschedule(number);
     }
@@ -204,7 +234,10 @@ impl World {
         let state = &self.cores[core];
         let (own, system) = (state.vector, state.system as usize);
         let index = state.pool as usize;
-        let first = self.pools[index].ready.first()?;
+        let first = self.pools[index].ready.least();
+        if first == NO_KEY {
+            return None;
+        }
         let chosen = self.chosen(index, number);
         if let Some(v) = chosen {
             self.take(number, self.vcpus[v].vector, v as u32);
@@ -212,10 +245,10 @@ impl World {
         }
         let mine = self.vectors.heaps[own as usize].first();
         let vector = match mine {
-            Some(mine) if first.key.saturating_add(self.cp[system].steal_lag) >= mine.key => own,
+            Some(mine) if first.saturating_add(self.cp[system].steal_lag) >= mine.key => own,
             // Far behind, or with nothing but soft-limited ones here.
-            Some(_) => first.number,
-            None => self.nearest(index, core, first.key & SOFT),
+            Some(_) => self.pools[index].first_vector()?,
+            None => self.nearest(index, core, first & SOFT),
         };
         let taken = self.vectors.heaps[vector as usize].first()?.number;
         self.take(number, vector, taken);
@@ -227,7 +260,7 @@ impl World {
     fn take(&mut self, number: usize, vector: u32, v: u32) {
         let core = self.cpus[number].core as usize;
         let (own, index) = (self.cores[core].vector, self.cores[core].pool as usize);
-        self.vectors.remove(&mut self.pools[index].ready, vector, v);
+        self.vectors.remove(&mut self.pools[index], vector, v);
         if vector != own {
             let from = vector - self.pools[index].vectors.0;
             let other = self.pools[index].cores[from as usize] as usize;

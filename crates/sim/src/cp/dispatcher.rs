@@ -194,7 +194,7 @@ impl World {
         let vcpu = &mut self.vcpus[v];
         vcpu.state = VcpuState::Running;
         vcpu.cpu = number as u32;
-        self.running_until[number] = if vcpu.beyond { NEVER } else { vcpu.deadline };
+        self.running_until[number] = vcpu.running_key();
         vcpu.home = self.cores[core].vector;
         vcpu.counts.dispatches += 1;
         cpu.counts.dispatches += 1;
@@ -256,8 +256,7 @@ impl World {
             }
             VcpuState::Ready => {
                 let vector = self.vcpus[v].vector;
-                self.vectors
-                    .remove(&mut self.pools[pool].ready, vector, v as u32);
+                self.vectors.remove(&mut self.pools[pool], vector, v as u32);
                 self.return_credit(v);
                 self.vcpus[v].state = state;
             }

@@ -57,9 +57,8 @@ impl World {
             let vector = self.vcpus[v].vector;
             if vector != target {
                 let pool = &mut self.pools[index];
-                self.vectors.remove(&mut pool.ready, vector, entry.number);
-                self.vectors
-                    .push(&mut pool.ready, target, entry.key, entry.number);
+                self.vectors.remove(pool, vector, entry.number);
+                self.vectors.push(pool, target, entry.key, entry.number);
                 self.vcpus[v].vector = target;
                 self.vcpus[v].home = target;
             }
@@ -113,9 +112,8 @@ impl World {
         debug_assert_ne!(open as usize, number);
         while let Some(entry) = self.vectors.heaps[vector as usize].first() {
             let pool = &mut self.pools[pool];
-            self.vectors.remove(&mut pool.ready, vector, entry.number);
-            self.vectors
-                .push(&mut pool.ready, target, entry.key, entry.number);
+            self.vectors.remove(pool, vector, entry.number);
+            self.vectors.push(pool, target, entry.key, entry.number);
             let vcpu = &mut self.vcpus[entry.number as usize];
             vcpu.vector = target;
             vcpu.home = target;
@@ -144,17 +142,17 @@ impl World {
             if self.cpus[cpu].state != CpuState::Idle || self.reserved[cpu] != NO_INDEX {
                 continue;
             }
-            let Some(first) = self.pools[pool].ready.first() else {
+            let Some(first) = self.pools[pool].first_vector() else {
                 break;
             };
-            let Some(entry) = self.vectors.heaps[first.number as usize].first() else {
+            let Some(entry) = self.vectors.heaps[first as usize].first() else {
                 break;
             };
             let (vector, v) = match self.chosen(pool, cpu) {
                 Some(v) => (self.vcpus[v].vector, v as u32),
-                None => (first.number, entry.number),
+                None => (first, entry.number),
             };
-            self.vectors.remove(&mut self.pools[pool].ready, vector, v);
+            self.vectors.remove(&mut self.pools[pool], vector, v);
             self.start_processor(cpu, v as usize);
         }
     }

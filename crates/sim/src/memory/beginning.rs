@@ -80,6 +80,7 @@ impl Memory {
         for (used, slots_of) in self.used.iter_mut().zip(&self.slots) {
             *used = out * slots_of / slots.max(1.0);
         }
+        self.sum_used();
     }
 
     /// A user logs on with storage that nothing has referenced yet.

@@ -6,8 +6,7 @@ use super::pages::Space;
 impl Memory {
     /// The paging volume with the block of a read.
     pub fn volume_of_read(&mut self) -> usize {
-        let all: f64 = self.used.iter().sum();
-        let mut at = self.stream.unit() * all;
+        let mut at = self.stream.unit() * self.all_used;
         for (volume, used) in self.used.iter().enumerate() {
             at -= used;
             if at <= 0.0 {
@@ -25,17 +24,24 @@ impl Memory {
     /// A block goes to a paging volume.
     pub fn written(&mut self, volume: usize) {
         self.used[volume] += self.block;
+        self.sum_used();
+    }
+
+    /// Brings the sum of slots in use up to date; there are more reads, which need it, than changes.
+    pub(super) fn sum_used(&mut self) {
+        self.all_used = self.used.iter().sum();
     }
 
     /// Slots whose pages have changed or gone are free again.
     pub(super) fn settle_slots(&mut self) {
-        let all: f64 = self.used.iter().sum();
+        let all = self.all_used;
         let needed: f64 = self.spaces.iter().map(Space::slots).sum();
         if all > 0.0 {
             let part = needed / all;
             for (used, slots) in self.used.iter_mut().zip(&self.slots) {
                 *used = (*used * part).min(*slots);
             }
+            self.sum_used();
         }
     }
 

@@ -20,9 +20,9 @@ pub(super) fn limit_of(pool: &Pool) -> (u64, u64) {
     (kind, (limit * 100.0 + 0.5) as u64)
 }
 
-/// Whether a volume is online.
+/// Whether a volume is online in the interval that ends now: what changes at its end belongs to the next one.
 pub(super) fn online(world: &World, volume: &Volume) -> bool {
-    let at = world.now.saturating_sub(world.begin);
+    let at = world.now.saturating_sub(world.begin + 1);
     !volume
         .offline
         .iter()

@@ -203,6 +203,9 @@ impl Vcpu {
 
     /// Charges CP time for the instructions that it has come to owe; their number.
     pub fn simulate(&mut self) -> u64 {
+        if self.owed < self.instruction {
+            return 0;
+        }
         let instructions = self.owed / self.instruction;
         let time = instructions * self.instruction;
         self.owed -= time;

@@ -1,8 +1,8 @@
 //! Logical processors, how their time was spent, and the pools that they form by type.
 
-use crate::heap::Heap;
 use crate::index_set::IndexSet;
 use crate::time::{Ratio, Ticks};
+use crate::tournament::{NO_KEY, Tournament};
 
 /// State of a logical processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,6 +173,14 @@ pub struct Pool {
     pub excess: Ticks,
     /// Its vectors, first and number.
     pub vectors: (u32, u32),
-    /// Vectors that are not empty, by their first deadline.
-    pub ready: Heap,
+    /// The first deadline in each of its vectors.
+    pub ready: Tournament,
+}
+
+impl Pool {
+    /// The vector with the first deadline of all, if any is not empty.
+    pub fn first_vector(&self) -> Option<u32> {
+        let any = self.ready.least() != NO_KEY;
+        any.then(|| self.vectors.0 + self.ready.winner() as u32)
+    }
 }

@@ -1,6 +1,8 @@
 //! Dispatch vectors, and which of a pool has the earliest deadline.
 
+use super::Pool;
 use crate::heap::{ABSENT, Entry, Heap};
+use crate::tournament::NO_KEY;
 
 /// Dispatch vectors: heaps of ready virtual CPUs.
 #[derive(Clone, Debug)]
@@ -9,8 +11,6 @@ pub struct Vectors {
     pub heaps: Vec<Heap>,
     /// Position of each virtual CPU in its heap.
     pub positions: Vec<u32>,
-    /// Position of each vector in its pool's heap.
-    pub tops: Vec<u32>,
 }
 
 impl Vectors {
@@ -19,36 +19,31 @@ impl Vectors {
         Self {
             heaps: vec![Heap::default(); vectors],
             positions: vec![ABSENT; vcpus],
-            tops: vec![ABSENT; vectors],
         }
     }
 
-    /// Adds a virtual CPU.
-    pub fn push(&mut self, ready: &mut Heap, vector: u32, key: u64, vcpu: u32) {
+    /// Adds a virtual CPU to a vector of a pool, or moves it there.
+    pub fn push(&mut self, pool: &mut Pool, vector: u32, key: u64, vcpu: u32) {
         let entry = Entry { key, number: vcpu };
         self.heaps[vector as usize].set(entry, &mut self.positions);
-        self.top(ready, vector);
+        self.update_first(pool, vector);
     }
 
     /// Removes a virtual CPU.
-    pub fn remove(&mut self, ready: &mut Heap, vector: u32, vcpu: u32) {
+    pub fn remove(&mut self, pool: &mut Pool, vector: u32, vcpu: u32) {
         self.heaps[vector as usize].remove(vcpu, &mut self.positions);
-        self.top(ready, vector);
+        self.update_first(pool, vector);
     }
 
-    fn top(&mut self, ready: &mut Heap, vector: u32) {
-        match self.heaps[vector as usize].first() {
-            Some(first) => {
-                let entry = Entry {
-                    key: first.key,
-                    number: vector,
-                };
-                // Often another one than the first came or went.
-                if ready.at(self.tops[vector as usize]) != Some(entry) {
-                    ready.set(entry, &mut self.tops);
-                }
-            }
-            None => ready.remove(vector, &mut self.tops),
-        }
+    /// The key of a virtual CPU in its vector, or `NO_KEY`.
+    pub fn key(&self, vector: u32, vcpu: usize) -> u64 {
+        let entry = self.heaps[vector as usize].at(self.positions[vcpu]);
+        entry.map_or(NO_KEY, |entry| entry.key)
+    }
+
+    fn update_first(&mut self, pool: &mut Pool, vector: u32) {
+        let first = self.heaps[vector as usize].first();
+        let key = first.map_or(NO_KEY, |first| first.key);
+        pool.ready.set((vector - pool.vectors.0) as usize, key);
     }
 }

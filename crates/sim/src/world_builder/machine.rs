@@ -8,6 +8,7 @@ use crate::index_set::IndexSet;
 use crate::scenario::{Action, Dispatch, Scenario, System};
 use crate::state::{Core, Cpu, CpuState, NO_INDEX, Physical, Polarity, Pool, Share};
 use crate::time::{Ratio, micros};
+use crate::tournament::Tournament;
 use crate::validate::{ScenarioError, require};
 
 /// What [`World`](crate::world::World) has of it, and the number of dispatch vectors.
@@ -159,7 +160,7 @@ impl Machine {
                     stolen: 0,
                     excess: 0,
                     vectors: (first_vector, vectors - first_vector),
-                    ready: Heap::default(),
+                    ready: Tournament::new((vectors - first_vector) as usize),
                 });
             }
             cores_of.push(first_core..cores.len());
