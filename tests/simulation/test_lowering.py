@@ -453,3 +453,27 @@ def test_scenario_error_has_line() -> None:
 def test_unknown_references_are_rejected(added: dict[str, object], told: str) -> None:
     with pytest.raises(ScenarioError, match=told):
         run.prepare(tomllib.loads(EXAMPLE) | added)
+
+
+# CPI as time -----------------------------------------------------------------------------------
+
+
+def assumed(machine: dict[str, Any]) -> set[str]:
+    """Return the constants that a simulation of the example assumes."""
+    ready = run.prepare(tomllib.loads(EXAMPLE) | {"machine": machine})
+    return {one.name for one in ready.constants}
+
+
+def test_cpi_time_replaces_assumed_costs() -> None:
+    moves = {"sim_move_chip", "sim_move_drawer", "sim_move_beyond", "smt_speedup"}
+    assert not moves & assumed({"cpi_time": True})
+    assert "sim_pipeline" in assumed({"cpi_time": True})
+    assert "sim_pipeline" not in assumed({})
+    assert moves - {"smt_speedup"} <= assumed({})
+
+
+@pytest.mark.parametrize("without", [{"hardware_counters": False}, {"type": "2817"}])
+def test_cpi_time_needs_hardware_counters(without: dict[str, Any]) -> None:
+    with pytest.raises(ScenarioError, match=r"machine.cpi_time needs the hardware counters") as raised:
+        run.prepare(tomllib.loads(EXAMPLE) | {"machine": {"cpi_time": True, **without}})
+    assert "3906" in raised.value.cure

@@ -43,15 +43,7 @@ impl Counting {
             .iter()
             .map(|core| place(core) / machine.cores_per_chip.max(1))
             .collect();
-        let sharers = (0..world.cores.len()).map(|core| {
-            let mut others = [0; 3];
-            for other in 0..world.cores.len() {
-                if other != core && world.cores[other].system == world.cores[core].system {
-                    others[world.distance(core, other)] += 1;
-                }
-            }
-            Sharers::new(others)
-        });
+        let sharers = (0..world.cores.len()).map(|core| world.sharers(core));
         Self {
             active: true,
             profiles: world
@@ -65,6 +57,7 @@ impl Counting {
             adds: vec![0; world.cpus.len()],
             counted: vec![(0, 0); world.cores.len()],
             chips,
+            paces: machine.cpi_time.then(|| world.paces()),
             counters: Some(counters),
         }
     }
@@ -78,8 +71,26 @@ impl Counting {
 }
 
 impl World {
+    /// The other cores that run the system of a core.
+    pub(crate) fn sharers(&self, core: usize) -> Sharers {
+        let mut others = [0; 3];
+        for other in 0..self.cores.len() {
+            let place = &self.cores[other];
+            // Where CPI is time, cores that are parked change no lines.
+            let runs = self.counting.paces.is_none() || !place.parked;
+            if other != core && place.system == self.cores[core].system && runs {
+                others[self.distance(core, other)] += 1;
+            }
+        }
+        Sharers::new(others)
+    }
+
     /// Counts what ran on a logical processor, whose virtual CPU goes or is counted again.
     pub(crate) fn count_piece(&mut self, number: usize) {
+        if self.counting.paces.is_some() {
+            self.count_at_pace(number);
+            return;
+        }
         let counting = &mut self.counting;
         let Some(counters) = &mut counting.counters else {
             return;

@@ -170,6 +170,7 @@ impl World {
         self.vectors
             .remove(&mut self.pools[pool].ready, vector, v as u32);
         self.place(number, v);
+        self.set_speed(number);
         self.reschedule(number);
     }
 
