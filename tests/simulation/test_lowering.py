@@ -318,9 +318,10 @@ def test_every_constant_of_simulator_is_used() -> None:
     values["cp"] = {"costs": {}}
     values["machine"] = {"type": "9175", "power": {}}
     used |= {one.name for one in run.prepare(values).constants}
-    # A release without zones of storage.
+    # A release without zones of storage, and CPI as time.
     del values["partition"][0]["zvm"]
     values["partition"][0]["records"] = "5.3"
+    values["machine"]["cpi_time"] = True
     used |= {one.name for one in run.prepare(values).constants}
     assert {name for name in constants() if name.startswith("sim_")} <= used
 

@@ -43,6 +43,10 @@ impl Counting {
             .iter()
             .map(|core| place(core) / machine.cores_per_chip.max(1))
             .collect();
+        // Where CPI is time, logical cores come to all physical ones.
+        let physical = world.physical.iter().map(|core| core.number);
+        let physical = physical.map(|number| number / machine.cores_per_chip.max(1));
+        let last = physical.chain(chips.iter().copied()).max().unwrap_or(0);
         let sharers = (0..world.cores.len()).map(|core| world.sharers(core));
         Self {
             active: true,
@@ -53,7 +57,7 @@ impl Counting {
                 .collect(),
             footprints: world.users.iter().map(footprint).collect(),
             sharers: sharers.collect(),
-            resident: vec![0; chips.iter().max().map_or(1, |last| *last as usize + 1)],
+            resident: vec![0; last as usize + 1],
             adds: vec![0; world.cpus.len()],
             counted: vec![(0, 0); world.cores.len()],
             chips,

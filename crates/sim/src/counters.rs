@@ -455,7 +455,7 @@ impl Counters {
         }
     }
 
-    /// What is left in the caches of core, chip and drawer after so many lines came to them.
+    /// What is left in the caches of core, chip and drawer after these lines came to them.
     #[must_use]
     pub fn stay(&self, came: [f64; 3]) -> [f64; 3] {
         let sizes = [
