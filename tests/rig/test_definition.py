@@ -108,6 +108,7 @@ def test_unknown_rig_name() -> None:
         definition.find("unequal")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["smt-interference", "unparking-caches"])
 def test_published_numbers_do_not_affect_runs(name: str) -> None:
     """A calibration is in the keys of the runs, not in the numbers that they are compared with."""
