@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rig_samples import EQUAL, write
 from zlens import errors
-from zlens.rig import definition, description, expected_values, jobs
+from zlens.rig import definition, description, expected_values, jobs, runners
 
 PUBLISHED = EQUAL.replace('"solver:users.allocation"', '"published"')
 
@@ -105,3 +106,19 @@ def test_setting_of_case_is_rejected(tmp_path: Path) -> None:
 def test_unknown_rig_name() -> None:
     with pytest.raises(errors.QueryError, match=r"no scenario 'unequal'.*unequal-shares"):
         definition.find("unequal")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["smt-interference", "unparking-caches"])
+def test_published_numbers_do_not_affect_runs(name: str) -> None:
+    """A calibration is in the keys of the runs, not in the numbers that they are compared with."""
+
+    def digests(rig: definition.RigDefinition) -> list[str]:
+        runner = runners.find("simulate")
+        runs = [one for _, variant, [one] in jobs.rig_jobs(rig, 1) if variant in rig.policies]
+        return [runner.digest(one) for one in runs]
+
+    rig = definition.find(name)
+    cases = tuple(replace(case, expected={}) for case in rig.cases)
+    assert len(set(digests(rig))) == len(rig.cases)
+    assert digests(replace(rig, cases=cases)) == digests(rig)

@@ -318,9 +318,10 @@ def test_every_constant_of_simulator_is_used() -> None:
     values["cp"] = {"costs": {}}
     values["machine"] = {"type": "9175", "power": {}}
     used |= {one.name for one in run.prepare(values).constants}
-    # A release without zones of storage.
+    # A release without zones of storage, and CPI as time.
     del values["partition"][0]["zvm"]
     values["partition"][0]["records"] = "5.3"
+    values["machine"]["cpi_time"] = True
     used |= {one.name for one in run.prepare(values).constants}
     assert {name for name in constants() if name.startswith("sim_")} <= used
 
@@ -453,3 +454,27 @@ def test_scenario_error_has_line() -> None:
 def test_unknown_references_are_rejected(added: dict[str, object], message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         run.prepare(tomllib.loads(EXAMPLE) | added)
+
+
+# CPI as time -----------------------------------------------------------------------------------
+
+
+def assumed(machine: dict[str, Any]) -> set[str]:
+    """Return the constants that a simulation of the example assumes."""
+    ready = run.prepare(tomllib.loads(EXAMPLE) | {"machine": machine})
+    return {one.name for one in ready.constants}
+
+
+def test_cpi_time_replaces_assumed_costs() -> None:
+    moves = {"sim_move_chip", "sim_move_drawer", "sim_move_beyond", "smt_speedup"}
+    assert not moves & assumed({"cpi_time": True})
+    assert "sim_pipeline" in assumed({"cpi_time": True})
+    assert "sim_pipeline" not in assumed({})
+    assert moves - {"smt_speedup"} <= assumed({})
+
+
+@pytest.mark.parametrize("without", [{"hardware_counters": False}, {"type": "2817"}])
+def test_cpi_time_needs_hardware_counters(without: dict[str, Any]) -> None:
+    with pytest.raises(ScenarioError, match=r"machine.cpi_time needs the hardware counters") as raised:
+        run.prepare(tomllib.loads(EXAMPLE) | {"machine": {"cpi_time": True, **without}})
+    assert "3906" in raised.value.cure

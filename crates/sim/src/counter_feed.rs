@@ -43,15 +43,11 @@ impl Counting {
             .iter()
             .map(|core| place(core) / machine.cores_per_chip.max(1))
             .collect();
-        let sharers = (0..world.cores.len()).map(|core| {
-            let mut others = [0; 3];
-            for other in 0..world.cores.len() {
-                if other != core && world.cores[other].system == world.cores[core].system {
-                    others[world.distance(core, other)] += 1;
-                }
-            }
-            Sharers::new(others)
-        });
+        // Where CPI is time, logical cores come to all physical ones.
+        let physical = world.physical.iter().map(|core| core.number);
+        let physical = physical.map(|number| number / machine.cores_per_chip.max(1));
+        let last = physical.chain(chips.iter().copied()).max().unwrap_or(0);
+        let sharers = (0..world.cores.len()).map(|core| world.sharers(core));
         Self {
             active: true,
             profiles: world
@@ -61,10 +57,11 @@ impl Counting {
                 .collect(),
             footprints: world.users.iter().map(footprint).collect(),
             sharers: sharers.collect(),
-            resident: vec![0; chips.iter().max().map_or(1, |last| *last as usize + 1)],
+            resident: vec![0; last as usize + 1],
             adds: vec![0; world.cpus.len()],
             counted: vec![(0, 0); world.cores.len()],
             chips,
+            paces: machine.cpi_time.then(|| world.paces()),
             counters: Some(counters),
         }
     }
@@ -78,6 +75,20 @@ impl Counting {
 }
 
 impl World {
+    /// The other cores that run the system of a core.
+    pub(crate) fn sharers(&self, core: usize) -> Sharers {
+        let mut others = [0; 3];
+        for other in 0..self.cores.len() {
+            let place = &self.cores[other];
+            // Where CPI is time, cores that are parked change no lines.
+            let runs = self.counting.paces.is_none() || !place.parked;
+            if other != core && place.system == self.cores[core].system && runs {
+                others[self.distance(core, other)] += 1;
+            }
+        }
+        Sharers::new(others)
+    }
+
     /// Counts what ran on a logical processor, whose virtual CPU goes or is counted again.
     #[inline]
     pub(crate) fn count_piece(&mut self, number: usize) {
@@ -87,6 +98,10 @@ impl World {
     }
 
     fn count_segment(&mut self, number: usize) {
+        if self.counting.paces.is_some() {
+            self.count_at_pace(number);
+            return;
+        }
         let counting = &mut self.counting;
         let Some(counters) = &mut counting.counters else {
             return;

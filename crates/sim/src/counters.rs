@@ -21,6 +21,10 @@
 //! segment was longer because of them (multithreading, the cost of a move) or not; what is longer beyond the
 //! cost of misses counts as complexity of instructions.
 //!
+//! **Time.** Where CPI is time (`Machine::cpi_time`), work is a number of instructions, and its time follows: [`Pace`]. A
+//! thread waits for the other one while that uses the pipeline, as one of two customers of a queueing network whose other
+//! station is waiting for misses. A virtual CPU that comes back fetches again what others have displaced meanwhile.
+//!
 //! Cycles are exact: ticks times megahertz, with what is left over carried on. Lines that came from somewhere
 //! add up to L1 misses, and what happens in problem state is at most all that happens.
 
@@ -60,8 +64,9 @@ impl Distance {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Profile {
     shared: f64,
-    /// Cycles per instruction without misses.
+    /// Cycles per instruction without misses, and with those of a virtual CPU alone on the machine.
     perfect: f64,
+    alone: f64,
     /// L1 misses per instruction, and how fast misses grow with `1/√S`.
     l1_misses: f64,
     slope: f64,
@@ -77,6 +82,12 @@ impl Profile {
     /// Misses per instruction beyond a cache, from `1/√S` of its size.
     fn beyond(&self, of_size: f64) -> f64 {
         (self.slope * (of_size - self.of_footprint)).clamp(0.0, self.l1_misses)
+    }
+
+    /// Lines that a virtual CPU uses again when it comes back.
+    #[must_use]
+    pub const fn kept(&self) -> f64 {
+        self.kept
     }
 }
 
@@ -112,6 +123,79 @@ pub struct RunSegment<'p> {
     pub other_work_on_chip: f64,
     /// Other cores that run the same system.
     pub sharers: Sharers,
+}
+
+/// Lines that a virtual CPU fetches again: their number, and of one, the probabilities of where it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ColdLines {
+    pub lines: f64,
+    /// The chip's cache, the drawer's, another drawer's, memory.
+    pub from: [f64; 4],
+}
+
+/// The work on a thread, and what is around it.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'p> {
+    pub memory: &'p Profile,
+    /// What the other thread of the core runs.
+    pub sibling: Option<&'p Profile>,
+    pub other_work_on_chip: f64,
+    pub sharers: Sharers,
+    pub cold: ColdLines,
+    /// Work to the next boundary, and time to the end of the slice.
+    pub work: Ticks,
+    pub slice: Ticks,
+}
+
+/// How work on a thread proceeds, until something around it changes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pace {
+    rates: Rates,
+    /// Of an instruction, lines that are fetched again, by where they are, and their sum.
+    again: [f64; 4],
+    fetched: f64,
+    /// Cycles per instruction: these, with the core for itself, and alone on the machine.
+    cpi: f64,
+    single: f64,
+    alone: f64,
+}
+
+impl Pace {
+    /// Speed of work relative to that alone on the machine.
+    #[must_use]
+    pub fn speed(&self) -> Ratio {
+        Ratio::from_f64(self.alone / self.cpi)
+    }
+
+    /// Time with the core for itself, relative to the time with two threads.
+    #[must_use]
+    pub fn single(&self) -> Ratio {
+        Ratio::from_f64(self.single / self.cpi)
+    }
+}
+
+/// What a thread did at a pace.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PacedSegment {
+    /// Time that it ran; part of it in CP, and in problem state.
+    pub ticks: Ticks,
+    pub cp: Ticks,
+    pub problem: Ticks,
+    /// Work of the guest, at the speed alone on the machine.
+    pub work: Ticks,
+    /// Whether both threads of the core ran.
+    pub both: bool,
+    /// Part of the time in CP in which it fetched lines that other cores had changed, and these, by distance.
+    pub fetching: Ticks,
+    pub changed: [f64; 3],
+}
+
+/// Lines that came to the caches of a core, of its chip and of its drawer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Inflow {
+    pub came: [f64; 3],
+    /// Those of them that the virtual CPU had had before.
+    pub again: f64,
 }
 
 /// Cycles of ticks, exactly.
@@ -222,6 +306,8 @@ pub struct Counters {
     of_core: f64,
     of_tlb: f64,
     of_chip: f64,
+    /// Part of the cycles without misses in which a thread keeps the other from the pipeline.
+    pipeline: f64,
     instruction_part: Ratio,
     at_once: Ratio,
     tlb_cycles: Ratio,
@@ -266,6 +352,7 @@ impl Counters {
             of_core: 1.0 / caches.core_mib.sqrt(),
             of_tlb: 1.0 / costs.tlb_reach_mib.sqrt(),
             of_chip: 1.0 / caches.chip_mib.sqrt(),
+            pipeline: costs.pipeline_pct / 100.0,
             instruction_part: Ratio::from_f64(costs.instruction_misses_pct / 100.0),
             at_once: Ratio::from_f64(costs.misses_at_once),
             tlb_cycles: Ratio::from_f64(costs.tlb_cycles * costs.misses_at_once),
@@ -296,9 +383,10 @@ impl Counters {
         } else {
             1.0
         };
-        Profile {
+        let mut profile = Profile {
             shared: memory.shared_pct / 100.0,
             perfect: 1.0 / memory.instructions_per_cycle,
+            alone: 0.0,
             l1_misses,
             slope: if below_l1 > 0.0 {
                 l1_misses / below_l1
@@ -309,6 +397,142 @@ impl Counters {
             kept: footprint.min(core_mib) * LINES_PER_MIB * self.costs.kept_pct / 100.0,
             crypto: memory.crypto_rate / second * possible,
             crypto_busy: crypto_busy * possible,
+        };
+        let around = CacheContext {
+            memory: profile,
+            ..CacheContext::default()
+        };
+        profile.alone = profile.perfect + self.rates(&around, 1.0).cost;
+        profile
+    }
+
+    /// How work proceeds now.
+    #[must_use]
+    pub fn pace(&mut self, now: &Surroundings) -> Pace {
+        let Surroundings { memory, cold, .. } = now;
+        let around = CacheContext {
+            memory: **memory,
+            other_work_on_chip: now.other_work_on_chip,
+            sharers: now.sharers,
+        };
+        let mut rates = self.alone(&around);
+        let mut single = memory.perfect + rates.cost;
+        let mut steady = single;
+        if let Some(sibling) = now.sibling {
+            let two = 2.0_f64.sqrt();
+            rates = self.rates(&around, two);
+            let of_sibling = CacheContext {
+                memory: *sibling,
+                ..around
+            };
+            let waits = sibling.perfect + self.rates(&of_sibling, two).cost;
+            let busy = self.pipeline * sibling.perfect / waits;
+            steady = memory.perfect * (1.0 + busy) + rates.cost;
+        }
+        let to_cycles = self.megahertz as f64 / MICROSECOND as f64;
+        let work = now.work as f64 * to_cycles / memory.alone;
+        let instructions = work.min(now.slice as f64 * to_cycles / steady);
+        // Where lines are fetched again, they are not in the core's own caches.
+        let near = rates.sourced[Source::Core as usize];
+        let mut fetched = 0.0;
+        let mut farther = 0.0;
+        if cold.lines > 0.0 && instructions > 0.0 {
+            fetched = near.min(cold.lines / instructions);
+            let [own, levels @ ..] = self.costs.miss_cycles;
+            for (part, level) in cold.from.iter().zip(levels) {
+                farther += part * (level - own);
+            }
+        }
+        single += fetched * farther;
+        rates.cost += fetched * farther;
+        Pace {
+            rates,
+            again: cold.from.map(|part| fetched * part),
+            fetched,
+            cpi: steady + fetched * farther,
+            single,
+            alone: memory.alone,
+        }
+    }
+
+    /// What is left in the caches of core, chip and drawer after these lines came to them.
+    #[must_use]
+    pub fn stay(&self, came: [f64; 3]) -> [f64; 3] {
+        let sizes = [
+            self.caches.core_mib,
+            self.caches.chip_mib,
+            self.caches.drawer_mib,
+        ];
+        // Each line that comes displaces any other one: nearly an exponential function.
+        let mut left = [0.0; 3];
+        for (left, (came, size)) in left.iter_mut().zip(came.into_iter().zip(sizes)) {
+            let eighth = 1.0 + came / (8.0 * size * LINES_PER_MIB);
+            let fourth = eighth * eighth;
+            let half = fourth * fourth;
+            *left = 1.0 / (half * half);
+        }
+        left
+    }
+
+    /// A thread ran something at a pace; returns what came to its caches.
+    pub fn run_at(
+        &mut self,
+        cpu: usize,
+        memory: &Profile,
+        pace: &Pace,
+        segment: &PacedSegment,
+    ) -> Inflow {
+        let PacedSegment { ticks, cp, .. } = *segment;
+        if ticks == 0 {
+            return Inflow::default();
+        }
+        let to_cycles = self.megahertz as f64 / MICROSECOND as f64;
+        let worked = segment.work as f64 * to_cycles;
+        let fetching = segment.fetching as f64 * to_cycles;
+        let own = worked / pace.alone;
+        let instructions = own + (cp as f64 * to_cycles - fetching).max(0.0) / pace.cpi;
+        let Rates { sourced, tlb, cost } = pace.rates;
+        let mut lines = sourced.map(|rate| instructions * rate);
+        let again = instructions * pace.fetched;
+        lines[Source::Core as usize] -= again;
+        let places = [
+            Source::Chip,
+            Source::Drawer,
+            Source::Machine,
+            Source::DrawerMemory,
+        ];
+        for (place, rate) in places.into_iter().zip(pace.again) {
+            lines[place as usize] += instructions * rate;
+        }
+        for (place, changed) in CHANGED.into_iter().zip(segment.changed) {
+            lines[place as usize] += changed;
+        }
+        let thread = &mut self.threads[cpu];
+        let problem = segment.problem.min(ticks);
+        thread.cycles.add(ticks, self.megahertz);
+        thread.problem_cycles.add(problem, self.megahertz);
+        thread.instructions += instructions;
+        if ticks > cp {
+            thread.problem_instructions += own * (problem as f64 / (ticks - cp) as f64).min(1.0);
+        }
+        for (sum, lines) in thread.sourced.iter_mut().zip(lines) {
+            *sum += lines;
+        }
+        thread.outstanding += instructions * cost + fetching;
+        thread.translations += instructions * tlb;
+        let functions = worked * memory.crypto;
+        thread.crypto += functions;
+        if segment.both {
+            thread.blocked += functions * memory.crypto_busy;
+        }
+        let all: f64 = lines.iter().sum();
+        let of = |source: Source| lines[source as usize];
+        let core = all - of(Source::Core);
+        let chip = core - of(Source::Chip) - of(Source::ChipChanged);
+        let drawer = chip - of(Source::Drawer) - of(Source::DrawerChanged);
+        Inflow {
+            came: [core, chip, drawer].map(|lines| lines.max(0.0)),
+            again,
         }
     }
 

@@ -143,4 +143,5 @@ pub struct Costs {
     pub tlb_misses_pct: f64,
     pub tlb_cycles: f64,
     pub crypto_cycles: f64,
+    pub pipeline_pct: f64,
 }

@@ -8,6 +8,7 @@ mod costs;
 mod counter_feed;
 pub mod counters;
 mod cp;
+mod cpi;
 pub mod custom_policy;
 mod eligible;
 mod encode;

@@ -175,6 +175,7 @@ impl World {
         self.held_until[number] = self.now + self.machine_timings.overhead + management;
         let until = self.held_until[number] + run_time;
         self.schedule(self.slots.physical + physical as u32, until);
+        self.arrives(number);
         for cpu in self.threads_of(number) {
             self.reschedule(cpu);
         }
@@ -210,6 +211,7 @@ impl World {
             self.update_accounting(cpu);
         }
         self.settle_core(number);
+        self.leaves(number);
         let core = &mut self.cores[number];
         let physical = core.physical as usize;
         core.physical = NO_INDEX;

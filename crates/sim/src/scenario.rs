@@ -56,6 +56,7 @@ pub struct Machine {
     pub caps: bool,
     pub cap_burst_ms: f64,
     pub lag_ms: f64,
+    pub cpi_time: bool,
     /// Hardware counters, if they are simulated.
     pub counters: Option<HardwareCounters>,
     pub capability: u32,

@@ -7,7 +7,7 @@ mod transactions;
 mod vectors;
 mod waits;
 
-use crate::counters::{Counters, Profile, Sharers};
+use crate::counters::{ColdLines, Counters, Pace, Profile, Sharers};
 use crate::time::Ticks;
 use crate::unpark_policy::{PeerPartition, Unparker};
 
@@ -88,4 +88,28 @@ pub struct Counting {
     pub adds: Vec<u64>,
     /// By core: times of one thread and of two that are counted.
     pub counted: Vec<(Ticks, Ticks)>,
+    /// The pace of work, where CPI is time.
+    pub paces: Option<Paces>,
+}
+
+/// The pace of work, and what it depends on.
+#[derive(Clone, Debug, Default)]
+pub struct Paces {
+    /// By logical processor.
+    pub of: Vec<Pace>,
+    /// By logical processor: whether the lines of its virtual CPU have been looked for since it came to its core.
+    pub arrived: Vec<bool>,
+    /// By virtual CPU.
+    pub left: Vec<LastPlace>,
+    /// Lines that came to the cache of each physical core, chip and drawer.
+    pub came: [Vec<f64>; 3],
+}
+
+/// The physical core where a virtual CPU was last, if any, and the lines that had come to its caches by then.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LastPlace {
+    pub core: Option<u32>,
+    pub came: [f64; 3],
+    /// Lines that it still has to fetch.
+    pub cold: ColdLines,
 }

@@ -168,7 +168,7 @@ pub struct World {
     pub storage_servers: crate::storage_servers::StorageServers,
     /// Frames of systems whose page faults follow from references.
     pub memory: Vec<Option<crate::memory::Memory>>,
-    /// Virtual CPU time of each user at the last search for frames.
+    /// Progress of each user at the last search for frames.
     pub virtual_before: Vec<Ticks>,
     /// First slot of each.
     pub io_slots: Vec<u32>,

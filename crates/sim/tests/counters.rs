@@ -27,6 +27,7 @@ const COSTS: Costs = Costs {
     tlb_misses_pct: 2.0,
     tlb_cycles: 440.0,
     crypto_cycles: 500.0,
+    pipeline_pct: 80.0,
 };
 const MEMORY: Memory = Memory {
     instructions_per_cycle: 1.0,

@@ -63,6 +63,10 @@ _CONVERTED = (EntryName, NumberOr, FixedTuple, ListOf, Spec)
 _Indices = Mapping[str, Mapping[str, int]]
 
 
+#: Constants that do not affect a run where CPI is time.
+_WITHOUT_CPI_TIME = ("sim_move_chip", "sim_move_drawer", "sim_move_beyond", "smt_speedup")
+
+
 class LoweredScenario(Struct, frozen=True):
     """The input of the simulator, and the systems that write monitor records, in order.
 
@@ -176,7 +180,8 @@ def lower_scenario(scenario: Scenario) -> LoweredScenario:
         },
     )
     queued = all(one["cp"]["queued_returns"] for one in complete["systems"])
-    for name in page_faults.unused_constants(lowered.paging, queued):
+    without = _WITHOUT_CPI_TIME if complete["machine"]["cpi_time"] else ("sim_pipeline",)
+    for name in (*page_faults.unused_constants(lowered.paging, queued), *without):
         scenario.unused(name)
     return LoweredScenario(
         complete,
@@ -214,6 +219,12 @@ def _check_cores(scenario: Scenario, found: Sequence[SystemPartition]) -> None:
                         f"increase processors.{kind}")  # fmt: skip
     if scenario["physlog"]:
         raise error("physlog is a measurement, which a simulation replaces", "leave [[physlog]] out")
+
+
+def _types_with_counters() -> str:
+    """Return the machine types whose counters are simulated."""
+    simulated = counters.simulated_generations()
+    return ", ".join(name for name, one in generations.types().items() if one.generation in simulated)
 
 
 class _MachineLowering:
@@ -262,6 +273,12 @@ class _MachineLowering:
             speeds = [name for name, one in types.items() if one.ghz is not None]
             raise self.scenario.problem.value("machine.type", given["type"], f"one of {', '.join(speeds)}")
         longest = self.scenario["run_time_longest"]
+        hardware_counters = self._counters(given, machine_type.generation)
+        if given["cpi_time"] and hardware_counters is None:
+            raise self.scenario.problem.general_error(
+                "machine.cpi_time needs the hardware counters of the machine",
+                f"leave hardware_counters out, and set machine.type to one of {_types_with_counters()}",
+            )
         return lower_table(
             MACHINE,
             given,
@@ -279,7 +296,7 @@ class _MachineLowering:
                     "shortest": min(prsm.SHORTEST, longest),
                     "high": prsm.OF_HIGH,
                 },
-                "counters": self._counters(given, machine_type.generation),
+                "counters": hardware_counters,
                 "channels": lower_table(
                     CHANNELS, self.table(CHANNELS, given["channels"], "machine.channels"), {}
                 ),

@@ -61,6 +61,7 @@ impl World {
             if self.counting.active {
                 cpu.pending.ticks += system;
                 cpu.pending.work += system;
+                cpu.pending.cp += system;
                 cpu.pending.both += if cpu.paired { system } else { 0 };
             }
             span -= system;
@@ -84,14 +85,22 @@ impl World {
         let work = cpu.speed.times(emulation - reload).min(vcpu.work);
         vcpu.work -= work;
         vcpu.times.work += work;
-        vcpu.owed += vcpu.simulation.times(emulation);
+        let progress = if self.counting.paces.is_some() {
+            work
+        } else {
+            emulation
+        };
+        vcpu.owed += vcpu.simulation.times(progress);
         // What CP does for a guest is work, too.
         let core = &mut self.cores[cpu.core as usize];
         let done = work + cpu.speed.times(charged);
         core.work += done;
         core.paired_work += if cpu.paired { done } else { 0 };
         if cpu.paired {
-            let speed = self.users[vcpu.user as usize].paired_speed;
+            let speed = match &self.counting.paces {
+                Some(paces) => paces.of[number].single(),
+                None => self.users[vcpu.user as usize].paired_speed,
+            };
             vcpu.times.mt1[0] += speed.times(span);
             vcpu.times.mt1[1] += speed.times(emulation);
             vcpu.times.prorated[0] += span / 2;
@@ -107,6 +116,7 @@ impl World {
             let pending = &mut cpu.pending;
             pending.ticks += span;
             pending.work += charged + work;
+            pending.cp += charged;
             pending.emulation += emulation;
             pending.both += if cpu.paired { span } else { 0 };
         }

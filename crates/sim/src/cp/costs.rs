@@ -79,7 +79,13 @@ impl World {
             return 0;
         }
         let distance = self.distance(owner as usize, core as usize);
-        self.costs[system].shared[distance]
+        let time = self.costs[system].shared[distance];
+        if self.counting.paces.is_some() {
+            let pending = &mut self.cpus[cpu].pending;
+            pending.fetching += time;
+            pending.changed[distance] += self.scenario.systems[system].cp.costs.lines;
+        }
+        time
     }
 
     /// Charges the services of the virtual time that passed; whether there was anything to charge.
@@ -91,10 +97,11 @@ impl World {
     }
 
     fn charge_services(&mut self, v: usize, number: usize) -> bool {
+        let done = self.progress(&self.vcpus[v].times);
         let vcpu = &mut self.vcpus[v];
         let services = &mut vcpu.services;
-        let span = vcpu.times.emulation.saturating_sub(services.charged);
-        services.charged = vcpu.times.emulation;
+        let span = done.saturating_sub(services.charged);
+        services.charged = done;
         let mut time = services.time.times(span);
         let core = self.cpus[number].core;
         let system = self.cores[core as usize].system as usize;

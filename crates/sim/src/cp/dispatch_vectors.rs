@@ -200,6 +200,7 @@ impl World {
         let vector = self.vcpus[v].vector;
         self.vectors.remove(&mut self.pools[pool], vector, v as u32);
         self.place(number, v);
+        self.set_speed(number);
         self.reschedule(number);
     }
 

@@ -52,6 +52,9 @@ impl World {
             }
             return;
         }
+        if self.counting.paces.is_some() {
+            self.set_pace(number);
+        }
         self.reschedule(number);
     }
 
@@ -70,7 +73,7 @@ impl World {
             self.pair(core, true);
         } else {
             self.cpus[number].paired = false;
-            self.cpus[number].speed = self.speed;
+            self.set_speed(number);
             self.core_ready(core);
         }
         self.reschedule(number);
@@ -90,6 +93,10 @@ impl World {
 
     /// The speed of a running processor: that of the machine, or a part of it.
     pub(crate) fn set_speed(&mut self, number: usize) {
+        if self.counting.paces.is_some() {
+            self.set_pace(number);
+            return;
+        }
         let cpu = &mut self.cpus[number];
         let user = self.vcpus[cpu.vcpu as usize].user;
         cpu.speed = if cpu.paired {
@@ -117,9 +124,12 @@ impl World {
         };
         if let Some(next) = next {
             self.place(number, next);
-            if self.cpus[number].paired {
-                self.set_speed(number);
+            if self.cpus[number].paired && self.counting.paces.is_some() {
+                // The other thread has another neighbor, too.
+                self.pair(self.cpus[number].core as usize, true);
+                return;
             }
+            self.set_speed(number);
             self.reschedule(number);
             return;
         }
@@ -182,7 +192,10 @@ impl World {
             let from = self.cpus[last].core as usize;
             if from != core {
                 let distance = self.distance(from, core);
-                reload = self.machine_timings.moves[distance];
+                // Where CPI is time, fetching its lines takes it.
+                if self.counting.paces.is_none() {
+                    reload = self.machine_timings.moves[distance];
+                }
                 self.vcpus[v].counts.moves[distance] += 1;
                 self.cpus[number].pending.moved = distance as u8 + 1;
             }
@@ -213,6 +226,7 @@ impl World {
         cpu.counts.simulated += vcpu.simulate();
         vcpu.reload += reload;
         self.resides(number);
+        self.comes(number);
     }
 
     /// Returns the time spent spinning for the scheduler lock, and holds the lock.

@@ -74,6 +74,7 @@ impl World {
             self.cores[number].parked = true;
         }
         self.set_search();
+        self.set_sharers();
         for cpu in self.threads_of(number) {
             self.update_accounting(cpu);
             self.not_idle(cpu);
@@ -127,6 +128,7 @@ impl World {
         core.parked = false;
         let pool = core.pool as usize;
         self.set_search();
+        self.set_sharers();
         for cpu in self.threads_of(number) {
             self.update_accounting(cpu);
             self.cpus[cpu].state = CpuState::Idle;

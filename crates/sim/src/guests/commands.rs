@@ -174,8 +174,8 @@ impl World {
             memory.waiting.retain(|v| !vcpus.contains(&(*v as usize)));
             memory.logoff(own.number as usize);
         }
-        let emulation = used.iter().map(|(times, _)| times.emulation);
-        self.users[number].earlier += emulation.sum::<Ticks>();
+        let progress: Ticks = used.iter().map(|(times, _)| self.progress(times)).sum();
+        self.users[number].earlier += progress;
         self.users[number].logged_on = false;
         self.users[number].active = false;
         self.users[number].idle = 0;

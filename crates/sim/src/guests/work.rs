@@ -410,7 +410,7 @@ impl World {
         let mut used = Vec::with_capacity(users.len());
         for user in users {
             let vcpus = &self.vcpus[self.users[user].vcpus()];
-            let now: Ticks = vcpus.iter().map(|vcpu| vcpu.times.emulation).sum();
+            let now: Ticks = vcpus.iter().map(|vcpu| self.progress(&vcpu.times)).sum();
             let before = std::mem::replace(&mut self.virtual_before[user], now);
             // A logon in between starts again.
             used.push(now.checked_sub(before).unwrap_or(now) as f64 / SECOND as f64);

@@ -29,12 +29,12 @@ pub(super) fn online(world: &World, volume: &Volume) -> bool {
         .any(|(from, to)| (seconds(*from)..seconds(*to)).contains(&at))
 }
 
-/// Virtual CPU time of a user since the beginning of the simulation, in seconds.
+/// Progress of a user since the beginning of the simulation, in seconds.
 pub(super) fn virtual_s(world: &World, user: usize) -> f64 {
     let user = &world.users[user];
     let vcpus = &world.vcpus[user.vcpus()];
     let now: Ticks = if user.logged_on {
-        vcpus.iter().map(|vcpu| vcpu.times.emulation).sum()
+        vcpus.iter().map(|vcpu| world.progress(&vcpu.times)).sum()
     } else {
         0
     };

@@ -250,7 +250,7 @@ pub struct User {
     pub member: Option<u32>,
     /// Limit of its pool.
     pub pool: u32,
-    /// Virtual CPU time of earlier logons.
+    /// Progress of earlier logons.
     pub earlier: Ticks,
     pub logged_on: bool,
     /// The user of another system that it was relocated to, or `NO_INDEX`.

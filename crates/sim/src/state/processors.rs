@@ -57,6 +57,11 @@ pub struct PendingSegment {
     pub both: Ticks,
     /// The distance of a move, plus one; 0 if it did not move.
     pub moved: u8,
+    /// Time in CP, and the part of it in which lines were fetched that other cores had changed.
+    pub cp: Ticks,
+    pub fetching: Ticks,
+    /// These lines, by distance.
+    pub changed: [f64; 3],
 }
 
 /// How the time of a logical processor was spent.

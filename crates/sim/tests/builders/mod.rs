@@ -274,6 +274,7 @@ pub fn scenario(
             caps: true,
             cap_burst_ms: 200.0,
             lag_ms: 100.0,
+            cpi_time: false,
             counters: None,
             capability: 0,
             channels: Channels {
