@@ -14,7 +14,9 @@ WITH counted AS (
     FROM _linux_guest_busy AS linux
     JOIN load USING (system, source, interval_end)
     WHERE linux.busy_s IS NOT NULL AND load.user_pct >= load.guest_pct AND load.guest_pct > 0
-        AND (linux.system, linux.userid) NOT IN (SELECT (system, userid) FROM guest WHERE cpu_s IS NOT NULL)
+        AND linux.system NOT IN (SELECT system FROM guest WHERE basis = 'sample' AND cpu_s IS NOT NULL)
+        -- The measure guest has groups of the user in place of their members.
+        AND (linux.system, linux.userid) NOT IN (SELECT (system, userid) FROM role.guest_end)
 )
 SELECT
     m.system, m.source, m.interval_end, m.seconds, m.flag, m.userid, m.group_name, m.basis,
