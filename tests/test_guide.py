@@ -69,7 +69,7 @@ PAGES = {
     "docs/lake.md": 2,
     "docs/models.md": 6,
     "docs/msu.md": 2,
-    "docs/reports.md": 6,
+    "docs/reports.md": 7,
     "docs/rig.md": 2,
     "docs/simulator.md": 3,
     "docs/sql.md": 13,

@@ -90,5 +90,5 @@ def test_known_rows_are_stated_and_not_shown(sim_file: Path) -> None:
         # A device that was attached has no differences in its first row.
         assert rows > stated == expected > 0
         [*_] = queries.materialize({"device": [*names, aggregation.KNOWN]})
-        assert aggregation.KNOWN in queries.engine.store.made["device"]
+        assert aggregation.KNOWN in queries.engine.store.materialized["device"]
         assert session.sql("SELECT * FROM device").columns == names

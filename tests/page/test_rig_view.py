@@ -71,7 +71,7 @@ def expected_stands_beside_observed_over_time(page: Page) -> None:
         expect(chart).to_contain_text("Expected")
         expect(chart).to_contain_text("Observed")
     drawn = page.locator('[data-testid="table-rig-numbers"] tbody tr').first
-    assert [cell.strip() for cell in drawn.locator("td").all_inner_texts()][3:5] == ["A", "50"]
+    assert [cell.strip() for cell in drawn.locator("td").all_inner_texts()][3:5] == ["A", "50.00"]
 
 
 def a_run_opens_in_the_other_views_and_closes(page: Page) -> None:

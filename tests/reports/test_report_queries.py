@@ -29,7 +29,7 @@ def announced_queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [(demo.RMF_NAME, "locklog"), (demo.SIM_NAME, "workload"), (demo.MONWRITE_NAME, "appldata")],
+    [(demo.RMF_NAME, "locklog"), (demo.SIM_NAME, "workload"), (demo.MONWRITE_NAME, "pai")],
 )
 def test_report_without_data_computes_nothing(
     demo_folder: Path, announced_queries: list[str], monkeypatch: pytest.MonkeyPatch, file: str, name: str

@@ -106,7 +106,7 @@ def test_schema_and_fleet_read_no_intervals(
     lake_path: Path, two_are_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with zlens.open(lake_path) as session:
-        known = {info.system: schema.system(info, ()) for info in session.systems}
+        known = {info.system: schema.system(session._core, info, ()) for info in session.systems}
     with zlens.open(lake_path) as session:
         own = Workspace(session._core, [str(lake_path)])
 

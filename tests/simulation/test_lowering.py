@@ -219,13 +219,13 @@ def test_relocations_follow_their_rules() -> None:
 def test_paging_throttles_relocations() -> None:
     values = tomllib.loads(EXAMPLE) | {"relocation": [{"user": "BATCH", "to": "ZVM2"}]}
     plain, *_ = lowered(values | {"link": {"rate": 600.0}})["systems"]
-    assert plain["link"]["throttle_at"] is None
+    assert plain["link"]["throttle_at"] == 1000
     throttled, *_ = lowered(values | {"link": {"rate": 600.0, "throttle_at": 100, "throttle_to": 20}})[
         "systems"
     ]
     assert (throttled["link"]["throttle_at"], throttled["link"]["throttle_to_pct"]) == (100, 20)
     listed = {one.name for one in run.prepare(values | {"link": {"rate": 600.0}}).constants}
-    assert "sim_relocation_throttle" not in listed
+    assert {"sim_relocation_throttle", "sim_relocation_throttle_at"} <= listed
 
 
 def test_history_scales_demand() -> None:

@@ -180,7 +180,7 @@ class TableStore:
                     run(f"{write} SELECT * FROM {rows} WHERE {condition}")
                     compress(cursor)
             run("BEGIN TRANSACTION")
-            if step.table in self.made and former is None:
+            if step.table in self.materialized and former is None:
                 run(f"DROP TABLE memory.main.{name}")
             run(f"CREATE OR REPLACE VIEW memory.main.{name} AS SELECT * FROM {table}")
             run("COMMIT")

@@ -607,7 +607,7 @@ class _MachineLowering:
     def _server(self, entry: Entry) -> int:
         """Return the number of a control unit's storage server: of those that share one, the first's."""
         entries = self.scenario["control_unit"]
-        return next(
+        return min(
             at
             for at, one in enumerate(entries)
             if one is entry or (entry["server"] is not None and one["server"] == entry["server"])
@@ -718,7 +718,8 @@ def _shared_volumes(parts: Sequence[SystemPartition]) -> dict[tuple[str, str] | 
 
 def _shared_name(part: SystemPartition, volume: Entry) -> tuple[str, str] | None:
     """Return storage server and name of a volume; None for volumes of one system."""
-    server = next(one["server"] for one in part.control_units if one["name"] == volume["control_unit"])
+    servers = {one["name"]: one["server"] for one in part.control_units}
+    server = servers[volume["control_unit"]]
     return None if server is None else (server, volume["name"])
 
 

@@ -1,3 +1,4 @@
+-- materialized
 -- _linux_guest_busy: CPU time of a guest as Linux on it counts it (APPLDATA): busy, and stolen.
 SELECT
     system, source, interval_end, userid,

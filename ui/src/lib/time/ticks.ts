@@ -24,9 +24,8 @@ function monthTicks(from: number, to: number, offset: number, least: number): nu
   const start = new Date((from + offset) * 1000);
   let month = Math.ceil((start.getUTCFullYear() * 12 + start.getUTCMonth()) / step) * step;
   const ticks: number[] = [];
-  for (; ; month += step) {
-    const t = Date.UTC(Math.floor(month / 12), month % 12) / 1000 - offset;
-    if (t > to) return ticks;
-    if (t >= from) ticks.push(t);
-  }
+  const first = () => Date.UTC(Math.floor(month / 12), month % 12) / 1000 - offset;
+  // Times that no date can have are not a number, which also ends the loop.
+  for (let t = first(); t <= to; month += step, t = first()) if (t >= from) ticks.push(t);
+  return ticks;
 }

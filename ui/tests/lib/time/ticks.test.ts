@@ -29,4 +29,9 @@ describe("ticks", () => {
       "2020-01-01",
     ]);
   });
+
+  it("end for times that no date can have", () => {
+    expect(timeTicks(-9e18, 9e18, 0)).toEqual([]);
+    expect(timeTicks(0, 9e18, 0)).toEqual([]);
+  });
 });
