@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import tomllib
 import zipfile
 from pathlib import Path
@@ -41,6 +42,8 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with the source archive and the wheel, as `make dist` builds them."""
     folder = tmp_path_factory.mktemp("dist") / "dist"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    # Files of the archive get this time. Cargo compiles only those that are newer than what it has.
+    environment["SOURCE_DATE_EPOCH"] = str(int(time.time()))
     words = ["make", "dist", f"DIST={folder}", f"PYTHON={sys.executable}"]
     subprocess.run(words, cwd=ROOT, check=True, env=environment)
     return folder
