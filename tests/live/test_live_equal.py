@@ -45,7 +45,10 @@ def test_live_equals_file_with_late_events(demo_folder: Path) -> None:
 
 @pytest.mark.long
 def test_smf_records_whose_intervals_have_two_lengths(demo_folder: Path) -> None:
-    """RMF's 15-minute records add to the counters of the minutes before them."""
+    """RMF's 15-minute records add to the counters of the minutes before them.
+
+    The grace period is long, because a source that a busy machine feeds late would count as silent.
+    """
     path = demo_folder / "zlzos.smf"
     form = streaming.stream_format("smf.dump")
     assert form is not None
@@ -53,7 +56,7 @@ def test_smf_records_whose_intervals_have_two_lengths(demo_folder: Path) -> None
     check(
         path,
         [*(end for _, end in moments[:: iterations(40, 90)]), moments[-1][1]],
-        RetentionLimits(grace=5.0),
+        RetentionLimits(grace=60.0),
     )
 
 
