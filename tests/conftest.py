@@ -128,6 +128,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print skipped tests by reason, and how to repeat the numbers and the order of a failed run."""
+    if hasattr(config, "workerinput"):
+        # A worker reports its tests to the process that prints the summary.
+        return
     outcomes.summarize(terminalreporter, config.option)
     if config.getoption("--record-long"):
         long_tests.record(report for stat in terminalreporter.stats.values() for report in stat)

@@ -90,3 +90,10 @@ def test_sample_folders_are_described_with_users() -> None:
     assert "tests/readers/test_rmf_sample.py" in samples.users("rmf")
     with pytest.raises(ValueError, match="samples has no folder 'nowhere'; expected one of cpumf, "):
         samples.sample("nowhere/x")
+
+
+@pytest.mark.long
+def test_tests_of_workers_are_counted_once() -> None:
+    command = f"cd {TESTS.parent}; {sys.executable} -m pytest --quiet --numprocesses 2 tests/test_words.py"
+    (outcome,) = runners.run("pytest", command).outcomes
+    assert outcome["passed"] > 1
