@@ -73,10 +73,9 @@ class Writer:
             common = [column for column in columns if column in others]
             how = self.random.random()
             if common and how < 0.35:
-                sql += (
-                    f" {self.one_of('JOIN', 'LEFT JOIN', 'SEMI JOIN')} {more} USING ({self.one_of(*common)})"
-                )
-                if "SEMI JOIN" not in sql:
+                kind = self.one_of("JOIN", "LEFT JOIN", "SEMI JOIN")
+                sql += f" {kind} {more} USING ({self.one_of(*common)})"
+                if kind != "SEMI JOIN":
                     frames[second] = others
             elif how < 0.6:
                 sql += f" JOIN {more} ON {first}.{self.one_of(*columns)} = {second}.{self.one_of(*others)}"
