@@ -248,3 +248,32 @@ def test_ledgers_of_a_lake_and_its_rollups_are_the_same(demo_files: list[Path], 
             assert {row[0] for row in rows} == {"2010-03"}
             for table in ("ledger_hour", "ledger_day"):
                 assert stored.sql(query % table).rows == rows
+
+
+#: Accounts whose amounts are divided by ratios: those of a bucket are not the sums of those of its intervals.
+DIVIDED = {"guests", "users", "guest_cp", "guest_instructions", "cp_system", "workload_rest"}
+
+
+@pytest.mark.long
+def test_buckets_have_the_amounts_of_their_intervals(demo_files: list[Path]) -> None:
+    """By account, and by level down to guests and classes, which leave each other what they divide."""
+    query = "SELECT ledger, level, account, sum(amount), count(*), count(amount) FROM ledger GROUP BY ALL"
+    for path in demo_files:
+        sums: list[dict[tuple[str, ...], tuple[float, float]]] = []
+        for every_s in (None, 900):
+            amounts: dict[tuple[str, ...], tuple[float, float]] = {}
+            with zlens.open(path, options=Options(tz=parse_zone(demo.ZONE), every_s=every_s)) as session:
+                rows = session.sql(query).rows
+            for ledger, level, account, amount, count, known in rows:
+                assert known == count, (path.name, ledger, account)
+                keys = [] if account in DIVIDED else [(ledger, level, account)]
+                if level != "job":
+                    keys.append((ledger, level))
+                for key in keys:
+                    total, rounding = amounts.get(key, (0.0, 0.0))
+                    amounts[key] = total + amount, rounding + count * load_ledger(ledger).step / 2
+            sums.append(amounts)
+        one, other = sums
+        assert one.keys() == other.keys(), path.name
+        for key, (amount, rounding) in one.items():
+            assert abs(amount - other[key][0]) <= rounding + other[key][1], (path.name, key)

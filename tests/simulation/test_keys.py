@@ -13,7 +13,7 @@ import pytest
 from zlens import _native
 from zlens.models.system.model import EXAMPLE, SPEC
 from zlens.schema.validators import ListOf, Spec
-from zlens.simulation import lowering, run
+from zlens.simulation import key_fields, run
 
 #: Fields without a key: constants, and the run time of vertical-high cores.
 _CONSTANT = {
@@ -103,7 +103,7 @@ def set_fields(spec: Spec, base: str = "") -> Iterator[tuple[str, str]]:
     """Yield the paths of the fields that keys set, with the key."""
     for key in spec.keys:
         inner = key.kind.of if isinstance(key.kind, ListOf) else key.kind
-        for target in lowering.key_targets(key):
+        for target in key_fields.key_targets(key):
             path = target[1:] if target.startswith("/") else f"{base}.{target}" if base else target
             if isinstance(inner, Spec):
                 yield from set_fields(inner, path)

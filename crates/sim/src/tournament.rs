@@ -40,7 +40,7 @@ impl Tournament {
         self.least
     }
 
-    /// The place of the least key, the first of them; that of no key if there is none.
+    /// The first place with the least key; without keys, the first place.
     pub fn winner(&self) -> usize {
         let mut node = 0;
         while let Some(group) = self.groups.get(node) {

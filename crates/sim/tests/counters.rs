@@ -1,8 +1,11 @@
 //! Tests of counters: effects of footprint, sharing and distance, and relations between counters.
 
+mod builders;
+
+use builders::{CACHES, COSTS};
 use proptest::prelude::*;
 use zlens_sim::counters::{Counters, Distance, Profile, RunSegment, Sharers};
-use zlens_sim::hardware::{Caches, Costs, Role, Side, Table};
+use zlens_sim::hardware::{Role, Side, Table};
 use zlens_sim::scenario::Memory;
 use zlens_sim::time::{MICROSECOND, Ticks};
 
@@ -12,23 +15,6 @@ const TABLES: [&str; 4] = [
     include_str!("expected/counters_z16.json"),
     include_str!("expected/counters_z17.json"),
 ];
-const CACHES: Caches = Caches {
-    l1_mib: 0.25,
-    core_mib: 8.0,
-    chip_mib: 256.0,
-    drawer_mib: 960.0,
-};
-const COSTS: Costs = Costs {
-    miss_cycles: [10.0, 45.0, 150.0, 320.0, 650.0],
-    kept_pct: 10.0,
-    misses_at_once: 2.0,
-    instruction_misses_pct: 35.0,
-    tlb_reach_mib: 8.0,
-    tlb_misses_pct: 2.0,
-    tlb_cycles: 440.0,
-    crypto_cycles: 500.0,
-    pipeline_pct: 80.0,
-};
 const MEMORY: Memory = Memory {
     instructions_per_cycle: 1.0,
     footprint_mib: 64.0,

@@ -2,8 +2,8 @@
 
 mod builders;
 
-use builders::{alone, load, partition, run, scenario, system, user};
-use zlens_sim::hardware::{Caches, Costs};
+use builders::{CACHES, COSTS, alone, load, partition, run, scenario, system, user};
+use zlens_sim::hardware::Costs;
 use zlens_sim::scenario::{HardwareCounters, Scenario, User};
 use zlens_sim::world::World;
 
@@ -16,22 +16,10 @@ fn timed(mut scenario: Scenario) -> Scenario {
     scenario.warmup_s = 1.0;
     scenario.machine.counters = Some(HardwareCounters {
         table: serde_json::from_str(table).expect("a table"),
-        caches: Caches {
-            l1_mib: 0.25,
-            core_mib: 8.0,
-            chip_mib: 256.0,
-            drawer_mib: 960.0,
-        },
+        caches: CACHES,
         costs: Costs {
-            miss_cycles: [10.0, 45.0, 150.0, 320.0, 650.0],
-            kept_pct: 10.0,
-            misses_at_once: 2.0,
-            instruction_misses_pct: 35.0,
-            tlb_reach_mib: 8.0,
-            tlb_misses_pct: 2.0,
-            tlb_cycles: 440.0,
-            crypto_cycles: 500.0,
             pipeline_pct: 50.0,
+            ..COSTS
         },
     });
     scenario

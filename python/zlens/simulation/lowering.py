@@ -9,8 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -27,8 +26,9 @@ from zlens.models.scenario import Scenario
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.scenario_keys import key_table
 from zlens.models.system.partitions import Entry, SystemPartition, system_partitions, users_of
-from zlens.schema.validators import EntryName, FixedTuple, Key, ListOf, NumberOr, Spec, Validator
+from zlens.schema.validators import Spec
 from zlens.simulation import counters, page_faults
+from zlens.simulation.key_fields import Indices, lower_table
 
 _DAY_S = 86_400
 SIMULATION, MACHINE, COUNTERS, CHANNELS, POWER, CP, INSTRUCTIONS, COSTS = (
@@ -45,24 +45,6 @@ CONTROL_UNIT, VOLUME, SWITCH, FUNCTION, RELOCATION, LINK, COMMAND = (
 )
 #: Device number of the first volume without one.
 _FIRST_DEVICE = 0x1000
-#: Suffixes of field names, by the unit of the key.
-_SUFFIXES = {
-    "ms": "_ms",
-    "µs": "_us",
-    "seconds": "_s",
-    "%": "_pct",
-    "bytes": "_bytes",
-    "KiB": "_kib",
-    "MiB": "_mib",
-    "MiB/s": "_mib",
-    "W": "_w",
-}
-#: Kinds whose values `_lower_value` converts.
-_CONVERTED = (EntryName, NumberOr, FixedTuple, ListOf, Spec)
-#: Indices of entries by name, for each table.
-_Indices = Mapping[str, Mapping[str, int]]
-
-
 #: Constants that do not affect a run where CPI is time.
 _WITHOUT_CPI_TIME = ("sim_move_chip", "sim_move_drawer", "sim_move_beyond", "smt_speedup")
 
@@ -81,81 +63,6 @@ def table(scenario: Scenario, spec: Spec, values: Entry | None, where: str) -> E
     """Return a table, with its defaults if the scenario omits it."""
     found: Entry = spec.check({}, where, scenario.problem) if values is None else values
     return found
-
-
-def key_targets(key: Key) -> tuple[str, ...]:
-    """Return the paths of the fields that a key sets."""
-    if key.target == "":
-        unit = key.unit.partition(" ")[0]
-        return (key.name if key.name == unit else key.name + _SUFFIXES.get(unit, ""),)
-    return (key.target,) if isinstance(key.target, str) else key.target
-
-
-def lower_table(
-    spec: Spec,
-    values: Entry,
-    computed: Mapping[str, Any],
-    indices: _Indices | None = None,
-    within: str = "",
-) -> Entry:
-    """Return the fields that the keys of a table set, with the computed ones.
-
-    within   the structure of the fields, if those of the table are in several
-    """
-    same, converted = _lowered_keys(spec, within, tuple(computed))
-    fields: Entry = {name: values[key] for name, key in same}
-    for path, key, kind in converted:
-        _put(fields, path, _lower_value(kind, values[key], indices or {}))
-    for path, value in computed.items():
-        _put(fields, path, value)
-    return fields
-
-
-@cache
-def _lowered_keys(
-    spec: Spec, within: str, computed: tuple[str, ...]
-) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str, Validator], ...]]:
-    """Return fields with the keys that set them: those that have the key's value, and the others."""
-    same, converted = [], []
-    for key in spec.keys:
-        for target in key_targets(key):
-            path = target.removeprefix(within)
-            if target.startswith("/") or not target.startswith(within):
-                continue
-            if path in computed or path.partition(".")[0] in computed:
-                continue
-            if isinstance(key.kind, _CONVERTED) or not path.isidentifier():
-                converted.append((path, key.name, key.kind))
-            else:
-                same.append((path, key.name))
-    return tuple(same), tuple(converted)
-
-
-def _put(fields: Entry, path: str, value: Any) -> None:
-    while "." in path:
-        table_name, _, path = path.partition(".")
-        fields = fields.setdefault(table_name, {})
-    if path.endswith("[]"):
-        fields.setdefault(path[:-2], []).append(value)
-    else:
-        fields[path] = value
-
-
-def _lower_value(kind: Validator, value: Any, indices: _Indices) -> Any:
-    match kind:
-        case _ if value is None:
-            return None
-        case EntryName():
-            return indices[kind.table][value]
-        case NumberOr():
-            return None if value == kind.word else value
-        case FixedTuple():
-            return list(value)
-        case ListOf():
-            return [_lower_value(kind.of, entry, indices) for entry in value]
-        case Spec():
-            return lower_table(kind, value, {}, indices)
-    return value
 
 
 def lower_scenario(scenario: Scenario) -> LoweredScenario:
@@ -476,7 +383,7 @@ class _MachineLowering:
     def _references(self, entry: Entry) -> Entry:
         return lower_table(REFERENCES, self.table(REFERENCES, entry["references"], "references"), {})
 
-    def _user(self, user: Entry, cp: Entry, indices: _Indices, working: set[str]) -> Entry:
+    def _user(self, user: Entry, cp: Entry, indices: Indices, working: set[str]) -> Entry:
         load = self.table(LOAD, user["load"], "load")
         memory = self.table(MEMORY, user["memory"], "memory")
         storage = user["storage"] or self.assumed("sim_user_storage")
@@ -527,7 +434,7 @@ class _MachineLowering:
         limithard = None if pool["limithard"] == 100 else pool["limithard"]
         return lower_table(POOL, pool, {"kind": self.kind[pool["type"]], "limithard_pct": limithard})
 
-    def _relocation(self, part: SystemPartition, entry: Entry, indices: _Indices) -> Entry:
+    def _relocation(self, part: SystemPartition, entry: Entry, indices: Indices) -> Entry:
         user = part.users[indices["user"][entry["user"]]]
         storage = user["storage"] or self.assumed("sim_user_storage")
         touched = storage if entry["touched"] is None else entry["touched"]
@@ -613,7 +520,7 @@ class _MachineLowering:
             if one is entry or (entry["server"] is not None and one["server"] == entry["server"])
         )
 
-    def _volumes(self, part: SystemPartition, indices: _Indices) -> list[Entry]:
+    def _volumes(self, part: SystemPartition, indices: Indices) -> list[Entry]:
         used = {volume["device"] for volume in part.volumes}
         numbers = (number for number in range(_FIRST_DEVICE, 0x10000) if number not in used)
         return [
@@ -629,7 +536,7 @@ class _MachineLowering:
             for volume in part.volumes
         ]
 
-    def _commands(self, part: SystemPartition, indices: _Indices) -> list[Entry]:
+    def _commands(self, part: SystemPartition, indices: Indices) -> list[Entry]:
         commands = sorted(part.commands, key=lambda command: float(command["at"]))
         return [lower_table(COMMAND, one, {"action": self._action(part, one, indices)}) for one in commands]
 
@@ -671,7 +578,7 @@ class _MachineLowering:
                           "highs": highs, "mediums": mediums})  # fmt: skip
         return found
 
-    def _action(self, part: SystemPartition, command: Entry, indices: _Indices) -> Entry:
+    def _action(self, part: SystemPartition, command: Entry, indices: Indices) -> Entry:
         action = command["do"].replace(" ", "_")
         computed: Entry = {}
         if action == "set_share":
@@ -780,13 +687,13 @@ def _loads(part: SystemPartition) -> list[Entry]:
     return users
 
 
-def _transaction(entry: Entry, indices: _Indices) -> Entry:
+def _transaction(entry: Entry, indices: Indices) -> Entry:
     return lower_table(
         TRANSACTION, entry, {"steps": [_step(step, indices) for step in entry["step"]]}, indices
     )
 
 
-def _step(step: Entry, indices: _Indices) -> Entry:
+def _step(step: Entry, indices: Indices) -> Entry:
     action = next((name for name in ("cpu", "io") if step[name] is not None), "delay")
     computed = {} if action == "delay" else {"users": [indices["user"][name] for name in users_of(step)]}
     return {action: lower_table(STEP, step, computed, indices, f"{action}.")}

@@ -2,8 +2,29 @@
 
 #![allow(dead_code, reason = "every test uses some of it")]
 
+use zlens_sim::hardware::{self, Caches};
 use zlens_sim::scenario::*;
 use zlens_sim::world::World;
+
+/// Caches of a machine for hardware counters.
+pub const CACHES: Caches = Caches {
+    l1_mib: 0.25,
+    core_mib: 8.0,
+    chip_mib: 256.0,
+    drawer_mib: 960.0,
+};
+/// Costs of misses for hardware counters.
+pub const COSTS: hardware::Costs = hardware::Costs {
+    miss_cycles: [10.0, 45.0, 150.0, 320.0, 650.0],
+    kept_pct: 10.0,
+    misses_at_once: 2.0,
+    instruction_misses_pct: 35.0,
+    tlb_reach_mib: 8.0,
+    tlb_misses_pct: 2.0,
+    tlb_cycles: 440.0,
+    crypto_cycles: 500.0,
+    pipeline_pct: 80.0,
+};
 
 pub fn load(demand_pct: Option<f64>) -> Load {
     Load {
