@@ -1,7 +1,7 @@
 """Tests that take long, which `make test` leaves to `make test-all`: their list, and how it is measured.
 
-`pytest --all --record-long` writes the list anew. The shortest test of each module is never in it, so that
-`make test` runs something of everything.
+`pytest --record-long` renews the list for the tests that ran, with --all for all. The shortest test of each
+module is never in it, so that `make test` runs something of everything.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 #: CPU time in seconds, that of programs it starts included, from which a test takes long.
-LIMIT_S = 0.4
+LIMIT_S = 0.3
 LIST = Path(__file__).with_suffix(".txt")
 
 
@@ -46,19 +46,25 @@ class CpuClock:
 
 
 def record(reports: Iterable[Any]) -> None:
-    """Write the list from the property `cpu` of the reports of a run."""
+    """Renew the list from the property `cpu` of the reports of a run."""
     times: Counter[str] = Counter()
     for report in reports:
         for key, value in getattr(report, "user_properties", ()):
             if key == "cpu":
                 times[name(report.nodeid)] += value
-    LIST.write_text("".join(f"{line}\n" for line in long_ones(times)), encoding="utf-8")
+    listed = LIST.read_text(encoding="utf-8").splitlines()
+    LIST.write_text("".join(f"{line}\n" for line in renewed(listed, times)), encoding="utf-8")
 
 
-def long_ones(times: dict[str, float]) -> list[str]:
+def renewed(listed: Iterable[str], times: dict[str, float]) -> list[str]:
+    """Return a list with the tests that take long of a run, and those listed that did not run."""
+    return sorted({*listed} - times.keys() | long_ones(times))
+
+
+def long_ones(times: dict[str, float]) -> set[str]:
     """Return the tests that take long, by name and CPU time, but for the shortest of each module."""
     shortest: dict[str, str] = {}
     for test in sorted(times, key=lambda test: times[test]):
         shortest.setdefault(test.split("::")[0], test)
     kept = {*shortest.values()}
-    return sorted(test for test, seconds in times.items() if seconds >= LIMIT_S and test not in kept)
+    return {test for test, seconds in times.items() if seconds >= LIMIT_S and test not in kept}

@@ -12,7 +12,13 @@ TESTS = Path(__file__).parent
 
 def test_shortest_test_of_a_module_is_never_long() -> None:
     times = {"a.py::quick": 0.1, "a.py::slow": 3.0, "b.py::slow": 2.0, "b.py::slower": 2.5, "c.py::only": 9.0}
-    assert long_tests.long_ones(times) == ["a.py::slow", "b.py::slower"]
+    assert long_tests.long_ones(times) == {"a.py::slow", "b.py::slower"}
+
+
+def test_list_keeps_tests_that_did_not_run() -> None:
+    times = {"a.py::quick": 0.1, "a.py::now_quick": 0.1, "a.py::now_slow": 3.0}
+    listed = ["a.py::now_quick", "a.py::other"]
+    assert long_tests.renewed(listed, times) == ["a.py::now_slow", "a.py::other"]
 
 
 def test_listed_long_tests_exist() -> None:
