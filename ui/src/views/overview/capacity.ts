@@ -15,6 +15,8 @@ export interface CapacityKind {
   column: string;
   by: string;
   where: Record<string, string>;
+  /** What the line and the layer "Not attributed" are. */
+  note: string;
   whole: {
     table: string;
     capacity: string;
@@ -35,6 +37,7 @@ const SYSTEM = {
   own: { column: "cp_s", name: "CP" },
   unattributed: "unattributed_s",
 };
+const ONLINE = "The line is the capacity: processors online.";
 const KINDS: CapacityKind[] = [
   {
     id: "guests",
@@ -43,6 +46,7 @@ const KINDS: CapacityKind[] = [
     column: "cpu_s",
     by: "userid",
     where: {},
+    note: `${ONLINE} Not attributed: busy time without samples of guests; Ledger adds what Linux counts.`,
     whole: SYSTEM,
   },
   {
@@ -52,6 +56,7 @@ const KINDS: CapacityKind[] = [
     column: "used_s",
     by: "class",
     where: { class_kind: "service" },
+    note: `${ONLINE} Not attributed: busy time that no service class accounts for.`,
     whole: SYSTEM,
   },
 ];
@@ -64,6 +69,7 @@ const partitions = (type: string): CapacityKind => ({
   column: "total_s",
   by: "partition",
   where: { cpu_type: type },
+  note: "The line is the capacity: processors of the machine.",
   whole: {
     table: "cec",
     capacity: "physical_s",

@@ -57,5 +57,7 @@ describe("the capacity chart", () => {
     expect(asked.whole.where).toEqual({ cpu_type: "IFL" });
     expect(asked.subjects).toMatchObject({ table: "partition", by: ["partition"], top: SHOWN });
     expect(questions(guests!).whole).toMatchObject({ table: "capacity", where: {} });
+    expect(guests!.note).toContain("Not attributed: busy time without samples of guests");
+    expect(kinds(all, ["IFL"])[2]!.note).not.toContain("Not attributed");
   });
 });
