@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+#: The year 2200, before which valid times are.
+LATEST_US = 7_258_118_400_000_000
 
 
 def from_unix_us(us: int) -> dt.datetime:

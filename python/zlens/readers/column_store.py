@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.source import ArrowSource
-from zlens.readers.row_tables import RowStream, typed
+from zlens.readers.row_tables import RowStream
 
 _NO_INT = -(2**63)
 #: Number of rows that are moved into columns at a time.
@@ -166,7 +166,7 @@ class StoredTable:
         )
 
     def stream(self, columns: list[str]) -> ArrowSource:
-        return RowStream(typed(self.columns, columns), self._rows)
+        return RowStream(self.columns, self._rows, columns)
 
     def _rows(self, columns: list[str]) -> Iterable[tuple[Any, ...]]:
         values = [self.values(name) for name in columns]

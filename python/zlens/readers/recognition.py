@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
+from zlens.readers.files import file_problem, read_error
 from zlens.readers.tar_archive import is_tar
 
 #: Modules of readers, in order of recognition.
@@ -201,8 +202,7 @@ def recognize(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) 
             errors.append((error, "header"))
             continue
         except OSError as error:
-            message = f"cannot be read: {error.strerror or error}"
-            errors.append((InputError(message, file=path, cure="check name and permissions"), "changed"))
+            errors.append((read_error(path, error), "changed"))
             continue
         if is_same_file or original != path:
             problems.append(
@@ -225,14 +225,8 @@ def recognize(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) 
             files.setdefault(name, []).append(path)
     if not files and errors:
         raise errors[0][0]
-    problems += [problem(error, kind) for error, kind in errors]
+    problems += [file_problem(error, "", kind) for error, kind in errors]
     return InputFiles(files, problems)
-
-
-def problem(error: InputError, kind: str) -> Problem:
-    # The sentence has no file and offset, because the table has columns for them.
-    sentence = str(InputError(error.message, expected=error.expected, cure=error.cure))
-    return Problem(None, "", error.file or "", error.offset, None, kind, sentence, None)
 
 
 #: First bytes, name and unpacking tool of compressed formats, which are common in transfers.

@@ -11,8 +11,6 @@ from zlens.readers.linux.perf import PerfReading
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _SECOND = 1_000_000
-#: Maximum time: the year 2200.
-LAST_US = 7_258_118_400 * _SECOND
 
 
 class ReadingClock:

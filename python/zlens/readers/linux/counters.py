@@ -25,9 +25,10 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import NO_END, NotedFile, read_error, total_size
+from zlens.inputs.unix_time import LATEST_US
+from zlens.readers.files import NO_END, NotedFile, compare_repeat, read_each, unknown_system
 from zlens.readers.linux import lshwc, lspai, perf
-from zlens.readers.linux.clock import LAST_US, ReadingClock
+from zlens.readers.linux.clock import ReadingClock
 from zlens.readers.linux.counter_store import NAME, CounterSample, CounterStore, ToolRun
 from zlens.readers.linux.lshwc import Facility
 from zlens.readers.linux.perf import Count, PerfReading
@@ -39,7 +40,6 @@ __all__ = ["NAME", "LinuxCounterSource", "detect", "open_files"]
 MAX_VALUES = 3_000_000
 MAX_READINGS = 200_000
 MAX_NAMES = 20_000
-#: Maximum number of problems of one kind that are listed per file.
 #: Number of unrecognized lines after which a file is abandoned.
 MAX_STRANGE = 100_000
 #: Maximum bytes of an lscpumf list, with the descriptions of all counters.
@@ -115,7 +115,8 @@ def form_of(first_bytes: bytes) -> str | None:
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> LinuxCounterSource:
     """Read the counters of all files. Raises InputError if none can be read."""
     source = LinuxCounterSource(options.tz)
-    source.read(paths, progress)
+    error = read_each(paths, source.read, source.refuse, progress)
+    source.finish(error)
     return source
 
 
@@ -153,49 +154,28 @@ class LinuxCounterSource:
 
     # -- reading -------------------------------------------------------------------------------------
 
-    def read(self, paths: list[str], progress: Progress | None) -> None:
-        total, previous_bytes = total_size(paths), 0
-        error: InputError | None = None
-        for path in paths:
-            info = SystemInfo(self._name(path), NAME)
-            file = _CounterFile(path, info=info, run=ToolRun(path, info))
-            try:
-                self._read_file(file, progress, previous_bytes, total)
-            except OSError as failure:
-                refused = read_error(path, failure)
-                error = error or refused
-                file.note("changed", refused.message, 0)
-            self._files.append(file)
-            previous_bytes += file.size
-        if not any(file.form for file in self._files):
-            raise error or InputError(
-                "this is no longer the output of a counter tool", file=paths[0], expected=_EXPECTED
-            )
-        self._assign_machines()
+    def refuse(self, path: str, error: InputError) -> None:
+        self._files[-1].note("changed", error.message, 0)
 
     def _name(self, path: str) -> str:
         names = {file.info.system for file in self._files}
-        location = Path(path)
-        name = f"unknown-{location.stem}"
+        name = unknown_system(path)
         if name in names:
-            name = f"unknown-{location.parent.name}-{location.stem}"
+            name = f"unknown-{Path(path).parent.name}-{Path(path).stem}"
         while name in names:
             name += "'"
         return name
 
-    def _read_file(
-        self, file: _CounterFile, progress: Progress | None, previous_bytes: int, total: int
-    ) -> None:
+    def read(self, path: str, step: Callable[[int], None]) -> None:
+        """Read a file. Raises OSError."""
+        info = SystemInfo(self._name(path), NAME)
+        file = _CounterFile(path, info=info, run=ToolRun(path, info))
+        self._files.append(file)
         with open(file.path, "rb") as raw:
             file.size = os.fstat(raw.fileno()).st_size
             first_bytes = raw.read(64 * 1024)
             file.form = form_of(first_bytes) or ""
             raw.seek(0)
-
-            def step(done: int) -> None:
-                if progress is not None:
-                    progress(previous_bytes + done, total, file.path)
-
             if not file.form:
                 file.note("changed", "this is no longer the output of a counter tool; not read", 0)
                 return
@@ -268,7 +248,7 @@ class LinuxCounterSource:
                 run = reading.run
                 previous.clear()
             end, seconds = clock.end_and_length(reading)
-            if not 0 <= end <= LAST_US:
+            if not 0 <= end <= LATEST_US:
                 file.note("time", "a sample with an invalid timestamp; not read", reading.offset)
                 continue
             counts: dict[str | None, list[Count]] = {}
@@ -314,7 +294,7 @@ class LinuxCounterSource:
             ends[end] = file.path, digest
             return True
         path, known_digest = ends[end]
-        kind, difference = ("duplicate", "") if digest == known_digest else ("conflict", " with other values")
+        kind, difference = compare_repeat(digest == known_digest)
         file.note(kind, f"a sample with this timestamp was read in {path}{difference}; not read", offset)
         return False
 
@@ -369,8 +349,12 @@ class LinuxCounterSource:
 
     # -- matching files to systems -------------------------------------------------------------------
 
-    def _assign_machines(self) -> None:
-        """Determine machines, intervals and systems after all files are read."""
+    def finish(self, error: InputError | None) -> None:
+        """Determine machines, intervals and systems. Raises InputError, `error` if given, without a file."""
+        if not any(file.form for file in self._files):
+            raise error or InputError(
+                "this is no longer the output of a counter tool", file=self._files[0].path, expected=_EXPECTED
+            )
         for file in self._files:
             self._set_facility(file)
         samples_by_run: dict[int, list[CounterSample]] = {}

@@ -31,7 +31,7 @@ from zlens.readers.rmf.postprocessor import RmfXmlSource
 from zlens.readers.rmf.problem_list import ProblemList
 from zlens.readers.rmf.source import RmfFile
 from zlens.readers.rmf.values import Converter
-from zlens.readers.row_tables import RowStream, typed
+from zlens.readers.row_tables import RowStream
 
 NAME = "rmf-text"
 #: Lines of a page that may contain its header, and lines above headings that may belong to them.
@@ -131,7 +131,7 @@ class PreciseTable:
         return len(self._rows)
 
     def stream(self, columns: list[str]) -> ArrowSource:
-        return RowStream(typed(self.columns, columns), self._selected_rows)
+        return RowStream(self.columns, self._selected_rows, columns)
 
     def _selected_rows(self, columns: list[str]) -> Iterable[tuple[Any, ...]]:
         if not columns:

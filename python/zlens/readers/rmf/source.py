@@ -9,7 +9,6 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Self
 
 from msgspec import Struct, field
@@ -18,17 +17,9 @@ from zlens.catalog.rmf_reports import RmfSection, RmfTable, report
 from zlens.errors import InputError
 from zlens.inputs.identity import KnownSystem
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import (
-    CounterlessSource,
-    Interval,
-    InventoryRow,
-    Progress,
-    RawTable,
-    SystemInfo,
-    machine_name,
-)
+from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo, machine_name
 from zlens.readers.column_store import StoredTable, Texts
-from zlens.readers.files import read_error, total_size
+from zlens.readers.files import TextSource, read_error, total_size, unknown_system
 from zlens.readers.rmf import values
 from zlens.readers.rmf.interval import ReportInterval, TableRow
 from zlens.readers.rmf.problem_list import ProblemList
@@ -90,7 +81,7 @@ class IntervalTimes(Struct, frozen=True):
     printed: str
 
 
-class RmfSource(CounterlessSource, ABC):
+class RmfSource(TextSource, ABC):
     """All RMF XML files of an input with one kind of report."""
 
     name: str
@@ -101,10 +92,9 @@ class RmfSource(CounterlessSource, ABC):
     cure: str
 
     def __init__(self, zone: dt.tzinfo | None, known: Iterable[KnownSystem] = ()) -> None:
+        super().__init__()
         self.zone = zone
         self._known = [system for system in known if system.source == self.name]
-        self.systems: list[SystemInfo] = []
-        self.tables: dict[str, list[RawTable]] = {}
         self._facts = report(self.facts)
         self._converters: dict[tuple[str, str], Converter] = {}
         self._files: list[RmfFile] = []
@@ -422,7 +412,7 @@ class RmfSource(CounterlessSource, ABC):
         partition = next(
             (section["partition"] for section in report.variables.values() if section.get("partition")), None
         )
-        return report.system or partition or f"unknown-{Path(path).stem}"
+        return report.system or partition or unknown_system(path)
 
     # -- after reading ----------------------------------------------------------------------------
 

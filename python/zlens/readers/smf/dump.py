@@ -13,20 +13,17 @@ import json
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, partial
 from typing import Any
 
 from zlens._native import CountersDecoder, SmfFile, sniff_smf, unix_us_from_tod
 from zlens.catalog import smf, smf_identity, smf_sections
-from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.identity import IdentityRange
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import (
-    ArrowSource,
     IntervalRow,
     InventoryRow,
     Progress,
@@ -35,8 +32,8 @@ from zlens.inputs.source import (
     SystemInfo,
     moves,
 )
-from zlens.readers.files import open_all
-from zlens.readers.row_tables import RowTable
+from zlens.readers.files import open_all, unknown_system
+from zlens.readers.row_tables import DecodedTable, RowTable, leading
 from zlens.readers.smf import record_places, streams
 from zlens.readers.smf import sections as section_tables
 from zlens.readers.smf import systems as smf_systems
@@ -87,36 +84,6 @@ def _unpack_limit() -> int | None:
     return int(limit)
 
 
-class SmfTable:
-    """The table of counters."""
-
-    def __init__(self, source: SmfSource) -> None:
-        self._source = source
-        self.name = smf.layout(RECORD).table
-
-    @cached_property
-    def columns(self) -> tuple[RawColumn, ...]:
-        return (*load_tables(_TABLES).leading, *smf.columns(RECORD))
-
-    def stream(self, columns: list[str]) -> ArrowSource:
-        return self._source.decoder.stream(columns)
-
-
-class ChangeTable:
-    """Unexpected changes between two records of a processor: its speed, its counter versions."""
-
-    def __init__(self, source: SmfSource) -> None:
-        self._source = source
-        self.name = f"{smf.layout(RECORD).table}_change"
-
-    @cached_property
-    def columns(self) -> tuple[RawColumn, ...]:
-        return load_tables(_TABLES).columns(self.name)
-
-    def stream(self, columns: list[str]) -> ArrowSource:
-        return RowTable(self.name, self.columns, self._source.changes()).stream(columns)
-
-
 class SmfSource:
     """All SMF dumps of an input."""
 
@@ -135,11 +102,23 @@ class SmfSource:
         self.tables: Mapping[str, list[RawTable]] = {}
         self._counted = any(group.ends for group in self.groups.values())
         if self._counted:
-            tables: tuple[RawTable, ...] = (SmfTable(self), ChangeTable(self))
-            self.tables = {table.name: [table] for table in tables}
+            self.tables = {table.name: [table] for table in self._counter_tables()}
         self.sections = section_tables.SectionTables(self.dumps, self.groups, self._leap)
         self.sections.intervals()
         self.tables = {**self.tables, **self.sections.tables}
+
+    def _counter_tables(self) -> Iterator[RawTable]:
+        """Yield the table of counters, and that of changes of a processor's speed or counter versions."""
+        facts, name = load_tables(_TABLES), smf.layout(RECORD).table
+        yield DecodedTable(
+            name, lambda: (*facts.leading, *smf.columns(RECORD)), lambda names: self.decoder.stream(names)
+        )
+        changes = partial(facts.columns, f"{name}_change")
+        yield DecodedTable(
+            f"{name}_change",
+            changes,
+            lambda names: RowTable(f"{name}_change", changes(), self.changes()).stream(names),
+        )
 
     # -- systems -------------------------------------------------------------------------------------
 
@@ -158,7 +137,7 @@ class SmfSource:
         streams_by_name = streams.find([dump.file for dump in self.dumps], self._leap, known)
         for name, streams_of_system in streams_by_name.items():
             ids = [stream.id for stream in sorted(streams_of_system, key=lambda stream: stream.begin)]
-            name = name or f"unknown-{Path(self.dumps[ids[0][0]].file.path).stem}"
+            name = name or unknown_system(self.dumps[ids[0][0]].file.path)
             while name in groups:
                 name += "'"
             group = groups[name] = SmfSystem(SystemInfo(name, NAME), ids, self.dumps)
@@ -257,12 +236,10 @@ class SmfSource:
             processors.setdefault(key, set()).add(cpu)
             row = rows.setdefault(
                 key,
-                {
-                    "system": system, "source": NAME, "file": file, "offset": offset, "tod": self._us(tod),
-                    "interval_end": self._us(end) if end is not None else None, "seconds": None, "flag": None,
-                    "what": column, "since": self._us(since), "before": old, "after": new,
-                },
-            )  # fmt: skip
+                leading(system, NAME, file, offset, self._us(tod))
+                | {"interval_end": self._us(end) if end is not None else None}
+                | {"what": column, "since": self._us(since), "before": old, "after": new},
+            )
             row["tod"] = min(row["tod"], self._us(tod))
             row["since"] = max(row["since"], self._us(since))
         for key, row in rows.items():

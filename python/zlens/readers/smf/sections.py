@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from zlens._native import SectionsDecoder, unix_us_from_tod
@@ -18,31 +18,13 @@ from zlens.catalog.raw_tables import load_tables
 from zlens.inputs import record_intervals
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, IntervalRow, RawTable
+from zlens.readers.row_tables import DecodedTable
 from zlens.readers.smf.systems import SmfDump, SmfSystem, first_record, offset_s, zos_release
 
 NAME = "smf"
 
 #: End in microseconds UTC, seconds, whether it is a stub, number of records.
 _Interval = tuple[int, float | None, bool, int]
-
-
-class SectionTable:
-    """The raw table of one kind of section."""
-
-    def __init__(
-        self, sections: SectionTables, layout: smf_sections.SmfLayout, facts: smf_sections.SmfSection
-    ) -> None:
-        self._sections = sections
-        self._layout = layout
-        self._facts = facts
-        self.name = facts.table
-
-    @cached_property
-    def columns(self) -> tuple[RawColumn, ...]:
-        return (*load_tables("smf/section_tables").leading, *smf_sections.columns(self._layout, self._facts))
-
-    def stream(self, columns: list[str]) -> ArrowSource:
-        return self._sections.decoder.stream(self.name, columns)
 
 
 class SectionTables:
@@ -64,7 +46,13 @@ class SectionTables:
         #: Layouts of which there are records, in the order in which their intervals count.
         self.layouts = sorted(found, key=lambda layout: layout.interval.layer)
         self.tables: dict[str, list[RawTable]] = {
-            facts.table: [SectionTable(self, layout, facts)] for layout in found for facts in layout.sections
+            facts.table: [
+                DecodedTable(
+                    facts.table, partial(_columns, layout, facts), partial(self._stream, facts.table)
+                )
+            ]
+            for layout in found
+            for facts in layout.sections
         }
 
     @cached_property
@@ -78,6 +66,9 @@ class SectionTables:
         files = [dump.file for dump in self._dumps]
         plans = [json.dumps(smf_sections.plan(layout)) for layout in self.layouts]
         return SectionsDecoder(NAME, systems, files, plans, self._leap)
+
+    def _stream(self, table: str, columns: list[str]) -> ArrowSource:
+        return self.decoder.stream(table, columns)
 
     def intervals(self) -> None:
         """Add the intervals of these records to the system's intervals (inputs.record_intervals.union)."""
@@ -107,6 +98,10 @@ class SectionTables:
                 self.decoder.drain(layout.name)
         for system, file, offset, lost, record_name, kind, detail in self.decoder.problems():
             yield Problem(system, NAME, file, offset, record_name, kind, detail, lost)
+
+
+def _columns(layout: smf_sections.SmfLayout, facts: smf_sections.SmfSection) -> tuple[RawColumn, ...]:
+    return (*load_tables("smf/section_tables").leading, *smf_sections.columns(layout, facts))
 
 
 def _add_intervals(group: SmfSystem, layout: smf_sections.SmfLayout, intervals: list[_Interval]) -> None:

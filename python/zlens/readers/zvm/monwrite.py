@@ -10,8 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, partial
-from pathlib import Path
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,21 +18,13 @@ from msgspec.structs import replace
 
 from zlens._native import MonwriteDecoder, MonwriteFile, sniff, unix_us_from_tod
 from zlens.catalog import layout_selection, layouts, plans, roles
-from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import (
-    ArrowSource,
-    InventoryRow,
-    Progress,
-    RawTable,
-    RecordRead,
-    SystemInfo,
-    machine_name,
-)
-from zlens.readers.files import open_all
+from zlens.inputs.source import InventoryRow, Progress, RawTable, RecordRead, SystemInfo, machine_name
+from zlens.readers.files import open_all, unknown_system
+from zlens.readers.row_tables import DecodedTable
 from zlens.readers.zvm import intervals as monwrite_times
 from zlens.readers.zvm import lost_events as monwrite_lost
 from zlens.readers.zvm import record_places
@@ -83,26 +74,6 @@ def _is_elsewhere(
     )
 
 
-class MonwriteTable:
-    """The raw table of a system for one record or one of its sections."""
-
-    def __init__(self, source: MonwriteSource, system: MonitorSystem, record: str, name: str) -> None:
-        self.name = name
-        self._source = source
-        self._system = system
-        self._record = record
-
-    @cached_property
-    def columns(self) -> tuple[RawColumn, ...]:
-        return (
-            *load_tables("zvm/monitor_tables").leading,
-            *plans.plan_columns(self._source.plan(self._system, self._record, self.name)),
-        )
-
-    def stream(self, columns: list[str]) -> ArrowSource:
-        return self._source.decoder(self._system, self._record).stream(self.name, columns)
-
-
 class _MonwriteTables(Mapping[str, list[RawTable]]):
     """Raw tables by name; the layouts of a record are read when one of its tables is used."""
 
@@ -131,7 +102,7 @@ class _MonwriteTables(Mapping[str, list[RawTable]]):
             match = _TABLE.match(name)
             record = layouts.record_id(int(match[1]), int(match[2])) if match else ""
             self._tables[name] = [
-                MonwriteTable(self._source, system, record, name)
+                self._source.raw_table(system, record, name)
                 for system in self._source.groups
                 # The layouts of two systems may have different sections.
                 if record in self._source.types(system)
@@ -176,7 +147,7 @@ class MonwriteSource:
             spans = [(identity.get("machine"), start, end) for start, end, identity in known.ranges]
             recorded.setdefault(known.name, []).extend(spans)
         for file, identity in zip(ordered, identities, strict=True):
-            recorded_name = name = identity.name or f"unknown-{Path(file.path).stem}"
+            recorded_name = name = identity.name or unknown_system(file.path)
             machine, span = identity.machine, self._span_us(file)
             name_on_machine = f"{name}-{machine.partition('-')[2]}" if machine else name
             # A system recorded on two machines at the same time is two systems; otherwise it moved.
@@ -365,9 +336,15 @@ class MonwriteSource:
             self._plans[key] = plans.record_plans(record, layout_by_length) if layout_by_length else []
         return self._plans[key]
 
-    def plan(self, group: MonitorSystem, record: str, table: str) -> dict[str, Any]:
-        """Return the decoder plan of one table of one system."""
-        return {plan["table"]: plan for plan in self.plans(group, record)}[table]
+    def raw_table(self, group: MonitorSystem, record: str, name: str) -> RawTable:
+        """Return the raw table of a system for a record or one of its sections."""
+        leading = load_tables("zvm/monitor_tables").leading
+        (plan,) = [plan for plan in self.plans(group, record) if plan["table"] == name]
+        return DecodedTable(
+            name,
+            lambda: (*leading, *plans.plan_columns(plan)),
+            lambda columns: self.decoder(group, record).stream(name, columns),
+        )
 
     def read_record(self, system: str, table: str, file: str, offset: int) -> RecordRead | None:
         """Return a record that is read again, with the places of the columns of a raw table."""
