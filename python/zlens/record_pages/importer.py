@@ -245,18 +245,11 @@ def _no_pages_error(errors: list[CatalogError], skipped: list[Skipped]) -> Catal
 
 
 def _entry(page: page_table.RecordPage, built: BuiltLayout) -> PageEntry:
+    file = Path(page.file).name.encode("utf-8", "replace").decode("utf-8")
     return PageEntry(
-        record=built.record,
-        name=page.record,
-        file=Path(page.file).name.encode("utf-8", "replace").decode("utf-8"),
-        sha256=page.sha256,
-        when=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        fields=built.fields,
-        new=len(built.new),
-        unknown=len(built.unknown),
-        null=page.null,
-        findings=tuple(built.findings),
-    )
+        built.record, page.record, file, page.sha256, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        built.fields, len(built.new), len(built.unknown), page.null, tuple(built.findings),
+    )  # fmt: skip
 
 
 def _imported(name: str, page: page_table.RecordPage, built: BuiltLayout) -> Imported:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import re
 import shutil
@@ -28,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from zlens.catalog import layouts, user_roles
 from zlens.catalog.layouts import (
@@ -240,48 +239,29 @@ def _drop(folder: Path, record: str) -> None:
 
 def _pack_text(release: str, pages: list[PageEntry]) -> str:
     used = [page for page in pages if not page.null]
+    counts = {
+        "records": len(used),
+        "null_records": len(pages) - len(used),
+        "fields": sum(page.fields for page in used),
+        "new_fields": sum(page.new for page in used),
+        "unknown_kinds": sum(page.unknown for page in used),
+        "disagreements": sum(len(page.findings) for page in pages),
+    }
+    pairs = record_file_writer.pairs
     lines = [
         "# Layouts imported from record pages. Made by `zlens catalog import`; change them in user.toml.",
-        f"release = {_quote(release)}",
-        f"when = {_quote(max((page.when for page in pages), default=''))}",
+        *pairs({"release": release, "when": max((page.when for page in pages), default="")}),
         "",
         "[counts]",
-        f"records = {len(used)}",
-        f"null_records = {len(pages) - len(used)}",
-        f"fields = {sum(page.fields for page in used)}",
-        f"new_fields = {sum(page.new for page in used)}",
-        f"unknown_kinds = {sum(page.unknown for page in used)}",
-        f"disagreements = {sum(len(page.findings) for page in pages)}",
+        *pairs(counts),
     ]
     for page in pages:
-        lines += [
-            "",
-            "[[page]]",
-            f"record = {_quote(page.record)}",
-            f"name = {_quote(page.name)}",
-            f"file = {_quote(page.file)}",
-            f"sha256 = {_quote(page.sha256)}",
-            f"when = {_quote(page.when)}",
-            f"fields = {page.fields}",
-            f"new = {page.new}",
-            f"unknown = {page.unknown}",
-        ]
-        if page.null:
-            lines.append("null = true")
+        values = {name: value for name, value in asdict(page).items() if name not in ("null", "findings")}
+        lines += ["", "[[page]]", *pairs(values), *(["null = true"] if page.null else [])]
         if page.findings:
-            lines += ["findings = [", *(f"    {_quote(finding)}," for finding in page.findings), "]"]
+            listed = (f"    {record_file_writer.quote(finding)}," for finding in page.findings)
+            lines += ["findings = [", *listed, "]"]
     return "\n".join(lines) + "\n"
-
-
-def _quote(text: str) -> str:
-    """Return a TOML string: as in JSON, without the characters that JSON allows and TOML does not."""
-    return json.dumps(
-        "".join(
-            " " if character == "\x7f" or 0xD800 <= ord(character) < 0xE000 else character
-            for character in text
-        ),
-        ensure_ascii=False,
-    )
 
 
 def _toml(path: Path, cure: str) -> dict[str, Any]:
