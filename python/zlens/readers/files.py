@@ -21,6 +21,8 @@ NO_END = (
     "(if the line is complete, add a line end to the file)"
 )
 
+LOCAL_TIMES = "times are local and the time zone is unknown; set it (option tz) to join with other data"
+
 #: Callback with the processed bytes and the size of the file.
 Step = Callable[[int, int], None]
 

@@ -49,7 +49,6 @@ class Facility(Struct):
     csvn: int | None = None
     sets: list[str] | None = None
     cpsp: float | None = None
-    machine: str | None = None
     #: Numbers of the system's counters, by name.
     counters: dict[str, int] = field(default_factory=dict)
     host: str | None = None
@@ -431,7 +430,6 @@ _SERVICE = re.compile(
 )
 _SPEED = re.compile(r"CPU-MF: Sampling facility: .*\bcpu_speed=(\d{1,6})\b")
 _VERSION = re.compile(r"Version:\s+(\d{1,3})\.(\d{1,3})")
-_LIST = re.compile(r"perf event counter list for\s+(.+)", re.IGNORECASE)
 _ENTRY = re.compile(r"(?:r|\d{1,5}:)[0-9a-fA-F]{1,4}(?:\t\s*|/name=)([A-Za-z][A-Za-z0-9_]*)/?")
 _OF_SET = re.compile(r"Counter (\d{1,3}) / (.+?) Counter Set\.?", re.IGNORECASE)
 _ALLOWED = re.compile(r"\s+(\S+) counter Set", re.IGNORECASE)
@@ -454,7 +452,6 @@ def facility(lines: Lines, note: Note) -> Facility:
         service = _SERVICE.search(bare)
         speed = _SPEED.search(bare)
         version = _VERSION.fullmatch(bare)
-        machine_match = _LIST.match(bare)
         entry = _ENTRY.fullmatch(bare)
         counter_match = _OF_SET.fullmatch(bare)
         set_match = _ALLOWED.fullmatch(line.rstrip())
@@ -465,8 +462,6 @@ def facility(lines: Lines, note: Note) -> Facility:
             facility.cpsp = float(speed[1]) or None
         elif version is not None and facility.csvn is None:
             facility.cfvn, facility.csvn = int(version[1]), int(version[2])
-        elif machine_match is not None:
-            facility.machine = machine_match[1].strip()[:60]
         elif entry is not None:
             name = entry[1].upper()
         elif counter_match is not None and name is not None and len(facility.counters) < 1_000:

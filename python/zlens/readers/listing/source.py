@@ -24,7 +24,7 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.inputs.unix_time import LATEST_US
 from zlens.readers import text_lines
-from zlens.readers.files import TextSource, read_each, unknown_system
+from zlens.readers.files import LOCAL_TIMES, TextSource, read_each, unknown_system
 from zlens.readers.listing import headings, separated_cells
 from zlens.readers.listing.mail import restore_file
 from zlens.readers.listing.parser import ListingParser, ListingReport, ListingTables, ListingTarget
@@ -258,10 +258,7 @@ class ListingSource(TextSource):
                 self.tables.setdefault(name, []).append(table)
         local = {info.system: info.files[0] for info in reversed(self.systems) if info.local_time}
         for system, file in sorted(local.items()):
-            detail = (
-                "times are local and the time zone is unknown; set it (option tz) to join with other data"
-            )
-            self._problems.append(Problem(system, NAME, file, 0, None, "zone", detail))
+            self._problems.append(Problem(system, NAME, file, 0, None, "zone", LOCAL_TIMES))
         for path, line in self._undated.items():
             detail = "a report has no date: its times count from 1970; set the date (option date)"
             self.add(path, line, "zone", detail)

@@ -19,9 +19,16 @@ from zlens.inputs.identity import KnownSystem
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo, machine_name
 from zlens.readers.column_store import StoredTable, Texts
-from zlens.readers.files import TextSource, read_error, total_size, unknown_system
+from zlens.readers.files import (
+    LOCAL_TIMES,
+    TextSource,
+    compare_repeat,
+    read_error,
+    total_size,
+    unknown_system,
+)
 from zlens.readers.rmf import values
-from zlens.readers.rmf.interval import ReportInterval, TableRow
+from zlens.readers.rmf.interval import ReportInterval, SectionCount, TableRow
 from zlens.readers.rmf.problem_list import ProblemList
 from zlens.readers.rmf.values import Converter
 from zlens.readers.rmf.xml_encoding import form_of
@@ -50,12 +57,9 @@ class RmfFile(Struct):
     notes: ProblemList = field(default_factory=ProblemList)
 
 
-class _Section(Struct):
+class _Section(SectionCount):
     """Occurrences of a section for one system in one file."""
 
-    count: int = 0
-    bytes: int = 0
-    known: bool = False
     first_us: int | None = None
     last_us: int | None = None
 
@@ -174,10 +178,8 @@ class RmfSource(TextSource, ABC):
                 file.notes.add("changed", "this is no longer an RMF report; not read", 0, lost=file.size)
                 return
             if form.ebcdic:
-                file.refusal, file.refusal_offset = (
-                    "the XML is in EBCDIC; it was transferred in binary",
-                    form.begin,
-                )
+                file.refusal = "the XML is in EBCDIC; it was transferred in binary"
+                file.refusal_offset = form.begin
                 file.cure = "transfer it as text, or convert it: iconv -f IBM-1047 -t UTF-8"
                 file.notes.add("transfer", f"{file.refusal}; {file.cure}", form.begin, lost=file.size)
                 return
@@ -199,9 +201,8 @@ class RmfSource(TextSource, ABC):
             new_size = os.fstat(fd).st_size
             if new_size != file.size or reached < file.size:
                 change = "grew" if new_size > file.size else "shrank"
-                file.notes.add(
-                    "changed", f"the file {change} while it was read; read up to here", reached, lost=None
-                )
+                detail = f"the file {change} while it was read; read up to here"
+                file.notes.add("changed", detail, reached, lost=None)
         if not file.intervals:
             problems = file.notes.problems(self.name, file.path)
             if parser.refusals:
@@ -239,22 +240,20 @@ class RmfSource(TextSource, ABC):
                 repeated_parts.setdefault((other_path, digest == digests.pop(part)), []).append(part)
         for (other_path, is_same), repeated in repeated_parts.items():
             location = "in this file" if other_path == file.path else f"in {other_path}"
-            difference = "" if is_same else " with other values"
+            kind, difference = compare_repeat(is_same)
             part_names = f"{', '.join(repeated)} of " if all(repeated) else ""
             detail = (
                 f"{part_names}the interval that ends {times.printed} was already read {location}{difference}"
                 f"{self._duplicate_hint()}; not read"
             )
             lost = 0 if digests else report.bytes
-            kind = "duplicate" if is_same else "conflict"
             notes.add(kind, detail, report.offset, lost=lost, about=other_path, system=name)
             for part in repeated:
                 report.drop(part)
         if not digests:
             return
-        is_full = (
-            len(self._end) >= MAX_INTERVALS or self._rows + report.row_count + report.other_count > MAX_ROWS
-        )
+        rows = self._rows + report.row_count + report.other_count
+        is_full = len(self._end) >= MAX_INTERVALS or rows > MAX_ROWS
         if is_full or code < 0 or (code not in self._names and len(self._names) >= MAX_NAMES):
             reject("length", "more intervals or systems than zlens stores of one input; not read", "bound")
             return
@@ -270,10 +269,7 @@ class RmfSource(TextSource, ABC):
         self._machines.append(machine)
         file.intervals += 1
         if file.intervals == 1 and self.local:
-            detail = (
-                "times are local and the time zone is unknown; set it (option tz) to join with other data"
-            )
-            notes.add("zone", detail, report.offset)
+            notes.add("zone", LOCAL_TIMES, report.offset)
         self._store(report, index, times, notes)
         for label, counts in report.sections.items():
             key = (name, file.path, label)
@@ -281,9 +277,7 @@ class RmfSource(TextSource, ABC):
                 notes.add("section", "more sections than zlens counts; not in the inventory", report.offset)
                 continue
             section = self._sections.setdefault(key, _Section())
-            section.count += counts.count
-            section.bytes += counts.bytes
-            section.known = section.known or counts.known
+            section.add(counts)
             start = self._start[index]
             section.first_us = start if section.first_us is None else min(section.first_us, start)
             section.last_us = end if section.last_us is None else max(section.last_us, end)
@@ -439,7 +433,9 @@ class RmfSource(TextSource, ABC):
             self._note_gaps(name, indexes, nominal)
         latest = self._latest[name]
         header = latest.header
-        last = self._end[indexes[-1]]
+        first_by_end: dict[int, int] = {}
+        for i in indexes:
+            first_by_end.setdefault(self._end[i], i)
         return SystemInfo(
             system=name,
             source=self.name,
@@ -456,28 +452,23 @@ class RmfSource(TextSource, ABC):
             local_time=self.local,
             nominal_s=nominal,
             first_us=min(self._start[i] for i in indexes),
-            last_us=last,
+            last_us=self._end[indexes[-1]],
             files=list(dict.fromkeys(self._files[self._file[i]].path for i in indexes)),
-            known=list(
-                {
-                    self._end[i]: Interval(
-                        self._end[i], self._ms[i] / 1000 if self._ms[i] else None, self._flags[i]
-                    )
-                    for i in reversed(indexes)
-                }.values()
-            )[::-1],
+            known=[self._interval(i) for i in first_by_end.values()],
         )
+
+    def _interval(self, index: int) -> Interval:
+        ms = self._ms[index]
+        return Interval(self._end[index], ms / 1000 if ms else None, self._flags[index])
 
     def _note_gaps(self, name: str, indexes: list[int], nominal: float) -> None:
         """Report gaps between intervals."""
         for earlier, later in pairwise(indexes):
             gap = self._start[later] - self._end[earlier]
             if gap > 500_000 * nominal and len(self._gaps) < MAX_GAPS:
-                minutes = gap / 60e6
                 file = self._files[self._file[later]].path
-                detail = f"no report for {minutes:,.0f} minutes from {minute_text(self._end[earlier])}"
-                if self.local:
-                    detail += " local time"
+                detail = f"no report for {gap / 60e6:,.0f} minutes from {minute_text(self._end[earlier])}"
+                detail += " local time" if self.local else ""
                 self._gaps.append(Problem(name, self.name, file, None, None, "gap", detail, None))
 
     # -- the source interface ---------------------------------------------------------------------
@@ -495,22 +486,12 @@ class RmfSource(TextSource, ABC):
         """Return one row per section, system and file."""
         return [
             InventoryRow(
-                system=system,
-                source=self.name,
-                file=file,
-                domain=None,
-                record=None,
-                name=label,
-                title=label.rpartition(": ")[2],
-                kind="section",
-                count=section.count,
-                bytes=section.bytes,
-                first_us=section.first_us,
-                last_us=section.last_us,
+                system, self.name, file, None, None, label, label.rpartition(": ")[2], "section",
+                section.count, section.bytes, section.first_us, section.last_us,
                 layout=self.facts if section.known else None,
             )
             for (system, file, label), section in sorted(self._sections.items())
-        ]
+        ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
         return [
@@ -542,10 +523,9 @@ def _distinct(section: RmfSection, rows: Sequence[TableRow], notes: ProblemList)
             distinct.append(row)
             continue
         name = ", ".join(str(value) for value in subject if value is not None)
-        is_same = first[2] == row_values
-        outcome = "twice; read once" if is_same else "again with other values; the first is shown"
-        detail = f"the row {name} of {section.label} comes {outcome}"
-        notes.add("duplicate" if is_same else "conflict", detail, offset)
+        kind, _ = compare_repeat(first[2] == row_values)
+        outcome = "twice; read once" if kind == "duplicate" else "again with other values; the first is shown"
+        notes.add(kind, f"the row {name} of {section.label} comes {outcome}", offset)
     return distinct
 
 
