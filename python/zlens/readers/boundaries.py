@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.catalog import expressions
 from zlens.errors import InputError
@@ -200,6 +201,11 @@ class StitchedRecords(ABC):
             )
         self.file = file
         self.original_offsets = dict(zip(offsets, sorted(original_offsets), strict=True))
+
+    def with_original_offset(self, problem: Problem) -> Problem:
+        """Return a problem of the fragment with its offset in the original file."""
+        offset = None if problem.offset is None else self.original_offsets.get(problem.offset)
+        return replace(problem, offset=offset)
 
     @property
     @abstractmethod

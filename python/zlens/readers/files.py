@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter as Tally
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -66,12 +66,34 @@ class TextSource(CounterlessSource):
         self._problems: list[Problem] = []
 
 
-class SizedFile(Protocol):
+class IndexedFile(Protocol):
+    """A file of records whose index the native module has made."""
+
+    @property
+    def path(self) -> str: ...
     @property
     def size(self) -> int: ...
+    def problems(self) -> list[tuple[str, int, int, str | None, str]]: ...
+    def changed(self) -> str | None: ...
 
 
-File = TypeVar("File", bound=SizedFile)
+File = TypeVar("File", bound=IndexedFile)
+
+
+def index_problems(file: IndexedFile, system: str | None, source: str) -> Iterator[Problem]:
+    """Yield the problems of the records of a file, and whether it changed after it was read."""
+    for kind, offset, lost, record, detail in file.problems():
+        yield Problem(system, source, file.path, offset, record, kind, detail, lost)
+    if changed := file.changed():
+        yield Problem(system, source, file.path, None, None, "changed", changed, None)
+
+
+def decoding_problems(
+    problems: Iterable[tuple[str | None, str, int | None, int | None, str | None, str, str]], source: str
+) -> Iterator[Problem]:
+    """Yield the problems of a native decoder."""
+    for system, file, offset, lost, record, kind, detail in problems:
+        yield Problem(system, source, file, offset, record, kind, detail, lost)
 
 
 def unknown_system(path: str) -> str:

@@ -82,12 +82,11 @@ def export(
                 if progress is not None:
                     progress(number, len(machines), ", ".join(machine.systems[:3]))
                 with lake_folder.translate_os_errors(folder):
-                    results.append(
-                        _machine(folder, machine, sorted(measure_names), state, target, engine, base)
-                    )
+                    exported = _machine(folder, machine, sorted(measure_names), state, target, engine, base)
+                results.append(exported)
                 if report is not None:
                     report(results[-1])
-    if lost := [item for exported in results for item in exported.lost]:
+    if lost := [item for result in results for item in result.lost]:
         raise lost_error(os.fspath(lake), lost)
     return results
 

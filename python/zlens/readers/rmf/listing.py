@@ -88,7 +88,7 @@ class RmfTextSource(RmfXmlSource):
         # Missing tables are normal, because most files have one report.
         self.tables = {table.name: [PreciseTable(rows)] for table, rows in self._stored if len(rows)}
 
-    def _read_file(self, file: RmfFile, progress: Progress | None, previous_bytes: int, total: int) -> None:
+    def _read_file(self, file: RmfFile, step: Callable[[int], None]) -> None:
         number = len(self._files) - 1
         duplicate_times: Counter[str] = Counter()
         with open(file.path, "rb") as stream:
@@ -100,9 +100,7 @@ class RmfTextSource(RmfXmlSource):
                 file.notes,
                 lambda report: self._keep(report, number, duplicate_times),
             )
-            parser.read(
-                stream, lambda done: progress(previous_bytes + done, total, file.path) if progress else None
-            )
+            parser.read(stream, step)
         if not file.intervals:
             problems = file.notes.problems(self.name, file.path)
             if problems:

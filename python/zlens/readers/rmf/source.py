@@ -19,14 +19,7 @@ from zlens.inputs.identity import KnownSystem
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo, machine_name
 from zlens.readers.column_store import StoredTable, Texts
-from zlens.readers.files import (
-    LOCAL_TIMES,
-    TextSource,
-    compare_repeat,
-    read_error,
-    total_size,
-    unknown_system,
-)
+from zlens.readers.files import LOCAL_TIMES, TextSource, compare_repeat, read_each, unknown_system
 from zlens.readers.rmf import values
 from zlens.readers.rmf.interval import ReportInterval, SectionCount, TableRow
 from zlens.readers.rmf.problem_list import ProblemList
@@ -146,16 +139,7 @@ class RmfSource(TextSource, ABC):
 
     def read(self, paths: list[str], progress: Progress | None) -> Self:
         """Read files. Raises InputError if none of them contains a report."""
-        total, previous_bytes = total_size(paths), 0
-        for path in paths:
-            file = RmfFile(path, cure=self.cure)
-            self._files.append(file)
-            try:
-                self._read_file(file, progress, previous_bytes, total)
-            except OSError as error:
-                file.refusal = read_error(file.path, error).message
-                file.notes.add("changed", file.refusal, 0, lost=None)
-            previous_bytes += file.size
+        read_each(paths, self._read, self._refuse, progress)
         if not self._end:
             first = next((file for file in self._files if file.refusal), self._files[0])
             more = len(self._files) - 1
@@ -168,7 +152,16 @@ class RmfSource(TextSource, ABC):
         self._finish()
         return self
 
-    def _read_file(self, file: RmfFile, progress: Progress | None, previous_bytes: int, total: int) -> None:
+    def _read(self, path: str, step: Callable[[int], None]) -> None:
+        self._files.append(RmfFile(path, cure=self.cure))
+        self._read_file(self._files[-1], step)
+
+    def _refuse(self, path: str, error: InputError) -> None:
+        file = self._files[-1]
+        file.refusal = error.message
+        file.notes.add("changed", error.message, 0, lost=None)
+
+    def _read_file(self, file: RmfFile, step: Callable[[int], None]) -> None:
         with open(file.path, "rb", buffering=0) as raw:
             fd = raw.fileno()
             file.size = os.fstat(fd).st_size
@@ -194,7 +187,7 @@ class RmfSource(TextSource, ABC):
                 self._converters,
                 file.notes,
                 lambda report: self._keep(report, number, duplicate_times),
-                lambda done: progress(previous_bytes + done, total, file.path) if progress else None,
+                step,
             )
             reached = parser.read(fd, file.size, form)
             file.server = parser.server

@@ -5,8 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from msgspec.structs import replace
-
 from zlens._native import SmfFile, unix_us_from_tod
 from zlens.catalog import smf, smf_sections
 from zlens.inputs.options import Options
@@ -113,10 +111,7 @@ class StitchedSmfRecords(StitchedRecords):
 
     def problems(self) -> list[Problem]:
         return [
-            replace(
-                problem,
-                offset=None if problem.offset is None else self.original_offsets.get(problem.offset),
-            )
+            self.with_original_offset(problem)
             for problem in self._source.problems(complete=True)
             if problem.file == self.file and problem.source == NAME
         ]

@@ -32,7 +32,7 @@ from zlens.inputs.source import (
     SystemInfo,
     moves,
 )
-from zlens.readers.files import open_all, unknown_system
+from zlens.readers.files import decoding_problems, index_problems, open_all, unknown_system
 from zlens.readers.row_tables import DecodedTable, RowTable, leading
 from zlens.readers.smf import record_places, streams
 from zlens.readers.smf import sections as section_tables
@@ -255,7 +255,8 @@ class SmfSource:
         """Return the problems of framing and decoding; `complete` decodes all records first."""
         if complete:
             self._drain()
-        problems = [*self._problems, *self._file_problems(), *self._decoding_problems()]
+        problems = [*self._problems, *self._file_problems()]
+        problems += decoding_problems(self.decoder.problems(), NAME) if self._counted else []
         return problems + list(self.sections.problems(complete=complete))
 
     def _file_problems(self) -> Iterator[Problem]:
@@ -264,17 +265,7 @@ class SmfSource:
             owners = [name for name, group in self.groups.items() if dump in group.dumps]
             # In a file with one system, unreadable data belongs to that system.
             owner = owners[0] if len(owners) == 1 else None
-            for kind, offset, lost, record, detail in file.problems():
-                yield Problem(owner, NAME, file.path, offset, record, kind, detail, lost)
-            changed = file.changed()
-            if changed:
-                yield Problem(owner, NAME, file.path, None, None, "changed", changed, None)
-
-    def _decoding_problems(self) -> Iterator[Problem]:
-        if not self._counted:
-            return
-        for system, file, offset, lost, record, kind, detail in self.decoder.problems():
-            yield Problem(system, NAME, file, offset, record, kind, detail, lost)
+            yield from index_problems(file, owner, NAME)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
         """Return counter resets: system, microseconds UTC, table, processor, evidence."""
@@ -288,37 +279,24 @@ class SmfSource:
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """Return one row per file, system, type and subtype."""
-        rows: list[InventoryRow] = []
         by_id = {id: group.info for group in self.groups.values() for id in group.ids}
-        for number, dump in enumerate(self.dumps):
-            of_systems = [(by_id[number, row["record"], row["id"]], row) for row in dump.rows]
-            for info, row in _added(of_systems):
-                record, subtype = row["record"], row["subtype"]
-                decoded = smf_sections.is_decoded(record, subtype)
-                rows.append(
-                    InventoryRow(
-                        info.system,
-                        NAME,
-                        dump.file.path,
-                        record,
-                        subtype,
-                        f"SMF {record}" if subtype is None else f"SMF {record}.{subtype}",
-                        smf_sections.title(record, subtype),
-                        "record",
-                        row["count"],
-                        row["bytes"],
-                        self._utc(row["first_local"], info),
-                        self._utc(row["last_local"], info),
-                        row["min_length"],
-                        row["max_length"],
-                        "zlens" if decoded else None,
-                        row["duplicates"],
-                        row["out_of_order"],
-                        row["gaps"],
-                        row["step"] / 1e6 if row["step"] is not None else None,
-                    )
-                )
-        return rows
+        return [
+            self._inventory_row(dump, info, row)
+            for number, dump in enumerate(self.dumps)
+            for info, row in _added((by_id[number, row["record"], row["id"]], row) for row in dump.rows)
+        ]
+
+    def _inventory_row(self, dump: SmfDump, info: SystemInfo, row: dict[str, Any]) -> InventoryRow:
+        record, subtype, step = row["record"], row["subtype"], row["step"]
+        return InventoryRow(
+            info.system, NAME, dump.file.path, record, subtype,
+            f"SMF {record}" if subtype is None else f"SMF {record}.{subtype}",
+            smf_sections.title(record, subtype), "record", row["count"], row["bytes"],
+            self._utc(row["first_local"], info), self._utc(row["last_local"], info),
+            row["min_length"], row["max_length"],
+            "zlens" if smf_sections.is_decoded(record, subtype) else None,
+            row["duplicates"], row["out_of_order"], row["gaps"], None if step is None else step / 1e6,
+        )  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
         """Return one object per file with the results of the index pass."""

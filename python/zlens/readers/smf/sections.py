@@ -18,6 +18,7 @@ from zlens.catalog.raw_tables import load_tables
 from zlens.inputs import record_intervals
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, IntervalRow, RawTable
+from zlens.readers.files import decoding_problems
 from zlens.readers.row_tables import DecodedTable
 from zlens.readers.smf.systems import SmfDump, SmfSystem, first_record, offset_s, zos_release
 
@@ -96,8 +97,7 @@ class SectionTables:
         if complete:
             for layout in self.layouts:
                 self.decoder.drain(layout.name)
-        for system, file, offset, lost, record_name, kind, detail in self.decoder.problems():
-            yield Problem(system, NAME, file, offset, record_name, kind, detail, lost)
+        yield from decoding_problems(self.decoder.problems(), NAME)
 
 
 def _columns(layout: smf_sections.SmfLayout, facts: smf_sections.SmfSection) -> tuple[RawColumn, ...]:
