@@ -194,11 +194,8 @@ class StitchedRecords(ABC):
 
     def __init__(self, file: str, offsets: Sequence[int], original_offsets: Sequence[int]) -> None:
         if len(offsets) != len(original_offsets):
-            raise InputError(
-                "a fragment of an input does not contain the records it was extracted from",
-                file=file,
-                cure=phrase("lake_check", lake="LAKE"),
-            )
+            message = "a fragment of an input does not contain the records it was extracted from"
+            raise InputError(message, file=file, cure=phrase("lake_check", lake="LAKE"))
         self.file = file
         self.original_offsets = dict(zip(offsets, sorted(original_offsets), strict=True))
 

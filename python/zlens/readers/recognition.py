@@ -269,12 +269,8 @@ def _unknown(path: str, first_bytes: bytes, size: int) -> InputError:
     known = compressed_format(first_bytes)
     if known is not None:
         what, tool = known
-        return InputError(
-            f"this file is compressed ({what})",
-            file=path,
-            offset=0,
-            cure=f"unpack it first, with {tool}",
-        )
+        message = f"this file is compressed ({what})"
+        return InputError(message, file=path, offset=0, cure=f"unpack it first, with {tool}")
     encoding = _encoding(first_bytes)
     if encoding is not None:
         return InputError(

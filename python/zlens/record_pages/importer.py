@@ -193,11 +193,8 @@ def _no_loss(built: BuiltLayout, release: str, pack_root: Path | None, file: str
         and existing_layouts[0].complete
         and len(existing_layouts[0].fields) > len(built.file.layouts[0].fields)
     ):
-        raise CatalogError(
-            f"the page describes a part of {built.record}, but the pack has the complete record",
-            file=file,
-            cure=phrase("import_replace"),
-        )
+        message = f"the page describes a part of {built.record}, but the pack has the complete record"
+        raise CatalogError(message, file=file, cure=phrase("import_replace"))
 
 
 def _choose_longer(
@@ -236,12 +233,8 @@ def _no_pages_error(errors: list[CatalogError], skipped: list[Skipped]) -> Catal
         shown = "; ".join(f"{skip.file}: {skip.reason}" for skip in skipped[:3])
         more = ", ..." if len(skipped) > 3 else ""
         message, file = f"none of {len(skipped):,} files provided a layout ({shown}{more})", None
-    return CatalogError(
-        message,
-        file=file,
-        expected="saved pages of z/VM monitor records (MRxxxxxx)",
-        cure="name the folder that they were saved in",
-    )
+    expected = "saved pages of z/VM monitor records (MRxxxxxx)"
+    return CatalogError(message, file=file, expected=expected, cure="name the folder that they were saved in")
 
 
 def _entry(page: page_table.RecordPage, built: BuiltLayout) -> PageEntry:

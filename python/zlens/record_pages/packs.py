@@ -424,10 +424,8 @@ class _UserSettings:
     def allowed(self, field: MonitorField, key: str, value: Any) -> bool:
         values = {"kind": KINDS, "direction": DIRECTIONS, "unit": (), "text": ()}.get(key)
         if values is None:
-            self.refuse(
-                f"{field.name}: unknown key {key}; use kind, direction, unit or text",
-                f"{field.name}.{key}",
-            )
+            message = f"{field.name}: unknown key {key}; use kind, direction, unit or text"
+            self.refuse(message, f"{field.name}.{key}")
         elif not isinstance(value, str) or (values and value not in values):
             expected = f"one of {', '.join(values)}" if values else "a string"
             self.refuse(f"{field.name}: {key} is {value!r}, not {expected}", f"{field.name}.{key}")
@@ -442,10 +440,8 @@ class _UserSettings:
         subject = self.names(f"{location}: subject", changes.pop("subject")) if "subject" in changes else ()
         unknown = [name for name in subject if name not in {field.name for field in section.fields}]
         if unknown:
-            self.refuse(
-                f"{location}: subject names {unknown[0]}, which is not a field of an entry",
-                f"section.{section.name}.subject",
-            )
+            message = f"{location}: subject names {unknown[0]}, which is not a field of an entry"
+            self.refuse(message, f"section.{section.name}.subject")
             subject = ()
         for key, value in changes.items():
             is_number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 4096

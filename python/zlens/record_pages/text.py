@@ -72,12 +72,8 @@ def from_bytes(data: bytes, file: str) -> PageText:
     if not data.strip():
         raise CatalogError("the page is empty", file=file, offset=0, cure=_CURE)
     if len(data) > MAX_BYTES:
-        raise CatalogError(
-            "the file is too large for a record page",
-            file=file,
-            expected=f"at most {MAX_BYTES:,} bytes",
-            cure=_CURE,
-        )
+        message = "the file is too large for a record page"
+        raise CatalogError(message, file=file, expected=f"at most {MAX_BYTES:,} bytes", cure=_CURE)
     text = _decode(data, file)
     if _HTML.search(text):
         text = without_tags(text)

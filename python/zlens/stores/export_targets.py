@@ -194,10 +194,8 @@ def _extra(module: str, extra: str) -> Any:
         return import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        raise QueryError(
-            f"the package {package} is not installed",
-            cure=f"install it, in a checkout: pip install '.[{extra}]'",
-        ) from None
+        cure = f"install it, in a checkout: pip install '.[{extra}]'"
+        raise QueryError(f"the package {package} is not installed", cure=cure) from None
 
 
 #: Targets by format name.

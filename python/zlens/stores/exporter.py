@@ -93,10 +93,8 @@ def export(
 
 def _known(names: set[str], known_names: set[str], what: str) -> set[str]:
     if unknown := names - known_names:
-        raise QueryError(
-            f"there is no {what} {', '.join(sorted(unknown))}",
-            expected=f"one of {', '.join(sorted(known_names)[:50])}",
-        )
+        message = f"there is no {what} {', '.join(sorted(unknown))}"
+        raise QueryError(message, expected=f"one of {', '.join(sorted(known_names)[:50])}")
     return names
 
 

@@ -51,10 +51,8 @@ class ReadingClock:
             end = self._utc(reading.local, None if is_new_run else self._last_us, reading.offset)
             end += round((reading.since_s if reading.since_s is not None else seconds or 0) * _SECOND)
         else:
-            self._note_local(
-                "the file has no time of day; times count from 1970 at the beginning of the file",
-                reading.offset,
-            )
+            detail = "the file has no time of day; times count from 1970 at the beginning of the file"
+            self._note_local(detail, reading.offset)
             elapsed_s = reading.since_s if reading.since_s is not None else seconds or 1.0
             end = self._run_start_us + round(elapsed_s * _SECOND)
         if reading.since_s is None and seconds is None and not is_new_run and self._last_us is not None:

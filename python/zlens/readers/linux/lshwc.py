@@ -341,11 +341,8 @@ def _objects(text: str, offset: int, note: Note) -> Iterator[Measured]:
         note("truncated", "the JSON ends inside its measurements", len(text))
     elif unexpected := _AFTER_END.search(text, offset):
         remaining = len(text) - unexpected.start()
-        note(
-            "header",
-            f"{remaining:,} characters after the measurements are unexpected; not read",
-            unexpected.start(),
-        )
+        detail = f"{remaining:,} characters after the measurements are unexpected; not read"
+        note("header", detail, unexpected.start())
 
 
 def _readings(measurements: Iterator[Measured], note: Note) -> Iterator[PerfReading]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from zlens.inputs.options import Options
 from zlens.readers.linux import perf
-from zlens.readers.linux.counters import form_of
+from zlens.readers.linux.counter_forms import form_of
 from zlens.readers.streaming import CutPoint, DecodedWindow, StreamFormat
 
 _HEAD = 64 * 1024

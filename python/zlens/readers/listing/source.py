@@ -27,7 +27,8 @@ from zlens.readers import text_lines
 from zlens.readers.files import LOCAL_TIMES, TextSource, read_each, unknown_system
 from zlens.readers.listing import headings, separated_cells
 from zlens.readers.listing.mail import restore_file
-from zlens.readers.listing.parser import ListingParser, ListingReport, ListingTables, ListingTarget
+from zlens.readers.listing.parser import ListingParser, ListingReport
+from zlens.readers.listing.tables import ListingTables, ListingTarget
 from zlens.readers.row_tables import DecodedTable
 from zlens.readers.text_lines import TextLine
 

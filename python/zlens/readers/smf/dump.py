@@ -76,11 +76,8 @@ def _unpack_limit() -> int | None:
     if not limit:
         return None
     if not limit.isdecimal() or int(limit) > sys.maxsize:
-        raise InputError(
-            f"ZLENS_UNPACK_LIMIT is {limit!r}",
-            expected="a number of bytes",
-            cure="ZLENS_UNPACK_LIMIT=20000000000, for example; without it, a hundred times the packed size",
-        )
+        cure = "ZLENS_UNPACK_LIMIT=20000000000, for example; without it, a hundred times the packed size"
+        raise InputError(f"ZLENS_UNPACK_LIMIT is {limit!r}", expected="a number of bytes", cure=cure)
     return int(limit)
 
 

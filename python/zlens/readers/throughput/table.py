@@ -110,10 +110,8 @@ def parse_columns(text: str) -> dict[str, tuple[str, str]]:
         heading, _, unit = rest.rpartition(":") if ":" in rest else (rest, "", "")
         meaning = meaning.strip().lower()
         if not equals or not heading.strip() or meaning not in meanings or meaning in columns:
-            raise QueryError(
-                f"{part!r} names no column of a throughput file",
-                expected=f"MEANING=HEADING or MEANING=HEADING:UNIT; MEANING one of {', '.join(meanings)}",
-            )
+            expected = f"MEANING=HEADING or MEANING=HEADING:UNIT; MEANING one of {', '.join(meanings)}"
+            raise QueryError(f"{part!r} names no column of a throughput file", expected=expected)
         unit = _words(unit)
         units = facts().units.get(meanings[meaning].unit, {})
         if unit and unit not in units:
@@ -210,12 +208,8 @@ def _columns(
         if match is None or index in used or match[0] in column_names:
             continue
         if match[0] in columns:
-            raise _wrong(
-                path,
-                line,
-                f"has two columns of {match[0]}: {columns[match[0]].heading!r} and {heading!r}",
-                cure=phrase("throughput_column", column=match[0]),
-            )
+            message = f"has two columns of {match[0]}: {columns[match[0]].heading!r} and {heading!r}"
+            raise _wrong(path, line, message, cure=phrase("throughput_column", column=match[0]))
         columns[match[0]] = _column(match[0], heading, match[1], index)
     if not {"start", "end", "time"} & set(columns):
         raise _missing(path, line, headings, "a time", "time, or start and end", "time")
@@ -319,12 +313,8 @@ def _number(path: str, line: int, cells: Sequence[str], column: MatchedColumn) -
     except ValueError:
         number = math.nan
     if not 0 <= number < 1e15 or "_" in text:
-        raise _wrong(
-            path,
-            line,
-            f"has {text[:40]!r} as {column.meaning}",
-            expected="a number of 0 or more, such as 1234.5",
-        )
+        message = f"has {text[:40]!r} as {column.meaning}"
+        raise _wrong(path, line, message, expected="a number of 0 or more, such as 1234.5")
     return number * column.factor
 
 
@@ -346,12 +336,8 @@ def _time(path: str, line: int, text: str) -> tuple[int, bool]:
             return (timestamp - _EPOCH) // dt.timedelta(microseconds=1), True
         return (timestamp - _EPOCH.replace(tzinfo=dt.UTC)) // dt.timedelta(microseconds=1), False
     except (ValueError, OverflowError):
-        raise _wrong(
-            path,
-            line,
-            f"has {text[:40]!r} as time",
-            expected="2026-03-02 09:15:00, with or without a zone, or seconds since 1970",
-        ) from None
+        expected = "2026-03-02 09:15:00, with or without a zone, or seconds since 1970"
+        raise _wrong(path, line, f"has {text[:40]!r} as time", expected=expected) from None
 
 
 def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[ThroughputRow]:

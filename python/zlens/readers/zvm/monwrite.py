@@ -37,12 +37,8 @@ def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether the bytes are monitor data. Raises InputError if a transfer has damaged them."""
     verdict, detail = sniff(first_bytes, size)
     if verdict == "damaged":
-        raise InputError(
-            detail,
-            offset=0,
-            expected="z/VM monitor data as written",
-            cure="transfer the file again in binary; from CMS, with record format F and length 4096",
-        )
+        cure = "transfer the file again in binary; from CMS, with record format F and length 4096"
+        raise InputError(detail, offset=0, expected="z/VM monitor data as written", cure=cure)
     return verdict in ("monwrite", "monreader")
 
 
