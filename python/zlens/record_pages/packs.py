@@ -192,8 +192,10 @@ def save(
     base_folder = root() if base is None else base
     name = release_name(release)
     with _locked(base_folder), _staged(base_folder, name, keep) as staging:
-        previous = _previous_pages(staging) if keep else ()
-        entries = {page.record: page for page in previous}
+        entries: dict[str, PageEntry] = {}
+        # If the list of pages is missing or broken, it restarts with the pages imported now.
+        with contextlib.suppress(CatalogError):
+            entries = {page.record: page for page in _pages(staging)} if keep else {}
         entries |= {page.record: page for page in pages}
         for record in [page.record for page in entries.values() if page.null]:
             _drop(staging, record)
@@ -223,13 +225,6 @@ def apply_user_settings(release: str, base: Path | None = None) -> list[str]:
         problems = _apply_user(staging)
     layouts.clear_cache()
     return problems
-
-
-def _previous_pages(staging: Path) -> tuple[PageEntry, ...]:
-    with contextlib.suppress(CatalogError):
-        return _pages(staging)
-    # If the list of pages is missing or broken, it restarts with the pages imported now.
-    return ()
 
 
 def _drop(folder: Path, record: str) -> None:
@@ -395,18 +390,12 @@ class _UserSettings:
 
     def field(self, field: MonitorField, *, certain: bool = False) -> MonitorField:
         self.used.add(field.name)
-        if (
-            (certain or self.lists.get("subject"))
-            and field.kind in DIFFERENCED
-            and field.kind_status == "unknown"
-        ):
+        is_unsure = field.kind in DIFFERENCED and field.kind_status == "unknown"
+        if is_unsure and (certain or self.lists.get("subject")):
             # It was not differenced only because the record's subject was unknown.
             field = replace(field, kind_status="inferred")
-        changes = {
-            key: value
-            for key, value in self.fields.get(field.name, {}).items()
-            if self.allowed(field, key, value)
-        }
+        settings = self.fields.get(field.name, {})
+        changes = {key: value for key, value in settings.items() if self.allowed(field, key, value)}
         if not changes:
             return field
         changed = replace(field, **changes)
@@ -446,15 +435,14 @@ class _UserSettings:
         for key, value in changes.items():
             is_number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 4096
             if key not in ("offset", "stride", "count"):
-                problem = f"{location}: unknown key {key}; use offset, stride, count or subject"
-                self.refuse(problem, f"section.{section.name}")
-                changes = {}
-                break
-            if not is_number and (not isinstance(value, str) or layout.field(value) is None):
-                problem = f"{location}: {key} is {value!r}, neither a number nor a field of the record"
-                self.refuse(problem, f"section.{section.name}")
-                changes = {}
-                break
+                problem = f"unknown key {key}; use offset, stride, count or subject"
+            elif not is_number and (not isinstance(value, str) or layout.field(value) is None):
+                problem = f"{key} is {value!r}, neither a number nor a field of the record"
+            else:
+                continue
+            self.refuse(f"{location}: {problem}", f"section.{section.name}")
+            changes = {}
+            break
         fields = tuple(self.field(old, certain=bool(subject)) for old in section.fields)
         changed = replace(section, fields=fields, subject=subject or section.subject)
         return replace(changed, **changes, note="offset set by the user") if changes else changed
@@ -489,21 +477,16 @@ def _staged(base: Path, name: str, keep: bool) -> Iterator[Path]:
         raise _storage_error(base, error) from error
     try:
         staging.chmod(0o755)
-        if target.is_dir():
-            _copy(target, staging, keep)
+        if keep and target.is_dir():
+            shutil.copytree(target, staging, dirs_exist_ok=True)
+        elif (target / USER_FILE).is_file():
+            shutil.copy2(target / USER_FILE, staging / USER_FILE)
         yield staging
         _swap_folders(staging, target)
     except OSError as error:
         raise _storage_error(target, error) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-
-
-def _copy(target: Path, staging: Path, keep: bool) -> None:
-    if keep:
-        shutil.copytree(target, staging, dirs_exist_ok=True)
-    elif (target / USER_FILE).is_file():
-        shutil.copy2(target / USER_FILE, staging / USER_FILE)
 
 
 def _swap_folders(staging: Path, target: Path) -> None:
@@ -525,13 +508,11 @@ def _swap_folders(staging: Path, target: Path) -> None:
 def _recover(base: Path) -> None:
     """Clean up after an import that was killed: restore an old pack without a new one."""
     for path in base.iterdir():
-        if path.name.startswith(_OLD):
-            name = path.name.removeprefix(_OLD).rsplit("-", 1)[0]
-            if _FOLDER.fullmatch(name) and not (base / name).exists():
-                path.rename(base / name)
-            else:
-                shutil.rmtree(path, ignore_errors=True)
-        elif path.name.startswith(_STAGING):
+        name = path.name.removeprefix(_OLD).rsplit("-", 1)[0]
+        is_old = path.name.startswith(_OLD)
+        if is_old and _FOLDER.fullmatch(name) and not (base / name).exists():
+            path.rename(base / name)
+        elif is_old or path.name.startswith(_STAGING):
             shutil.rmtree(path, ignore_errors=True)
 
 

@@ -133,8 +133,6 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-# Archives ---------------------------------------------------------------------------------------
-
 _END = struct.Struct("<4s4H2LH")
 _LOCATOR = 20
 
