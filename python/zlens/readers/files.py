@@ -118,26 +118,18 @@ def open_all(
 
     Raises the first error if no file can be opened.
     """
-    total, previous_bytes = total_size(paths), 0
     files: list[File] = []
     problems: list[Problem] = []
-    errors: list[InputError] = []
-    for path in paths:
 
-        def step(done: int, _size: int, path: str = path, previous_bytes: int = previous_bytes) -> None:
-            if progress is not None:
-                progress(previous_bytes + done, total, path)
+    def read(path: str, step: Callable[[int], None]) -> None:
+        files.append(opener(path, None if progress is None else lambda done, size: step(done)))
 
-        try:
-            file = opener(path, step if progress is not None else None)
-        except InputError as error:
-            errors.append(error)
-            problems.append(replace(file_problem(error, source, "header"), file=path))
-            continue
-        files.append(file)
-        previous_bytes += file.size
-    if not files and errors:
-        raise errors[0]
+    def refuse(path: str, error: InputError) -> None:
+        problems.append(replace(file_problem(error, source, "header"), file=path))
+
+    error = read_each(paths, read, refuse, progress)
+    if not files and error is not None:
+        raise error
     return files, problems
 
 

@@ -211,11 +211,9 @@ class ListingParser:
 
     def _separated_line(self, line: TextLine) -> bool:
         """Read a line of a table with separated cells, with its tabs; return whether it is one."""
-        found = (
-            separated_cells.match_headings(line.text)
-            if self._report is None or self._report.excerpt
-            else None
-        )
+        found = None
+        if self._report is None or self._report.excerpt:
+            found = separated_cells.match_headings(line.text)
         if found is not None:
             self._finish()
             report_definition = definition.load_report(found.facts.report)
@@ -369,7 +367,9 @@ class ListingParser:
             words = re.findall(r"[^\s<>-]+", line.text)
             if not words or sum(word in heading_words for word in words) * 2 >= len(words):
                 continue
-            if set(line.text) <= set(" <>-_=.") or _is_group_line(line.text):
+            # Headings over several columns: <--- Percent Busy ---->
+            is_group = not re.sub(r"<[^<>]*>", "", line.text).strip(" -_")
+            if is_group or set(line.text) <= set(" <>-_=."):
                 continue
             self._note(line, "no_layout", f"not recognized: {line.text.strip()[:120]!r}")
         self._pending = []
@@ -382,18 +382,13 @@ class ListingParser:
         """Return whether the line is the last one of headings, and use its columns for the following rows."""
         above = tuple([*self._above, *self._block][-_HEIGHT:])
         keys = [table.key for table in report_definition.tables]
-        candidate_keys = [key for key in keys if self._table is None or key == self._table.key]
-        layouts = [
-            layout
-            for key in candidate_keys
-            if (layout := headings.match_table(line.text, above, report_definition.name, key))
-        ]
-        if not layouts and self._table is not None:
-            layouts = [
-                layout
-                for key in keys
-                if (layout := headings.match_table(line.text, above, report_definition.name, key))
-            ]
+        # First the table whose title was read.
+        layouts: list[TableLayout] = []
+        for candidates in ([self._table.key] if self._table is not None else [], keys):
+            found = (
+                headings.match_table(line.text, above, report_definition.name, key) for key in candidates
+            )
+            layouts = layouts or [layout for layout in found if layout]
         if not layouts:
             return False
         layout = max(layouts, key=lambda layout: layout.known)
@@ -444,13 +439,8 @@ class ListingParser:
         extents = []
         for extent, column, heading in zip(layout.places, layout.columns, layout.heads, strict=True):
             stored_heading = heading if column is None and extent.end != width else ""
-            extents.append(
-                (
-                    *extent,
-                    index_by_column.get(id(column), -1) if isinstance(column, ReportColumn) else -1,
-                    stored_heading,
-                )
-            )
+            index = index_by_column.get(id(column), -1) if isinstance(column, ReportColumn) else -1
+            extents.append((*extent, index, stored_heading))
         timed = bool(layout.table.time) and layout.columns[:1] == ("",)
         order = self._order
         if layout.headless and all(column.type == "text" for column in layout.table.columns):
@@ -502,14 +492,11 @@ class ListingParser:
     def _parse_row(self, report: ListingReport, line: TextLine) -> bool:
         """Read the line as a row of the table; return whether it is one."""
         target = self._target
-        if target is None or not (
-            target.rows.row(line.text, line.number, line.offset)
-            # The end of a row that covers less than the others, which its times tell.
-            or (
-                (target.timed and line.text.endswith(_SHORT))
-                and target.rows.row(line.text.removesuffix(_SHORT), line.number, line.offset)
-            )
-        ):
+        if target is None:
+            return False
+        # The end of a row that covers less than the others, which its times tell.
+        short = [line.text.removesuffix(_SHORT)] if target.timed and line.text.endswith(_SHORT) else []
+        if not any(target.rows.row(text, line.number, line.offset) for text in (line.text, *short)):
             return False
         report.targets[target.name] = target
         if target.table is not None and not target.table.time:
@@ -594,8 +581,3 @@ def _is_data_line(line: TextLine) -> bool:
     """Return whether at least half of a line's words are numbers, or dots instead of numbers."""
     words = line.text.split()
     return sum(bool(_NUMBER.match(word)) for word in words) * 2 >= len(words)
-
-
-def _is_group_line(line: str) -> bool:
-    """Return whether a line has only headings over several columns: <--- Percent Busy ---->."""
-    return not re.sub(r"<[^<>]*>", "", line).strip(" -_")

@@ -330,20 +330,11 @@ def _added(rows: Iterable[tuple[SystemInfo, dict[str, Any]]]) -> list[tuple[Syst
             merged[key] = info, row
             continue
         known = merged[key][1]
-        merged[key] = (
-            info,
-            known
-            | {
-                **{
-                    name: known[name] + row[name] for name in ("count", "bytes", "duplicates", "out_of_order")
-                },
-                **{name: min(known[name], row[name]) for name in ("first_local", "min_length")},
-                **{name: max(known[name], row[name]) for name in ("last_local", "max_length")},
-                # The interval of one stream does not apply to both.
-                "step": None,
-                "gaps": None,
-            },
-        )
+        sums = {name: known[name] + row[name] for name in ("count", "bytes", "duplicates", "out_of_order")}
+        least = {name: min(known[name], row[name]) for name in ("first_local", "min_length")}
+        most = {name: max(known[name], row[name]) for name in ("last_local", "max_length")}
+        # The interval of one stream does not apply to both.
+        merged[key] = info, known | sums | least | most | {"step": None, "gaps": None}
     return [merged[key] for key in sorted(merged)]
 
 
@@ -352,10 +343,8 @@ def _form(file: SmfFile) -> str:
     blocks, extended, spanned, segments = file.block_stats
     parts = ["records with RDW"]
     if blocks:
-        words = (
-            "" if not extended else " with extended BDW" if extended == blocks else " with BDW, some extended"
-        )
-        parts.append(f"{blocks:,} blocks{words or ' with BDW'}")
+        words = "BDW" if not extended else "extended BDW" if extended == blocks else "BDW, some extended"
+        parts.append(f"{blocks:,} blocks with {words}")
     if spanned:
         parts.append(f"{spanned:,} record{'s' if spanned > 1 else ''} spanned in {segments:,} segments")
     return ", ".join(parts)

@@ -246,21 +246,14 @@ class ZosTextSource(TextSource):
 
     def _find_system(self, statement: _LocatedMessage, statements: Sequence[_LocatedMessage]) -> SystemInfo:
         """Return the system of a message that does not name one."""
-        named_statements = [other for other in statements if other.info.system]
-        same_run = [
-            other
-            for other in named_statements
-            if other.run_file_prefix is not None and other.run_file_prefix == statement.run_file_prefix
-        ]
-        same_file = [
-            other for other in named_statements if other.file is statement.file and _agree(statement, other)
-        ]
-        same_machine = [
-            other
-            for other in named_statements
-            if isinstance(other.message, ProcessorDisplay) and _agree(statement, other)
-        ]
-        for candidates in (same_run, same_file, same_machine):
+        prefix = statement.run_file_prefix
+        named = [other for other in statements if other.info.system]
+        agreeing = [other for other in named if _agree(statement, other)]
+        for candidates in (
+            [other for other in named if prefix is not None and other.run_file_prefix == prefix],
+            [other for other in agreeing if other.file is statement.file],
+            [other for other in agreeing if isinstance(other.message, ProcessorDisplay)],
+        ):
             if len({id(other.info) for other in candidates}) == 1:
                 return candidates[0].info
         name = unknown_system(statement.file.path)
@@ -395,13 +388,8 @@ class ZosTextSource(TextSource):
         for statement in statements:
             message = statement.message
             # All processors of a run share one interval, which ends with the last of them.
-            header = leading(
-                statement.info.system,
-                NAME,
-                statement.file.path,
-                message.start.offset,
-                statement.time_us,
-            )
+            system, path = statement.info.system, statement.file.path
+            header = leading(system, NAME, path, message.start.offset, statement.time_us)
             if isinstance(message, Notice):
                 rows["zos_notice"].append({**header, **message.row()})
                 continue
@@ -439,9 +427,8 @@ class ZosTextSource(TextSource):
             for statement in file.statements:
                 groups.setdefault((statement.info.system, statement.message.start.id), []).append(statement)
             for (system, name), group in groups.items():
-                sizes = [
-                    max(statement.message.end - statement.message.start.offset, 0) for statement in group
-                ]
+                messages = [statement.message for statement in group]
+                sizes = [max(message.end - message.start.offset, 0) for message in messages]
                 times = [statement.time_us for statement in group]
                 rows.append(
                     InventoryRow(
@@ -467,18 +454,12 @@ class ZosTextSource(TextSource):
                 "bytes": file.size,
                 **_run_facts(file),
                 **_display_facts(file),
-                "of_the_system_by": ", ".join(
-                    dict.fromkeys(
-                        match
-                        for statement in file.statements
-                        if (match := self._matched_by.get(statement.info.system)) is not None
-                    )
-                )
-                or None,
+                "of_the_system_by": ", ".join(dict.fromkeys(filter(None, matches))) or None,
                 "times": _times(file, self._date),
                 "other_lines": file.others or None,
             }
             for file in self._files
+            for matches in [[self._matched_by.get(each.info.system) for each in file.statements]]
         ]
 
 
@@ -560,12 +541,8 @@ def _run_facts(file: _MessageFile) -> dict[str, Any]:
 
 def _times(file: _MessageFile, date: dt.date | None) -> str | None:
     """Return the origin of the times of displays, if it is not the text."""
-    displays = [
-        statement.message.start
-        for statement in file.statements
-        if statement.message.start.id != texts.COUNTERS
-    ]
-    if all(start.local is not None for start in displays):
+    starts = [statement.message.start for statement in file.statements]
+    if all(start.local is not None or start.id == texts.COUNTERS for start in starts):
         return None
     return "times are the date of the file" if date is None else "times have the given date"
 
@@ -583,9 +560,8 @@ _RUN_OPTIONS = {
 
 def _display_facts(file: _MessageFile) -> dict[str, Any]:
     """Return the facts of the last processor display."""
-    displays = [
-        statement.message for statement in file.statements if isinstance(statement.message, ProcessorDisplay)
-    ]
+    messages = [statement.message for statement in file.statements]
+    displays = [message for message in messages if isinstance(message, ProcessorDisplay)]
     if not displays:
         return {}
     row = displays[-1].row()
