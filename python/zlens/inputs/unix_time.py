@@ -14,6 +14,11 @@ def from_unix_us(us: int) -> dt.datetime:
     return EPOCH + dt.timedelta(microseconds=us)
 
 
+def local_us(time: dt.datetime) -> int:
+    """Return a time without a zone in microseconds since 1970, as if it were UTC."""
+    return to_unix_us(time.replace(tzinfo=dt.UTC))
+
+
 def to_unix_us(time: dt.datetime) -> int:
     """Return microseconds since 1970, exact unlike a float of seconds."""
     return (time - EPOCH) // dt.timedelta(microseconds=1)

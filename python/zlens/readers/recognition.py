@@ -17,24 +17,24 @@ from zlens.inputs.problems import Problem
 from zlens.readers.files import file_problem, read_error
 from zlens.readers.tar_archive import is_tar
 
-#: Modules of readers, in order of recognition.
-READERS = (
-    "zvm.monwrite",
-    "rmf.postprocessor",
-    "rmf.monitor3",
-    "smf.dump",
-    "linux.sysinfo",
-    "openmetrics.hmc",
-    "openmetrics.dds",
-    "rmf.listing",
-    "listing.source",
-    "zos.text",
-    "zvm.console",
-    "linux.zpwr",
-    "linux.hyptop",
-    "linux.zmemtopo",
-    "linux.counters",
-)
+#: Modules of readers, in order of recognition, and what messages call their files.
+READERS = {
+    "zvm.monwrite": "MONWRITE data",
+    "rmf.postprocessor": "an RMF Postprocessor XML report",
+    "rmf.monitor3": "an RMF Monitor III XML report",
+    "smf.dump": "an SMF dump",
+    "linux.sysinfo": "a copy of the texts of a Linux",
+    "openmetrics.hmc": "Prometheus text of an HMC exporter",
+    "openmetrics.dds": "OpenMetrics text of RMF's Distributed Data Server",
+    "rmf.listing": "a printed RMF report",
+    "listing.source": "a printed report",
+    "zos.text": "z/OS console text",
+    "zvm.console": "z/VM console text",
+    "linux.zpwr": "power readings of Linux",
+    "linux.hyptop": "output of hyptop",
+    "linux.zmemtopo": "output of zmemtopo",
+    "linux.counters": "counters of Linux",
+}
 
 #: A small module whose `form_of` rules these readers out before they are imported.
 FORMS = {"rmf.postprocessor": "rmf.xml_encoding", "rmf.monitor3": "rmf.xml_encoding"}

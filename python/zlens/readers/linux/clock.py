@@ -6,10 +6,9 @@ import datetime as dt
 from collections.abc import Callable
 
 from zlens.inputs.source import SystemInfo
-from zlens.inputs.unix_time import to_unix_us
+from zlens.inputs.unix_time import local_us, to_unix_us
 from zlens.readers.linux.perf import PerfReading
 
-_EPOCH = dt.datetime(1970, 1, 1)
 _SECOND = 1_000_000
 
 
@@ -45,8 +44,7 @@ class ReadingClock:
         if reading.epoch_s is not None:
             end = reading.epoch_s * _SECOND
             if reading.local is not None:
-                offset = reading.local - (_EPOCH + dt.timedelta(seconds=reading.epoch_s))
-                self._info.utc_offset_s = round(offset.total_seconds())
+                self._info.utc_offset_s = round(local_us(reading.local) / _SECOND) - reading.epoch_s
         elif reading.local is not None:
             end = self._utc(reading.local, None if is_new_run else self._last_us, reading.offset)
             end += round((reading.since_s if reading.since_s is not None else seconds or 0) * _SECOND)
@@ -67,7 +65,7 @@ class ReadingClock:
         zone = self._zone
         if zone is None:
             self._note_local("times are local and the time zone is unknown; set it (option tz)", offset)
-            return (local - _EPOCH) // dt.timedelta(microseconds=1)
+            return local_us(local)
         aware = local.replace(tzinfo=zone)
         if last is not None and to_unix_us(aware) <= last:
             # In a repeated hour, the second occurrence comes later.

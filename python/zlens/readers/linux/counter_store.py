@@ -126,9 +126,7 @@ class CounterStore:
                     "scaled": cpu in scaled,
                     **{f"c{number}": counters.get(number) for number in numbers},
                 }
-                yield tuple(
-                    _COMMON[name](sample) if name in _COMMON else values.get(name) for name in columns
-                )
+                yield _row(sample, values, columns)
 
     def _scaled(self, sample: CounterSample) -> set[int | None]:
         """Return CPUs (None: not a single CPU) with counters that ran only part of the time."""
@@ -149,10 +147,11 @@ class CounterStore:
             )
             for cpu, counters in _by_cpu(rows):
                 for event, value in counters.items():
-                    values = {**asdict(event), "cpu_id": cpu, "value": value}
-                    yield tuple(
-                        _COMMON[name](sample) if name in _COMMON else values.get(name) for name in columns
-                    )
+                    yield _row(sample, {**asdict(event), "cpu_id": cpu, "value": value}, columns)
+
+
+def _row(sample: CounterSample, values: dict[str, Any], columns: list[str]) -> tuple[Any, ...]:
+    return tuple(_COMMON[name](sample) if name in _COMMON else values.get(name) for name in columns)
 
 
 def _by_cpu(

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from zlens.inputs.options import Options
 from zlens.inputs.source import Progress
+from zlens.inputs.unix_time import local_us
 from zlens.readers.rmf import values
 from zlens.readers.rmf.interval import ReportInterval
 from zlens.readers.rmf.problem_list import ProblemList
@@ -120,7 +121,7 @@ class RmfXmlSource(RmfSource):
     ) -> int:
         zone = self.zone
         if zone is None:
-            return values.as_utc(local)
+            return local_us(local)
         if values.is_ambiguous(local, zone):
             key = f"{system} {local}"
             if key in duplicate_times or len(duplicate_times) < MAX_NAMES:

@@ -18,6 +18,7 @@ from zlens.errors import InputError
 from zlens.inputs.identity import KnownSystem
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo, machine_name
+from zlens.inputs.unix_time import from_unix_us
 from zlens.readers.column_store import StoredTable, Texts
 from zlens.readers.files import LOCAL_TIMES, TextSource, compare_repeat, read_each, unknown_system
 from zlens.readers.rmf import values
@@ -527,4 +528,4 @@ def _as_integer(number: float | None) -> int | None:
 
 
 def minute_text(us: int) -> str:
-    return f"{dt.datetime.fromtimestamp(us / 1e6, dt.UTC):%Y-%m-%d %H:%M}"
+    return f"{from_unix_us(us):%Y-%m-%d %H:%M}"

@@ -8,7 +8,6 @@ several dumps.
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import os
 import sys
@@ -32,6 +31,7 @@ from zlens.inputs.source import (
     SystemInfo,
     moves,
 )
+from zlens.inputs.unix_time import from_unix_us
 from zlens.readers.files import decoding_problems, index_problems, open_all, unknown_system
 from zlens.readers.row_tables import DecodedTable, RowTable, leading
 from zlens.readers.smf import record_places, streams
@@ -44,8 +44,6 @@ NAME = "smf"
 #: The record type that is decoded into the table of counters.
 RECORD = smf.counter_record_type()
 _TABLES = "smf/counter_tables"
-
-_EPOCH = dt.datetime(1970, 1, 1)
 
 
 def detect(first_bytes: bytes, size: int) -> bool:
@@ -167,8 +165,7 @@ class SmfSource:
         """Set the time zone if no record contains it: from the options, otherwise times stay local."""
         info = group.info
         if info.utc_offset_s is None and self._options.tz is not None:
-            local = _EPOCH + dt.timedelta(microseconds=group.first_local)
-            offset = local.replace(tzinfo=self._options.tz).utcoffset()
+            offset = from_unix_us(group.first_local).replace(tzinfo=self._options.tz).utcoffset()
             info.utc_offset_s = round(offset.total_seconds()) if offset is not None else None
         info.local_time = info.utc_offset_s is None and not info.intervals
         if info.first_us is None:

@@ -6,6 +6,7 @@ Machine, time zone, release and partition of a system come from these records if
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Any
@@ -108,7 +109,8 @@ def _add_intervals(group: SmfSystem, layout: smf_sections.SmfLayout, intervals: 
     info = group.info
     time = layout.interval
     of_jobs = time.of == "job"
-    usual_s = _usual_s([round(seconds) for _, seconds, _, _ in intervals if seconds])
+    lengths = Counter(round(seconds) for _, seconds, _, _ in intervals if seconds)
+    usual_s = float(max(lengths, key=lambda length: (lengths[length], length))) if lengths else None
     if info.nominal_s is None and not of_jobs:
         info.nominal_s = usual_s
     new_intervals = []
@@ -119,8 +121,7 @@ def _add_intervals(group: SmfSystem, layout: smf_sections.SmfLayout, intervals: 
         )
     if info.intervals or not of_jobs:
         # A job may have started long before, so only the ends of its intervals are times of the system.
-        lengths = [0.0 if of_jobs else interval.seconds or 0.0 for interval in new_intervals]
-        first_us = min(each.end_us - round(s * 1e6) for each, s in zip(new_intervals, lengths, strict=True))
+        first_us = min(each.end_us if of_jobs else each.start_us for each in new_intervals)
         last_us = max(interval.end_us for interval in new_intervals)
         # Counters may have times without an interval. Without counters and intervals, times come from
         # headers.
@@ -129,10 +130,6 @@ def _add_intervals(group: SmfSystem, layout: smf_sections.SmfLayout, intervals: 
         info.first_us = min(first_us, info.first_us or first_us) if known else first_us
         info.last_us = max(last_us, info.last_us or last_us) if known else last_us
     info.intervals = record_intervals.union([*info.intervals, *new_intervals])
-
-
-def _usual_s(lengths: list[int]) -> float | None:
-    return float(max(set(lengths), key=lambda length: (lengths.count(length), length))) if lengths else None
 
 
 def identify(group: SmfSystem) -> None:

@@ -21,6 +21,7 @@ from msgspec import Meta, Struct, field
 
 from zlens.catalog.interval_flags import GAP
 from zlens.errors import InputError, QueryError
+from zlens.inputs.unix_time import local_us, to_unix_us
 from zlens.schema import structs, user_files
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable
@@ -31,7 +32,6 @@ LARGEST = 64 * 1024**2
 MOST_ROWS = 500_000
 MOST_COLUMNS = 1_000
 _SECOND = 1_000_000
-_EPOCH = dt.datetime(1970, 1, 1)
 _DELIMITERS = ",;\t|"
 _CURE = "write a heading line and rows such as 2026-03-02 09:15:00,1200,0.25: see docs/getting-data.md"
 _YEARFIRST = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})([T ].*)?")
@@ -332,9 +332,8 @@ def _time(path: str, line: int, text: str) -> tuple[int, bool]:
         timestamp = dt.datetime.fromisoformat(f"{day}T{rest.removeprefix('T')}" if rest else day)
         if not 1970 < timestamp.year < 2200:
             raise ValueError
-        if timestamp.tzinfo is None:
-            return (timestamp - _EPOCH) // dt.timedelta(microseconds=1), True
-        return (timestamp - _EPOCH.replace(tzinfo=dt.UTC)) // dt.timedelta(microseconds=1), False
+        is_local = timestamp.tzinfo is None
+        return (local_us(timestamp) if is_local else to_unix_us(timestamp)), is_local
     except (ValueError, OverflowError):
         expected = "2026-03-02 09:15:00, with or without a zone, or seconds since 1970"
         raise _wrong(path, line, f"has {text[:40]!r} as time", expected=expected) from None

@@ -22,7 +22,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
-from zlens.inputs.unix_time import LATEST_US
+from zlens.inputs.unix_time import LATEST_US, from_unix_us, local_us
 from zlens.readers.files import NotedFile, TextSource, compare_repeat, read_each, unknown_system
 from zlens.readers.row_tables import Row, RowTable, leading
 from zlens.readers.smf import systems as smf_systems
@@ -43,7 +43,6 @@ _EXPECTED = (
 )
 _SECOND = 1_000_000
 _LOSING = frozenset({"truncated", "length", "changed"})
-_EPOCH = dt.datetime(1970, 1, 1)
 
 Message = ProcessorDisplay | HisRun | Notice
 
@@ -178,7 +177,7 @@ class ZosTextSource(TextSource):
         """Return the date of a text that has none, and where it is from."""
         if self._date is not None:
             return self._date, "the given one"
-        return (_EPOCH + dt.timedelta(microseconds=file.time_us)).date(), "that of the file (option date)"
+        return from_unix_us(file.time_us).date(), "that of the file (option date)"
 
     def _note_date(self, file: _MessageFile, start: texts.MessageStart, detail: str) -> None:
         """Report once for a file where its date is from."""
@@ -374,7 +373,7 @@ class ZosTextSource(TextSource):
             local = local.replace(tzinfo=self._zone).astimezone(dt.UTC).replace(tzinfo=None)
         else:
             statement.info.local_time = True
-        return (local - _EPOCH) // dt.timedelta(microseconds=1)
+        return local_us(local)
 
     # -- tables --------------------------------------------------------------------------------------
 
@@ -502,8 +501,7 @@ def _describe(statement: _LocatedMessage) -> None:
         info.threads = info.threads or dict(message.threads)
     elif isinstance(message, HisRun) and message.start_time is not None and info.utc_offset_s is None:
         local, tod = message.start_time
-        start_local_us = round((local - _EPOCH).total_seconds()) * _SECOND
-        info.utc_offset_s = smf_systems.offset_s(start_local_us, unix_us_from_tod(tod, info.leap_s))
+        info.utc_offset_s = smf_systems.offset_s(local_us(local), unix_us_from_tod(tod, info.leap_s))
         if info.utc_offset_s is None:
             statement.file.note("time", "START TIME and START TOD do not match", message.start.offset)
 

@@ -13,7 +13,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Source
-from zlens.readers.boundaries import BoundaryReader, IntervalMark, ResetEvidence, StitchedRecords
+from zlens.readers.boundaries import BoundaryReader, Fragments, IntervalMark, ResetEvidence, StitchedRecords
 from zlens.readers.files import decoding_problems
 from zlens.readers.zvm.intervals import NAME, MonitorSystem, interval_begins
 from zlens.readers.zvm.monwrite import MonwriteSource
@@ -130,25 +130,16 @@ def _masks(domains: Iterable[int]) -> tuple[int, int]:
 class StitchedMonitorRecords(StitchedRecords):
     """Fragments of files of one system, decoded in sequence."""
 
-    def __init__(
-        self,
-        fragments: Sequence[str],
-        fragment_index: int,
-        offsets: Sequence[int],
-        *,
-        leap: int,
-        nominal_s: float | None,
-        evidence: Iterable[ResetEvidence],
-    ) -> None:
-        files = [MonwriteFile.open(fragment) for fragment in fragments]
-        file = files[fragment_index]
+    def __init__(self, fragments: Fragments) -> None:
+        files = [MonwriteFile.open(path) for path in fragments.paths]
+        file = files[fragments.index]
         # It determines the layouts; the others are only compared with it.
-        self._source = MonwriteSource([file], Options(leap=leap), [])
+        self._source = MonwriteSource([file], Options(leap=fragments.leap), [])
         (self._group,) = self._source.groups
         self._group.files = files
         self._group.ends = []
         self._group.repeats = [[] for _ in files]
-        self._group.info.nominal_s = nominal_s
+        self._group.info.nominal_s = fragments.nominal_s
         catalog = set(layouts.records())
         types = {layouts.record_id(row["domain"], row["record"]): None for row in file.inventory()}
         self._plans = {
@@ -157,9 +148,9 @@ class StitchedMonitorRecords(StitchedRecords):
             if record in catalog
             for plan in self._source.plans(self._group, record)
         }
-        resets: list[Reset] = [(e.moment, e.table, e.subject, e.kind) for e in evidence]
+        resets: list[Reset] = [(e.moment, e.table, e.subject, e.kind) for e in fragments.evidence]
         self._decoder = self._source.decode(self._group, list(self._plans.values()), resets)
-        super().__init__(file.path, _compared_offsets(file, self._plans.values()), offsets)
+        super().__init__(fragments, _compared_offsets(file, self._plans.values()))
 
     @property
     def tables(self) -> list[str]:
