@@ -136,7 +136,9 @@ def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltL
     identified = [found for names, found in matches if len(found) == len(names)]
     subject = identified[0] if identified else matches[0][1] if matches else ()
     # Rows of two subjects must not be differenced.
-    certain = bool(identified) if matches else _describes_system(known_file, built.file.head)
+    is_global = "(global)" in built.file.head.title.lower()
+    of_system = is_global or (known_file is not None and known_file.subject_kind == "system")
+    certain = bool(identified) if matches else of_system
     sampled = built.file.head.kind in SAMPLED_CLASSES
     if sampled and not certain and any(page_field.has_difference for page_field in fields):
         fields = _without_differences(fields)
@@ -171,10 +173,6 @@ def _uncovered_bytes(rows: list[FieldRow], start: int) -> list[tuple[int, int]]:
             gaps.append((start, row.offset))
         start = max(start, row.end)
     return gaps
-
-
-def _describes_system(old: RecordFile | None, head: RecordInfo) -> bool:
-    return (old is not None and old.subject_kind == "system") or "(global)" in head.title.lower()
 
 
 def _without_differences(fields: tuple[MonitorField, ...]) -> tuple[MonitorField, ...]:

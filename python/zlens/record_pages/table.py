@@ -36,12 +36,8 @@ _MAX_PROLOG = 100_000
 
 #: Known types; any other capitalized word at their position is reported.
 TYPES = {
-    "Structure": "character",
-    "Character": "character",
-    "Unsigned": "unsigned",
-    "Signed": "signed",
-    "Bitstring": "bitstring",
-    "Address": "unsigned",
+    **{name.capitalize(): name for name in ("character", "unsigned", "signed", "bitstring")},
+    **{"Structure": "character", "Address": "unsigned"},
 }
 
 RECORD_NAME = re.compile(r"MR[A-Z0-9]{3,8}")
@@ -57,15 +53,10 @@ _TITLE_END = re.compile(
     r" (?:(?:DESCRIPTION|NOTES?|COMMENTS?|FUNCTION|IMPLICATIONS|GENERAL NOTES?)\b"
     r"|(?i:description|notes?|comments?) ?[-:]|MR[A-Z0-9]{3,8} |This information|Offsets Dec|Last updated)"
 )
+#: The classes of records in a prolog, where words may be in any order.
 _CLASSES = {
-    "event": "event",
-    "sample": "sample",
-    "sample configuration": "sample-config",
-    "event configuration": "event-config",
-    "event and sample": "event+sample",
-    "sample and event": "event+sample",
-    "event and sample configuration": "event+sample-config",
-    "sample and event configuration": "event+sample-config",
+    **{"event": "event", "sample": "sample"},
+    **dict.fromkeys(("event and sample", "sample and event"), "event+sample"),
 }
 _RELEASE = re.compile(
     r"\bbased on ?(?:IBM )?z/VM ?(?:"
@@ -245,11 +236,12 @@ def _prolog(prolog: str, page: RecordPage) -> None:
     match = _DESCRIBED.search(prolog)
     if match is None:
         return
-    kind = _CLASSES.get(" ".join(match[1].lower().split()))
+    words = " ".join(match[1].lower().split())
+    kind = _CLASSES.get(words.removesuffix(" configuration"))
     if kind is None:
         page.findings.append(f"the class `Monitor {match[1]} Record` is unknown; treated as an event record")
-        kind = "event"
-    page.kind = kind
+    is_configuration = kind is not None and words.endswith(" configuration")
+    page.kind = (kind or "event") + ("-config" if is_configuration else "")
     domain, number = int(match[2]), int(match[4])
     if domain > _MAX_DOMAIN or not 0 < number <= _MAX_NUMBER:
         page.findings.append(f"domain {domain} record {number} is not valid")

@@ -41,13 +41,10 @@ _COPY = (
     "cp /proc/sysinfo /proc/cpuinfo S/proc; cp -r --parents /sys/devices/system/cpu S"
 )
 
-_POLARITY = {
-    "horizontal": "Hor",
-    "vertical:high": "Vh",
-    "vertical:medium": "Vm",
-    "vertical:low": "Vl",
-}
+_POLARITY = {"horizontal": "Hor", "vertical:high": "Vh", "vertical:medium": "Vm", "vertical:low": "Vl"}
 _DISPATCHING = {0: "horizontal", 1: "vertical"}
+#: Containers by the file with the siblings in them: threads share a core.
+_CONTAINERS = {"thread": "core", "core": "socket", "book": "book", "drawer": "drawer"}
 _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 
@@ -143,14 +140,11 @@ class SysinfoSource(TextSource):
         if not any(is_added):
             if any(SYSINFO in tree.files for tree in trees):
                 raise InputError(f"its {SYSINFO} is empty", file=path, expected=_EXPECTED, cure=_COPY)
-            first_offset = damage[0][1] if damage else None
-            raise InputError(
-                damage[0][2] if damage else f"this is a tar archive without {SYSINFO}",
-                file=path,
-                offset=first_offset,
-                expected=_EXPECTED,
-                cure="unpack an archive of other data first, with tar -x",
+            _, offset, message = (
+                damage[0] if damage else ("", None, f"this is a tar archive without {SYSINFO}")
             )
+            cure = "unpack an archive of other data first, with tar -x"
+            raise InputError(message, file=path, offset=offset, expected=_EXPECTED, cure=cure)
 
     def _add_snapshot(self, tree: Tree) -> bool:
         sysinfo = texts.parse(tree.files.get(SYSINFO, b""))
@@ -352,11 +346,10 @@ def _stated_by(cpuinfo: texts.Cpuinfo) -> Row:
 
 def _containers(topology: str | None, online: list[Row]) -> Row:
     """Return the number of containers per level as stated by the machine, otherwise from the online CPUs."""
-    members = {
-        level: {cpu[level] for cpu in online if cpu[level] is not None}
+    counts = {
+        level: len({cpu[level] for cpu in online} - {None}) or None
         for level in ("drawer", "book", "socket", "core")
     }
-    counts = {level: len(numbers) or None for level, numbers in members.items()}
     cores = counts["core"]
     row: Row = {"threads": -(-len(online) // cores) if cores else None}
     stated = [texts.number(word) for word in (topology or "").split()]
@@ -389,7 +382,7 @@ def _adjustments(snapshot: SysinfoSnapshot) -> list[Row]:
 
 
 def _caches(snapshot: SysinfoSnapshot) -> list[Row]:
-    rows = []
+    rows: list[Row] = []
     for number, cache in enumerate(snapshot.cpuinfo.caches):
         size = cache.get("size", "")
         units = _UNITS.get(size[-1:])
@@ -411,9 +404,7 @@ def _caches(snapshot: SysinfoSnapshot) -> list[Row]:
 def _cpus(snapshot: SysinfoSnapshot, problems: list[Problem]) -> Iterator[Row]:
     tree = snapshot.tree
     online_list = texts.cpu_list(tree.text(f"{CPUS}/online") or "")
-    numbers: dict[str, dict[frozenset[int], int]] = {
-        level: {} for level in ("thread", "core", "book", "drawer")
-    }
+    numbers: dict[str, dict[frozenset[int], int]] = {level: {} for level in _CONTAINERS}
     machine, vms = snapshot.sysinfo.machine, snapshot.sysinfo.vms
     shift = max(machine.get("lpar_ps_mtid") or 0, 0).bit_length() if machine and not vms else None
     for cpu in tree.cpus():
@@ -446,9 +437,7 @@ def _cpus(snapshot: SysinfoSnapshot, problems: list[Problem]) -> Iterator[Row]:
         location: Row = {}
         if online:
             location = {
-                "socket" if level == "core" else "core" if level == "thread" else level: (
-                    numbers[level].setdefault(cpu_set, len(numbers[level]))
-                )
+                _CONTAINERS[level]: numbers[level].setdefault(cpu_set, len(numbers[level]))
                 for level, cpu_set in siblings.items()
                 if cpu_set
             }

@@ -331,21 +331,16 @@ class ScrapeSource(TextSource):
                 sysplexes.setdefault(system, set()).add(row["sysplex"])
         for system in sorted(times_by_system):
             times = times_by_system[system]
-            sysplex_names = sysplexes.get(system, set())
+            names = sysplexes.get(system, set())
+            labels_apart = (label for label, name in self._apart.items() if name == system != label)
             self.systems.append(
                 SystemInfo(
-                    system,
-                    self.name,
-                    sysplex=sysplex_names.pop() if len(sysplex_names) == 1 else None,
-                    first_us=min(times),
-                    last_us=max(times),
-                    files=list(files[system]),
-                    recorded_name=next(
-                        (label for label, name in self._apart.items() if name == system != label), None
-                    ),
+                    system, self.name, sysplex=names.pop() if len(names) == 1 else None,
+                    first_us=min(times), last_us=max(times), files=list(files[system]),
+                    recorded_name=next(labels_apart, None),
                     known=[Interval(time, times[time]) for time in sorted(times)],
                 )
-            )
+            )  # fmt: skip
 
     # -- the source interface ------------------------------------------------------------------------
 

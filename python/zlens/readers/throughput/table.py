@@ -229,13 +229,8 @@ def _missing(
     path: str, line: int, headings: Sequence[str], subject: str, expected: str, meaning: str
 ) -> InputError:
     shown = ", ".join(repr(heading[:40]) for heading in headings[:12])
-    return _wrong(
-        path,
-        line,
-        f"has no column of {subject}: {shown}",
-        expected=f"headings such as {expected}",
-        cure=phrase("throughput_heading", column=meaning),
-    )
+    cure = phrase("throughput_heading", column=meaning)
+    return _wrong(path, line, f"has no column of {subject}: {shown}", f"headings such as {expected}", cure)
 
 
 def _match_heading(heading: str) -> tuple[str, str] | None:
@@ -290,16 +285,10 @@ def _raw(path: str, line: int, cells: Sequence[str], columns: Mapping[str, Match
             local = local or is_local
     amount_column = columns.get("transactions") or columns["rate"]
     text = {name: cells[columns[name].place] or None for name in ("system", "workload") if name in columns}
-    return _Raw(
-        line,
-        times,
-        local,
-        _number(path, line, cells, amount_column),
-        amount_column.meaning == "rate",
-        _number(path, line, cells, columns["response"]) if "response" in columns else None,
-        text.get("system"),
-        text.get("workload"),
-    )
+    amount = _number(path, line, cells, amount_column)
+    response_s = _number(path, line, cells, columns["response"]) if "response" in columns else None
+    is_rate = amount_column.meaning == "rate"
+    return _Raw(line, times, local, amount, is_rate, response_s, text.get("system"), text.get("workload"))
 
 
 def _number(path: str, line: int, cells: Sequence[str], column: MatchedColumn) -> float | None:
@@ -349,13 +338,7 @@ def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[ThroughputRow]:
         raise _wrong(path, unnamed.line, "has no system, but other lines do")
     spans: list[ThroughputRow] = []
     for workload_rows in series.values():
-        key = (
-            "time"
-            if "time" in workload_rows[0].times
-            else "end"
-            if "end" in workload_rows[0].times
-            else "start"
-        )
+        key, *_ = (name for name in ("time", "end", "start") if name in workload_rows[0].times)
         workload_rows.sort(key=lambda row: row.times[key])
         previous: ThroughputRow | None = None
         for row, (start, end) in zip(workload_rows, _ends(path, workload_rows), strict=True):
@@ -363,13 +346,9 @@ def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[ThroughputRow]:
                 raise _wrong(path, row.line, "does not end after its start")
             # Rounding of clocks is not an overlap.
             if previous is not None and previous.end_us - start > 0.01 * (end - start):
-                raise _wrong(
-                    path,
-                    row.line,
-                    f"overlaps line {previous.line}",
-                    expected="intervals that do not overlap",
-                    cure="add a column with the workload or the system",
-                )
+                expected = "intervals that do not overlap"
+                cure = "add a column with the workload or the system"
+                raise _wrong(path, row.line, f"overlaps line {previous.line}", expected, cure)
             amount = row.amount
             if amount is not None and row.is_rate:
                 amount *= (end - start) / _SECOND

@@ -36,7 +36,7 @@ _SECTION = re.compile(rf"(?:.*\s)?(?P<section>{'|'.join({s for s, _ in facts().s
 _HEADING = re.compile(rf"(?:.*\s)?(?:{'|'.join(map(re.escape, facts().his.headings))})\s*:?")
 _ALONE = re.compile(rf"(?:.*\s)?(?P<word>{'|'.join(facts().his.alone)})")
 _PROCEDURE = re.compile(
-    r"(?:.*?\s)??(?P<name>[A-Z$#@][A-Z0-9$#@]{0,7})\s+(?P<asid>[0-9A-F]{4})\s+(?P<state>[A-Z][A-Z ]*)"
+    r"(?:.*?\s)??(?P<procedure>[A-Z$#@][A-Z0-9$#@]{0,7})\s+(?P<asid>[0-9A-F]{4})\s+(?P<state>[A-Z][A-Z ]*)"
 )
 _CONTINUATION = re.compile(r"[A-Z][A-Z0-9/-]*(?:\s*,\s*[A-Z][A-Z0-9/-]*)*,?")
 _OPERAND = re.compile(r"(?:^|,)\s*([A-Z]+)=(\([^)]*\)|'(?:[^']|'')*'|[^,\s]*)")
@@ -119,15 +119,11 @@ class HisRun(ConsoleMessage):
             return True
         if self._continue_value(body, line.text):
             return True
-        procedure = (
-            _PROCEDURE.fullmatch(body) if self.start.id == HIS and "procedure" not in self.values else None
-        )
+        if self.start.id != HIS or "procedure" in self.values:
+            return False
+        procedure = _PROCEDURE.fullmatch(body)
         if procedure is not None:
-            self.values |= {
-                "procedure": procedure["name"],
-                "asid": procedure["asid"],
-                "state": procedure["state"].strip(),
-            }
+            self.values |= {name: text.strip() for name, text in procedure.groupdict().items()}
         return procedure is not None
 
     def _labels(self, body: str, matches: list[re.Match[str]], line: LogLine) -> None:
@@ -254,11 +250,9 @@ class HisRun(ConsoleMessage):
             else:
                 self.cpus[name] = cpu
         self._cpu = cpu
-        start, end = (
-            int(text, 16) if (text := self._times.get(f"{edge}_tod")) else None for edge in ("start", "end")
-        )
-        cpu.start_tod = cpu.start_tod if cpu.start_tod is not None else start
-        cpu.end_tod = cpu.end_tod if cpu.end_tod is not None else end
+        for name in ("start_tod", "end_tod"):
+            if getattr(cpu, name) is None and (text := self._times.get(name)):
+                setattr(cpu, name, int(text, 16))
 
     def _values(self, row: re.Match[str], offset: int) -> None:
         cpu = self._cpu

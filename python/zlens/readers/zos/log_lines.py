@@ -118,17 +118,12 @@ def encoding(first_bytes: bytes) -> str | None:
         return None
     for name in ("utf-8", "cp037"):
         candidates = re.split("[\n\x85]", first_bytes.decode(name, "replace"))
+        if any(message_start(LogLine(0, line)) for line in candidates):
+            return name
         # In a log, the messages may come later.
-        if (
-            any(message_start(LogLine(0, line)) for line in candidates)
-            or sum(map(_is_logged, candidates)) >= _LOGGED
-        ):
+        if sum(_LOG.match(line[:MAX_LINE]) is not None for line in candidates) >= _LOGGED:
             return name
     return None
-
-
-def _is_logged(line: str) -> bool:
-    return _LOG.match(line[:MAX_LINE]) is not None
 
 
 def message_start(line: LogLine) -> MessageStart | None:

@@ -28,7 +28,7 @@ from zlens.readers.row_tables import Row, RowTable, leading
 from zlens.readers.smf import systems as smf_systems
 from zlens.readers.zos import log_lines as texts
 from zlens.readers.zos.his import HisRun
-from zlens.readers.zos.log_lines import LogLine, MessageStart
+from zlens.readers.zos.log_lines import LogLine
 from zlens.readers.zos.notices import Notice
 from zlens.readers.zos.processors import ProcessorDisplay
 
@@ -192,7 +192,8 @@ class ZosTextSource(TextSource):
         for line in lines:
             file.date = texts.line_date(line) or file.date
             start = texts.message_start(line)
-            if start is not None and not (start.bare and _awaits_status(message)):
+            awaits_status = isinstance(message, ProcessorDisplay) and message.form is None
+            if start is not None and not (start.bare and awaits_status):
                 if message is not None:
                     yield message
                 message, paging = None, start.id == texts.PAGING
@@ -207,7 +208,8 @@ class ZosTextSource(TextSource):
                 if start.id in texts.NOTICES:
                     yield Notice.of(start, line)
                 elif not paging:
-                    message = _message(start, file)
+                    form = ProcessorDisplay if start.id == texts.STATUS else HisRun
+                    message = form(start, file.note)
                     if start.id in (texts.STATUS, texts.COUNTERS):
                         message.parse_line(line)
                 continue
@@ -460,14 +462,6 @@ class ZosTextSource(TextSource):
             for file in self._files
             for matches in [[self._matched_by.get(each.info.system) for each in file.statements]]
         ]
-
-
-def _message(start: MessageStart, file: _MessageFile) -> ProcessorDisplay | HisRun:
-    return ProcessorDisplay(start, file.note) if start.id == texts.STATUS else HisRun(start, file.note)
-
-
-def _awaits_status(message: ProcessorDisplay | HisRun | None) -> bool:
-    return isinstance(message, ProcessorDisplay) and message.form is None
 
 
 def _seconds(message: HisRun) -> float | None:
