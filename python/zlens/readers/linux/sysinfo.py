@@ -140,11 +140,12 @@ class SysinfoSource(TextSource):
         if not any(is_added):
             if any(SYSINFO in tree.files for tree in trees):
                 raise InputError(f"its {SYSINFO} is empty", file=path, expected=_EXPECTED, cure=_COPY)
-            _, offset, message = (
-                damage[0] if damage else ("", None, f"this is a tar archive without {SYSINFO}")
-            )
+            message = f"this is a tar archive without {SYSINFO}"
+            first: int | None = None
+            if damage:
+                _, first, message = damage[0]
             cure = "unpack an archive of other data first, with tar -x"
-            raise InputError(message, file=path, offset=offset, expected=_EXPECTED, cure=cure)
+            raise InputError(message, file=path, offset=first, expected=_EXPECTED, cure=cure)
 
     def _add_snapshot(self, tree: Tree) -> bool:
         sysinfo = texts.parse(tree.files.get(SYSINFO, b""))
