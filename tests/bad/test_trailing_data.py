@@ -11,8 +11,6 @@ import pytest
 
 import zlens
 from zlens.inputs.problems import Problem
-from zlens.readers import trailing_data
-from zlens.readers.recognition import READERS
 
 
 def parts(demo_files: list[Path]) -> dict[str, bytes]:
@@ -60,10 +58,6 @@ def test_trailing_text_is_reported(demo_files: list[Path], tmp_path: Path) -> No
     path.write_bytes(demo_files[0].read_bytes() + share * 100)
     (problem,) = trailing_problems(path)
     assert "are z/VM console text;" in problem.detail
-
-
-def test_every_reader_has_trailing_data_name() -> None:
-    assert trailing_data._NAMES.keys() == {*READERS}
 
 
 def test_leading_data_is_reported(demo_files: list[Path], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from zlens.catalog import layouts
 from zlens.catalog.layout_selection import missing_pages, page_url, select_layout
-from zlens.catalog.layouts import MonitorField, RecordInfo, RecordLayout
+from zlens.catalog.layouts import MonitorField, RecordFile, RecordInfo, RecordLayout
 from zlens.inputs.problems import KINDS
 from zlens.record_pages import record_file_writer
 
@@ -63,9 +63,8 @@ class Packs:
             kind="sample",
             pack=pack,
         )
-        record_file_writer.save(
-            record_file_writer.record_file(head, record_layouts), self.root / pack / layouts.file_name(record)
-        )
+        file = RecordFile(head, (), "processor", (), record_layouts)
+        record_file_writer.save(file, self.root / pack / layouts.file_name(record))
         layouts.clear_cache()
 
 

@@ -298,15 +298,6 @@ def test_record_file_writer_covers_field_members() -> None:
     )
 
 
-def test_layouts_in_one_file_share_their_subject() -> None:
-    both = layouts.layouts("D0R2", NOWHERE)
-    head = layouts.record_info("D0R2", NOWHERE)
-    assert head is not None
-    file = record_file_writer.record_file(head, tuple(both))
-    assert file.subject == ("SYTPRP_PFXCPUAD",)
-    assert file.subject_kind == "processor"
-
-
 def test_channel_path_layout_fills_known_lengths() -> None:
     (layout,) = (one for one in layouts.layouts("D0R20", NOWHERE) if one.release == "5.3")
     sections = {section.name: section for section in layout.sections}

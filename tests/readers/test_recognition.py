@@ -112,7 +112,7 @@ def readers_called(head: bytes, size: int) -> set[str | None]:
         except InputError as error:
             answers.append(error.message)
     if True in answers:
-        return {READERS[answers.index(True)]}
+        return {[*READERS][answers.index(True)]}
     # Only the zeros of UTF-16 look like damaged data of another format.
     damage = next((answer for answer in answers if answer), None)
     return {damage, None} if damage and b"\0" in head[:4] else {damage}

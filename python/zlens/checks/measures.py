@@ -104,11 +104,8 @@ def _aggregation(table: Measure, column: MeasureColumn) -> _Problems:
         and column.over_subjects not in measures.ACROSS
         and not column.over_subjects.startswith("by ")
     ):
-        yield (
-            name,
-            f"over_subjects is {column.over_subjects!r}",
-            f"use one of {', '.join(measures.ACROSS)}, by FORMULA",
-        )
+        problem = f"over_subjects is {column.over_subjects!r}"
+        yield name, problem, f"use one of {', '.join(measures.ACROSS)}, by FORMULA"
     if column.share_of:
         whole = aggregation.whole_of(column)[1]
         if {column.aggregate, whole.aggregate} - {"counter", "time"} or column.unit != whole.unit:
@@ -142,11 +139,7 @@ def _column(table: Measure, column: MeasureColumn, seen: set[str]) -> _Problems:
         yield name, "text or source is empty", "describe it and add its source"
     for ending, units in _PROMISES.items():
         if name.endswith(ending) and column.unit not in units:
-            yield (
-                name,
-                f"a name ending in {ending} has the unit {column.unit!r}",
-                f"use {' or '.join(units)}",
-            )
+            yield name, f"a name ending in {ending} has the unit {column.unit!r}", f"use {' or '.join(units)}"
     if column.type not in ("int", "float"):
         if column.unit:
             yield name, f"{column.type} has a unit", "leave it empty"
@@ -163,11 +156,7 @@ def _column(table: Measure, column: MeasureColumn, seen: set[str]) -> _Problems:
         yield from _formula(name, column.preferred_formula, seen)
     if column.formula:
         if table.no_reader:
-            yield (
-                name,
-                "has a formula, but the table is empty",
-                "use it as the definition",
-            )
+            yield name, "has a formula, but the table is empty", "use it as the definition"
         yield from _formula(name, column.counts or column.formula, seen)
     if column.published:
         if not column.formula:

@@ -120,26 +120,25 @@ def check_file(path: Path, pack: str = BUILTIN) -> list[CatalogIssue]:
     try:
         file = catalog.read(path, pack)
     except CatalogError as error:
-        return [
-            CatalogIssue(
-                str(path), None, error.message, error.cure or f"expected {error.expected or 'another format'}"
-            )
-        ]
-    lines = _Lines(path)
-    return [
-        CatalogIssue(str(path), lines.of(name), problem, cure) for name, problem, cure in _file(file, path)
-    ]
+        cure = error.cure or f"expected {error.expected or 'another format'}"
+        return [CatalogIssue(str(path), None, error.message, cure)]
+    return _located(path, _file(file, path))
 
 
 def check_sim(path: Path) -> list[CatalogIssue]:
     """Return catalog issues of a record file of zlens' own pack, including conflicts with real layouts."""
-    findings = check_file(path, SIM)
-    if not findings:
-        lines = _Lines(path)
-        findings = [
-            CatalogIssue(str(path), lines.of(name), problem, cure) for name, problem, cure in _sim(path)
-        ]
-    return findings
+    return check_file(path, SIM) or _located(path, _sim(path))
+
+
+def _located(path: Path, problems: _Problems) -> list[CatalogIssue]:
+    """Return problems with the lines of the names that they concern."""
+    issues = []
+    for name, problem, cure in problems:
+        text = path.read_text(encoding="utf-8")
+        start = -1 if name is None else text.find(f'name = "{name}"')
+        line = None if start < 0 else text.count("\n", 0, start) + 1
+        issues.append(CatalogIssue(str(path), line, problem, cure))
+    return issues
 
 
 def _sim(path: Path) -> _Problems:
@@ -152,11 +151,8 @@ def _sim(path: Path) -> _Problems:
     real = catalog.read(beside)
     for attribute in ("dsect", "title", "kind"):
         if getattr(info, attribute) != getattr(real.head, attribute):
-            yield (
-                None,
-                f"its {attribute} differs from monitor/{path.name}",
-                f"write {getattr(real.head, attribute)!r}",
-            )
+            problem = f"its {attribute} differs from monitor/{path.name}"
+            yield None, problem, f"write {getattr(real.head, attribute)!r}"
     if len(file.layouts) != 1:
         yield None, f"has {len(file.layouts)} layouts", "add one, with release zlens-sim"
     kinds = {f.name: f.kind for x in real.layouts for f in x.fields if f.kind != "unknown"}
@@ -165,31 +161,12 @@ def _sim(path: Path) -> _Problems:
             yield None, f"the status is {layout.status!r}", 'write "constructed": zlens assigns the offsets'
         for field in layout.fields:
             if field.kind not in ("unknown", kinds.get(field.name, field.kind)):
-                yield (
-                    field.name,
-                    f"{field.name} is a {kinds[field.name]} in monitor/{path.name}",
-                    "use that kind",
-                )
+                problem = f"{field.name} is a {kinds[field.name]} in monitor/{path.name}"
+                yield field.name, problem, "use that kind"
 
 
 #: Name that locates the line, problem, fix.
 _Problems = Iterator[tuple[str | None, str, str]]
-
-
-class _Lines:
-    """Finds the line of a name; reads the file only if there is a problem."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._text: list[str] | None = None
-
-    def of(self, name: str | None) -> int | None:
-        if name is None:
-            return None
-        if self._text is None:
-            self._text = self._path.read_text(encoding="utf-8").splitlines()
-        heading = f'name = "{name}"'
-        return next((i for i, line in enumerate(self._text, 1) if heading in line), None)
 
 
 def _file(file: RecordFile, path: Path) -> _Problems:
@@ -209,19 +186,13 @@ def _file(file: RecordFile, path: Path) -> _Problems:
             yield None, f"the length of release {release} is {length}", "add the length on the record page"
     for release, apars in info.changed_by.items():
         if not _RELEASE.fullmatch(release) or not all(map(_APAR.fullmatch, apars)):
-            yield (
-                None,
-                f"changed_by has {release!r} with {', '.join(apars)}",
-                "write releases as 7.3, APARs as VM66823",
-            )
+            problem = f"changed_by has {release!r} with {', '.join(apars)}"
+            yield None, problem, "write releases as 7.3, APARs as VM66823"
     seen: set[str] = set()
     for layout in file.layouts:
         if layout.release in seen and not layout.callevel:
-            yield (
-                None,
-                f"there are two layouts of {layout.release}",
-                "keep one, or distinguish them by callevel",
-            )
+            problem = f"there are two layouts of {layout.release}"
+            yield None, problem, "keep one, or distinguish them by callevel"
         seen.add(layout.release)
         published = info.lengths.get(layout.release)
         if published is not None and published != layout.length and not layout.variable:
@@ -293,11 +264,8 @@ def _section(section: MonitorSection, layout: RecordLayout, where: str) -> _Prob
         yield section.name, f"{here} is within {section.within}, which does not exist", "name a section"
     for field_name in (section.offset, section.stride, section.count):
         if isinstance(field_name, str) and field_name not in outer_fields:
-            yield (
-                section.name,
-                f"{here} is located by {field_name}, which does not exist",
-                "name a field of the record",
-            )
+            problem = f"{here} is located by {field_name}, which does not exist"
+            yield section.name, problem, "name a field of the record"
     if section.match:
         field = layout.field(section.match[0])
         try:
@@ -305,11 +273,7 @@ def _section(section: MonitorSection, layout: RecordLayout, where: str) -> _Prob
         except ValueError:
             begins = b""
         if field is None or not begins or len(begins) > field.total_length:
-            yield (
-                section.name,
-                f"{here} has an invalid match",
-                "name a field and the bytes it begins with",
-            )
+            yield section.name, f"{here} has an invalid match", "name a field and the bytes it begins with"
     names = {field.name for field, _ in section.rows}
     references = [(f"the subject {name}", name, names) for name in section.subject]
     entry = {field.name for field in section.fields}
@@ -319,11 +283,8 @@ def _section(section: MonitorSection, layout: RecordLayout, where: str) -> _Prob
     references += [("its join", name, record) for name in (section.join.names if section.join else ())]
     for reference, name, allowed in references:
         if name not in allowed:
-            yield (
-                section.name,
-                f"{here} has {reference} by {name}, which does not exist",
-                "name one of its fields",
-            )
+            problem = f"{here} has {reference} by {name}, which does not exist"
+            yield section.name, problem, "name one of its fields"
     if section.join:
         for counters in section.join.sets:
             if counters.name not in cpumf.sets():
@@ -344,11 +305,8 @@ def _fields(fields: Iterable[MonitorField], length: int, start: int, where: str)
         if field.offset < start:
             yield field.name, f"{here} is at {field.offset}, inside the header", f"begin at {start}"
         if field.end > length:
-            yield (
-                field.name,
-                f"{here} ends at {field.end}, beyond the {length} bytes",
-                "correct its offset or the length",
-            )
+            problem = f"{here} ends at {field.end}, beyond the {length} bytes"
+            yield field.name, problem, "correct its offset or the length"
         if field.length == 0 and field.offset < length:
             yield field.name, f"{here} has no length and is not at the end", f"set its offset to {length}"
         if not field.overlay and field.length:
@@ -368,24 +326,17 @@ def _field(field: MonitorField, here: str) -> _Problems:
     name = field.name
     if not field.reserved and not _FIELD.fullmatch(name):
         yield name, f"{here}: not a field name", "use the name on the record page"
-    if field.type not in TYPES:
-        yield name, f"{here} has the type {field.type!r}", f"use one of {', '.join(TYPES)}"
-    if field.kind not in KINDS:
-        yield name, f"{here} has the kind {field.kind!r}", f"use one of {', '.join(KINDS)}"
-    if field.kind_status not in KIND_STATUS:
-        yield (
-            name,
-            f"{here} has the kind_status {field.kind_status!r}",
-            f"use one of {', '.join(KIND_STATUS)}",
-        )
-    if field.status not in ("", *STATUS):
-        yield name, f"{here} has the status {field.status!r}", f"use one of {', '.join(STATUS)}"
+    for key, value, allowed in (
+        ("type", field.type, TYPES),
+        ("kind", field.kind, KINDS),
+        ("kind_status", field.kind_status, KIND_STATUS),
+        ("status", field.status, ("", *STATUS)),
+    ):
+        if value not in allowed:
+            yield name, f"{here} has the {key} {value!r}", f"use one of {', '.join(filter(None, allowed))}"
     if (field.kind == "unknown") != (field.kind_status == "unknown"):
-        yield (
-            name,
-            f"{here} is {field.kind} with status {field.kind_status}",
-            "an unknown kind has an unknown status",
-        )
+        problem = f"{here} is {field.kind} with status {field.kind_status}"
+        yield name, problem, "an unknown kind has an unknown status"
     if field.unit is not None and field.unit not in (*UNITS, *ENCODINGS):
         yield name, f"{here} has the unit {field.unit!r}", f"use one of {', '.join((*UNITS, *ENCODINGS))}"
     if field.kind in _NUMBERS and not 1 <= field.length <= 8:
@@ -399,11 +350,7 @@ def _field(field: MonitorField, here: str) -> _Problems:
     ):
         yield name, f"{here} has the direction {field.direction!r}", "only timers and counters have one"
     if field.kind == "identifier" and field.type == "character" and field.unit not in ENCODINGS:
-        yield (
-            name,
-            f"{here} is an identifier of characters",
-            f"set its unit to one of {', '.join(ENCODINGS)}",
-        )
+        yield name, f"{here} is an identifier of characters", f"set its unit to one of {', '.join(ENCODINGS)}"
     if field.kind in _NUMBERS and field.unit in ENCODINGS:
         yield name, f"{here} is a {field.kind} in {field.unit}", f"use one of {', '.join(UNITS)}"
 
@@ -412,11 +359,8 @@ def _uncovered_bytes(fields: Iterable[MonitorField], length: int, start: int, wh
     end = start
     for field in sorted(fields, key=lambda field: field.offset):
         if field.offset > end:
-            yield (
-                None,
-                f"{where} is complete, but no field covers bytes {end} to {field.offset}",
-                "reserve them",
-            )
+            problem = f"{where} is complete, but no field covers bytes {end} to {field.offset}"
+            yield None, problem, "reserve them"
         end = max(end, field.end)
     if end < length:
         yield None, f"{where} is complete, but no field covers bytes {end} to {length}", "reserve them"
@@ -432,11 +376,8 @@ def _columns(fields: Iterable[MonitorField], where: str) -> _Problems:
             )
             for name in names:
                 if name in taken:
-                    yield (
-                        field.name,
-                        f"{where}: {field.name} and {taken[name]} both define the column {name}",
-                        "rename it",
-                    )
+                    problem = f"{where}: {field.name} and {taken[name]} both define the column {name}"
+                    yield field.name, problem, "rename it"
                 taken[name] = field.name
 
 

@@ -7,6 +7,7 @@ are omitted: window functions, subqueries, and values of several measures or of 
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -31,6 +32,10 @@ _COMPARES = {
     "COMPARE_LESSTHANOREQUALTO": "<=",
 }
 _OPPOSITE = {"==": "!=", "!=": "==", ">": "<=", ">=": "<", "<": ">=", "<=": ">"}
+_HOLDS = {
+    "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt,
+    "<=": operator.le,
+}  # fmt: skip
 _AGGREGATES = {"sum": "sum", "avg": "avg", "max": "max", "min": "min"}
 #: The value of an alert with four digits.
 _VALUE = '{{ printf "%.4g" $value }}'
@@ -116,8 +121,8 @@ class _Condition(Struct):
             for one in _conjuncts(selected["holds"]):
                 self._condition(one)
         self.ands += [*self._needed(value)]
-        threshold = _digits(self.rule.threshold["T"])
-        return " ".join([f"{value} {self.rule.compare} {threshold}", *self.ands])
+        threshold = self.rule.threshold["T"]
+        return " ".join([f"{value} {self.rule.compare} {threshold:g}", *self.ands])
 
     def _needed(self, value: str) -> Iterator[str]:
         """Yield conditions for required columns: a rule is not checked where such a column is empty."""
@@ -185,12 +190,12 @@ class _Condition(Struct):
         elif right is None:
             raise _NotThresholdError
         elif default is None:
-            self.ands.append(f"and {self._value(left, None)} {compare} {_digits(right)}")
-        elif not isinstance(default, str) and _holds(default, compare, right):
+            self.ands.append(f"and {self._value(left, None)} {compare} {right:g}")
+        elif not isinstance(default, str) and _HOLDS[compare](default, right):
             # The condition also holds without a value.
-            self.ands.append(f"unless {self._metric(column)} {_OPPOSITE[compare]} {_digits(right)}")
+            self.ands.append(f"unless {self._metric(column)} {_OPPOSITE[compare]} {right:g}")
         else:
-            self.ands.append(f"and {self._metric(column)} {compare} {_digits(right)}")
+            self.ands.append(f"and {self._metric(column)} {compare} {right:g}")
 
     def _info(self, column: str, text: str) -> str:
         [info] = [family for family in self.group.families if family.kind == "info"]
@@ -221,7 +226,7 @@ class _Condition(Struct):
             return self._metric(column)
         constant = _constant(node)
         if constant is not None and not isinstance(constant, str):
-            return _digits(constant)
+            return f"{constant:g}"
         if node.get("type") == "OPERATOR_COALESCE":
             return self._coalesce(node["children"], by)
         if node.get("class") != "FUNCTION":
@@ -243,7 +248,7 @@ class _Condition(Struct):
             return f"({self._value(first, by)} or {self._value(second, by)})"
         if isinstance(default, str) or not self.anchor:
             raise _NotThresholdError
-        return f"({self._value(first, by)} or {self.anchor} * 0 + {_digits(default)})"
+        return f"({self._value(first, by)} or {self.anchor} * 0 + {default:g})"
 
 
 def _conjuncts(condition: Tree | None) -> list[Tree]:
@@ -268,28 +273,11 @@ def _constant(node: Tree) -> str | float | None:
 
 def _with_default(node: Tree) -> tuple[str, Any]:
     """Return the column and the constant of `column` or `coalesce(column, constant)`."""
+    default = None
     if node.get("type") == "OPERATOR_COALESCE":
-        column, default = _column(node["children"][0]), _constant(node["children"][1])
-    else:
-        column, default = _column(node), None
-    if column is None:
-        return "", None
-    return column, default
-
-
-def _holds(left: float, compare: str, right: float) -> bool:
-    return {
-        "==": left == right,
-        "!=": left != right,
-        ">": left > right,
-        ">=": left >= right,
-        "<": left < right,
-        "<=": left <= right,
-    }[compare]
-
-
-def _digits(number: float) -> str:
-    return f"{number:g}"
+        node, default = node["children"][0], _constant(node["children"][1])
+    column = _column(node)
+    return ("", None) if column is None else (column, default)
 
 
 def rules_file() -> str:

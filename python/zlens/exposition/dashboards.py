@@ -29,6 +29,7 @@ _UNITS = {
 #: Grafana units for the rate of a counter.
 _RATES = {"seconds": "none", "bytes": "Bps"}
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+_DATA_SOURCE = {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"}
 _WIDTH, _HEIGHT = 12, 8
 #: Height of a panel with a single number.
 _SMALL = 4
@@ -82,17 +83,14 @@ def _dashboard(dashboard: _Dashboard) -> dict[str, Any]:
         "editable": True,
         "refresh": "1m",
         "time": {"from": "now-3h", "to": "now"},
-        "templating": {"list": [_data_source(), _systems()]},
+        "templating": {"list": [_DATA_SOURCE, _systems()]},
         "panels": panels,
     }
 
 
-def _data_source() -> dict[str, Any]:
-    return {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"}
-
-
 def _systems() -> dict[str, Any]:
-    ends = "|".join(_names("interval", "interval_end"))
+    group, family = exposition.family_of("interval", "interval_end")
+    ends = "|".join(f"{prefix}_{family.sample}" for prefix in group.prefixes)
     return {
         "name": "system",
         "label": "System",
@@ -173,8 +171,3 @@ def _find_metric(name: str) -> tuple[MetricGroup, MetricFamily]:
             if group.of == entity and family.column == role:
                 return group, family
     raise CatalogError(f"{name} is not exported", file=str(_FILE))
-
-
-def _names(measure: str, column: str) -> list[str]:
-    group, family = exposition.family_of(measure, column)
-    return [f"{prefix}_{family.sample}" for prefix in group.prefixes]

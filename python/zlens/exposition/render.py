@@ -19,6 +19,7 @@ from zlens.catalog.expressions import literal, quote
 from zlens.engine.results import QueryResult
 from zlens.exposition.limits import ExportLimits
 from zlens.inputs.options import TimeSpec
+from zlens.inputs.unix_time import from_unix_us
 from zlens.session.session import CoreSession
 from zlens.version import VERSION
 
@@ -93,11 +94,8 @@ def _newest_session(session: CoreSession, newest: Sequence[_Newest]) -> CoreSess
     if options.peak_minutes:
         return session
     length = dt.timedelta(seconds=options.every_s or 0) or dt.timedelta(microseconds=1)
-    start = dt.datetime.fromtimestamp(0, dt.UTC) + dt.timedelta(
-        microseconds=min(interval.end_us for interval in newest)
-    )
-    start -= length
-    return session.narrow(replace(options, start=TimeSpec(start.date(), start.time(), dt.UTC)))
+    start = from_unix_us(min(interval.end_us for interval in newest)) - length
+    return session.narrow(replace(options, start=TimeSpec.from_utc(start)))
 
 
 def _measures(
@@ -111,9 +109,8 @@ def _measures(
             continue
         for prefix, members in _by_prefix(group, newest).items():
             table = session.queries.materialize_query(*_rows(group, members))
-            selection = f"{quote(table)}" + (
-                f' WHERE "#place" <= {limits.rows}' if limits.rows is not None else ""
-            )
+            within = f' WHERE "#place" <= {limits.rows}' if limits.rows is not None else ""
+            selection = f"{quote(table)}{within}"
             answer = session.queries.select(f"SELECT * FROM {selection}", {})
             yield form.samples(prefix, group, answer)
             if limits.rows is not None:
@@ -152,6 +149,7 @@ def _rows(group: MetricGroup, newest: Sequence[_Newest]) -> tuple[str, dict[str,
     selected = ", ".join(f"{sql} AS {quote(column)}" for column, sql in values.items())
     selected = f", {selected}" if selected else ""
     on = " AND ".join(f"m.{name} = n.{name}" for name in joined)
+    subject = ", ".join(["m.system", *(f"m.{quote(column)}" for column in group.labels)])
     ranked = quote(group.main) if group.main else "NULL"
     rows = quote(group.measure)
     if aggregation.is_divided(table):
@@ -164,16 +162,12 @@ def _rows(group: MetricGroup, newest: Sequence[_Newest]) -> tuple[str, dict[str,
         f'own AS (SELECT m.system, {_system_labels(group)}n.rank AS "#rank"{selected} '
         f"FROM {rows} AS m JOIN newest AS n ON {on}"
         f"{' WHERE m.flag IS NULL' if flagged else ''} "
-        f"QUALIFY row_number() OVER (PARTITION BY {_qualified(group)} ORDER BY n.rank) = 1) "
+        f"QUALIFY row_number() OVER (PARTITION BY {subject} ORDER BY n.rank) = 1) "
         f"SELECT *, row_number() OVER "
         f'(PARTITION BY system ORDER BY {ranked} DESC NULLS LAST, {keys}) AS "#place", '
         f'count(*) OVER (PARTITION BY system) AS "#count" FROM own ORDER BY {keys}'
     )
     return query, {group.measure: list(reads)}
-
-
-def _qualified(group: MetricGroup) -> str:
-    return ", ".join(["m.system", *(f"m.{quote(column)}" for column in group.labels)])
 
 
 def _counters(
@@ -220,21 +214,14 @@ def _added(group: MetricGroup) -> list[str]:
 def _values(newest: Sequence[_Newest]) -> str:
     """Return the SQL of the newest intervals."""
     names = list(exposition.names().system_labels)
-    rows = ", ".join(
-        "("
-        + ", ".join(
-            [
-                literal(interval.system),
-                literal(interval.source),
-                f"make_timestamptz({interval.end_us})",
-                str(interval.rank),
-                *(_text(interval.labels.get(name)) for name in names),
-            ]
-        )
-        + ")"
-        for interval in newest
+    rows = []
+    for one in newest:
+        texts = [_text(text) for text in (one.system, one.source, *map(one.labels.get, names))]
+        place = [f"make_timestamptz({one.end_us})", str(one.rank)]
+        rows.append(f"({', '.join([*texts[:2], *place, *texts[2:]])})")
+    return (
+        f"SELECT * FROM (VALUES {', '.join(rows)}) AS v(system, source, interval_end, rank, {_list(names)})"
     )
-    return f"SELECT * FROM (VALUES {rows}) AS v(system, source, interval_end, rank, {_list(names)})"
 
 
 def _text(value: str | None) -> str:

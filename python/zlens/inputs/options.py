@@ -282,10 +282,8 @@ def parse_time_spec(text: str | float) -> TimeSpec:
             return TimeSpec(None, time_of_day, zone, relative["day"][:3] if relative else None)
         time = dt.datetime.fromisoformat(clean)
     except (KeyError, ValueError, QueryError):
-        raise QueryError(
-            f"{text!r} is not a time",
-            expected="something like 2026-03-02 09:15, 2026-03-02, 09:15, yesterday 09:15 or last hour",
-        ) from None
+        expected = "something like 2026-03-02 09:15, 2026-03-02, 09:15, yesterday 09:15 or last hour"
+        raise QueryError(f"{text!r} is not a time", expected=expected) from None
     return TimeSpec(time.date(), time.time(), time.tzinfo or zone)
 
 

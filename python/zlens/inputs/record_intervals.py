@@ -132,16 +132,11 @@ def problems(others: Iterable[Found], every_s: int) -> list[Problem]:
     for info, interval in others:
         if interval.seconds is not None and interval.seconds > SLACK * every_s:
             long.setdefault((info.system, info.source), []).append(interval.seconds)
-    return [
-        Problem(
-            system,
-            source,
-            "",
-            None,
-            None,
-            "time",
+    found = []
+    for (system, source), lengths in long.items():
+        detail = (
             f"{len(lengths):,} intervals of up to {max(lengths):.0f} s are longer than {every_s} s: "
-            f"their records are not shown; buckets of {max(lengths):.0f} s or more show them",
+            f"their records are not shown; buckets of {max(lengths):.0f} s or more show them"
         )
-        for (system, source), lengths in long.items()
-    ]
+        found.append(Problem(system, source, "", None, None, "time", detail))
+    return found

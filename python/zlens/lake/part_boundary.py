@@ -19,7 +19,7 @@ from zlens.lake.documents import BoundaryDocument, LakeFile, PartDocument, PartI
 from zlens.lake.lake_folder import LakeFolder, Staging
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.parquet_streams import read_parquet_sql
-from zlens.readers.boundaries import ResetEvidence, StitchedRecords, stitch
+from zlens.readers.boundaries import Fragments, ResetEvidence, StitchedRecords, stitch
 
 #: Digests of an empty file.
 _EMPTY_SHA256, _EMPTY_FOOT = hashlib.sha256(b"").hexdigest(), hashlib.blake2b(b"", digest_size=8).hexdigest()
@@ -131,19 +131,19 @@ class PartBoundary:
             with gzip.open(packed) as data, open(path, "wb") as file:
                 shutil.copyfileobj(data, file, 1 << 20)
             paths.append(os.fspath(path))
+        evidence = self.engine.rows(
+            f'SELECT moment, us, "table", subject, kind FROM held WHERE part = {self.index}'
+        )
         stitched = stitch(
             self.source,
-            paths,
-            [*fragments].index(self.index),
-            [offset for (offset,) in self.engine.rows(offsets_sql)],
-            leap=self.pair[0].leap,
-            nominal_s=self.part.info.nominal_s,
-            evidence=[
-                ResetEvidence(int(moment), us, table, subject, kind)
-                for moment, us, table, subject, kind in self.engine.rows(
-                    f'SELECT moment, us, "table", subject, kind FROM held WHERE part = {self.index}'
-                )
-            ],
+            Fragments(
+                paths,
+                [*fragments].index(self.index),
+                [offset for (offset,) in self.engine.rows(offsets_sql)],
+                leap=self.pair[0].leap,
+                nominal_s=self.part.info.nominal_s,
+                evidence=[ResetEvidence(int(moment), *others) for moment, *others in evidence],
+            ),
         )
         original_offsets = [*stitched.original_offsets.items()]
         columns = [("piece_offset", "int"), ("whole_offset", "int")]

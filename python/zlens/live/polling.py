@@ -241,7 +241,7 @@ def is_text(path: str) -> bool:
             first_bytes = file.read(_READ)
     except OSError:
         return False
-    return any(detect(name, first_bytes) for name in EXPORTERS)
+    return any(detect(name, first_bytes, len(first_bytes)) for name in EXPORTERS)
 
 
 class PollingFeed:

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.catalog import expressions
 from zlens.errors import InputError
@@ -184,6 +185,27 @@ class BoundaryReader(ABC):
         """Write the records at these offsets into a separate file, in their order."""
 
 
+class Fragments(Struct, frozen=True):
+    """Fragments that `extract_records` wrote, in order of time, of which one is decoded after the others.
+
+    paths      paths of all fragments
+    index      the one that is decoded, and `offsets` of its records in the original file
+    nominal_s  usual length of its intervals; `leap`: leap seconds
+    """
+
+    paths: Sequence[str]
+    index: int
+    offsets: Sequence[int]
+    leap: int
+    nominal_s: float | None
+    evidence: Iterable[ResetEvidence]
+
+    @property
+    def file(self) -> str:
+        """The path of the fragment that is decoded."""
+        return self.paths[self.index]
+
+
 class StitchedRecords(ABC):
     """Fragments of several files, one of which provides the rows.
 
@@ -191,15 +213,17 @@ class StitchedRecords(ABC):
     original_offsets   offset of each record in the original file, by its offset in the fragment
     """
 
-    def __init__(self, file: str, offsets: Sequence[int], original_offsets: Sequence[int]) -> None:
-        if len(offsets) != len(original_offsets):
-            raise InputError(
-                "a fragment of an input does not contain the records it was extracted from",
-                file=file,
-                cure=phrase("lake_check", lake="LAKE"),
-            )
-        self.file = file
-        self.original_offsets = dict(zip(offsets, sorted(original_offsets), strict=True))
+    def __init__(self, fragments: Fragments, offsets: Sequence[int]) -> None:
+        if len(offsets) != len(fragments.offsets):
+            message = "a fragment of an input does not contain the records it was extracted from"
+            raise InputError(message, file=fragments.file, cure=phrase("lake_check", lake="LAKE"))
+        self.file = fragments.file
+        self.original_offsets = dict(zip(offsets, sorted(fragments.offsets), strict=True))
+
+    def with_original_offset(self, problem: Problem) -> Problem:
+        """Return a problem of the fragment with its offset in the original file."""
+        offset = None if problem.offset is None else self.original_offsets.get(problem.offset)
+        return replace(problem, offset=offset)
 
     @property
     @abstractmethod
@@ -270,18 +294,7 @@ def deduplicated_tables(source: str) -> dict[str, list[str]]:
     return tables
 
 
-def stitch(
-    source: str,
-    fragments: Sequence[str],
-    fragment_index: int,
-    offsets: Sequence[int],
-    *,
-    leap: int,
-    nominal_s: float | None,
-    evidence: Iterable[ResetEvidence],
-) -> StitchedRecords:
-    """Decode fragments written by `extract_records`, in order of time; `offsets` are for the indexed one."""
-    records: StitchedRecords = _module(source).STITCHED(
-        fragments, fragment_index, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence
-    )
+def stitch(source: str, fragments: Fragments) -> StitchedRecords:
+    """Decode fragments of a source."""
+    records: StitchedRecords = _module(source).STITCHED(fragments)
     return records

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.source import ArrowSource
-from zlens.readers.row_tables import RowStream, typed
+from zlens.readers.row_tables import RowStream
 
 _NO_INT = -(2**63)
 #: Number of rows that are moved into columns at a time.
@@ -46,40 +46,22 @@ class ColumnValues(Protocol):
     def read(self, first: int, last: int | None) -> Iterator[Any]: ...
 
 
-class _Integers:
-    """Columns of type int and time."""
+class _Numbers:
+    """Columns of all types but text, with a number in place of NULL."""
 
-    def __init__(self) -> None:
-        self._data = array("q")
+    def __init__(self, typecode: str, null: float, read: Callable[[array[Any]], Iterator[Any]]) -> None:
+        self._data: array[Any] = array(typecode)
+        self._null = null
+        self._read = read
 
-    def extend(self, values: Sequence[int | None]) -> None:
-        self._data.extend(_without_nulls(values, _NO_INT))
+    def extend(self, values: Sequence[Any]) -> None:
+        null = self._null
+        self._data.extend(
+            [null if value is None else value for value in values] if None in values else values
+        )
 
-    def read(self, first: int, last: int | None) -> Iterator[int | None]:
-        return (None if value == _NO_INT else value for value in self._data[first:last])
-
-
-class _Floats:
-    def __init__(self) -> None:
-        self._data = array("d")
-
-    def extend(self, values: Sequence[float | None]) -> None:
-        self._data.extend(_without_nulls(values, nan))
-
-    def read(self, first: int, last: int | None) -> Iterator[float | None]:
-        # Printed values are finite, so NaN can represent NULL.
-        return (None if isnan(value) else value for value in self._data[first:last])
-
-
-class _Truths:
-    def __init__(self) -> None:
-        self._data = array("b")
-
-    def extend(self, values: Sequence[bool | None]) -> None:
-        self._data.extend(_without_nulls(values, -1))
-
-    def read(self, first: int, last: int | None) -> Iterator[bool | None]:
-        return (None if value < 0 else value > 0 for value in self._data[first:last])
+    def read(self, first: int, last: int | None) -> Iterator[Any]:
+        return self._read(self._data[first:last])
 
 
 class _Texts:
@@ -96,20 +78,16 @@ class _Texts:
         return (None if code < 0 else texts[code] for code in self._data[first:last])
 
 
-def _without_nulls(values: Sequence[Any], null: float) -> Iterable[Any]:
-    """Return the values with a number instead of None."""
-    return [null if value is None else value for value in values] if None in values else values
-
-
 def column_values(kind: str, texts: Texts) -> ColumnValues:
     """Return an empty column of a catalog type."""
     if kind == "text":
         return _Texts(texts)
     if kind == "bool":
-        return _Truths()
+        return _Numbers("b", -1, lambda data: (None if value < 0 else value > 0 for value in data))
     if kind == "float":
-        return _Floats()
-    return _Integers()
+        # Printed values are finite, so NaN can represent NULL.
+        return _Numbers("d", nan, lambda data: (None if isnan(value) else value for value in data))
+    return _Numbers("q", _NO_INT, lambda data: (None if value == _NO_INT else value for value in data))
 
 
 class StoredTable:
@@ -166,7 +144,7 @@ class StoredTable:
         )
 
     def stream(self, columns: list[str]) -> ArrowSource:
-        return RowStream(typed(self.columns, columns), self._rows)
+        return RowStream(self.columns, self._rows, columns)
 
     def _rows(self, columns: list[str]) -> Iterable[tuple[Any, ...]]:
         values = [self.values(name) for name in columns]

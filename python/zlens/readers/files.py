@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 from collections import Counter as Tally
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Progress
+from zlens.inputs.source import CounterlessSource, Progress, RawTable, SystemInfo
 
 #: For texts whose rows end with a value: the rest of the last value may be missing.
 NO_END = (
     "the last line has no line end, so its last value may be truncated; not read "
     "(if the line is complete, add a line end to the file)"
 )
+
+LOCAL_TIMES = "times are local and the time zone is unknown; set it (option tz) to join with other data"
 
 #: Callback with the processed bytes and the size of the file.
 Step = Callable[[int, int], None]
@@ -53,12 +57,53 @@ class NotedFile(Struct):
                 yield Problem(system, source, self.path, None, record, kind, detail, None)
 
 
-class SizedFile(Protocol):
+class TextSource(CounterlessSource):
+    """Defaults of a Source of texts, which are read when it is opened."""
+
+    def __init__(self) -> None:
+        self.systems: list[SystemInfo] = []
+        self.tables: dict[str, list[RawTable]] = {}
+        self._problems: list[Problem] = []
+
+
+class IndexedFile(Protocol):
+    """A file of records whose index the native module has made."""
+
+    @property
+    def path(self) -> str: ...
     @property
     def size(self) -> int: ...
+    def problems(self) -> list[tuple[str, int, int, str | None, str]]: ...
+    def changed(self) -> str | None: ...
 
 
-File = TypeVar("File", bound=SizedFile)
+File = TypeVar("File", bound=IndexedFile)
+
+
+def index_problems(file: IndexedFile, system: str | None, source: str) -> Iterator[Problem]:
+    """Yield the problems of the records of a file, and whether it changed after it was read."""
+    for kind, offset, lost, record, detail in file.problems():
+        yield Problem(system, source, file.path, offset, record, kind, detail, lost)
+    if changed := file.changed():
+        yield Problem(system, source, file.path, None, None, "changed", changed, None)
+
+
+def decoding_problems(
+    problems: Iterable[tuple[str | None, str, int | None, int | None, str | None, str, str]], source: str
+) -> Iterator[Problem]:
+    """Yield the problems of a native decoder."""
+    for system, file, offset, lost, record, kind, detail in problems:
+        yield Problem(system, source, file, offset, record, kind, detail, lost)
+
+
+def unknown_system(path: str) -> str:
+    """Return the name of a system that neither its data nor the user names."""
+    return f"unknown-{Path(path).stem}"
+
+
+def compare_repeat(is_same: bool) -> tuple[str, str]:
+    """Return the kind of problem of data that were read before, and what its message adds."""
+    return ("duplicate", "") if is_same else ("conflict", " with other values")
 
 
 def total_size(paths: Sequence[str]) -> int:
@@ -73,28 +118,55 @@ def open_all(
 
     Raises the first error if no file can be opened.
     """
-    total, previous_bytes = total_size(paths), 0
     files: list[File] = []
     problems: list[Problem] = []
-    errors: list[InputError] = []
+
+    def read(path: str, step: Callable[[int], None]) -> None:
+        files.append(opener(path, None if progress is None else lambda done, size: step(done)))
+
+    def refuse(path: str, error: InputError) -> None:
+        problems.append(replace(file_problem(error, source, "header"), file=path))
+
+    error = read_each(paths, read, refuse, progress)
+    if not files and error is not None:
+        raise error
+    return files, problems
+
+
+def file_problem(error: InputError, source: str, kind: str) -> Problem:
+    """Return the problem of a file; its sentence has no file and offset, which are columns of the table."""
+    sentence = str(InputError(error.message, expected=error.expected, cure=error.cure))
+    return Problem(None, source, error.file or "", error.offset, None, kind, sentence, None)
+
+
+def read_each(
+    paths: Sequence[str],
+    read: Callable[[str, Callable[[int], None]], None],
+    refuse: Callable[[str, InputError], None],
+    progress: Progress | None,
+) -> InputError | None:
+    """Read every file; return the first error of those that cannot be read, which `refuse` receives.
+
+    `read` gets a path, and a function to call with the number of bytes read.
+    """
+    total, previous_bytes = total_size(paths), 0
+    first_error: InputError | None = None
     for path in paths:
 
-        def step(done: int, _size: int, path: str = path, previous_bytes: int = previous_bytes) -> None:
+        def step(done: int, path: str = path, previous_bytes: int = previous_bytes) -> None:
             if progress is not None:
                 progress(previous_bytes + done, total, path)
 
         try:
-            file = opener(path, step if progress is not None else None)
-        except InputError as error:
-            errors.append(error)
-            sentence = str(InputError(error.message, expected=error.expected, cure=error.cure))
-            problems.append(Problem(None, source, path, error.offset, None, "header", sentence, None))
-            continue
-        files.append(file)
-        previous_bytes += file.size
-    if not files and errors:
-        raise errors[0]
-    return files, problems
+            read(path, step)
+        except (InputError, OSError) as failure:
+            error = read_error(path, failure) if isinstance(failure, OSError) else failure
+            first_error = first_error or error
+            refuse(path, error)
+        size = total_size([path])
+        step(size)
+        previous_bytes += size
+    return first_error
 
 
 def read_error(path: str, error: OSError) -> InputError:

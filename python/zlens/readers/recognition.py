@@ -14,26 +14,27 @@ from msgspec import Struct
 
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
+from zlens.readers.files import file_problem, read_error
 from zlens.readers.tar_archive import is_tar
 
-#: Modules of readers, in order of recognition.
-READERS = (
-    "zvm.monwrite",
-    "rmf.postprocessor",
-    "rmf.monitor3",
-    "smf.dump",
-    "linux.sysinfo",
-    "openmetrics.hmc",
-    "openmetrics.dds",
-    "rmf.listing",
-    "listing.source",
-    "zos.text",
-    "zvm.console",
-    "linux.zpwr",
-    "linux.hyptop",
-    "linux.zmemtopo",
-    "linux.counters",
-)
+#: Modules of readers, in order of recognition, and what messages call their files.
+READERS = {
+    "zvm.monwrite": "MONWRITE data",
+    "rmf.postprocessor": "an RMF Postprocessor XML report",
+    "rmf.monitor3": "an RMF Monitor III XML report",
+    "smf.dump": "an SMF dump",
+    "linux.sysinfo": "a copy of the texts of a Linux",
+    "openmetrics.hmc": "Prometheus text of an HMC exporter",
+    "openmetrics.dds": "OpenMetrics text of RMF's Distributed Data Server",
+    "rmf.listing": "a printed RMF report",
+    "listing.source": "a printed report",
+    "zos.text": "z/OS console text",
+    "zvm.console": "z/VM console text",
+    "linux.zpwr": "power readings of Linux",
+    "linux.hyptop": "output of hyptop",
+    "linux.zmemtopo": "output of zmemtopo",
+    "linux.counters": "counters of Linux",
+}
 
 #: A small module whose `form_of` rules these readers out before they are imported.
 FORMS = {"rmf.postprocessor": "rmf.xml_encoding", "rmf.monitor3": "rmf.xml_encoding"}
@@ -201,8 +202,7 @@ def recognize(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) 
             errors.append((error, "header"))
             continue
         except OSError as error:
-            message = f"cannot be read: {error.strerror or error}"
-            errors.append((InputError(message, file=path, cure="check name and permissions"), "changed"))
+            errors.append((read_error(path, error), "changed"))
             continue
         if is_same_file or original != path:
             problems.append(
@@ -225,14 +225,8 @@ def recognize(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) 
             files.setdefault(name, []).append(path)
     if not files and errors:
         raise errors[0][0]
-    problems += [problem(error, kind) for error, kind in errors]
+    problems += [file_problem(error, "", kind) for error, kind in errors]
     return InputFiles(files, problems)
-
-
-def problem(error: InputError, kind: str) -> Problem:
-    # The sentence has no file and offset, because the table has columns for them.
-    sentence = str(InputError(error.message, expected=error.expected, cure=error.cure))
-    return Problem(None, "", error.file or "", error.offset, None, kind, sentence, None)
 
 
 #: First bytes, name and unpacking tool of compressed formats, which are common in transfers.
@@ -275,12 +269,8 @@ def _unknown(path: str, first_bytes: bytes, size: int) -> InputError:
     known = compressed_format(first_bytes)
     if known is not None:
         what, tool = known
-        return InputError(
-            f"this file is compressed ({what})",
-            file=path,
-            offset=0,
-            cure=f"unpack it first, with {tool}",
-        )
+        message = f"this file is compressed ({what})"
+        return InputError(message, file=path, offset=0, cure=f"unpack it first, with {tool}")
     encoding = _encoding(first_bytes)
     if encoding is not None:
         return InputError(

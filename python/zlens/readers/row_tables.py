@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 from zlens._native import ArrowTable
@@ -15,6 +16,13 @@ Row = dict[str, Any]
 Rows = Callable[[list[str]], Iterable[tuple[Any, ...]]]
 
 
+def leading(system: str | None, source: str, file: str, offset: int, us: int) -> Row:
+    """Return the leading columns of a row of an interval that ends at `us`, in microseconds UTC."""
+    return {
+        "system": system, "source": source, "file": file, "offset": offset, "tod": us, "interval_end": us,
+    }  # fmt: skip
+
+
 class RowTable:
     """A raw table over rows that are dictionaries; missing values are NULL."""
 
@@ -24,29 +32,36 @@ class RowTable:
         self.rows = rows
 
     def stream(self, columns: list[str]) -> ArrowSource:
-        return RowStream(typed(self.columns, columns), self._tuples)
+        return RowStream(self.columns, self._tuples, columns)
 
     def _tuples(self, columns: list[str]) -> Iterable[tuple[Any, ...]]:
         return (tuple(row.get(name) for name in columns) for row in self.rows)
 
 
-class RecomputedTable:
-    """A raw table whose rows are computed each time they are read."""
+class DecodedTable:
+    """A raw table whose columns are loaded, and whose rows are decoded, when they are needed."""
 
-    def __init__(self, name: str, columns: tuple[RawColumn, ...], rows: Rows) -> None:
+    def __init__(
+        self,
+        name: str,
+        columns: Callable[[], tuple[RawColumn, ...]],
+        stream: Callable[[list[str]], ArrowSource],
+    ) -> None:
         self.name = name
-        self.columns = columns
-        self._rows = rows
+        self.stream = stream
+        self._load_columns = columns
 
-    def stream(self, columns: list[str]) -> ArrowSource:
-        return RowStream(typed(self.columns, columns), self._rows)
+    @cached_property
+    def columns(self) -> tuple[RawColumn, ...]:
+        return self._load_columns()
 
 
 class RowStream:
     """Some columns of a table as an Arrow stream, without caching: each reading builds the rows again."""
 
-    def __init__(self, schema: list[tuple[str, str]], rows: Rows) -> None:
-        self._schema = schema
+    def __init__(self, columns: Iterable[RawColumn], rows: Rows, names: Sequence[str]) -> None:
+        types = {column.name: column.type for column in columns}
+        self._schema = [(name, types[name]) for name in names]
         self._rows = rows
 
     def __arrow_c_schema__(self) -> object:
@@ -69,9 +84,3 @@ def arrow(schema: list[tuple[str, str]], rows: list[tuple[Any, ...]]) -> ArrowTa
         if texts == rows:
             raise
         return ArrowTable(schema, texts)
-
-
-def typed(columns: Iterable[RawColumn], names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the named columns with their types."""
-    types = {column.name: column.type for column in columns}
-    return [(name, types[name]) for name in names]

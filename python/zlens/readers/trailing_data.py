@@ -12,27 +12,9 @@ from contextlib import suppress
 
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
-from zlens.readers.recognition import DETECTION_BYTES, compressed_format, recognized
+from zlens.readers.recognition import DETECTION_BYTES, READERS, compressed_format, recognized
 from zlens.schema.wording import phrase
 
-#: Descriptions of the files of each reader in messages, by its name in READERS.
-_NAMES = {
-    "zvm.monwrite": "MONWRITE data",
-    "rmf.postprocessor": "an RMF Postprocessor XML report",
-    "rmf.monitor3": "an RMF Monitor III XML report",
-    "smf.dump": "an SMF dump",
-    "linux.sysinfo": "a copy of the texts of a Linux",
-    "openmetrics.hmc": "Prometheus text of an HMC exporter",
-    "openmetrics.dds": "OpenMetrics text of RMF's Distributed Data Server",
-    "rmf.listing": "a printed RMF report",
-    "listing.source": "a printed report",
-    "zos.text": "z/OS console text",
-    "zvm.console": "z/VM console text",
-    "linux.zpwr": "power readings of Linux",
-    "linux.hyptop": "output of hyptop",
-    "linux.zmemtopo": "output of zmemtopo",
-    "linux.counters": "counters of Linux",
-}
 RECORD_READERS = ("zvm.monwrite", "smf.dump")
 #: Shorter runs of skipped bytes count as damage.
 _MIN_FOREIGN_BYTES = 512
@@ -141,7 +123,7 @@ def _format(first_bytes: bytes, size: int, reader_name: str | None) -> str | Non
         return f"a {compressed[0]}"
     with suppress(InputError):
         name = recognized(first_bytes, size)
-        return _NAMES[name] if name is not None and name != reader_name else None
+        return READERS[name] if name is not None and name != reader_name else None
     return None
 
 

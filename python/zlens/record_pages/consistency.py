@@ -36,11 +36,9 @@ def _structure(structure: Structure, page: RecordPage) -> list[str]:
     problems = []
     refs = page.references.get(structure.name)
     if refs and all(ref.length != structure.length for ref in refs):
-        reference_lengths = ", ".join(str(ref.length) for ref in refs)
-        problems.append(
-            f"{structure.name}: the table says {structure.length} bytes, "
-            f"the cross reference {reference_lengths}"
-        )
+        lengths = ", ".join(str(ref.length) for ref in refs)
+        says = f"the table says {structure.length} bytes, the cross reference {lengths}"
+        problems.append(f"{structure.name}: {says}")
     seen: set[str] = set()
     for row in structure.rows:
         if row.name == "*":
@@ -75,14 +73,10 @@ def _row(row: FieldRow, page: RecordPage) -> list[str]:
             f"{row.name} (line {row.line}): the table says offset {row.offset} length {row.length}, "
             f"the cross reference offset {ref.offset} length {ref.length}"
         )
-    wrong = [
-        bit
-        for bit in row.bits
-        if bit.name != "*" and not any(_same_bit(row, bit, ref) for ref in page.references.get(bit.name, ()))
-    ]
     problems += [
         f"{bit.name} (a bit of {row.name}): value {bit.value:02X} differs from the cross reference"
-        for bit in wrong
+        for bit in row.bits
+        if bit.name != "*" and not any(_same_bit(row, bit, ref) for ref in page.references.get(bit.name, ()))
     ]
     return problems
 

@@ -124,12 +124,8 @@ def known_record(record: str) -> KnownRecord:
                     field.name not in by_name or by_name[field.name].kind == "unknown"
                 ):
                     by_name[field.name] = field
-    return KnownRecord(
-        file,
-        tuple(filter(None, dict.fromkeys(subjects))),
-        by_name,
-        {short(name): field for name, field in reversed(by_name.items())},
-    )
+    by_short = {short(name): field for name, field in reversed(by_name.items())}
+    return KnownRecord(file, tuple(filter(None, dict.fromkeys(subjects))), by_name, by_short)
 
 
 @cache
@@ -156,21 +152,11 @@ def match_rule(text: str, type_: str, length: int) -> KindRule | None:
 
 def field(row: FieldRow, knowledge: KnownRecord) -> tuple[MonitorField, bool]:
     """Convert a row to a field; returns it and whether the catalog knows its name."""
+    # The content of a reserved area is unknown, so it is bytes whatever type the page states.
+    kind, text = "" if row.name == "*" else row.type, row.text or None
+    result = MonitorField(row.name, row.offset, row.length, kind, text=text, count=row.count, first=row.first)
     if row.name == "*":
-        # The content of a reserved area is unknown, so it is bytes whatever type the page states.
-        reserved = MonitorField(
-            "*", row.offset, row.length, text=row.text or None, count=row.count, first=row.first
-        )
-        return reserved, True
-    result = MonitorField(
-        name=row.name,
-        offset=row.offset,
-        length=row.length,
-        type=row.type,
-        text=row.text or None,
-        count=row.count,
-        first=row.first,
-    )
+        return result, True
     known_field = knowledge.field(row.name)
     if known_field is not None:
         carried = {name: getattr(known_field, name) for name in _CARRIED}

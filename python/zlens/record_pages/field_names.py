@@ -33,14 +33,8 @@ def add_zlens_names(
         elif field.length != known_field.length or field.count != known_field.count:
             refuse(f"names: {page_name} does not have the {known_field.length} bytes of {zlens_name}")
         else:
-            added.append(
-                replace(
-                    known_field,
-                    offset=field.offset,
-                    overlay=True,
-                    note=f"{page_name} of the page, set by the user",
-                )
-            )
+            message = f"{page_name} of the page, set by the user"
+            added.append(replace(known_field, offset=field.offset, overlay=True, note=message))
     fields = tuple(sorted((*layout.fields, *added), key=lambda field: field.offset))
     lookup = {name: name for name in _names(fields)}
     lookup |= {short(name): name for name in reversed(list(lookup))}

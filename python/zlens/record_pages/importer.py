@@ -16,8 +16,7 @@ from msgspec import Struct
 
 from zlens.catalog.layouts import file_name, read, record_key
 from zlens.errors import CatalogError
-from zlens.record_pages import packs
-from zlens.record_pages import page_files as page_files
+from zlens.record_pages import packs, page_files
 from zlens.record_pages import table as page_table
 from zlens.record_pages.packs import PageEntry
 from zlens.record_pages.page_files import PageFile, Skipped
@@ -31,9 +30,6 @@ class Imported(Struct, frozen=True):
 
     release: str
     record: str
-    name: str
-    title: str
-    file: str
     fields: int
     length: int
     new: tuple[str, ...]
@@ -187,17 +183,10 @@ def _no_loss(built: BuiltLayout, release: str, pack_root: Path | None, file: str
     pack_file = (pack_root or packs.root()) / release / file_name(built.record)
     if not built.file.layouts or built.file.layouts[0].complete or not pack_file.is_file():
         return
-    existing_layouts = read(pack_file, release).layouts
-    if (
-        existing_layouts
-        and existing_layouts[0].complete
-        and len(existing_layouts[0].fields) > len(built.file.layouts[0].fields)
-    ):
-        raise CatalogError(
-            f"the page describes a part of {built.record}, but the pack has the complete record",
-            file=file,
-            cure=phrase("import_replace"),
-        )
+    existing, *_ = (*read(pack_file, release).layouts, None)
+    if existing and existing.complete and len(existing.fields) > len(built.file.layouts[0].fields):
+        message = f"the page describes a part of {built.record}, but the pack has the complete record"
+        raise CatalogError(message, file=file, cure=phrase("import_replace"))
 
 
 def _choose_longer(
@@ -217,14 +206,9 @@ def _choose_longer(
 
 
 def _reason(error: CatalogError) -> str:
-    parts = [error.message]
-    if error.offset is not None:
-        parts[0] += f" (at byte {error.offset:,})"
-    if error.expected:
-        parts.append(f"expected {error.expected}")
-    if error.cure:
-        parts.append(error.cure)
-    return "; ".join(parts)
+    message = error.message + (f" (at byte {error.offset:,})" if error.offset is not None else "")
+    expected = f"expected {error.expected}" if error.expected else None
+    return "; ".join(filter(None, (message, expected, error.cure)))
 
 
 def _no_pages_error(errors: list[CatalogError], skipped: list[Skipped]) -> CatalogError:
@@ -236,44 +220,24 @@ def _no_pages_error(errors: list[CatalogError], skipped: list[Skipped]) -> Catal
         shown = "; ".join(f"{skip.file}: {skip.reason}" for skip in skipped[:3])
         more = ", ..." if len(skipped) > 3 else ""
         message, file = f"none of {len(skipped):,} files provided a layout ({shown}{more})", None
-    return CatalogError(
-        message,
-        file=file,
-        expected="saved pages of z/VM monitor records (MRxxxxxx)",
-        cure="name the folder that they were saved in",
-    )
+    expected = "saved pages of z/VM monitor records (MRxxxxxx)"
+    return CatalogError(message, file=file, expected=expected, cure="name the folder that they were saved in")
 
 
 def _entry(page: page_table.RecordPage, built: BuiltLayout) -> PageEntry:
+    file = Path(page.file).name.encode("utf-8", "replace").decode("utf-8")
     return PageEntry(
-        record=built.record,
-        name=page.record,
-        file=Path(page.file).name.encode("utf-8", "replace").decode("utf-8"),
-        sha256=page.sha256,
-        when=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        fields=built.fields,
-        new=len(built.new),
-        unknown=len(built.unknown),
-        null=page.null,
-        findings=tuple(built.findings),
-    )
+        built.record, page.record, file, page.sha256, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        built.fields, len(built.new), len(built.unknown), page.null, tuple(built.findings),
+    )  # fmt: skip
 
 
 def _imported(name: str, page: page_table.RecordPage, built: BuiltLayout) -> Imported:
     layouts = built.file.layouts
     return Imported(
-        release=name,
-        record=built.record,
-        name=page.record,
-        title=built.file.head.title,
-        file=page.file,
-        fields=built.fields,
-        length=layouts[0].length if layouts else 0,
-        new=tuple(built.new),
-        unknown=tuple(built.unknown),
-        findings=tuple(built.findings),
-        null=page.null,
-    )
+        name, built.record, built.fields, layouts[0].length if layouts else 0,
+        tuple(built.new), tuple(built.unknown), tuple(built.findings), page.null,
+    )  # fmt: skip
 
 
 def _report(report: ImportReport, limit: int | None) -> Iterator[str]:

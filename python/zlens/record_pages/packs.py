@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import re
 import shutil
@@ -28,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from zlens.catalog import layouts, user_roles
 from zlens.catalog.layouts import (
@@ -193,8 +192,10 @@ def save(
     base_folder = root() if base is None else base
     name = release_name(release)
     with _locked(base_folder), _staged(base_folder, name, keep) as staging:
-        previous = _previous_pages(staging) if keep else ()
-        entries = {page.record: page for page in previous}
+        entries: dict[str, PageEntry] = {}
+        # If the list of pages is missing or broken, it restarts with the pages imported now.
+        with contextlib.suppress(CatalogError):
+            entries = {page.record: page for page in _pages(staging)} if keep else {}
         entries |= {page.record: page for page in pages}
         for record in [page.record for page in entries.values() if page.null]:
             _drop(staging, record)
@@ -226,13 +227,6 @@ def apply_user_settings(release: str, base: Path | None = None) -> list[str]:
     return problems
 
 
-def _previous_pages(staging: Path) -> tuple[PageEntry, ...]:
-    with contextlib.suppress(CatalogError):
-        return _pages(staging)
-    # If the list of pages is missing or broken, it restarts with the pages imported now.
-    return ()
-
-
 def _drop(folder: Path, record: str) -> None:
     for path in (folder / layouts.file_name(record), folder / IMPORTED / layouts.file_name(record)):
         path.unlink(missing_ok=True)
@@ -240,48 +234,29 @@ def _drop(folder: Path, record: str) -> None:
 
 def _pack_text(release: str, pages: list[PageEntry]) -> str:
     used = [page for page in pages if not page.null]
+    counts = {
+        "records": len(used),
+        "null_records": len(pages) - len(used),
+        "fields": sum(page.fields for page in used),
+        "new_fields": sum(page.new for page in used),
+        "unknown_kinds": sum(page.unknown for page in used),
+        "disagreements": sum(len(page.findings) for page in pages),
+    }
+    pairs = record_file_writer.pairs
     lines = [
         "# Layouts imported from record pages. Made by `zlens catalog import`; change them in user.toml.",
-        f"release = {_quote(release)}",
-        f"when = {_quote(max((page.when for page in pages), default=''))}",
+        *pairs({"release": release, "when": max((page.when for page in pages), default="")}),
         "",
         "[counts]",
-        f"records = {len(used)}",
-        f"null_records = {len(pages) - len(used)}",
-        f"fields = {sum(page.fields for page in used)}",
-        f"new_fields = {sum(page.new for page in used)}",
-        f"unknown_kinds = {sum(page.unknown for page in used)}",
-        f"disagreements = {sum(len(page.findings) for page in pages)}",
+        *pairs(counts),
     ]
     for page in pages:
-        lines += [
-            "",
-            "[[page]]",
-            f"record = {_quote(page.record)}",
-            f"name = {_quote(page.name)}",
-            f"file = {_quote(page.file)}",
-            f"sha256 = {_quote(page.sha256)}",
-            f"when = {_quote(page.when)}",
-            f"fields = {page.fields}",
-            f"new = {page.new}",
-            f"unknown = {page.unknown}",
-        ]
-        if page.null:
-            lines.append("null = true")
+        values = {name: value for name, value in asdict(page).items() if name not in ("null", "findings")}
+        lines += ["", "[[page]]", *pairs(values), *(["null = true"] if page.null else [])]
         if page.findings:
-            lines += ["findings = [", *(f"    {_quote(finding)}," for finding in page.findings), "]"]
+            listed = (f"    {record_file_writer.quote(finding)}," for finding in page.findings)
+            lines += ["findings = [", *listed, "]"]
     return "\n".join(lines) + "\n"
-
-
-def _quote(text: str) -> str:
-    """Return a TOML string: as in JSON, without the characters that JSON allows and TOML does not."""
-    return json.dumps(
-        "".join(
-            " " if character == "\x7f" or 0xD800 <= ord(character) < 0xE000 else character
-            for character in text
-        ),
-        ensure_ascii=False,
-    )
 
 
 def _toml(path: Path, cure: str) -> dict[str, Any]:
@@ -415,18 +390,12 @@ class _UserSettings:
 
     def field(self, field: MonitorField, *, certain: bool = False) -> MonitorField:
         self.used.add(field.name)
-        if (
-            (certain or self.lists.get("subject"))
-            and field.kind in DIFFERENCED
-            and field.kind_status == "unknown"
-        ):
+        is_unsure = field.kind in DIFFERENCED and field.kind_status == "unknown"
+        if is_unsure and (certain or self.lists.get("subject")):
             # It was not differenced only because the record's subject was unknown.
             field = replace(field, kind_status="inferred")
-        changes = {
-            key: value
-            for key, value in self.fields.get(field.name, {}).items()
-            if self.allowed(field, key, value)
-        }
+        settings = self.fields.get(field.name, {})
+        changes = {key: value for key, value in settings.items() if self.allowed(field, key, value)}
         if not changes:
             return field
         changed = replace(field, **changes)
@@ -444,10 +413,8 @@ class _UserSettings:
     def allowed(self, field: MonitorField, key: str, value: Any) -> bool:
         values = {"kind": KINDS, "direction": DIRECTIONS, "unit": (), "text": ()}.get(key)
         if values is None:
-            self.refuse(
-                f"{field.name}: unknown key {key}; use kind, direction, unit or text",
-                f"{field.name}.{key}",
-            )
+            message = f"{field.name}: unknown key {key}; use kind, direction, unit or text"
+            self.refuse(message, f"{field.name}.{key}")
         elif not isinstance(value, str) or (values and value not in values):
             expected = f"one of {', '.join(values)}" if values else "a string"
             self.refuse(f"{field.name}: {key} is {value!r}, not {expected}", f"{field.name}.{key}")
@@ -462,23 +429,20 @@ class _UserSettings:
         subject = self.names(f"{location}: subject", changes.pop("subject")) if "subject" in changes else ()
         unknown = [name for name in subject if name not in {field.name for field in section.fields}]
         if unknown:
-            self.refuse(
-                f"{location}: subject names {unknown[0]}, which is not a field of an entry",
-                f"section.{section.name}.subject",
-            )
+            message = f"{location}: subject names {unknown[0]}, which is not a field of an entry"
+            self.refuse(message, f"section.{section.name}.subject")
             subject = ()
         for key, value in changes.items():
             is_number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 4096
             if key not in ("offset", "stride", "count"):
-                problem = f"{location}: unknown key {key}; use offset, stride, count or subject"
-                self.refuse(problem, f"section.{section.name}")
-                changes = {}
-                break
-            if not is_number and (not isinstance(value, str) or layout.field(value) is None):
-                problem = f"{location}: {key} is {value!r}, neither a number nor a field of the record"
-                self.refuse(problem, f"section.{section.name}")
-                changes = {}
-                break
+                problem = f"unknown key {key}; use offset, stride, count or subject"
+            elif not is_number and (not isinstance(value, str) or layout.field(value) is None):
+                problem = f"{key} is {value!r}, neither a number nor a field of the record"
+            else:
+                continue
+            self.refuse(f"{location}: {problem}", f"section.{section.name}")
+            changes = {}
+            break
         fields = tuple(self.field(old, certain=bool(subject)) for old in section.fields)
         changed = replace(section, fields=fields, subject=subject or section.subject)
         return replace(changed, **changes, note="offset set by the user") if changes else changed
@@ -513,21 +477,16 @@ def _staged(base: Path, name: str, keep: bool) -> Iterator[Path]:
         raise _storage_error(base, error) from error
     try:
         staging.chmod(0o755)
-        if target.is_dir():
-            _copy(target, staging, keep)
+        if keep and target.is_dir():
+            shutil.copytree(target, staging, dirs_exist_ok=True)
+        elif (target / USER_FILE).is_file():
+            shutil.copy2(target / USER_FILE, staging / USER_FILE)
         yield staging
         _swap_folders(staging, target)
     except OSError as error:
         raise _storage_error(target, error) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-
-
-def _copy(target: Path, staging: Path, keep: bool) -> None:
-    if keep:
-        shutil.copytree(target, staging, dirs_exist_ok=True)
-    elif (target / USER_FILE).is_file():
-        shutil.copy2(target / USER_FILE, staging / USER_FILE)
 
 
 def _swap_folders(staging: Path, target: Path) -> None:
@@ -549,13 +508,11 @@ def _swap_folders(staging: Path, target: Path) -> None:
 def _recover(base: Path) -> None:
     """Clean up after an import that was killed: restore an old pack without a new one."""
     for path in base.iterdir():
-        if path.name.startswith(_OLD):
-            name = path.name.removeprefix(_OLD).rsplit("-", 1)[0]
-            if _FOLDER.fullmatch(name) and not (base / name).exists():
-                path.rename(base / name)
-            else:
-                shutil.rmtree(path, ignore_errors=True)
-        elif path.name.startswith(_STAGING):
+        name = path.name.removeprefix(_OLD).rsplit("-", 1)[0]
+        is_old = path.name.startswith(_OLD)
+        if is_old and _FOLDER.fullmatch(name) and not (base / name).exists():
+            path.rename(base / name)
+        elif is_old or path.name.startswith(_STAGING):
             shutil.rmtree(path, ignore_errors=True)
 
 

@@ -133,8 +133,6 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-# Archives ---------------------------------------------------------------------------------------
-
 _END = struct.Struct("<4s4H2LH")
 _LOCATOR = 20
 
@@ -223,11 +221,8 @@ def _read(files: PageFiles, path: Path, member: zipfile.ZipInfo, display_name: s
         with files.archive(path).open(member) as stream:
             data = stream.read(page_text.MAX_BYTES + 1)
     except _BROKEN as error:
-        raise CatalogError(
-            f"the member of the archive cannot be unpacked: {_error_text(error)}",
-            file=display_name,
-            cure=_CURE,
-        ) from error
+        message = f"the member of the archive cannot be unpacked: {_error_text(error)}"
+        raise CatalogError(message, file=display_name, cure=_CURE) from error
     return page_text.from_bytes(data, display_name)
 
 

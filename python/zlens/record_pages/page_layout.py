@@ -67,9 +67,6 @@ def build(page: RecordPage, release: str) -> BuiltLayout:
         dsect=page.record,
         title=page.title or (known_head.title if known_head else page.record),
         kind=page.kind or (known_head.kind if known_head else "event"),
-        lengths={},
-        variable=False,
-        note=None,
         pack=release,
     )
     built = BuiltLayout(record, RecordFile(head, (), None, (), ()), findings=problems)
@@ -139,26 +136,25 @@ def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltL
     identified = [found for names, found in matches if len(found) == len(names)]
     subject = identified[0] if identified else matches[0][1] if matches else ()
     # Rows of two subjects must not be differenced.
-    certain = bool(identified) if matches else _describes_system(known_file, built.file.head)
+    is_global = "(global)" in built.file.head.title.lower()
+    of_system = is_global or (known_file is not None and known_file.subject_kind == "system")
+    certain = bool(identified) if matches else of_system
     sampled = built.file.head.kind in SAMPLED_CLASSES
     if sampled and not certain and any(page_field.has_difference for page_field in fields):
         fields = _without_differences(fields)
         built.findings.append("its counters are not differenced: set the record's `subject` in user.toml")
+    of_record = {
+        name: getattr(built.file.head, name)
+        for name in ("record", "domain", "number", "dsect", "title", "kind", "pack")
+    }
     layout = RecordLayout(
-        record=built.record,
-        domain=built.file.head.domain,
-        number=built.file.head.number,
-        dsect=page.record,
-        title=built.file.head.title,
-        kind=built.file.head.kind,
+        **of_record,
         release=release,
         length=length,
         variable=variable,
         complete=page.ended and not page.rejected and not gaps and (variable or all_end >= length),
         source=f"record page {page.record} of z/VM {page.release or release}, imported",
         status="unverified" if built.findings else "verified",
-        note=None,
-        pack=release,
         fields=fields,
         subject=subject,
         subject_kind=known_file.subject_kind if known_file else None,
@@ -177,10 +173,6 @@ def _uncovered_bytes(rows: list[FieldRow], start: int) -> list[tuple[int, int]]:
             gaps.append((start, row.offset))
         start = max(start, row.end)
     return gaps
-
-
-def _describes_system(old: RecordFile | None, head: RecordInfo) -> bool:
-    return (old is not None and old.subject_kind == "system") or "(global)" in head.title.lower()
 
 
 def _without_differences(fields: tuple[MonitorField, ...]) -> tuple[MonitorField, ...]:
@@ -289,9 +281,8 @@ def _sections(
     for structure in structures:
         section = _section(structure, page, lookup, knowledge, built)
         if section.name.lower() in sections:
-            built.findings.append(
-                f"section {section.name} (line {structure.line}) is defined twice; left out"
-            )
+            finding = f"section {section.name} (line {structure.line}) is defined twice; left out"
+            built.findings.append(finding)
         sections.setdefault(section.name.lower(), section)
     for section in carried_sections(lookup, knowledge, fields):
         sections.setdefault(section.name.lower(), section)
@@ -313,11 +304,8 @@ def carried_sections(
         return require(value) if isinstance(value, str) else value
 
     names: set[str] = set()
-    for section in [
-        section
-        for layout in (knowledge.file.layouts if knowledge.file else ())
-        for section in layout.sections
-    ]:
+    known_layouts = knowledge.file.layouts if knowledge.file else ()
+    for section in (section for layout in known_layouts for section in layout.sections):
         outer = section.within
         if not section.derived or (outer is not None and outer not in names):
             continue
@@ -346,41 +334,29 @@ def _section(
     fields = _fields([row for row in rows if row.length], knowledge, built)
     known_section, fixed_length = _old_section(structure, fields, knowledge)
     name = known_section.name if known_section else short(structure.name)
-    locators = (
-        {}
-        if known_section is None
-        else {"offset": known_section.offset, "stride": known_section.stride, "count": known_section.count}
-    )
-    for key, field_name in locators.items():
-        if isinstance(field_name, str):
-            locators[key] = next(iter(_match_names((field_name,), lookup)), None)
-    # Numbers apply to other lengths, if entries follow the fixed part and each other.
-    if known_section is not None and known_section.offset == fixed_length:
-        locators["offset"] = page.structures[0].length
-    if known_section is not None and known_section.stride == known_section.length:
-        locators["stride"] = length
-    is_located = (
-        known_section is not None and locators["offset"] is not None and locators["stride"] is not None
-    )
-    if known_section is not None and isinstance(known_section.count, str) and locators["count"] is None:
-        is_located = False
+    locators = None
+    if known_section is not None:
+        # Numbers apply to other lengths, if entries follow the fixed part and each other.
+        if known_section.offset == fixed_length:
+            known_section = replace(known_section, offset=page.structures[0].length)
+        if known_section.stride == known_section.length:
+            known_section = replace(known_section, stride=length)
+        locators = _locators(known_section, lookup)
     note = None
-    if not is_located:
-        locators = {"offset": 0, "stride": max(length, 1), "count": 0}
+    if locators is None:
+        locators = 0, max(length, 1), 0
         note = "the offset of the entries is unknown; set offset, stride and count in user.toml"
         built.findings.append(f"section {name}: {note}{_likely_locators(page, lookup)}")
         fields = _without_differences(fields)
     entry_lookup = _lookup(fields)
-    offset, stride = locators["offset"], locators["stride"]
-    assert offset is not None
-    assert stride is not None
+    offset, stride, count = locators
     return MonitorSection(
         name=name,
         title=known_section.title if known_section else structure.text[:120] or f"entry of {structure.name}",
         length=length,
         offset=offset,
         stride=stride,
-        count=locators["count"],
+        count=count,
         fields=fields,
         subject=_match_names(known_section.subject, entry_lookup) if known_section else (),
         subject_kind=known_section.subject_kind if known_section else None,
@@ -388,6 +364,20 @@ def _section(
         status="unverified" if built.findings else "verified",
         note=note,
     )
+
+
+def _locators(
+    section: MonitorSection, lookup: dict[str, str]
+) -> tuple[str | int, str | int, str | int | None] | None:
+    """Return offset, stride and count of a section's entries; None if a field of them is not on the page."""
+    places: list[str | int | None] = []
+    for place in (section.offset, section.stride, section.count):
+        found = _match_names((place,), lookup) if isinstance(place, str) else (place,)
+        if not found:
+            return None
+        places.append(found[0])
+    offset, stride, count = places
+    return None if offset is None or stride is None else (offset, stride, count)
 
 
 #: Words with which pages describe fields that locate entries: one of each list.

@@ -36,18 +36,13 @@ _MAX_PROLOG = 100_000
 
 #: Known types; any other capitalized word at their position is reported.
 TYPES = {
-    "Structure": "character",
-    "Character": "character",
-    "Unsigned": "unsigned",
-    "Signed": "signed",
-    "Bitstring": "bitstring",
-    "Address": "unsigned",
+    **{name.capitalize(): name for name in ("character", "unsigned", "signed", "bitstring")},
+    **{"Structure": "character", "Address": "unsigned"},
 }
 
 RECORD_NAME = re.compile(r"MR[A-Z0-9]{3,8}")
 _HEADING = re.compile(r"(?<![A-Za-z0-9_])(MR[A-Z0-9]{3,8}) (Prolog|Control Block Contents?)(?![A-Za-z])")
 _NAMED = re.compile(r"(?<!DSECT )(?<!DESCRIPTIVE )\bNAME ?- ?(MR[A-Z0-9]{3,8})(?![A-Za-z0-9_])")
-_DSECT = re.compile(r"\bDSECT NAME ?- ?([A-Z0-9$#@]{3,16})(?![A-Za-z0-9_])", re.IGNORECASE)
 _DESCRIBED = re.compile(
     r"\bDESCRIPTIVE NAME ?- ?Monitor ([A-Za-z ]{5,60}?) Records? Domain ?(\d{1,3}) ?[-:] ?(.{1,60}?) "
     r"Record ?(\d{1,5}) ?[-:] ?(.{1,160})",
@@ -58,15 +53,10 @@ _TITLE_END = re.compile(
     r" (?:(?:DESCRIPTION|NOTES?|COMMENTS?|FUNCTION|IMPLICATIONS|GENERAL NOTES?)\b"
     r"|(?i:description|notes?|comments?) ?[-:]|MR[A-Z0-9]{3,8} |This information|Offsets Dec|Last updated)"
 )
+#: The classes of records in a prolog, where words may be in any order.
 _CLASSES = {
-    "event": "event",
-    "sample": "sample",
-    "sample configuration": "sample-config",
-    "event configuration": "event-config",
-    "event and sample": "event+sample",
-    "sample and event": "event+sample",
-    "event and sample configuration": "event+sample-config",
-    "sample and event configuration": "event+sample-config",
+    **{"event": "event", "sample": "sample"},
+    **dict.fromkeys(("event and sample", "sample and event"), "event+sample"),
 }
 _RELEASE = re.compile(
     r"\bbased on ?(?:IBM )?z/VM ?(?:"
@@ -100,7 +90,6 @@ class Bit(Struct, frozen=True):
     name: str
     byte: int
     value: int
-    text: str
 
 
 class FieldRow(Struct):
@@ -148,15 +137,14 @@ class RecordPage(Struct):
     file: str
     sha256: str
     record: str
-    dsect: str
-    domain: int | None
-    number: int | None
-    title: str
-    kind: str
     release: str | None
-    structures: list[Structure]
-    references: dict[str, list[Reference]]
-    findings: list[str]
+    domain: int | None = None
+    number: int | None = None
+    title: str = ""
+    kind: str = ""
+    structures: list[Structure] = field(default_factory=list)
+    references: dict[str, list[Reference]] = field(default_factory=dict)
+    findings: list[str] = field(default_factory=list)
     #: A cross reference or a footer followed the table, so the page is not truncated.
     ended: bool = True
     #: Number of rows that contradict themselves and were omitted.
@@ -183,26 +171,9 @@ def parse(text: PageText) -> RecordPage:
     """Parse a record page; raises `CatalogError` if it is not one."""
     text_body = "\n".join(text.lines)
     words = " ".join(text_body.split())
-    record = _record(words, text)
+    page = RecordPage(text.file, text.sha256, _record(words, text), _release(words))
     start, width = _table_begin(text_body)
     prolog = " ".join(text_body[: start if start >= 0 else len(text_body)].split())[:_MAX_PROLOG]
-    problems: list[str] = []
-    structures: list[Structure] = []
-    references: dict[str, list[Reference]] = {}
-    page = RecordPage(
-        file=text.file,
-        sha256=text.sha256,
-        record=record,
-        dsect=_first(_DSECT, prolog) or record[2:],
-        domain=None,
-        number=None,
-        title="",
-        kind="",
-        release=_release(words),
-        structures=structures,
-        references=references,
-        findings=problems,
-    )
     _prolog(prolog, page)
     if start < 0:
         if "Control Block Contents" in words:
@@ -214,12 +185,10 @@ def parse(text: PageText) -> RecordPage:
     cross = _CROSS.search(text_body, stop)
     if cross:
         footer = _CROSS_END.search(text_body, cross.end())
-        references.update(
-            _references(text_body[cross.end() : len(text_body) if footer is None else footer.start()])
-        )
+        page.references = _references(text_body[cross.end() : footer.start() if footer else len(text_body)])
     items = _items(text_body[start:stop], text_body.count("\n", 0, start) + 1, width)
     _structures(items, page)
-    if not structures:
+    if not page.structures:
         raise _no_rows(text)
     return page
 
@@ -267,11 +236,12 @@ def _prolog(prolog: str, page: RecordPage) -> None:
     match = _DESCRIBED.search(prolog)
     if match is None:
         return
-    kind = _CLASSES.get(" ".join(match[1].lower().split()))
+    words = " ".join(match[1].lower().split())
+    kind = _CLASSES.get(words.removesuffix(" configuration"))
     if kind is None:
         page.findings.append(f"the class `Monitor {match[1]} Record` is unknown; treated as an event record")
-        kind = "event"
-    page.kind = kind
+    is_configuration = kind is not None and words.endswith(" configuration")
+    page.kind = (kind or "event") + ("-config" if is_configuration else "")
     domain, number = int(match[2]), int(match[4])
     if domain > _MAX_DOMAIN or not 0 < number <= _MAX_NUMBER:
         page.findings.append(f"domain {domain} record {number} is not valid")
@@ -350,9 +320,7 @@ def _items_of_text(text: str, line: int) -> Iterator[_Item]:
 def _structures(items: Iterator[_Item], page: RecordPage) -> None:
     current: Structure | None = None
     row: FieldRow | None = None
-    count = 0
-    for item in items:
-        count += 1
+    for count, item in enumerate(items, 1):
         if count > MAX_ROWS:
             raise CatalogError(
                 f"the table has more than {MAX_ROWS:,} rows", file=page.file, expected="a page of one record"
@@ -367,7 +335,10 @@ def _structures(items: Iterator[_Item], page: RecordPage) -> None:
             page.structures.append(parsed)
         elif parsed is None:
             row = None
-        elif current is not None and _restarts(parsed, current):
+        elif (
+            current is not None and parsed.offset == 0 and current.rows and current.rows[-1].offset >= _HEADER
+        ):
+            # A section without a Structure row.
             current = Structure(parsed.name, parsed.length, False, item.line, parsed.text)
             row = None
             page.structures.append(current)
@@ -383,11 +354,6 @@ def _structures(items: Iterator[_Item], page: RecordPage) -> None:
         _array_counts(structure, page)
         if not structure.length:
             structure.length = max((row.end for row in structure.rows), default=0)
-
-
-def _restarts(row: FieldRow, structure: Structure) -> bool:
-    """Return whether a row starts a section without a Structure row."""
-    return row.offset == 0 and bool(structure.rows) and structure.rows[-1].offset >= _HEADER
 
 
 def _row(item: _Item, page: RecordPage) -> FieldRow | Structure | None:
@@ -490,13 +456,12 @@ def _bit(row: FieldRow, item: _Item) -> None:
     value = int(pattern.replace(".", "0"), 2)
     if value == 0 or len(row.bits) >= _MAX_BITS:
         return
-    token, _, text = item.text.partition(" ")
-    match = _NAME.match(token)
+    match = _NAME.match(item.text.partition(" ")[0])
     name = match[1] if match and not match[2] else "*"
     byte = row.bits[-1].byte if row.bits else 0
     if row.bits and value >= row.bits[-1].value and byte + 1 < max(row.length, 1):
         byte += 1
-    row.bits.append(Bit(name, byte, value, text if name != "*" or token == "*" else item.text))
+    row.bits.append(Bit(name, byte, value))
 
 
 def _array_counts(structure: Structure, page: RecordPage) -> None:
@@ -545,23 +510,20 @@ def _triples(words: list[str]) -> Iterator[list[str]]:
     """Yield lines of a cross reference without line ends. A name may look like a hexadecimal number."""
     index = 0
     while index + 2 < len(words):
-        name, offset, length_word = words[index : index + 3]
-        if not _NAME.fullmatch(name) or not _HEX.fullmatch(offset) or not _HEX.fullmatch(length_word):
+        if not _begins(words[index : index + 3]):
             index += 1
             continue
         ahead = words[index + 3 : index + 7]
         # A fourth word is a value if a complete line begins after it and none begins with it.
         fourth = bool(ahead) and bool(_HEX.fullmatch(ahead[0])) and not _begins(ahead) and _begins(ahead[1:])
-        yield words[index : index + 4] if fourth else [name, offset, length_word]
-        index += 4 if fourth else 3
+        count = 4 if fourth else 3
+        yield words[index : index + count]
+        index += count
 
 
 def _begins(words: list[str]) -> bool:
-    if not words:
-        return True
-    return (
-        len(words) >= 3
-        and _NAME.fullmatch(words[0]) is not None
-        and _HEX.fullmatch(words[1]) is not None
-        and _HEX.fullmatch(words[2]) is not None
+    """Return whether words begin with a name and two hexadecimal numbers, or are at the end."""
+    forms = (_NAME, _HEX, _HEX)
+    return not words or (
+        len(words) >= 3 and all(form.fullmatch(word) for form, word in zip(forms, words, strict=False))
     )

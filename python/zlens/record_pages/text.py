@@ -72,12 +72,8 @@ def from_bytes(data: bytes, file: str) -> PageText:
     if not data.strip():
         raise CatalogError("the page is empty", file=file, offset=0, cure=_CURE)
     if len(data) > MAX_BYTES:
-        raise CatalogError(
-            "the file is too large for a record page",
-            file=file,
-            expected=f"at most {MAX_BYTES:,} bytes",
-            cure=_CURE,
-        )
+        message = "the file is too large for a record page"
+        raise CatalogError(message, file=file, expected=f"at most {MAX_BYTES:,} bytes", cure=_CURE)
     text = _decode(data, file)
     if _HTML.search(text):
         text = without_tags(text)
@@ -100,9 +96,8 @@ def from_bytes(data: bytes, file: str) -> PageText:
 
 
 def _decode(data: bytes, file: str) -> str:
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
-        if data.startswith(mark):
-            return data.decode(encoding, errors="replace").replace("\0", " ")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", errors="replace").replace("\0", " ")
     zero = data.find(b"\0")
     if zero >= 0:
         raise CatalogError("the file is not text: it has zero bytes", file=file, offset=zero, cure=_CURE)

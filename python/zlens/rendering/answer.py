@@ -155,16 +155,11 @@ class Answer(Struct):
 
     def worded(self, wording: Callable[[str], str]) -> Answer:
         """Return the answer with notes and cells worded for an interface (see Wording.for_command_line)."""
-        tables = [
-            replace(
-                table,
-                rows=[
-                    tuple(wording(cell) if isinstance(cell, str) else cell for cell in row)
-                    for row in table.rows
-                ],
-            )
-            for table in self.tables
-        ]
+
+        def row_of(row: tuple[Value, ...]) -> tuple[Value, ...]:
+            return tuple(wording(cell) if isinstance(cell, str) else cell for cell in row)
+
+        tables = [replace(table, rows=[*map(row_of, table.rows)]) for table in self.tables]
         return replace(self, tables=tables, notes=[wording(note) for note in self.notes])
 
 

@@ -51,13 +51,8 @@ def rows(answer: Answer) -> Iterator[dict[str, Value]]:
     for table in answer.tables:
         yield from ({"table": table.key, **record} for record in table.records())
     for assumption in answer.assumptions:
-        facts = {
-            "name": assumption.name,
-            "value": assumption.value,
-            "unit": assumption.unit,
-            "status": assumption.status,
-        }
-        yield {"table": "assumptions", **facts, "text": assumption.text}
+        facts = {name: getattr(assumption, name) for name in ("name", "value", "unit", "status", "text")}
+        yield {"table": "assumptions", **facts}
     for note in answer.notes:
         yield {"table": "notes", "text": note}
 

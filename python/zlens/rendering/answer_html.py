@@ -50,7 +50,9 @@ def body(answer: Answer) -> Iterator[str]:
         )
         yield f"<table>{''.join(lines)}</table>"
     for chart in answer.charts:
-        yield from _chart(chart)
+        # A chart without a value has no drawing.
+        if drawing := charts.svg(chart):
+            yield f"<figure><figcaption>{escape(chart.title)}</figcaption>{drawing}</figure>"
     for table in answer.tables:
         yield from _table(table)
     if answer.assumptions:
@@ -63,13 +65,6 @@ def body(answer: Answer) -> Iterator[str]:
             )
         yield "</ul>"
     yield from (f"<p>{escape(note)}</p>" for note in answer.notes)
-
-
-def _chart(chart: Chart) -> Iterator[str]:
-    """Return nothing if the chart has no value."""
-    drawing = charts.svg(chart)
-    if drawing:
-        yield f"<figure><figcaption>{escape(chart.title)}</figcaption>{drawing}</figure>"
 
 
 def _entry(entry: AnswerEntry) -> Iterator[str]:

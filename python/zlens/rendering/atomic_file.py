@@ -30,11 +30,8 @@ def atomic_write(path: str) -> Iterator[str]:
         handle, temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", dir=folder)
     except OSError as error:
         # Name the user's path, not the temporary one.
-        raise InputError(
-            f"cannot be written: {error.strerror or error}",
-            file=path,
-            cure="name a file in an existing, writable folder",
-        ) from None
+        message = f"cannot be written: {error.strerror or error}"
+        raise InputError(message, file=path, cure="name a file in an existing, writable folder") from None
     os.close(handle)
     try:
         yield temporary

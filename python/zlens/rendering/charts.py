@@ -12,6 +12,7 @@ from html import escape
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from zlens.rendering.text_lines import with_unit
 
@@ -44,14 +45,8 @@ class Chart(Struct, frozen=True):
 
 def as_data(chart: Chart) -> dict[str, Any]:
     """Return the chart as an object for programs and the web UI."""
-    return {
-        "title": chart.title,
-        "kind": chart.kind,
-        "places": list(chart.places),
-        "series": [{"name": line.name, "values": list(line.values)} for line in chart.series],
-        "unit": chart.unit,
-        "along": chart.along,
-    }
+    series = [{"name": line.name, "values": list(line.values)} for line in chart.series]
+    return asdict(chart) | {"places": list(chart.places), "series": series}
 
 
 def svg(chart: Chart) -> str:
@@ -89,7 +84,7 @@ def _cut(chart: Chart) -> Chart:
         return chart
     series = tuple(ChartSeries(line.name, line.values[:MOST_BARS]) for line in chart.series)
     title = f"{chart.title} (the first {MOST_BARS} of {len(chart.places):,})"
-    return Chart(title, chart.kind, chart.places[:MOST_BARS], series, chart.unit, chart.along)
+    return replace(chart, title=title, places=chart.places[:MOST_BARS], series=series)
 
 
 def _y(value: float, low: float, high: float) -> float:

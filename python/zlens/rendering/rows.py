@@ -66,7 +66,12 @@ def write_table(
 
 def format_columns(types: Sequence[str], rows: Sequence[Sequence[Any]], show_time: Show) -> list[list[str]]:
     """Return the cells of each column as text: numbers with equal decimals, NULL, times by `show_time`."""
-    return [_column(kind, index, rows, show_time) for index, kind in enumerate(types)]
+    return [
+        _numbers([row[index] for row in rows])
+        if kind == "float"
+        else [_cell(row[index], row, show_time) for row in rows]
+        for index, kind in enumerate(types)
+    ]
 
 
 def write_csv(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -137,12 +142,6 @@ def _jsonable(value: Any) -> Any:
     return str(value)
 
 
-def _column(kind: str, index: int, rows: Sequence[Sequence[Any]], show_time: Show) -> list[str]:
-    if kind == "float":
-        return _numbers([row[index] for row in rows])
-    return [_cell(row[index], row, show_time) for row in rows]
-
-
 def _cell(value: Any, row: Sequence[Any], show_time: Show) -> str:
     if value is None:
         return "NULL"
@@ -178,9 +177,8 @@ def _aligned(name: str, column: Sequence[str], right: bool, widest: int | None) 
         width = widest
         texts = [_clip(text, width) for text in texts]
     texts[1] = "-" * width
-    if plain:
-        return [text.rjust(width) if right else text.ljust(width) for text in texts]
-    return [_pad(text, width, right) for text in texts]
+    blanks = [" " * (width - (len if plain else _width)(text)) for text in texts]
+    return [blank + text if right else text + blank for blank, text in zip(blanks, texts, strict=True)]
 
 
 def _width(text: str) -> int:
@@ -201,8 +199,3 @@ def _clip(text: str, width: int) -> str:
             break
         clipped += char
     return clipped + "..."
-
-
-def _pad(text: str, width: int, right: bool) -> str:
-    blanks = " " * (width - _width(text))
-    return blanks + text if right else text + blanks

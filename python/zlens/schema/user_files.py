@@ -48,11 +48,8 @@ def open_user_file(path: str) -> Iterator[BinaryIO]:
             waiting = select.poll()
             waiting.register(handle, select.POLLIN)
             if not waiting.poll(_PIPE_S * 1000):
-                raise InputError(
-                    f"this is a pipe to which no process wrote within {_PIPE_S} s",
-                    file=path,
-                    cure="name a file, or start what writes to it",
-                )
+                message = f"this is a pipe to which no process wrote within {_PIPE_S} s"
+                raise InputError(message, file=path, cure="name a file, or start what writes to it")
         if hasattr(os, "set_blocking"):
             os.set_blocking(handle, True)
         yield file
@@ -68,12 +65,8 @@ def read_content(path: str, longest: int, what: str, cure: str) -> bytes:
             f"cannot be read: {error.strerror or error}", file=path, cure="check the name"
         ) from None
     if len(data) > longest:
-        raise InputError(
-            f"is not a {what}: it is longer than {longest:,} bytes",
-            file=path,
-            expected=f"a {what}",
-            cure=cure,
-        )
+        message = f"is not a {what}: it is longer than {longest:,} bytes"
+        raise InputError(message, file=path, expected=f"a {what}", cure=cure)
     return data
 
 

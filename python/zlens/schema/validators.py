@@ -82,12 +82,8 @@ class DocumentErrors(Struct):
         names = sorted(known)
         near = difflib.get_close_matches(name, names, 1)
         cure = f"did you mean {near[0]}?" if near else "leave it out"
-        return self.general_error(
-            f"{replace_controls(where[:200], '?')} is not known here",
-            cure,
-            f"one of {', '.join(names)}",
-            where,
-        )
+        message = f"{replace_controls(where[:200], '?')} is not known here"
+        return self.general_error(message, cure, f"one of {', '.join(names)}", where)
 
     def missing(self, where: str, key: Key) -> ZlensError:
         """Return the error of a missing required key."""
@@ -260,9 +256,8 @@ class Number(Struct, frozen=True):
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise problem.value(where, value, self.describe())
         # An integer may be beyond the range of floats.
-        if not abs(value) <= sys.float_info.max:
-            raise problem.value(where, value, self.describe())
-        if not self.low <= value <= self.high or (self.above and value == self.low):
+        is_finite = abs(value) <= sys.float_info.max
+        if not (is_finite and self.low <= value <= self.high) or (self.above and value == self.low):
             raise problem.value(where, value, self.describe())
         if value and not SMALLEST <= abs(value) <= LARGEST:
             raise problem.value(

@@ -14,7 +14,8 @@ from zlens.inputs.source import CompanionSource, Progress, Source, SystemInfo, s
 from zlens.lake.file_names import is_url
 from zlens.lake.location import is_lake
 from zlens.readers import trailing_data
-from zlens.readers.recognition import READERS, InputFiles, digest, problem, reader_module, recognize
+from zlens.readers.files import file_problem
+from zlens.readers.recognition import READERS, InputFiles, digest, reader_module, recognize
 from zlens.schema.wording import phrase
 
 
@@ -66,7 +67,7 @@ def open_inputs(
         _check_apart(
             info for source in sources for info in source.systems if not selected or info.system in selected
         )
-    problems += [problem(error, "header") for error in errors]
+    problems += [file_problem(error, "", "header") for error in errors]
     if options.systems:
         systems = {info.system for source in sources for info in source.systems}
         missing = [name for name in options.systems if name not in systems]

@@ -35,37 +35,30 @@ def measures() -> list[str]:
 
 def bucket_columns(table: Measure, level: str) -> list[BucketColumn]:
     """Return the columns of a measure by hour or day."""
+    end = f"TIMESTAMPTZ '1970-01-01 00:00:00+00' + to_microseconds(coalesce({', '.join(_ends())}))"
+    length = "their length, for a subject that existed in all of them"
     columns = [
-        BucketColumn(RawColumn("system", "text", "", "system"), "system"),
-        BucketColumn(RawColumn("source", "text", "", "where the row comes from"), "source"),
-        BucketColumn(
-            RawColumn(BUCKET_END, "time", "", f"end of the {level} of the system's local time, UTC"),
-            f"TIMESTAMPTZ '1970-01-01 00:00:00+00' + to_microseconds(coalesce({', '.join(_ends())}))",
-        ),
-        *(
-            BucketColumn(RawColumn(key.name, key.type, key.unit, key.text), quote(key.name))
-            for key in _keys(table)
-        ),
-        BucketColumn(
+        (RawColumn("system", "text", "", "system"), "system"),
+        (RawColumn("source", "text", "", "where the row comes from"), "source"),
+        (RawColumn(BUCKET_END, "time", "", f"end of the {level} of the system's local time, UTC"), end),
+        *((RawColumn(key.name, key.type, key.unit, key.text), quote(key.name)) for key in _keys(table)),
+        (
             RawColumn("intervals", "int", "count", "intervals, without short intervals and gaps"),
             _unflagged("count", "1"),
         ),
-        BucketColumn(
-            RawColumn("seconds", "float", "s", "their length, for a subject that existed in all of them"),
-            _unflagged("sum", "seconds"),
-        ),
+        (RawColumn("seconds", "float", "s", length), _unflagged("sum", "seconds")),
     ]
     for column in table.columns:
         if column.name not in metrics.LEADING_NAMES and column.name not in table.key:
             columns += _kept_columns(table, column)
-    return [BucketColumn(item.column, f"CAST({item.sql} AS {_type(item.column)})") for item in columns]
+    return [BucketColumn(column, f"CAST({sql} AS {_type(column)})") for column, sql in columns]
 
 
 def _keys(table: Measure) -> list[metrics.MeasureColumn]:
     return [column for column in table.columns if column.name in table.key]
 
 
-def _kept_columns(table: Measure, column: metrics.MeasureColumn) -> list[BucketColumn]:
+def _kept_columns(table: Measure, column: metrics.MeasureColumn) -> list[tuple[RawColumn, str]]:
     name, unit, text = column.name, column.unit, column.text
     usual = aggregation.default_statistic(column) if column.type in ("int", "float") else "last"
     if usual == "total":
@@ -74,26 +67,20 @@ def _kept_columns(table: Measure, column: metrics.MeasureColumn) -> list[BucketC
         value = aggregation.statistic_sql(table, column, usual)
     # The mean of integers is rarely an integer.
     stored_type = "float" if usual == "mean" else column.type
-    columns = [BucketColumn(RawColumn(name, stored_type, unit, f"{text} ({usual})"), value)]
+    columns = [(RawColumn(name, stored_type, unit, f"{text} ({usual})"), value)]
     if usual == "last":
         return columns
     sums = aggregation.sum_and_weight_sql(column)
     if sums is not None:
         weight = "intervals" if usual == "total" else column.weight or "seconds"
+        meaning = f"{name}: sum of the values, each times {weight}"
         columns += [
-            BucketColumn(
-                RawColumn(f"{name}_sum", "float", "", f"{name}: sum of the values, each times {weight}"),
-                sums[0],
-            ),
-            BucketColumn(RawColumn(f"{name}_weight", "float", "", f"{name}: sum of {weight}"), sums[1]),
+            (RawColumn(f"{name}_sum", "float", "", meaning), sums[0]),
+            (RawColumn(f"{name}_weight", "float", "", f"{name}: sum of {weight}"), sums[1]),
         ]
     if column.aggregate == "gauge":
-        columns.append(
-            BucketColumn(
-                RawColumn(f"{name}_max", column.type, unit, f"{name}: the largest value"),
-                aggregation.statistic_sql(table, column, "max"),
-            )
-        )
+        largest = RawColumn(f"{name}_max", column.type, unit, f"{name}: the largest value")
+        columns.append((largest, aggregation.statistic_sql(table, column, "max")))
     return columns
 
 

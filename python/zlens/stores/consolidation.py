@@ -130,11 +130,7 @@ def _write_day(
         path = os.fspath(area / f"{table}.parquet")
         engine.copy(f"SELECT * FROM {read_parquet_sql([*of_systems])}", path)
         rows = sum(file.rows for file in of_systems.values())
-        files.append(
-            MeasuresFile(
-                table, rows, os.path.getsize(path), lake_folder.digest(path), lake_folder.footer_digest(path)
-            )
-        )
+        files.append(measures_file(table, rows, os.path.getsize(path), path))
         staged_paths[file_names.gathered(table, day, key)] = path
     table_schemas = {file.table: schemas[file.table] for file in files}
     data = ConsolidatedDocument(
@@ -144,6 +140,11 @@ def _write_day(
     staged.write(name, data)
     staged_paths[name] = os.fspath(staged.path / name)
     return ConsolidatedDay(day, key, hashlib.sha256(data).hexdigest())
+
+
+def measures_file(table: str, rows: int, size: int, path: str) -> MeasuresFile:
+    """Return the entry of a staged file of a measure."""
+    return MeasuresFile(table, rows, size, lake_folder.digest(path), lake_folder.footer_digest(path))
 
 
 def _usual(documents: Iterable[MeasuresDocument]) -> dict[str, str]:

@@ -104,11 +104,8 @@ class Coverage(Struct):
 def lost_error(path: str, lost: Sequence[Lost]) -> LakeError:
     """Return the error for intervals of raw tables without rows in any measure."""
     more = f"; and {len(lost) - _MOST:,} more" if len(lost) > _MOST else ""
-    return LakeError(
-        f"rows of raw tables are in no measure: {'; '.join(map(str, lost[:_MOST]))}{more}",
-        file=path,
-        cure=phrase("rows_in_no_measure"),
-    )
+    message = f"rows of raw tables are in no measure: {'; '.join(map(str, lost[:_MOST]))}{more}"
+    return LakeError(message, file=path, cure=phrase("rows_in_no_measure"))
 
 
 def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:

@@ -20,16 +20,13 @@ from zlens.lake import file_names, lake_folder
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.parquet_streams import read_parquet_sql
 
-#: Column types of Iceberg and Delta Lake, by catalog type.
+#: Column types of Delta Lake and Iceberg, by catalog type.
+_DELTA = {"text": "string", "int": "long", "float": "double", "bool": "boolean", "time": "timestamp"}
 _ICEBERG = {
-    "text": "StringType",
-    "int": "LongType",
-    "float": "DoubleType",
-    "bool": "BooleanType",
+    **{"text": "StringType", "int": "LongType", "float": "DoubleType", "bool": "BooleanType"},
     "time": "TimestamptzType",
 }
 _NAMESPACE = "zlens"
-_DELTA = {"text": "string", "int": "long", "float": "double", "bool": "boolean", "time": "timestamp"}
 
 
 class ExportTarget(Protocol):
@@ -113,13 +110,8 @@ class DeltaTables:
                 )
                 for column in columns
             ]
-            self.delta.DeltaTable.create(
-                table_path,
-                self.delta.Schema(fields),
-                mode="ignore",
-                name=table,
-                partition_by=["system", "day"],
-            )
+            schema, parts = self.delta.Schema(fields), ["system", "day"]
+            self.delta.DeltaTable.create(table_path, schema, mode="ignore", name=table, partition_by=parts)
         listed = [", ".join(map(literal, values)) for values in (systems, days)]
         self.delta.write_deltalake(
             table_path,
@@ -180,25 +172,20 @@ class IcebergTables:
         return getattr(_extra("pyiceberg.types", "iceberg"), _ICEBERG[column.type])()
 
     def _create(self, name: tuple[str, str], columns: Sequence[RawColumn]) -> Any:
-        types = _extra("pyiceberg.types", "iceberg")
-        schema = _extra("pyiceberg.schema", "iceberg").Schema(
-            *(
-                types.NestedField(
-                    number, column.name, self._type(column), required=False, doc=comment(column)
-                )
-                for number, column in enumerate(columns, 1)
-            )
-        )
+        field = _extra("pyiceberg.types", "iceberg").NestedField
+        fields = [
+            field(number, column.name, self._type(column), required=False, doc=comment(column))
+            for number, column in enumerate(columns, 1)
+        ]
         parts = _extra("pyiceberg.partitioning", "iceberg")
         identity = _extra("pyiceberg.transforms", "iceberg").IdentityTransform()
         numbers = {column.name: number for number, column in enumerate(columns, 1)}
-        spec = parts.PartitionSpec(
-            *(
-                parts.PartitionField(numbers[part], 1000 + index, identity, part)
-                for index, part in enumerate(("system", "day"))
-            )
-        )
-        return self.catalog.create_table(name, schema, partition_spec=spec)
+        part_fields = [
+            parts.PartitionField(numbers[part], 1000 + index, identity, part)
+            for index, part in enumerate(("system", "day"))
+        ]
+        schema = _extra("pyiceberg.schema", "iceberg").Schema(*fields)
+        return self.catalog.create_table(name, schema, partition_spec=parts.PartitionSpec(*part_fields))
 
 
 def _extra(module: str, extra: str) -> Any:
@@ -207,10 +194,8 @@ def _extra(module: str, extra: str) -> Any:
         return import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        raise QueryError(
-            f"the package {package} is not installed",
-            cure=f"install it, in a checkout: pip install '.[{extra}]'",
-        ) from None
+        cure = f"install it, in a checkout: pip install '.[{extra}]'"
+        raise QueryError(f"the package {package} is not installed", cure=cure) from None
 
 
 #: Targets by format name.

@@ -82,22 +82,19 @@ def export(
                 if progress is not None:
                     progress(number, len(machines), ", ".join(machine.systems[:3]))
                 with lake_folder.translate_os_errors(folder):
-                    results.append(
-                        _machine(folder, machine, sorted(measure_names), state, target, engine, base)
-                    )
+                    exported = _machine(folder, machine, sorted(measure_names), state, target, engine, base)
+                results.append(exported)
                 if report is not None:
                     report(results[-1])
-    if lost := [item for exported in results for item in exported.lost]:
+    if lost := [item for result in results for item in result.lost]:
         raise lost_error(os.fspath(lake), lost)
     return results
 
 
 def _known(names: set[str], known_names: set[str], what: str) -> set[str]:
     if unknown := names - known_names:
-        raise QueryError(
-            f"there is no {what} {', '.join(sorted(unknown))}",
-            expected=f"one of {', '.join(sorted(known_names)[:50])}",
-        )
+        message = f"there is no {what} {', '.join(sorted(unknown))}"
+        raise QueryError(message, expected=f"one of {', '.join(sorted(known_names)[:50])}")
     return names
 
 

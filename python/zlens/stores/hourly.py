@@ -81,9 +81,8 @@ def hours_of_machine(
     # Hours of an unknown time zone do not match those of other systems.
     infos = [info for info in infos if not info.local_time] or infos
     owners = {(info.system, info.source) for info in infos}
-    with session.narrow(
-        replace(session.options, systems=tuple(sorted({name for name, _ in owners})))
-    ) as narrowed:
+    names = tuple(sorted({name for name, _ in owners}))
+    with session.narrow(replace(session.options, systems=names)) as narrowed:
         last = _last_of_machine(narrowed, table, machine)
         hours = _hours(narrowed, table, columns, dict.fromkeys(owners, last) if last is not None else {})
     by_keys = sorted(
@@ -112,16 +111,11 @@ def _hours(
     weights = key_count + 1 + len(columns)
     return [
         Hour(
-            row[0],
-            row[1],
-            python_time(row[2]),
-            row[key_count] or 0.0,
-            row[key_count + 1 : weights],
-            row[weights:],
-            row[3:key_count],
+            row[0], row[1], python_time(row[2]), row[key_count] or 0.0,
+            row[key_count + 1 : weights], row[weights:], row[3:key_count],
         )
         for row in rows
-    ]
+    ]  # fmt: skip
 
 
 def _numbers(columns: Sequence[str], key_count: int) -> str:
@@ -139,11 +133,8 @@ def _check(table: str, columns: Iterable[str]) -> None:
         )
     for name in columns:
         column = measure.column(name)
-        if (
-            column is None
-            or column.type not in ("int", "float")
-            or aggregation.sum_and_weight_sql(column) is None
-        ):
+        is_number = column is not None and column.type in ("int", "float")
+        if column is None or not is_number or aggregation.sum_and_weight_sql(column) is None:
             raise QueryError(f"{table}.{name} has no mean over time", expected="a rate, ratio or gauge")
 
 
@@ -174,8 +165,7 @@ def _last_of_machine(session: CoreSession, table: str, machine: str) -> _Last | 
         return None
     ((end, seconds),) = session.queries.select(
         f"SELECT max(epoch_us({BUCKET_END})), arg_max(seconds, (epoch_us({BUCKET_END}), seconds)) "
-        f"FROM {name} "
-        f"WHERE machine = {literal(machine)}",
+        f"FROM {name} WHERE machine = {literal(machine)}",
         {name: ["machine", BUCKET_END, "seconds"]},
     ).rows
     return None if end is None else _Last(end, seconds or 0.0)

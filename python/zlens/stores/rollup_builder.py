@@ -69,11 +69,8 @@ def rollup(
     with into.reading():
         manifest = into.load()
         manifest.check_systems(selected)
-        machines = [
-            machine
-            for machine in rollups.machines(into, manifest)
-            if not selected or selected & {*machine.systems}
-        ]
+        known = rollups.machines(into, manifest)
+        machines = [machine for machine in known if not selected or selected & {*machine.systems}]
     results: list[RollupResult] = []
     with lake_folder.translate_os_errors(into):
         groups = [*_groups(_stale(into, manifest, machine) for machine in machines)]
@@ -115,13 +112,10 @@ def _stale(into: LakeFolder, manifest: Manifest, machine: LakeMachine) -> _Stale
         or known.state != states[day]
         or known.lost
     }
-    late = sorted(
-        {day for system, day in stale if day in sealed and _is_late(into, manifest, machine, system, day)}
-    )
+    late = {day for system, day in stale if day in sealed and _is_late(into, manifest, machine, system, day)}
     days = sorted({day for _, day in stale} - sealed)
-    return _StaleDays(
-        machine, days, {day: states[day] for day in days}, [rollups.day_name(day) for day in late]
-    )
+    late_names = [rollups.day_name(day) for day in sorted(late)]
+    return _StaleDays(machine, days, {day: states[day] for day in days}, late_names)
 
 
 def _groups(machines: Iterable[_StaleDays]) -> Iterator[list[_StaleDays]]:
@@ -260,35 +254,22 @@ class _RollupWriter:
         for written in session.queries.select(query, reads).read(write):
             level, number, day = written.key.split(" ")
             table = f"{name}_{level}"
-            file = MeasuresFile(
-                table,
-                written.rows,
-                written.bytes,
-                lake_folder.digest(written.path),
-                lake_folder.footer_digest(written.path),
-            )
+            file = consolidation.measures_file(table, written.rows, written.bytes, written.path)
             key = self.machine.systems[int(number) - 1], int(day)
             self._files.setdefault(key, []).append((file, written.path))
             if table not in self._schemas:
                 columns = tuple(
                     item.column for item in bucket_sql.bucket_columns(measures.load_measure(name), level)
                 )
-                self._schemas[table] = self._schema(documents.dump_schema(columns))
+                data = documents.dump_schema(columns)
+                self._schemas[table] = hashlib.sha256(data).hexdigest()[:16]
+                self.staged.write(file_names.schema(self._schemas[table]), data)
 
     def written(self, machine: LakeMachine) -> tuple[int, int]:
         """Return the rows and bytes written for one of the machines."""
-        files = [
-            file
-            for (system, _), system_files in self._files.items()
-            if system in machine.systems
-            for file, _ in system_files
-        ]
+        of_systems = [files for (system, _), files in self._files.items() if system in machine.systems]
+        files = [file for system_files in of_systems for file, _ in system_files]
         return sum(file.rows for file in files), sum(file.bytes for file in files)
-
-    def _schema(self, data: bytes) -> str:
-        key = hashlib.sha256(data).hexdigest()[:16]
-        self.staged.write(file_names.schema(key), data)
-        return key
 
     def documents(
         self, machine: LakeMachine, states: dict[int, str]

@@ -6,13 +6,10 @@ import datetime as dt
 from collections.abc import Callable
 
 from zlens.inputs.source import SystemInfo
-from zlens.inputs.unix_time import to_unix_us
+from zlens.inputs.unix_time import local_us, to_unix_us
 from zlens.readers.linux.perf import PerfReading
 
-_EPOCH = dt.datetime(1970, 1, 1)
 _SECOND = 1_000_000
-#: Maximum time: the year 2200.
-LAST_US = 7_258_118_400 * _SECOND
 
 
 class ReadingClock:
@@ -47,16 +44,13 @@ class ReadingClock:
         if reading.epoch_s is not None:
             end = reading.epoch_s * _SECOND
             if reading.local is not None:
-                offset = reading.local - (_EPOCH + dt.timedelta(seconds=reading.epoch_s))
-                self._info.utc_offset_s = round(offset.total_seconds())
+                self._info.utc_offset_s = round(local_us(reading.local) / _SECOND) - reading.epoch_s
         elif reading.local is not None:
             end = self._utc(reading.local, None if is_new_run else self._last_us, reading.offset)
             end += round((reading.since_s if reading.since_s is not None else seconds or 0) * _SECOND)
         else:
-            self._note_local(
-                "the file has no time of day; times count from 1970 at the beginning of the file",
-                reading.offset,
-            )
+            detail = "the file has no time of day; times count from 1970 at the beginning of the file"
+            self._note_local(detail, reading.offset)
             elapsed_s = reading.since_s if reading.since_s is not None else seconds or 1.0
             end = self._run_start_us + round(elapsed_s * _SECOND)
         if reading.since_s is None and seconds is None and not is_new_run and self._last_us is not None:
@@ -71,7 +65,7 @@ class ReadingClock:
         zone = self._zone
         if zone is None:
             self._note_local("times are local and the time zone is unknown; set it (option tz)", offset)
-            return (local - _EPOCH) // dt.timedelta(microseconds=1)
+            return local_us(local)
         aware = local.replace(tzinfo=zone)
         if last is not None and to_unix_us(aware) <= last:
             # In a repeated hour, the second occurrence comes later.

@@ -18,10 +18,10 @@ from msgspec.structs import asdict
 
 from zlens.catalog import pai
 from zlens.catalog.raw_tables import load_tables
-from zlens.inputs.source import SystemInfo
+from zlens.inputs.source import RawTable, SystemInfo
 from zlens.readers.column_store import StoredTable, Texts
 from zlens.readers.linux import perf
-from zlens.readers.row_tables import RecomputedTable
+from zlens.readers.row_tables import DecodedTable, RowStream
 
 NAME = "linux-counters"
 
@@ -82,10 +82,12 @@ class CounterStore:
         columns = load_tables("linux/counter_tables").columns
         common = {name: partial(self._common, get) for name, get in {**_COMMON, **_OF_RUN}.items()}
         self.counters = CounterTable("linux_counter", columns("linux_counter"), common, self.texts)
-        self.tables = (
+        self.tables: tuple[RawTable, ...] = (
             self.counters,
-            RecomputedTable("linux_cpumf", columns("linux_cpumf"), self.cpumf_rows),
-            RecomputedTable("linux_pai", columns("linux_pai"), self.pai_rows),
+            *(
+                DecodedTable(name, partial(columns, name), partial(RowStream, columns(name), rows))
+                for name, rows in (("linux_cpumf", self.cpumf_rows), ("linux_pai", self.pai_rows))
+            ),
         )
 
     def _common(self, get: Callable[[CounterSample], Any], index: int) -> Any:
@@ -124,9 +126,7 @@ class CounterStore:
                     "scaled": cpu in scaled,
                     **{f"c{number}": counters.get(number) for number in numbers},
                 }
-                yield tuple(
-                    _COMMON[name](sample) if name in _COMMON else values.get(name) for name in columns
-                )
+                yield _row(sample, values, columns)
 
     def _scaled(self, sample: CounterSample) -> set[int | None]:
         """Return CPUs (None: not a single CPU) with counters that ran only part of the time."""
@@ -147,10 +147,11 @@ class CounterStore:
             )
             for cpu, counters in _by_cpu(rows):
                 for event, value in counters.items():
-                    values = {**asdict(event), "cpu_id": cpu, "value": value}
-                    yield tuple(
-                        _COMMON[name](sample) if name in _COMMON else values.get(name) for name in columns
-                    )
+                    yield _row(sample, {**asdict(event), "cpu_id": cpu, "value": value}, columns)
+
+
+def _row(sample: CounterSample, values: dict[str, Any], columns: list[str]) -> tuple[Any, ...]:
+    return tuple(_COMMON[name](sample) if name in _COMMON else values.get(name) for name in columns)
 
 
 def _by_cpu(

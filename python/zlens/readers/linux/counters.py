@@ -25,9 +25,11 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import NO_END, NotedFile, read_error, total_size
-from zlens.readers.linux import lshwc, lspai, perf
-from zlens.readers.linux.clock import LAST_US, ReadingClock
+from zlens.inputs.unix_time import LATEST_US
+from zlens.readers.files import NO_END, NotedFile, compare_repeat, read_each, unknown_system
+from zlens.readers.linux import counter_forms, perf
+from zlens.readers.linux.clock import ReadingClock
+from zlens.readers.linux.counter_forms import TITLES, form_of
 from zlens.readers.linux.counter_store import NAME, CounterSample, CounterStore, ToolRun
 from zlens.readers.linux.lshwc import Facility
 from zlens.readers.linux.perf import Count, PerfReading
@@ -39,7 +41,6 @@ __all__ = ["NAME", "LinuxCounterSource", "detect", "open_files"]
 MAX_VALUES = 3_000_000
 MAX_READINGS = 200_000
 MAX_NAMES = 20_000
-#: Maximum number of problems of one kind that are listed per file.
 #: Number of unrecognized lines after which a file is abandoned.
 MAX_STRANGE = 100_000
 #: Maximum bytes of an lscpumf list, with the descriptions of all counters.
@@ -64,58 +65,17 @@ _EXPECTED = (
 _INT_MAX = 2**63 - 1
 _LOSING = frozenset({"truncated", "resync", "length"})
 
-_TITLES = {
-    "perf-text": "perf stat",
-    "perf-csv": "perf stat -x",
-    "perf-json": "perf stat -j",
-    "lshwc-csv": "lshwc, CSV",
-    "lshwc-json": "lshwc, JSON",
-    "lshwc-pairs": "lshwc, pairs",
-    "lspai-csv": "lspai, CSV",
-    "lspai-json": "lspai, JSON",
-    "facility": "lscpumf or /proc/service_levels",
-}
-
 
 def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether a file is the output of one of these tools."""
     return form_of(first_bytes) is not None
 
 
-def form_of(first_bytes: bytes) -> str | None:
-    """Return the format of a file from its first bytes, None if it is another one."""
-    # A system crash leaves zeros at the end of a file being written.
-    first_bytes = first_bytes.rstrip(b"\0")
-    if b"\0" in first_bytes:
-        return None
-    text = first_bytes.decode("utf-8", "replace").lstrip("\ufeff")
-    if not text.strip() or text.count("\ufffd") > len(text) // 50:
-        return None
-    if lshwc.is_json(text):
-        return "lshwc-json"
-    if lspai.is_json(text):
-        return "lspai-json"
-    if lspai.is_csv(text):
-        return "lspai-csv"
-    if lshwc.is_pairs(text):
-        return "lshwc-pairs"
-    if perf.is_metric_only(text):
-        return None
-    if perf.is_json(text):
-        return "perf-json"
-    if lshwc.is_csv(text):
-        return "lshwc-csv"
-    if lshwc.is_facility(text):
-        return "facility"
-    if perf.is_text(text):
-        return "perf-text"
-    return "perf-csv" if perf.separator(text) is not None else None
-
-
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> LinuxCounterSource:
     """Read the counters of all files. Raises InputError if none can be read."""
     source = LinuxCounterSource(options.tz)
-    source.read(paths, progress)
+    error = read_each(paths, source.read, source.refuse, progress)
+    source.finish(error)
     return source
 
 
@@ -153,87 +113,46 @@ class LinuxCounterSource:
 
     # -- reading -------------------------------------------------------------------------------------
 
-    def read(self, paths: list[str], progress: Progress | None) -> None:
-        total, previous_bytes = total_size(paths), 0
-        error: InputError | None = None
-        for path in paths:
-            info = SystemInfo(self._name(path), NAME)
-            file = _CounterFile(path, info=info, run=ToolRun(path, info))
-            try:
-                self._read_file(file, progress, previous_bytes, total)
-            except OSError as failure:
-                refused = read_error(path, failure)
-                error = error or refused
-                file.note("changed", refused.message, 0)
-            self._files.append(file)
-            previous_bytes += file.size
-        if not any(file.form for file in self._files):
-            raise error or InputError(
-                "this is no longer the output of a counter tool", file=paths[0], expected=_EXPECTED
-            )
-        self._assign_machines()
+    def refuse(self, path: str, error: InputError) -> None:
+        self._files[-1].note("changed", error.message, 0)
 
     def _name(self, path: str) -> str:
         names = {file.info.system for file in self._files}
-        location = Path(path)
-        name = f"unknown-{location.stem}"
+        name = unknown_system(path)
         if name in names:
-            name = f"unknown-{location.parent.name}-{location.stem}"
+            name = f"unknown-{Path(path).parent.name}-{Path(path).stem}"
         while name in names:
             name += "'"
         return name
 
-    def _read_file(
-        self, file: _CounterFile, progress: Progress | None, previous_bytes: int, total: int
-    ) -> None:
+    def read(self, path: str, step: Callable[[int], None]) -> None:
+        """Read a file. Raises OSError."""
+        info = SystemInfo(self._name(path), NAME)
+        file = _CounterFile(path, info=info, run=ToolRun(path, info))
+        self._files.append(file)
         with open(file.path, "rb") as raw:
             file.size = os.fstat(raw.fileno()).st_size
             first_bytes = raw.read(64 * 1024)
             file.form = form_of(first_bytes) or ""
             raw.seek(0)
-
-            def step(done: int) -> None:
-                if progress is not None:
-                    progress(previous_bytes + done, total, file.path)
-
             if not file.form:
                 file.note("changed", "this is no longer the output of a counter tool; not read", 0)
                 return
-            if file.form in ("lshwc-json", "lshwc-pairs", "lspai-json"):
+            if file.form in counter_forms.TEXTS:
                 if file.size > MAX_JSON:
-                    title = _TITLES[file.form]
+                    title = TITLES[file.form]
                     detail = f"only the first {MAX_JSON:,} bytes of {title} are read; write CSV instead"
                     file.note("length", detail, MAX_JSON)
                 text = raw.read(MAX_JSON).decode("utf-8", "replace")
                 step(len(text))
-                if file.form == "lspai-json":
-                    readings = lspai.json_readings(text, file.note)
-                else:
-                    read = lshwc.json_readings if file.form == "lshwc-json" else lshwc.pairs
-                    file.facility, readings = read(text, file.note)
+                file.facility, readings = counter_forms.text_readings(file.form, text, file.note)
             else:
                 lines = _lines(raw, file, step)
-                if file.form == "facility":
-                    file.facility = lshwc.facility(lines, file.note)
-                    readings = iter(())
-                elif file.form == "lshwc-csv":
-                    text_of_first_bytes = first_bytes.decode("utf-8", "replace")
-                    readings = lshwc.csv_readings(
-                        lines, file.note, hexadecimal=lshwc.is_hexadecimal(text_of_first_bytes)
-                    )
-                elif file.form == "lspai-csv":
-                    readings = lspai.csv_readings(lines, file.note)
-                elif file.form == "perf-text":
-                    readings = perf.text_readings(lines, file.note)
-                elif file.form == "perf-json":
-                    readings = perf.json_readings(lines, file.note)
-                else:
-                    by = perf.separator(first_bytes.decode("utf-8", "replace").lstrip("\ufeff")) or ","
-                    readings = perf.separated_readings(lines, file.note, by)
-            host_in_comment = (
-                perf.host(first_bytes.decode("utf-8", "replace")) if file.form.startswith("perf") else None
-            )
-            if host := file.facility.host or host_in_comment:
+                file.facility, readings = counter_forms.line_readings(
+                    file.form, first_bytes, lines, file.note
+                )
+            comments = first_bytes.decode("utf-8", "replace") if file.form.startswith("perf") else ""
+            if host := file.facility.host or perf.host(comments):
                 self._assign_host(file, host)
             self._add_readings(file, readings)
             if os.fstat(raw.fileno()).st_size != file.size:
@@ -258,17 +177,14 @@ class LinuxCounterSource:
                 or len(self.store.moments) >= MAX_READINGS
                 or len(self.store.texts.texts) > MAX_NAMES
             ):
-                file.note(
-                    "length",
-                    "more values than zlens stores of one input; not read from here on",
-                    reading.offset,
-                )
+                detail = "more values than zlens stores of one input; not read from here on"
+                file.note("length", detail, reading.offset)
                 return
             if reading.run != run:
                 run = reading.run
                 previous.clear()
             end, seconds = clock.end_and_length(reading)
-            if not 0 <= end <= LAST_US:
+            if not 0 <= end <= LATEST_US:
                 file.note("time", "a sample with an invalid timestamp; not read", reading.offset)
                 continue
             counts: dict[str | None, list[Count]] = {}
@@ -292,11 +208,8 @@ class LinuxCounterSource:
             if first is count:
                 yield count
             elif first.shown == count.shown:
-                file.note(
-                    "duplicate",
-                    f"{count.event[:60]} appears twice at one timestamp; read once",
-                    reading.offset,
-                )
+                detail = f"{count.event[:60]} appears twice at one timestamp; read once"
+                file.note("duplicate", detail, reading.offset)
             else:
                 detail = (
                     f"{count.event[:60]} appears again at one timestamp with another value, {count.shown}; "
@@ -314,7 +227,7 @@ class LinuxCounterSource:
             ends[end] = file.path, digest
             return True
         path, known_digest = ends[end]
-        kind, difference = ("duplicate", "") if digest == known_digest else ("conflict", " with other values")
+        kind, difference = compare_repeat(digest == known_digest)
         file.note(kind, f"a sample with this timestamp was read in {path}{difference}; not read", offset)
         return False
 
@@ -346,9 +259,8 @@ class LinuxCounterSource:
                 file.events[event] = linux_events.parse_perf_event(event)
         value, total = count.value, None
         if value is not None and value > _INT_MAX:
-            file.note(
-                "length", f"{event}: {value:,} exceeds the range of a counter; it is NULL", reading.offset
-            )
+            detail = f"{event}: {value:,} exceeds the range of a counter; it is NULL"
+            file.note("length", detail, reading.offset)
             value = None
         if reading.absolute:
             total, previous_total = value, previous.get(count.key)
@@ -369,8 +281,12 @@ class LinuxCounterSource:
 
     # -- matching files to systems -------------------------------------------------------------------
 
-    def _assign_machines(self) -> None:
-        """Determine machines, intervals and systems after all files are read."""
+    def finish(self, error: InputError | None) -> None:
+        """Determine machines, intervals and systems. Raises InputError, `error` if given, without a file."""
+        if not any(file.form for file in self._files):
+            raise error or InputError(
+                "this is no longer the output of a counter tool", file=self._files[0].path, expected=_EXPECTED
+            )
         for file in self._files:
             self._set_facility(file)
         samples_by_run: dict[int, list[CounterSample]] = {}
@@ -382,11 +298,8 @@ class LinuxCounterSource:
             listed_events = [event for event in listed_events if event.name in linux_events.names()]
             file.machine = linux_events.possible_generations([*counters, *listed_events])
             if counters and not file.machine.generations:
-                file.note(
-                    "section",
-                    "no machine has all these counters; only those common to all machines are shown",
-                    0,
-                )
+                detail = "no machine has all these counters; only those common to all machines are shown"
+                file.note("section", detail, 0)
             file.run.generation_names = file.machine.generation_names
             self._report_missing(file, counters, samples_by_run.get(id(file.run), []))
         self.resolve()
@@ -446,18 +359,14 @@ class LinuxCounterSource:
         unsupported, uncounted = states[perf.NOT_SUPPORTED], states[perf.NOT_COUNTED]
         without = unsupported + uncounted
         if without:
-            all_missing = without == sum(states.values())
-            extent = (
-                "none of its counters"
-                if all_missing
-                else f"not all of its counters, {without:,} values are missing"
-            )
-            file.note(
-                "section",
+            extent = f"not all of its counters, {without:,} values are missing"
+            if without == sum(states.values()):
+                extent = "none of its counters"
+            detail = (
                 f"the system counted {extent} ({unsupported:,} not supported, {uncounted:,} not counted): "
-                "counters are absent inside a guest, or not authorized for the partition; they are NULL",
-                None,
+                "counters are absent inside a guest, or not authorized for the partition; they are NULL"
             )
+            file.note("section", detail, None)
 
     def resolve(self) -> None:
         """Map counter names to numbers for the machine."""
@@ -474,10 +383,9 @@ class LinuxCounterSource:
             for name, event in file.events.items():
                 number = machine.number(event) if event.counter else None
                 if number is not None and event.name is not None:
-                    matching_generations = [
-                        n for n in machine.generations if linux_events.names()[event.name].get(n) == number
-                    ]
-                    number = number if matching_generations else None
+                    by_generation = linux_events.names()[event.name]
+                    if not any(by_generation.get(name) == number for name in machine.generations):
+                        number = None
                 if event.counter and number is None:
                     unknown_events.append(name)
                 file.run.numbers[name] = number
@@ -499,9 +407,7 @@ class LinuxCounterSource:
         """
         files = list({id(file.info): file for file in self._files}.values())
         for file in files:
-            same_folder = [
-                info for info in others if any(_in_same_folder(path, file.path) for path in info.files)
-            ]
+            same_folder = [i for i in others if any(_in_same_folder(path, file.path) for path in i.files)]
             same_name = [info for info in others if info.system == file.info.system]
             candidates = same_name or same_folder or (list(others) if len(files) == 1 else [])
             if len({info.system for info in candidates}) != 1:
@@ -562,7 +468,7 @@ class LinuxCounterSource:
         return [
             problem
             for file in self._files
-            for problem in file.problems(file.info.system, NAME, _TITLES.get(file.form), _LOSING)
+            for problem in file.problems(file.info.system, NAME, TITLES.get(file.form), _LOSING)
         ]
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
@@ -576,30 +482,20 @@ class LinuxCounterSource:
         """Return one row per file."""
         return [
             InventoryRow(
-                info.system,
-                NAME,
-                file.path,
-                None,
-                None,
-                file.form,
-                _TITLES.get(file.form, ""),
-                "reading",
-                file.readings[cgroup],
-                file.size if len(file.readings) < 2 else None,
-                info.first_us,
-                info.last_us,
-                layout="zlens",
+                info.system, NAME, file.path, None, None, file.form, TITLES.get(file.form, ""), "reading",
+                file.readings[cgroup], file.size if len(file.readings) < 2 else None,
+                info.first_us, info.last_us, layout="zlens",
             )
             for file in self._files
             if file.form
             for cgroup in file.readings or (None,)
             for info in [file.info if cgroup is None else self._cgroups[id(file.info)][cgroup]]
-        ]
+        ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
         return [
             {
-                "format": _TITLES.get(file.form, "unknown"),
+                "format": TITLES.get(file.form, "unknown"),
                 "path": file.path,
                 "bytes": file.size,
                 "system": file.info.system,
@@ -646,17 +542,13 @@ def _in_same_folder(first: str, second: str) -> bool:
     )
 
 
-#: Formats in which each line is a row of counter values.
-_ROWS = frozenset({"lshwc-csv", "lspai-csv", "perf-csv"})
-
-
 def _lines(raw: Any, file: _CounterFile, step: Callable[[int], None]) -> Iterator[tuple[int, str]]:
     offset, reported = 0, 0
     while line := raw.readline(MAX_LINE):
         start, offset = offset, offset + len(line)
         if file.tally["header"] > MAX_STRANGE:
             detail = (
-                f"more than {MAX_STRANGE:,} lines are not from {_TITLES[file.form]}; not read from here on"
+                f"more than {MAX_STRANGE:,} lines are not from {TITLES[file.form]}; not read from here on"
             )
             file.note("length", detail, start)
             return
@@ -673,12 +565,11 @@ def _lines(raw: Any, file: _CounterFile, step: Callable[[int], None]) -> Iterato
                 if rest.endswith(b"\n"):
                     break
                 if offset - start > MAX_SKIPPED:
-                    file.note(
-                        "length", f"no line ends within {MAX_SKIPPED:,} bytes; not read from here on", start
-                    )
+                    detail = f"no line ends within {MAX_SKIPPED:,} bytes; not read from here on"
+                    file.note("length", detail, start)
                     return
             continue
-        if file.form in _ROWS and not line.endswith(b"\n"):
+        if file.form in counter_forms.ROWS and not line.endswith(b"\n"):
             file.note("truncated", NO_END, start)
             return
         yield start, line.decode("utf-8", "replace").rstrip("\r\n").lstrip("\ufeff")

@@ -91,12 +91,8 @@ def _cells(entry: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _row(cells: dict[str, Any], types: Mapping[str, str]) -> Row:
-    row: Row = {}
-    for heading, value in cells.items():
-        name = _COLUMNS.get(heading, heading)
-        if name in types:
-            row[name] = _value(value, types[name])
-    return row
+    named = {_COLUMNS.get(heading, heading): value for heading, value in cells.items()}
+    return {name: _value(value, types[name]) for name, value in named.items() if name in types}
 
 
 def _value(value: Any, kind: str) -> Any:

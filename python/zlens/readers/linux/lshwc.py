@@ -12,11 +12,13 @@ import datetime as dt
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, field
 
 from zlens.catalog import cpumf, linux_events
+from zlens.inputs.unix_time import LATEST_US
 from zlens.readers.files import NO_END
 from zlens.readers.linux.perf import MAX_COUNTS, Count, Lines, Note, PerfReading, skip_long_lines
 
@@ -49,7 +51,6 @@ class Facility(Struct):
     csvn: int | None = None
     sets: list[str] | None = None
     cpsp: float | None = None
-    machine: str | None = None
     #: Numbers of the system's counters, by name.
     counters: dict[str, int] = field(default_factory=dict)
     host: str | None = None
@@ -221,7 +222,9 @@ def json_readings(text: str, note: Note) -> tuple[Facility, Iterator[PerfReading
     start = _MEASUREMENTS.search(text)
     header = text[: start.start()] if start else text
     info = _INFO.search(header)
-    values = _load_json(info[1]) if info else None
+    values = None
+    with suppress(ValueError, RecursionError):
+        values = json.loads(info[1]) if info else None
     if isinstance(values, dict):
         facility.cfvn = _integer(values.get("counter first"), 255)
         facility.csvn = _integer(values.get("counter second"), 255)
@@ -282,15 +285,14 @@ def _in_hexadecimal(numbers: Iterable[tuple[str, str]]) -> bool:
     """Return whether numbers, with their keys, are hexadecimal: by counter numbers above 9 and by values."""
     numbers = list(numbers)
     ids = [number for key, number in numbers if key == "id" and len(number) > 1]
-    unexpected_count = sum(not number.isdecimal() or _between_sets(int(number)) for number in ids)
+    # Decimal numbers below the range of new counters are those of counters.
+    unexpected_count = sum(
+        not number.isdecimal() or (int(number) < _LATER and not linux_events.is_counter_number(int(number)))
+        for number in ids
+    )
     return 2 * unexpected_count > len(ids) or _mostly_hexadecimal(
         number for key, number in numbers if key == "value"
     )
-
-
-def _between_sets(number: int) -> bool:
-    """Return whether this number is unused and below the range of new counters."""
-    return number < _LATER and not linux_events.is_counter_number(number)
 
 
 def _json_decoder(text: str) -> Callable[[str], tuple[Any, int]]:
@@ -342,11 +344,8 @@ def _objects(text: str, offset: int, note: Note) -> Iterator[Measured]:
         note("truncated", "the JSON ends inside its measurements", len(text))
     elif unexpected := _AFTER_END.search(text, offset):
         remaining = len(text) - unexpected.start()
-        note(
-            "header",
-            f"{remaining:,} characters after the measurements are unexpected; not read",
-            unexpected.start(),
-        )
+        detail = f"{remaining:,} characters after the measurements are unexpected; not read"
+        note("header", detail, unexpected.start())
 
 
 def _readings(measurements: Iterator[Measured], note: Note) -> Iterator[PerfReading]:
@@ -383,8 +382,8 @@ def _report_truncated(reading: PerfReading, note: Note) -> None:
 
 
 def _measurement(values: Any, offset: int, note: Note) -> tuple[int, int | None, str, list[Count]] | None:
-    epoch_s = _integer(values.get("time_epoch"), 7_258_118_400) if isinstance(values, dict) else None
-    counters = values.get("counters") if isinstance(values, dict) else None
+    values = values if isinstance(values, dict) else {}
+    epoch_s, counters = _integer(values.get("time_epoch"), LATEST_US // 1_000_000), values.get("counters")
     if epoch_s is None or not isinstance(counters, list):
         note("header", "a measurement without time or counters; not read", offset)
         return None
@@ -395,8 +394,8 @@ def _measurement(values: Any, offset: int, note: Note) -> tuple[int, int | None,
         return None
     counts: list[Count] = []
     for counter in counters:
-        number = _integer(counter.get("id"), 511) if isinstance(counter, dict) else None
-        value = _integer(counter.get("value"), 2**64 - 1) if isinstance(counter, dict) else None
+        counter = counter if isinstance(counter, dict) else {}
+        number, value = _integer(counter.get("id"), 511), _integer(counter.get("value"), 2**64 - 1)
         if number is None or value is None:
             note("header", "a counter without number or value; not read", offset)
             continue
@@ -406,13 +405,6 @@ def _measurement(values: Any, offset: int, note: Note) -> tuple[int, int | None,
     if zone is not None:
         offset_s = (1 if zone[1] == "+" else -1) * (int(zone[2]) * 3600 + int(zone[3]) * 60)
     return epoch_s, offset_s, cpu_name, counts
-
-
-def _load_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _integer(value: Any, max_value: int) -> int | None:
@@ -431,7 +423,6 @@ _SERVICE = re.compile(
 )
 _SPEED = re.compile(r"CPU-MF: Sampling facility: .*\bcpu_speed=(\d{1,6})\b")
 _VERSION = re.compile(r"Version:\s+(\d{1,3})\.(\d{1,3})")
-_LIST = re.compile(r"perf event counter list for\s+(.+)", re.IGNORECASE)
 _ENTRY = re.compile(r"(?:r|\d{1,5}:)[0-9a-fA-F]{1,4}(?:\t\s*|/name=)([A-Za-z][A-Za-z0-9_]*)/?")
 _OF_SET = re.compile(r"Counter (\d{1,3}) / (.+?) Counter Set\.?", re.IGNORECASE)
 _ALLOWED = re.compile(r"\s+(\S+) counter Set", re.IGNORECASE)
@@ -454,7 +445,6 @@ def facility(lines: Lines, note: Note) -> Facility:
         service = _SERVICE.search(bare)
         speed = _SPEED.search(bare)
         version = _VERSION.fullmatch(bare)
-        machine_match = _LIST.match(bare)
         entry = _ENTRY.fullmatch(bare)
         counter_match = _OF_SET.fullmatch(bare)
         set_match = _ALLOWED.fullmatch(line.rstrip())
@@ -465,8 +455,6 @@ def facility(lines: Lines, note: Note) -> Facility:
             facility.cpsp = float(speed[1]) or None
         elif version is not None and facility.csvn is None:
             facility.cfvn, facility.csvn = int(version[1]), int(version[2])
-        elif machine_match is not None:
-            facility.machine = machine_match[1].strip()[:60]
         elif entry is not None:
             name = entry[1].upper()
         elif counter_match is not None and name is not None and len(facility.counters) < 1_000:

@@ -50,7 +50,9 @@ def _reading(measurement: Any, offset: int, run: int, note: Note) -> PerfReading
         return None
     reading = PerfReading(offset, run, epoch_s=time, absolute=measurement.get("valuetype") == "total")
     for counter in counters:
-        (event,) = pai.lspai_events([_heading(counter)]) or (None,)
+        # The heading that the CSV would have for it.
+        heading = f"{counter.get('name')}({counter.get('id')})" if isinstance(counter, dict) else ""
+        (event,) = pai.lspai_events([heading]) or (None,)
         if event is None:
             note("header", "a counter that PAI does not have; not read", offset)
             continue
@@ -63,10 +65,3 @@ def _reading(measurement: Any, offset: int, run: int, note: Note) -> PerfReading
                 value = None
             reading.counts.append(Count(event, value=value, cpu=int(cpu[1]) if cpu else None))
     return reading
-
-
-def _heading(counter: Any) -> str:
-    """Return the heading that the CSV would have for a counter."""
-    if not isinstance(counter, dict):
-        return ""
-    return f"{counter.get('name')}({counter.get('id')})"

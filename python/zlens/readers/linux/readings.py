@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
@@ -17,17 +16,16 @@ from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import CounterlessSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import NotedFile, read_error
+from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
+from zlens.inputs.unix_time import LATEST_US
+from zlens.readers.files import NotedFile, TextSource, compare_repeat, read_each, unknown_system
 from zlens.readers.linux.perf import Note
-from zlens.readers.row_tables import Row, RowTable
+from zlens.readers.row_tables import Row, RowTable, leading
 
 #: Maximum bytes of a file, which is read at once: of zpwr, two weeks of readings every ten seconds.
 MAX_SIZE = 64 << 20
 #: Maximum number of rows of a file.
 _MAX_ROWS = 3_000_000
-#: The year 2200.
-_LAST_S = 7_258_118_400
 _LARGEST = 2**63
 _SECOND = 1_000_000
 _HOST = re.compile(r'"host"\s*:\s*"([!-!#-\[\]-~]{1,64})"')
@@ -74,16 +72,8 @@ class Tool(Struct, frozen=True):
     ) -> ReadingSource:
         """Read the readings of all files. Raises InputError if there are none."""
         source = ReadingSource(self)
-        error: InputError | None = None
-        for done, path in enumerate(paths):
-            try:
-                source.read(path)
-            except OSError as failure:
-                error = error or read_error(path, failure)
-                source.refuse(path, read_error(path, failure))
-            if progress is not None:
-                progress(done + 1, len(paths), path)
-        if not source.readings:
+        error = read_each(paths, source.read, source.refuse, progress)
+        if not any(file.readings for file in source.files):
             raise error or InputError(f"it has no {self.title}", file=paths[0], expected=self.expected)
         source.finish()
         return source
@@ -94,25 +84,18 @@ class _File(NotedFile, kw_only=True):
     readings: list[Reading] = field(default_factory=list)
 
 
-class ReadingSource(CounterlessSource):
+class ReadingSource(TextSource):
     """All readings of an input."""
 
     def __init__(self, tool: Tool) -> None:
+        super().__init__()
         self.tool = tool
         self.name = tool.source
-        self.systems: list[SystemInfo] = []
-        self.tables: dict[str, list[RawTable]] = {}
-        self._files: list[_File] = []
-        self._problems: list[Problem] = []
+        self.files: list[_File] = []
 
-    @property
-    def readings(self) -> list[Reading]:
-        """The readings of all files."""
-        return [reading for file in self._files for reading in file.readings]
-
-    def read(self, path: str) -> None:
+    def read(self, path: str, step: Callable[[int], None]) -> None:
         """Read a file, with problems for what is not a reading."""
-        file = _File(path, system=f"unknown-{Path(path).stem}")
+        file = _File(path, system=unknown_system(path))
         with open(path, "rb") as raw:
             file.size = os.fstat(raw.fileno()).st_size
             # A system crash leaves zeros at the end of a file being written.
@@ -132,7 +115,7 @@ class ReadingSource(CounterlessSource):
                 file.note("length", f"more than {_MAX_ROWS:,} rows; not read from here on", reading.offset)
                 break
             file.readings.append(reading)
-        self._files.append(file)
+        self.files.append(file)
 
     def refuse(self, path: str, error: InputError) -> None:
         """Report a file that cannot be read."""
@@ -144,38 +127,29 @@ class ReadingSource(CounterlessSource):
         rows: dict[str, list[Row]] = {name: [] for name in tables.tables}
         first_by_time: dict[tuple[Any, ...], tuple[str, Reading]] = {}
         intervals: dict[str, dict[int, Interval]] = {}
-        for file in self._files:
+        for file in self.files:
             for reading in file.readings:
                 key = file.system, reading.tod, *reading.rows
                 path, first = first_by_time.setdefault(key, (file.path, reading))
                 if first is not reading:
-                    kind, difference = "duplicate", ""
-                    if first.rows != reading.rows:
-                        kind, difference = "conflict", " with other values"
+                    kind, difference = compare_repeat(first.rows == reading.rows)
                     detail = f"a reading of this time was read in {path}{difference}; not read"
                     file.note(kind, detail, reading.offset)
                     continue
                 known = intervals.setdefault(file.system, {})
                 known.setdefault(reading.tod, Interval(reading.tod, reading.seconds))
-                leading = {
-                    "system": file.system,
-                    "source": self.name,
-                    "file": file.path,
-                    "offset": reading.offset,
-                    "tod": reading.tod,
-                    "interval_end": reading.tod,
-                    "seconds": reading.seconds,
-                }
+                common = leading(file.system, self.name, file.path, reading.offset, reading.tod)
+                common["seconds"] = reading.seconds
                 for name, own in reading.rows.items():
-                    rows[name] += ({**leading, **row} for row in own)
-        for file in self._files:
+                    rows[name] += (common | row for row in own)
+        for file in self.files:
             self._problems += file.problems(file.system, self.name, self.tool.name, _LOSING)
         for name, own in rows.items():
             if own:
                 own.sort(key=lambda row: (row["system"], row["tod"]))
                 self.tables[name] = [RowTable(name, tables.columns(name), own)]
         for system, known in intervals.items():
-            files = [file.path for file in self._files if file.system == system]
+            files = [file.path for file in self.files if file.system == system]
             self.systems.append(
                 SystemInfo(
                     system, self.name, first_us=min(known), last_us=max(known), files=files,
@@ -185,17 +159,14 @@ class ReadingSource(CounterlessSource):
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """Return one row per file."""
-        rows = []
-        for file in self._files:
-            times = [reading.tod for reading in file.readings]
-            if times:
-                rows.append(
-                    InventoryRow(
-                        file.system, self.name, file.path, None, None, self.tool.name, f"{self.tool.title}s",
-                        "reading", len(times), file.size, min(times), max(times), layout="zlens",
-                    )
-                )  # fmt: skip
-        return rows
+        return [
+            InventoryRow(
+                file.system, self.name, file.path, None, None, self.tool.name, f"{self.tool.title}s",
+                "reading", len(times), file.size, min(times), max(times), layout="zlens",
+            )
+            for file in self.files
+            if (times := [reading.tod for reading in file.readings])
+        ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
         """Return one object per file."""
@@ -208,14 +179,14 @@ class ReadingSource(CounterlessSource):
                 "readings": len(file.readings),
                 "times": "UTC",
             }
-            for file in self._files
+            for file in self.files
         ]
 
 
 def microseconds(seconds: Any, nanoseconds: Any = 0) -> int | None:
     """Return a time since 1970 in microseconds; None if it is none, or not before the year 2200."""
     whole = integer(seconds)
-    if whole is None or not 0 < whole < _LAST_S:
+    if whole is None or not 0 < whole * _SECOND < LATEST_US:
         return None
     return whole * _SECOND + min(integer(nanoseconds) or 0, 10**9 - 1) // 1000
 

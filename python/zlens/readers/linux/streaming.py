@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from zlens.inputs.options import Options
+from zlens.inputs.unix_time import local_us
 from zlens.readers.linux import perf
-from zlens.readers.linux.counters import form_of
+from zlens.readers.linux.counter_forms import form_of
 from zlens.readers.streaming import CutPoint, DecodedWindow, StreamFormat
 
 _HEAD = 64 * 1024
 _SECOND = 1_000_000
 #: No interval gets counts after its end.
 _NEVER = 2**62
-_EPOCH = dt.datetime(1970, 1, 1)
 _FORMS = frozenset({"perf-text", "perf-csv", "perf-json"})
 
 
@@ -37,8 +37,7 @@ class _Interval(NamedTuple):
 
     @property
     def us(self) -> int:
-        start = (self.started or _EPOCH) - _EPOCH
-        return start // dt.timedelta(microseconds=1) + round(self.since_s * _SECOND)
+        return (local_us(self.started) if self.started else 0) + round(self.since_s * _SECOND)
 
 
 class PerfStreamFormat(StreamFormat):

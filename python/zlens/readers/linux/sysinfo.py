@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
@@ -22,14 +21,14 @@ from zlens.catalog.sysinfo import facts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import CounterlessSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.readers import tar_archive
-from zlens.readers.files import read_error
+from zlens.readers.files import TextSource, compare_repeat, file_problem, read_each, unknown_system
 from zlens.readers.linux import sysinfo_text as texts
 from zlens.readers.linux import sysinfo_tree
 from zlens.readers.linux.sysinfo_tree import CPUINFO, CPUS, LSCPU, SYSINFO, Tree
 from zlens.readers.recognition import FOLDER_SOURCE
-from zlens.readers.row_tables import Row, RowTable
+from zlens.readers.row_tables import Row, RowTable, leading
 
 NAME = FOLDER_SOURCE
 
@@ -42,13 +41,10 @@ _COPY = (
     "cp /proc/sysinfo /proc/cpuinfo S/proc; cp -r --parents /sys/devices/system/cpu S"
 )
 
-_POLARITY = {
-    "horizontal": "Hor",
-    "vertical:high": "Vh",
-    "vertical:medium": "Vm",
-    "vertical:low": "Vl",
-}
+_POLARITY = {"horizontal": "Hor", "vertical:high": "Vh", "vertical:medium": "Vm", "vertical:low": "Vl"}
 _DISPATCHING = {0: "horizontal", 1: "vertical"}
+#: Containers by the file with the siblings in them: threads share a core.
+_CONTAINERS = {"thread": "core", "core": "socket", "book": "book", "drawer": "drawer"}
 _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 
@@ -69,15 +65,7 @@ def _text_name(first_bytes: bytes) -> str | None:
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> SysinfoSource:
     """Read the texts of all systems. Raises InputError if there are none."""
     source = SysinfoSource()
-    error: InputError | None = None
-    for done, path in enumerate(paths):
-        try:
-            source.read(path)
-        except InputError as failure:
-            error = error or failure
-            source.refuse(failure)
-        if progress is not None:
-            progress(done + 1, len(paths), path)
+    error = read_each(paths, source.read, source.refuse, progress)
     if not source.moments:
         raise error or InputError("it contains no system", file=paths[0], expected=_EXPECTED)
     source.finish()
@@ -99,6 +87,10 @@ class SysinfoSnapshot(Struct):
     def time_us(self) -> int:
         return self.tree.time_us or 0
 
+    def place(self, text: str) -> str:
+        """Return the file that contains a text."""
+        return self.tree.places.get(text, self.tree.path)
+
     @property
     def own_name(self) -> str:
         """Host name, otherwise the name of the innermost virtual machine, the partition or the file."""
@@ -109,7 +101,7 @@ class SysinfoSnapshot(Struct):
             or vm.get("extended_name")
             or vm.get("name")
             or machine.get("lpar_name")
-            or f"unknown-{Path(self.tree.path).stem}"
+            or unknown_system(self.tree.path)
         )
 
     @property
@@ -119,48 +111,41 @@ class SysinfoSnapshot(Struct):
         return (machine.get("machine_type"), machine.get("serial"), machine.get("lpar_number"))
 
 
-class SysinfoSource(CounterlessSource):
+class SysinfoSource(TextSource):
     """All Linux systems of an input."""
 
     name = NAME
 
     def __init__(self) -> None:
-        self.systems: list[SystemInfo] = []
-        self.tables: dict[str, list[RawTable]] = {}
+        super().__init__()
         self.moments: list[SysinfoSnapshot] = []
-        self._problems: list[Problem] = []
 
     # -- reading -------------------------------------------------------------------------------------
 
-    def read(self, path: str) -> None:
-        """Read an input. Raises InputError if it contains no system."""
+    def read(self, path: str, step: Callable[[int], None]) -> None:
+        """Read an input. Raises OSError, and InputError if it contains no system."""
         damage: list[tuple[str, int, str]] = []
-        try:
-            if os.path.isdir(path):
-                trees = [sysinfo_tree.read_folder(path)]
+        if os.path.isdir(path):
+            trees = [sysinfo_tree.read_folder(path)]
+        else:
+            with open(path, "rb") as file:
+                first_bytes = file.read(4096)
+            if tar_archive.is_tar(first_bytes):
+                trees, damage = sysinfo_tree.read_tar(path)
             else:
-                with open(path, "rb") as file:
-                    first_bytes = file.read(4096)
-                if tar_archive.is_tar(first_bytes):
-                    trees, damage = sysinfo_tree.read_tar(path)
-                else:
-                    trees = [sysinfo_tree.read_file(path, _text_name(first_bytes) or SYSINFO)]
-        except OSError as error:
-            raise read_error(path, error) from None
+                trees = [sysinfo_tree.read_file(path, _text_name(first_bytes) or SYSINFO)]
         is_added = [self._add_snapshot(tree) for tree in trees]
         for kind, offset, detail in damage:
             self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, None))
         if not any(is_added):
             if any(SYSINFO in tree.files for tree in trees):
                 raise InputError(f"its {SYSINFO} is empty", file=path, expected=_EXPECTED, cure=_COPY)
-            first_offset = damage[0][1] if damage else None
-            raise InputError(
-                damage[0][2] if damage else f"this is a tar archive without {SYSINFO}",
-                file=path,
-                offset=first_offset,
-                expected=_EXPECTED,
-                cure="unpack an archive of other data first, with tar -x",
-            )
+            message = f"this is a tar archive without {SYSINFO}"
+            first: int | None = None
+            if damage:
+                _, first, message = damage[0]
+            cure = "unpack an archive of other data first, with tar -x"
+            raise InputError(message, file=path, offset=first, expected=_EXPECTED, cure=cure)
 
     def _add_snapshot(self, tree: Tree) -> bool:
         sysinfo = texts.parse(tree.files.get(SYSINFO, b""))
@@ -180,11 +165,8 @@ class SysinfoSource(CounterlessSource):
         self.moments.append(SysinfoSnapshot(tree, sysinfo, cpuinfo, stated))
         return True
 
-    def refuse(self, error: InputError) -> None:
-        sentence = str(InputError(error.message, expected=error.expected, cure=error.cure))
-        self._problems.append(
-            Problem(None, NAME, error.file or "", error.offset, None, "header", sentence, None)
-        )
+    def refuse(self, path: str, error: InputError) -> None:
+        self._problems.append(file_problem(error, NAME, "header"))
 
     def finish(self) -> None:
         """Name the systems and build the tables."""
@@ -204,8 +186,9 @@ class SysinfoSource(CounterlessSource):
             columns = load_tables("linux/sysinfo_tables").columns(
                 name, (column.raw for column in chain(*fact_columns.get(name, {}).values()))
             )
+            text = {"linux_cpu": CPUS, "linux_cache": CPUINFO}.get(name, SYSINFO)
             rows = [
-                {**_header(snapshot, name), **row}
+                leading(snapshot.system, NAME, snapshot.place(text), 0, snapshot.time_us) | row
                 for snapshot in self.moments
                 for row in build_rows(snapshot)
             ]
@@ -228,9 +211,8 @@ class SysinfoSource(CounterlessSource):
             snapshot.system = info.system
             digest, key = snapshot.tree.digest(), (info.system, snapshot.time_us)
             if key in digests:
-                kind, difference = (
-                    ("duplicate", "") if digest == digests[key] else ("conflict", " with other texts")
-                )
+                kind, difference = compare_repeat(digest == digests[key])
+                difference = difference.replace("values", "texts")
                 detail = f"system {info.system} was already read for the same time{difference}; not read"
                 self._problems.append(
                     Problem(info.system, NAME, snapshot.tree.path, None, SYSINFO, kind, detail, 0)
@@ -243,7 +225,7 @@ class SysinfoSource(CounterlessSource):
         self.systems = sorted(by_identity.values(), key=lambda info: info.system)
 
     def _add_notes(self, snapshot: SysinfoSnapshot) -> None:
-        path = snapshot.tree.places.get(SYSINFO, snapshot.tree.path)
+        path = snapshot.place(SYSINFO)
         for note in snapshot.sysinfo.notes:
             self._problems.append(
                 Problem(snapshot.system, NAME, path, note.offset, SYSINFO, note.kind, note.detail, note.lost)
@@ -320,18 +302,6 @@ def _describe(info: SystemInfo, snapshot: SysinfoSnapshot) -> None:
     info.intervals.append(Interval(snapshot.time_us, None))
 
 
-def _header(snapshot: SysinfoSnapshot, table: str) -> Row:
-    text = {"linux_cpu": CPUS, "linux_cache": CPUINFO}.get(table, SYSINFO)
-    return {
-        "system": snapshot.system,
-        "source": NAME,
-        "file": snapshot.tree.places.get(text, snapshot.tree.path),
-        "offset": 0,
-        "tod": snapshot.time_us,
-        "interval_end": snapshot.time_us,
-    }
-
-
 def _collapse_spaces(text: str | None) -> str | None:
     return " ".join(text.split()) if text else None
 
@@ -377,11 +347,10 @@ def _stated_by(cpuinfo: texts.Cpuinfo) -> Row:
 
 def _containers(topology: str | None, online: list[Row]) -> Row:
     """Return the number of containers per level as stated by the machine, otherwise from the online CPUs."""
-    members = {
-        level: {cpu[level] for cpu in online if cpu[level] is not None}
+    counts = {
+        level: len({cpu[level] for cpu in online} - {None}) or None
         for level in ("drawer", "book", "socket", "core")
     }
-    counts = {level: len(numbers) or None for level, numbers in members.items()}
     cores = counts["core"]
     row: Row = {"threads": -(-len(online) // cores) if cores else None}
     stated = [texts.number(word) for word in (topology or "").split()]
@@ -414,7 +383,7 @@ def _adjustments(snapshot: SysinfoSnapshot) -> list[Row]:
 
 
 def _caches(snapshot: SysinfoSnapshot) -> list[Row]:
-    rows = []
+    rows: list[Row] = []
     for number, cache in enumerate(snapshot.cpuinfo.caches):
         size = cache.get("size", "")
         units = _UNITS.get(size[-1:])
@@ -436,9 +405,7 @@ def _caches(snapshot: SysinfoSnapshot) -> list[Row]:
 def _cpus(snapshot: SysinfoSnapshot, problems: list[Problem]) -> Iterator[Row]:
     tree = snapshot.tree
     online_list = texts.cpu_list(tree.text(f"{CPUS}/online") or "")
-    numbers: dict[str, dict[frozenset[int], int]] = {
-        level: {} for level in ("thread", "core", "book", "drawer")
-    }
+    numbers: dict[str, dict[frozenset[int], int]] = {level: {} for level in _CONTAINERS}
     machine, vms = snapshot.sysinfo.machine, snapshot.sysinfo.vms
     shift = max(machine.get("lpar_ps_mtid") or 0, 0).bit_length() if machine and not vms else None
     for cpu in tree.cpus():
@@ -462,7 +429,7 @@ def _cpus(snapshot: SysinfoSnapshot, problems: list[Problem]) -> Iterator[Row]:
             listed, mask = text(f"topology/{level}_siblings_list"), text(f"topology/{level}_siblings")
             cpu_set = texts.cpu_list(listed) if listed else texts.cpu_mask(mask) if mask else None
             if cpu_set is None and (listed or mask):
-                path = tree.places.get(f"{CPUS}/cpu{cpu}/topology/{level}_siblings_list", tree.path)
+                path = snapshot.place(f"{CPUS}/cpu{cpu}/topology/{level}_siblings_list")
                 detail = f"the siblings of CPU {cpu} are not a list of CPUs: {str(listed or mask)[:40]!r}"
                 problems.append(Problem(snapshot.system, NAME, path, 0, None, "header", detail, 0))
             siblings[level] = cpu_set
@@ -471,9 +438,7 @@ def _cpus(snapshot: SysinfoSnapshot, problems: list[Problem]) -> Iterator[Row]:
         location: Row = {}
         if online:
             location = {
-                "socket" if level == "core" else "core" if level == "thread" else level: (
-                    numbers[level].setdefault(cpu_set, len(numbers[level]))
-                )
+                _CONTAINERS[level]: numbers[level].setdefault(cpu_set, len(numbers[level]))
                 for level, cpu_set in siblings.items()
                 if cpu_set
             }

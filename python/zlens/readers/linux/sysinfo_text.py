@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from zlens.catalog.raw_tables import TableColumn
 from zlens.catalog.sysinfo import facts
+from zlens.readers.files import compare_repeat
 from zlens.readers.linux.sysinfo_tree import MAX_CPU
 
 #: STSI 3.2.2 describes up to eight levels.
@@ -114,9 +115,7 @@ def parse(data: bytes) -> Sysinfo:
         if columns is None:
             sysinfo.note("no_layout", offset, f"the line {_short(label)!r} is unknown; not read", length)
         elif columns[0].name in target:
-            kind, difference = (
-                ("duplicate", "") if seen[label] == value else ("conflict", " with other values")
-            )
+            kind, difference = compare_repeat(seen[label] == value)
             detail = f"the line {_short(label)!r} appears twice{difference}; the first is read"
             sysinfo.note(kind, offset, detail, length)
         else:

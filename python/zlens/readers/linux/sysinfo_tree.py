@@ -22,29 +22,19 @@ CPUS = "sys/devices/system/cpu"
 
 #: Files of the system and of each CPU. All others are ignored.
 _SINGLE = (
-    SYSINFO,
-    CPUINFO,
-    "proc/sys/kernel/hostname",
-    "proc/sys/kernel/osrelease",
+    *(SYSINFO, CPUINFO, "proc/sys/kernel/hostname", "proc/sys/kernel/osrelease"),
     *(f"{CPUS}/{name}" for name in ("dispatching", "online", "offline", "present", "possible")),
 )
 _LEVELS = ("thread", "core", "book", "drawer")
 _OF_CPU = (
-    "address",
-    "configure",
-    "dedicated",
-    "online",
-    "polarization",
+    *("address", "configure", "dedicated", "online", "polarization"),
     *(f"topology/{name}_id" for name in ("core", "physical_package", "book", "drawer")),
     *(f"topology/{level}_siblings{form}" for level in _LEVELS for form in ("", "_list")),
 )
 _CPU = re.compile(r"cpu(\d{1,4})\Z")
 _FILES = re.compile(
-    "(?P<root>(?:.*/)?)(?P<name>"
-    + "|".join(re.escape(name) for name in _SINGLE)
-    + rf"|{re.escape(CPUS)}/cpu\d{{1,4}}/(?:"
-    + "|".join(re.escape(name) for name in _OF_CPU)
-    + "))",
+    rf"(?P<root>(?:.*/)?)(?P<name>{'|'.join(map(re.escape, _SINGLE))}"
+    rf"|{re.escape(CPUS)}/cpu\d{{1,4}}/(?:{'|'.join(map(re.escape, _OF_CPU))}))",
     re.DOTALL,
 )
 
@@ -82,12 +72,8 @@ class Tree(Struct):
 
     def cpus(self) -> list[int]:
         """Return the numbers of the CPUs that have a folder."""
-        cpus = {int(name[len(CPUS) + 4 :].partition("/")[0]) for name in self.files if _of_cpu(name)}
-        return sorted(cpu for cpu in cpus if cpu < MAX_CPU)
-
-
-def _of_cpu(name: str) -> bool:
-    return name.startswith(f"{CPUS}/cpu")
+        names = [name.removeprefix(f"{CPUS}/cpu") for name in self.files if name.startswith(f"{CPUS}/cpu")]
+        return sorted({cpu for name in names if (cpu := int(name.partition("/")[0])) < MAX_CPU})
 
 
 def is_tree(folder: str) -> bool:

@@ -85,9 +85,9 @@ def match_table(line: str, above: tuple[str, ...], report: str, key: str) -> Tab
 def match_excerpt(line: str, above: tuple[str, ...] = ()) -> list[tuple[str, TableLayout]]:
     """Return the reports and layouts whose headings a line without a report header has; several if equal."""
     words = [word for matches in _WORDS.findall(_join_underscored(line)) if (word := matches.strip("_"))]
-    if not _EXCERPT_WORDS <= len(words) <= _MAX_WORDS or sum(
-        word in _tables_by_word() for word in words
-    ) < max(_EXCERPT_WORDS, _EXCERPT_PART * len(words)):
+    known_count = sum(word in _tables_by_word() for word in words)
+    least = max(_EXCERPT_WORDS, _EXCERPT_PART * len(words))
+    if not _EXCERPT_WORDS <= len(words) <= _MAX_WORDS or known_count < least:
         return []
     counts = Counter(table for word in set(words) for table in _tables_by_word().get(word, ()))
     matches: list[tuple[float, str, TableLayout]] = []
@@ -110,10 +110,8 @@ def _tables_by_word() -> dict[str, list[tuple[str, str]]]:
     tables: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for report in names():
         for table in load_report(report).tables:
-            words = {
-                word for texts, _ in _last_heading_lines(table) for text in texts for word in text.split()
-            }
-            for word in words:
+            headings = [text for texts, _ in _last_heading_lines(table) for text in texts]
+            for word in {word for text in headings for word in text.split()}:
                 tables[word].append((report, table.key))
     return tables
 
@@ -193,14 +191,8 @@ def _upper_agreement(extent: tuple[int, int], column: ReportColumn | str, above:
         if not text.strip() or distance > len(above):
             continue
         text_above = above[-distance][max(0, extent[0] - 1) : extent[1] + 1]
-        heading_words = text.replace("_", " ").split()
-        score += (
-            _ABOVE
-            if all(word in text_above for word in heading_words)
-            else -_OTHER
-            if text_above.strip()
-            else 0
-        )
+        is_same = all(word in text_above for word in text.replace("_", " ").split())
+        score += _ABOVE if is_same else -_OTHER if text_above.strip() else 0
     return score
 
 
@@ -241,10 +233,8 @@ def _add_headless(
         if neighbor is not None:
             left = table.columns[index - 1].width if not extents[neighbor].right else 0
             start = max(extents[neighbor].end, extents[neighbor].start + left) + 1
-            extent, insert_index = (
-                ColumnExtent(start, start + column.width, column.align == "right"),
-                neighbor + 1,
-            )
+            extent = ColumnExtent(start, start + column.width, column.align == "right")
+            insert_index = neighbor + 1
         elif index == 0 and columns:
             extent, insert_index = ColumnExtent(0, max(1, min(column.width, extents[0].start - 1)), False), 0
         else:

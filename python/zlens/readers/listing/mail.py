@@ -77,28 +77,18 @@ def _wrap(lines: list[str]) -> _Wrap | None:
 
     The header shows it: `To` follows `From` directly, and the rule below it is as wide as the longest line.
     """
-    header_index = next(
-        (header_index for header_index, line in enumerate(lines) if parse_first_line(line) is not None), None
-    )
-    if header_index is None:
-        return None
+    header = next((number for number, line in enumerate(lines) if parse_first_line(line)), len(lines))
     start = next(
-        (
-            number
-            for number in range(header_index, min(header_index + 8, len(lines)))
-            if _FROM.match(lines[number])
-        ),
-        None,
+        (number for number, line in enumerate(lines[header : header + 8]) if _FROM.match(line)), None
     )
-    if start is None or start + 1 >= len(lines) or _TO.match(lines[start + 1]):
+    below = lines[header + start + 1 :] if start is not None else []
+    if not below or _TO.match(below[0]):
         return None
     rules = [number for number, line in enumerate(lines) if RULE.match(line)]
-    if not rules:
-        return None
     width = max(len(line) for line in lines if not RULE.match(line))
-    first = len(lines[rules[0]])
-    if width > _WIDEST:
+    if not rules or width > _WIDEST:
         return None
+    first = len(lines[rules[0]])
     if first > width:
         return _Wrap(width, first, words=True)
     # The rule was wrapped too: all lines are split at the length of its first line.

@@ -12,7 +12,6 @@ from typing import BinaryIO
 
 from msgspec import Struct, field
 
-from zlens._native import ListingRows
 from zlens.catalog import listings
 from zlens.catalog.raw_columns import LISTED
 from zlens.catalog.reports import definition
@@ -23,6 +22,7 @@ from zlens.readers.listing import headings, separated_cells
 from zlens.readers.listing.header import LOST, Header, day, parse_first_line, utc_offset_s
 from zlens.readers.listing.headings import TableLayout
 from zlens.readers.listing.separated_cells import SeparatedHeadings
+from zlens.readers.listing.tables import MAX_TABLES, ListingTables, ListingTarget, distinct_columns
 from zlens.readers.text_lines import TextLine
 
 _TIME = re.compile(r"\s*(?:\d{4}[/-]\d\d[/-]\d\d )?\d\d:\d\d:\d\d(?=\s|\Z)")
@@ -41,27 +41,9 @@ _BLOCK = 1024 * 1024
 _HEIGHT = 8
 #: Maximum number of columns of a report that is not in the catalog.
 _MAX_COLUMNS = 200
-#: Maximum number of tables with different columns for a report that is not in the catalog.
-_MAX_TABLES = 9
 #: The widths to which programs truncate lines. A card has 80 columns, 72 without its sequence number; a
 #: printer has 120 or 132, one more with carriage control; a screen of 80 or 132 can omit the last one.
 _TRUNCATION_WIDTHS = frozenset((72, 79, 80, 120, 121, 131, 132, 133))
-
-
-class ListingTarget(Struct):
-    """A raw table with its rows.
-
-    table   its definition; None if the report is not in the catalog, which has `heads`
-    timed   its rows start with times
-    placed  number of rows with assigned times
-    """
-
-    name: str
-    rows: ListingRows
-    table: ReportTable | None
-    heads: tuple[str, ...] = ()
-    timed: bool = False
-    placed: int = 0
 
 
 class ListingReport(Struct):
@@ -75,56 +57,6 @@ class ListingReport(Struct):
     excerpt: bool = False
     #: The systems that rows name. A table of several systems is one report, of none of them.
     systems: set[str] = field(default_factory=set)
-
-
-class ListingTables:
-    """The raw tables of all files, created when a report needs them."""
-
-    def __init__(self) -> None:
-        #: By name, and whether rows start with times: a report by time has rows of intervals, too.
-        self.targets: dict[tuple[str, bool], ListingTarget] = {}
-
-    def of(self, report: ReportDefinition, table: ReportTable) -> ListingTarget:
-        name, timed = listings.table_name(report, table), bool(table.time)
-        target = self.targets.get((name, timed))
-        if target is None:
-            columns = [(listings.column_name(column), listings.kind(column)) for column in table.columns]
-            # Peaks repeat rows of intervals; a line whose label has no kind is not read.
-            labels = [
-                (definition.PEAK, ""),
-                *((rows.label, listings.row_kind(rows)) for rows in table.rows if rows.label),
-            ]
-            time_column = listings.time_column(report.name, table.key)
-            time_index = [column.key for column in table.columns].index(time_column) if time_column else None
-            names = [name for name, _ in columns]
-            subject = [names.index(column) for column in listings.subject(name, names)]
-            rows = ListingRows(
-                columns,
-                labels,
-                _total_labels(table),
-                timed=timed,
-                subject=subject,
-                moment=time_index,
-            )
-            target = self.targets[name, timed] = ListingTarget(name, rows, table, timed=timed)
-        return target
-
-    def unknown(self, name: str, columns: tuple[str, ...], timed: bool) -> ListingTarget | None:
-        """Return a raw table of a report outside the catalog; None if it has too many tables."""
-        for number in range(1, _MAX_TABLES + 1):
-            table_name = name if number == 1 else f"{name}_{number}"
-            target = self.targets.get((table_name, False))
-            if target is None:
-                subject = [columns.index(column) for column in listings.subject(table_name, columns)]
-                rows = ListingRows(
-                    [(column, "text") for column in columns], [], [], timed=timed, subject=subject
-                )
-                target = self.targets[table_name, False] = ListingTarget(
-                    table_name, rows, None, columns, timed=timed
-                )
-            if target.heads == columns:
-                return target
-        return None
 
 
 class ListingParser:
@@ -279,11 +211,9 @@ class ListingParser:
 
     def _separated_line(self, line: TextLine) -> bool:
         """Read a line of a table with separated cells, with its tabs; return whether it is one."""
-        found = (
-            separated_cells.match_headings(line.text)
-            if self._report is None or self._report.excerpt
-            else None
-        )
+        found = None
+        if self._report is None or self._report.excerpt:
+            found = separated_cells.match_headings(line.text)
         if found is not None:
             self._finish()
             report_definition = definition.load_report(found.facts.report)
@@ -437,7 +367,9 @@ class ListingParser:
             words = re.findall(r"[^\s<>-]+", line.text)
             if not words or sum(word in heading_words for word in words) * 2 >= len(words):
                 continue
-            if set(line.text) <= set(" <>-_=.") or _is_group_line(line.text):
+            # Headings over several columns: <--- Percent Busy ---->
+            is_group = not re.sub(r"<[^<>]*>", "", line.text).strip(" -_")
+            if is_group or set(line.text) <= set(" <>-_=."):
                 continue
             self._note(line, "no_layout", f"not recognized: {line.text.strip()[:120]!r}")
         self._pending = []
@@ -450,18 +382,13 @@ class ListingParser:
         """Return whether the line is the last one of headings, and use its columns for the following rows."""
         above = tuple([*self._above, *self._block][-_HEIGHT:])
         keys = [table.key for table in report_definition.tables]
-        candidate_keys = [key for key in keys if self._table is None or key == self._table.key]
-        layouts = [
-            layout
-            for key in candidate_keys
-            if (layout := headings.match_table(line.text, above, report_definition.name, key))
-        ]
-        if not layouts and self._table is not None:
-            layouts = [
-                layout
-                for key in keys
-                if (layout := headings.match_table(line.text, above, report_definition.name, key))
-            ]
+        # First the table whose title was read.
+        layouts: list[TableLayout] = []
+        for candidates in ([self._table.key] if self._table is not None else [], keys):
+            found = (
+                headings.match_table(line.text, above, report_definition.name, key) for key in candidates
+            )
+            layouts = layouts or [layout for layout in found if layout]
         if not layouts:
             return False
         layout = max(layouts, key=lambda layout: layout.known)
@@ -512,13 +439,8 @@ class ListingParser:
         extents = []
         for extent, column, heading in zip(layout.places, layout.columns, layout.heads, strict=True):
             stored_heading = heading if column is None and extent.end != width else ""
-            extents.append(
-                (
-                    *extent,
-                    index_by_column.get(id(column), -1) if isinstance(column, ReportColumn) else -1,
-                    stored_heading,
-                )
-            )
+            index = index_by_column.get(id(column), -1) if isinstance(column, ReportColumn) else -1
+            extents.append((*extent, index, stored_heading))
         timed = bool(layout.table.time) and layout.columns[:1] == ("",)
         order = self._order
         if layout.headless and all(column.type == "text" for column in layout.table.columns):
@@ -570,14 +492,11 @@ class ListingParser:
     def _parse_row(self, report: ListingReport, line: TextLine) -> bool:
         """Read the line as a row of the table; return whether it is one."""
         target = self._target
-        if target is None or not (
-            target.rows.row(line.text, line.number, line.offset)
-            # The end of a row that covers less than the others, which its times tell.
-            or (
-                (target.timed and line.text.endswith(_SHORT))
-                and target.rows.row(line.text.removesuffix(_SHORT), line.number, line.offset)
-            )
-        ):
+        if target is None:
+            return False
+        # The end of a row that covers less than the others, which its times tell.
+        short = [line.text.removesuffix(_SHORT)] if target.timed and line.text.endswith(_SHORT) else []
+        if not any(target.rows.row(text, line.number, line.offset) for text in (line.text, *short)):
             return False
         report.targets[target.name] = target
         if target.table is not None and not target.table.time:
@@ -604,12 +523,12 @@ class ListingParser:
         last = self._above[-1]
         words = [(match.start(), match.end()) for match in _HEAD_WORD.finditer(last)][:_MAX_COLUMNS]
         value_words = words[1:] if timed else words
-        columns = _distinct([last[start:end] for start, end in value_words])
+        columns = distinct_columns([last[start:end] for start, end in value_words])
         label = (report.header.name or report.header.number).lower()
         name = LISTED + re.sub(r"[^a-z0-9]+", "_", label)
         target = self._tables.unknown(name, columns, timed)
         if target is None:
-            detail = f"{name} has {_MAX_TABLES} tables with other columns; this one is not read"
+            detail = f"{name} has {MAX_TABLES} tables with other columns; this one is not read"
             self._note(line, "no_layout", detail)
             self._target = None
             return
@@ -621,33 +540,6 @@ class ListingParser:
         extents = [(*words[0], False, -1, ""), *extents] if timed else extents
         target.rows.set_layout(extents, timed, cut=width, order=self._order)
         self._target = target
-
-
-def _distinct(names: list[str]) -> tuple[str, ...]:
-    """Return column names from headings: lower case, numbered where they repeat."""
-    distinct: list[str] = []
-    for name in names:
-        base_name = re.sub(r"[^a-z0-9]+", "_", name.lower().replace("%", "pct_")).strip("_") or "column"
-        base_name = f"c_{base_name}" if base_name[0].isdigit() else base_name
-        base_name = f"{base_name}_" if base_name in listings.leading() else base_name
-        count = 1
-        name_to_add = base_name
-        while name_to_add in distinct:
-            count += 1
-            name_to_add = f"{base_name}_{count}"
-        distinct.append(name_to_add)
-    return tuple(distinct)
-
-
-def _total_labels(table: ReportTable) -> list[list[tuple[int, str]]]:
-    """Return the texts by column that identify totals among rows with a time."""
-    keys = [column.key for column in table.columns]
-    fixed_texts = [
-        [(keys.index(key), text) for key, text in rows.cells.items() if text]
-        for rows in table.rows
-        if rows.kind != "interval" and not rows.label
-    ]
-    return [texts for texts in fixed_texts if texts]
 
 
 @cache
@@ -689,8 +581,3 @@ def _is_data_line(line: TextLine) -> bool:
     """Return whether at least half of a line's words are numbers, or dots instead of numbers."""
     words = line.text.split()
     return sum(bool(_NUMBER.match(word)) for word in words) * 2 >= len(words)
-
-
-def _is_group_line(line: str) -> bool:
-    """Return whether a line has only headings over several columns: <--- Percent Busy ---->."""
-    return not re.sub(r"<[^<>]*>", "", line).strip(" -_")

@@ -11,27 +11,25 @@ import datetime as dt
 import os
 import re
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from zlens.catalog import listings
+from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.reports import definition
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import (
-    ArrowSource,
-    CounterlessSource,
-    Interval,
-    InventoryRow,
-    Progress,
-    RawTable,
-    SystemInfo,
-)
+from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
+from zlens.inputs.unix_time import LATEST_US
 from zlens.readers import text_lines
-from zlens.readers.files import read_error, total_size
+from zlens.readers.files import LOCAL_TIMES, TextSource, read_each, unknown_system
 from zlens.readers.listing import headings, separated_cells
 from zlens.readers.listing.mail import restore_file
-from zlens.readers.listing.parser import ListingParser, ListingReport, ListingTables, ListingTarget
+from zlens.readers.listing.parser import ListingParser, ListingReport
+from zlens.readers.listing.tables import ListingTables, ListingTarget
+from zlens.readers.row_tables import DecodedTable
 from zlens.readers.text_lines import TextLine
 
 NAME, SPANS = listings.SOURCES
@@ -41,7 +39,6 @@ SPANS = "listing-means"
 MAX_NOTES = 100
 _DAY_US = 86_400_000_000
 _EPOCH = dt.date(1970, 1, 1)
-_LATEST_US = 7_258_118_400_000_000
 _BEGINS = re.compile(
     rb"(?m)(?:F?CX\d{3}|\$[A-Z]{3,7}|^[1 0+-]? {7,8})\s*(?:Run \d{2,4}[/-]|CPU \w{4}\s+SER )"
 )
@@ -76,51 +73,27 @@ def detect(first_bytes: bytes, size: int) -> bool:
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ListingSource:
     """Read listings. Raises InputError if none of the files has a row of a report."""
     source = ListingSource(options.tz, options.date)
-    error: InputError | None = None
-    done_bytes, total = 0, total_size(paths)
-    for path in paths:
-
-        def step(read: int, path: str = path, previous_bytes: int = done_bytes) -> None:
-            if progress is not None:
-                progress(previous_bytes + read, total, path)
-
-        try:
-            source.read(path, step)
-        except OSError as failure:
-            refused = read_error(path, failure)
-            error = error or refused
-            source.add(path, None, "changed", refused.message)
-        done_bytes += os.path.getsize(path) if os.path.exists(path) else 0
+    error = read_each(paths, source.read, source.refuse, progress)
     source.finish()
     if not source.systems:
         raise error or source.no_rows_error(paths[0])
     return source
 
 
-class ListingTable:
-    """A raw table of listings."""
-
-    def __init__(self, target: ListingTarget) -> None:
-        self.name = target.name
-        self._rows = target.rows
-        if target.table is not None:
-            self.columns = listings.columns(target.table)
-        else:
-            kinds = ("float" if target.rows.numeric(index) else "text" for index in range(len(target.heads)))
-            self.columns = listings.unknown_columns(dict(zip(target.heads, kinds, strict=True)))
-
-    def stream(self, columns: list[str]) -> ArrowSource:
-        return self._rows.table(columns)
+def _columns(target: ListingTarget) -> tuple[RawColumn, ...]:
+    if target.table is not None:
+        return listings.columns(target.table)
+    kinds = ("float" if target.rows.numeric(index) else "text" for index in range(len(target.heads)))
+    return listings.unknown_columns(dict(zip(target.heads, kinds, strict=True)))
 
 
-class ListingSource(CounterlessSource):
+class ListingSource(TextSource):
     """All listings of an input."""
 
     name = NAME
 
-    def __init__(self, tz: dt.tzinfo | None = None, date: dt.date | None = None) -> None:
-        self.systems: list[SystemInfo] = []
-        self.tables: dict[str, list[RawTable]] = {}
+    def __init__(self, tz: dt.tzinfo | None, date: dt.date | None) -> None:
+        super().__init__()
         self._tz = tz
         self._date = date
         self._day_us = 0 if date is None else (date - _EPOCH).days * _DAY_US
@@ -134,7 +107,6 @@ class ListingSource(CounterlessSource):
         #: Files with restored text, to which offsets do not apply.
         self._restored: set[str] = set()
         self._table_ranges: dict[tuple[str, str, str], list[int]] = {}
-        self._problems: list[Problem] = []
         self._kinds: Counter[tuple[str, str]] = Counter()
         self._files: dict[str, int] = {}
 
@@ -148,7 +120,10 @@ class ListingSource(CounterlessSource):
             offset = None if line is None or path in self._restored else line.offset
             self._problems.append(Problem(None, NAME, path, offset, None, kind, prefix + detail, None))
 
-    def read(self, path: str, step: Any = None) -> None:
+    def refuse(self, path: str, error: InputError) -> None:
+        self.add(path, None, "changed", error.message)
+
+    def read(self, path: str, step: Callable[[int], None]) -> None:
         """Read a file. Raises OSError."""
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
@@ -176,7 +151,7 @@ class ListingSource(CounterlessSource):
     def _add_report(self, path: str, report: ListingReport) -> None:
         """Assign times and the system to the rows of a report."""
         header = report.header
-        system = header.system or self._last or f"unknown-{os.path.splitext(os.path.basename(path))[0]}"
+        system = header.system or self._last or unknown_system(path)
         if header.system:
             self._last = header.system
         if report.zone_s is not None:
@@ -208,7 +183,7 @@ class ListingSource(CounterlessSource):
             conflicting_ends = {span[0] for span in spans if not self._add_interval(target, ends, path, span)}
             repeats = [repeat for repeat in target.rows.repeats() if repeat[0] not in conflicting_ends]
             self._report_duplicates(name, path, report, repeats)
-            table_range = self._table_ranges.setdefault((path, system, name), [0, _LATEST_US, 0])
+            table_range = self._table_ranges.setdefault((path, system, name), [0, LATEST_US, 0])
             table_range[0] += len(target.rows) - target.placed
             target.placed = len(target.rows)
             for end_us, *_ in spans:
@@ -237,9 +212,7 @@ class ListingSource(CounterlessSource):
         self, name: str, path: str, report: ListingReport, repeats: list[tuple[int, str, bool]]
     ) -> None:
         """Report the intervals of a report that were already read."""
-        for (other_path, is_duplicate), count in Counter(
-            (other_path, is_duplicate) for _, other_path, is_duplicate in repeats
-        ).items():
+        for (other_path, is_duplicate), count in Counter(repeat[1:] for repeat in repeats).items():
             location = "in this file" if other_path == path else f"in {other_path}"
             intervals = f"{count:,} intervals of {name} were already read"
             if is_duplicate:
@@ -282,13 +255,11 @@ class ListingSource(CounterlessSource):
         self.systems = [self._infos[key] for key in sorted(self._infos) if self._infos[key].intervals]
         for (name, _), target in sorted(self._raw.targets.items()):
             if len(target.rows):
-                self.tables.setdefault(name, []).append(ListingTable(target))
+                table = DecodedTable(name, partial(_columns, target), target.rows.table)
+                self.tables.setdefault(name, []).append(table)
         local = {info.system: info.files[0] for info in reversed(self.systems) if info.local_time}
         for system, file in sorted(local.items()):
-            detail = (
-                "times are local and the time zone is unknown; set it (option tz) to join with other data"
-            )
-            self._problems.append(Problem(system, NAME, file, 0, None, "zone", detail))
+            self._problems.append(Problem(system, NAME, file, 0, None, "zone", LOCAL_TIMES))
         for path, line in self._undated.items():
             detail = "a report has no date: its times count from 1970; set the date (option date)"
             self.add(path, line, "zone", detail)
@@ -332,15 +303,10 @@ class ListingSource(CounterlessSource):
                 "format": "listing of reports",
                 "path": path,
                 "bytes": size,
-                "system": ", ".join(
-                    dict.fromkeys(system for file, system, _ in self._table_ranges if file == path)
-                )
-                or None,
-                "tables": ", ".join(
-                    dict.fromkeys(name for file, _, name in self._table_ranges if file == path)
-                )
-                or None,
+                "system": ", ".join(dict.fromkeys(system for _, system, _ in ranges)) or None,
+                "tables": ", ".join(dict.fromkeys(name for *_, name in ranges)) or None,
                 "times": "as printed",
             }
             for path, size in self._files.items()
+            for ranges in [[key for key in self._table_ranges if key[0] == path]]
         ]

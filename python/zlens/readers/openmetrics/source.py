@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,10 +22,11 @@ from zlens.errors import InputError
 from zlens.inputs.identity import IdentityRange
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import CounterlessSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import NO_END, read_error
+from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
+from zlens.inputs.unix_time import LATEST_US
+from zlens.readers.files import NO_END, TextSource, compare_repeat, read_each
 from zlens.readers.openmetrics.text import LONGEST_S, Descriptions, labels, number, sample
-from zlens.readers.row_tables import Row, RowTable
+from zlens.readers.row_tables import Row, RowTable, leading
 
 MAX_LINE = 8 * 1024
 MAX_SAMPLES = 2_000_000
@@ -41,18 +42,15 @@ _HEAD = 64 * 1024
 
 #: Counters of 64 bits, and all values computed from them, are below this limit.
 _LARGEST = 2.0**64
-#: Microseconds since 1970 at the start of the year 2200.
-_LATEST_US = 7_258_118_400_000_000
 _LONGEST_INT = 18
 
 
-def detect(name: str, first_bytes: bytes) -> bool:
+def detect(name: str, first_bytes: bytes, size: int) -> bool:
     """Return whether a file is text of one of EXPORTERS."""
-    prefix = re.escape(load_exporter(name).prefix.encode())
-    return (
-        re.search(rb"(?m)^(?:# (?:HELP|TYPE) )?" + prefix + rb"[a-z0-9_]+[ {]", first_bytes[:_HEAD])
-        is not None
+    line = (
+        rb"(?m)^(?:# (?:HELP|TYPE) )?" + re.escape(load_exporter(name).prefix.encode()) + rb"[a-z0-9_]+[ {]"
     )
+    return re.search(line, first_bytes[:_HEAD]) is not None
 
 
 def open_files(
@@ -60,16 +58,7 @@ def open_files(
 ) -> ScrapeSource:
     """Read scrapes of one of EXPORTERS. Raises InputError if none has a sample of a system."""
     source = ScrapeSource(load_exporter(name), options)
-    error: InputError | None = None
-    for done, path in enumerate(paths):
-        try:
-            source.read(path)
-        except OSError as failure:
-            refused = read_error(path, failure)
-            error = error or refused
-            source.note(path, None, "changed", refused.message, None)
-        if progress is not None:
-            progress(done + 1, len(paths), path)
+    error = read_each(paths, source.read, source.refuse, progress)
     if not source.samples:
         raise error or InputError(
             f"it contains no sample of a {source.exporter.subject}",
@@ -80,20 +69,18 @@ def open_files(
     return source
 
 
-class ScrapeSource(CounterlessSource):
+class ScrapeSource(TextSource):
     """All scrapes of an input."""
 
     def __init__(self, program: Exporter, options: Options) -> None:
+        super().__init__()
         self.exporter = program
         self.name = program.name
         self._address = options.address
         self._known_systems = [system for system in options.known if system.source == program.name]
         #: Names of systems whose label another address has, too.
         self._apart: dict[str, str] = {}
-        self.systems: list[SystemInfo] = []
-        self.tables: dict[str, list[RawTable]] = {}
         self.samples: list[Row] = []
-        self._problems: list[Problem] = []
         self._notes: Counter[str] = Counter()
         self._sizes: dict[str, int] = {}
         self._others: Counter[str] = Counter()
@@ -110,7 +97,10 @@ class ScrapeSource(CounterlessSource):
         if self._notes[path] <= MAX_NOTES:
             self._problems.append(Problem(None, self.name, path, offset, None, kind, detail, lost))
 
-    def read(self, path: str) -> None:
+    def refuse(self, path: str, error: InputError) -> None:
+        self.note(path, None, "changed", error.message, None)
+
+    def read(self, path: str, step: Callable[[int], None]) -> None:
         """Read a scrape."""
         descriptions = Descriptions()
         with open(path, "rb") as file:
@@ -126,9 +116,8 @@ class ScrapeSource(CounterlessSource):
                     lost = len(line.encode())
                     self.note(path, offset, "header", f"{error}: {line[:60]!r}; not read", lost)
                 if len(self.samples) >= MAX_SAMPLES:
-                    self._add_problem(
-                        path, offset, "length", "more samples than zlens stores; not read from here on"
-                    )
+                    detail = "more samples than zlens stores; not read from here on"
+                    self._add_problem(path, offset, "length", detail)
                     break
                 if self._notes[path] > MAX_STRANGE:
                     detail = f"more than {MAX_STRANGE:,} unreadable lines; not read from here on"
@@ -187,7 +176,7 @@ class ScrapeSource(CounterlessSource):
             return
         self._known.add(system)
         time_us = date_us if parsed.us is None else parsed.us
-        if not 0 <= time_us < _LATEST_US:
+        if not 0 <= time_us < LATEST_US:
             raise ValueError("an invalid time")
         system = self._named_apart(system, time_us)
         value = number(parsed.value)
@@ -197,15 +186,15 @@ class ScrapeSource(CounterlessSource):
         key = (system, time_us, name, tuple(sorted(label_values.items())))
         if key in self._seen:
             previous = self._seen[key]
-            is_same = previous == parsed.value or number(previous) == value
-            difference = "" if is_same else f" with the value {previous[:30]}"
+            kind, difference = compare_repeat(previous == parsed.value or number(previous) == value)
+            difference = difference.replace("other values", f"the value {previous[:30]}")
             detail = f"{name} was already read for the same time{difference}; not read"
-            self.note(path, offset, "duplicate" if is_same else "conflict", detail, len(line))
+            self.note(path, offset, kind, detail, len(line))
             return
         self._seen[key] = parsed.value
         if name == program.interval:
             self._add_length(path, offset, time_us, label_values.get("sysplex"), value)
-        kind, text = descriptions.of(name)
+        metric_type, text = descriptions.of(name)
         columns = {
             label.column.name: _cell(label, label_values[label.name], program)
             for label in program.labels
@@ -216,16 +205,10 @@ class ScrapeSource(CounterlessSource):
             *(label.name for label in program.labels if label.column.name in columns),
         }
         row: Row = dict.fromkeys(label.column.name for label in program.labels)
-        row |= columns
+        row |= columns | leading(system, self.name, path, offset, time_us)
         row |= {
-            "system": system,
-            "source": self.name,
-            "file": path,
-            "offset": offset,
-            "tod": time_us,
-            "interval_end": time_us,
             "metric": name,
-            "kind": kind,
+            "kind": metric_type,
             "labels": ", ".join(
                 f"{label}={label_values[label]}" for label in sorted(label_values) if label not in used_labels
             ),
@@ -348,21 +331,16 @@ class ScrapeSource(CounterlessSource):
                 sysplexes.setdefault(system, set()).add(row["sysplex"])
         for system in sorted(times_by_system):
             times = times_by_system[system]
-            sysplex_names = sysplexes.get(system, set())
+            names = sysplexes.get(system, set())
+            labels_apart = (label for label, name in self._apart.items() if name == system != label)
             self.systems.append(
                 SystemInfo(
-                    system,
-                    self.name,
-                    sysplex=sysplex_names.pop() if len(sysplex_names) == 1 else None,
-                    first_us=min(times),
-                    last_us=max(times),
-                    files=list(files[system]),
-                    recorded_name=next(
-                        (label for label, name in self._apart.items() if name == system != label), None
-                    ),
+                    system, self.name, sysplex=names.pop() if len(names) == 1 else None,
+                    first_us=min(times), last_us=max(times), files=list(files[system]),
+                    recorded_name=next(labels_apart, None),
                     known=[Interval(time, times[time]) for time in sorted(times)],
                 )
-            )
+            )  # fmt: skip
 
     # -- the source interface ------------------------------------------------------------------------
 

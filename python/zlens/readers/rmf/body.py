@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from zlens.catalog.rmf_reports import RmfReport, RmfSection
@@ -36,9 +36,7 @@ class ReportBody:
     ) -> None:
         self.notes = notes
         self.here = here
-        self.columns = ColumnLookup(
-            facts, converters, lambda kind, detail, about: self.note(kind, detail, about)
-        )
+        self.columns = ColumnLookup(facts, converters, self.note)
         #: Monitor III writes the column headings of its only table after the rows.
         self._heads_last = facts.element == "report"
         self._rest = facts.rest.id
@@ -71,10 +69,7 @@ class ReportBody:
     def note(self, kind: str, detail: str, about: str | None = None, offset: int | None = None) -> None:
         value_offset = self._at if offset is None else offset
         location = self.here() if value_offset is None else value_offset
-        self.notes.add(kind, detail, location, record=self._label() or None, about=about)
-
-    def _label(self) -> str:
-        return ": ".join(filter(None, (self._segment, self._part)))
+        self.notes.add(kind, detail, location, record=self.label or None, about=about)
 
     # -- start tags -------------------------------------------------------------------------------
 
@@ -132,7 +127,7 @@ class ReportBody:
     @property
     def label(self) -> str:
         """The name of the current section."""
-        return self._label()
+        return ": ".join(filter(None, (self._segment, self._part)))
 
     def named(self, name: str) -> list[tuple[str, str, Converter]]:
         """Return section, column and converter of every column that gets the value with this name."""
@@ -149,20 +144,18 @@ class ReportBody:
         section = self.columns.section(self._segment, self._part, shape)
         if section is not None:
             self._part_known = True
-        elif not self._part_noted and self._known_elsewhere(shape):
-            self._part_noted = True
-            self.note("section", f"the section has unexpected {shape}; stored as text")
+        elif not self._part_noted:
+            other = "table" if shape == "variables" else "variables"
+            if self.columns.section(self._segment, self._part, other) is not None:
+                self._part_noted = True
+                self.note("section", f"the section has unexpected {shape}; stored as text")
         return section
-
-    def _known_elsewhere(self, shape: str) -> bool:
-        other = "table" if shape == "variables" else "variables"
-        return self.columns.section(self._segment, self._part, other) is not None
 
     def end_part(self, text: str) -> None:
         interval = self.interval
         if interval is None:
             return
-        label = self._label()
+        label = self.label
         length = self.here() - self._part_offset
         if label in interval.sections or len(interval.sections) < MAX_CELLS:
             counts = interval.sections.setdefault(label, SectionCount())
@@ -185,15 +178,8 @@ class ReportBody:
             self.note("length", detail, offset=offset)
             return
         kind = self._row_type if row is not None else None
-        row_values = [
-            self._segment or self._part,
-            self._part if self._segment else "",
-            row,
-            kind,
-            name,
-            value,
-        ]
-        interval.rows.setdefault(self._rest, []).append((offset, None, tuple(row_values)))
+        section = (self._segment, self._part) if self._segment else (self._part, "")
+        interval.rows.setdefault(self._rest, []).append((offset, None, (*section, row, kind, name, value)))
         interval.other_count += 1
 
     def keep_line(self, line: str, number: int) -> None:
@@ -228,6 +214,19 @@ class ReportBody:
                 values[column.name] = self.columns.value(converter, self._value)
 
     # -- tables -----------------------------------------------------------------------------------
+
+    def set_headings(self, headings: Iterable[str], part: str | None = None) -> None:
+        """Begin a table with these headings, in another part if one is named."""
+        if part is not None:
+            self._part = part
+        self.begin("table")
+        self.cells = list(headings)
+        self.end_heads("")
+
+    def set_value(self, part: str, name: str, value: str) -> None:
+        """Add a value of a list in a part."""
+        self._part, self._variable, self._value = part, name, value
+        self.end_var("")
 
     def end_heads(self, text: str) -> None:
         self._heads = tuple(self.cells)

@@ -16,6 +16,12 @@ class SectionCount(Struct):
     bytes: int = 0
     known: bool = False
 
+    def add(self, other: SectionCount) -> None:
+        """Add the occurrences of the section in another report."""
+        self.count += other.count
+        self.bytes += other.bytes
+        self.known = self.known or other.known
+
 
 #: A row of a table: its offset, its kind, and its values.
 TableRow = tuple[int, str | None, tuple[Any, ...]]

@@ -31,7 +31,7 @@ from zlens.readers.rmf.postprocessor import RmfXmlSource
 from zlens.readers.rmf.problem_list import ProblemList
 from zlens.readers.rmf.source import RmfFile
 from zlens.readers.rmf.values import Converter
-from zlens.readers.row_tables import RowStream, typed
+from zlens.readers.row_tables import RowStream
 
 NAME = "rmf-text"
 #: Lines of a page that may contain its header, and lines above headings that may belong to them.
@@ -88,7 +88,7 @@ class RmfTextSource(RmfXmlSource):
         # Missing tables are normal, because most files have one report.
         self.tables = {table.name: [PreciseTable(rows)] for table, rows in self._stored if len(rows)}
 
-    def _read_file(self, file: RmfFile, progress: Progress | None, previous_bytes: int, total: int) -> None:
+    def _read_file(self, file: RmfFile, step: Callable[[int], None]) -> None:
         number = len(self._files) - 1
         duplicate_times: Counter[str] = Counter()
         with open(file.path, "rb") as stream:
@@ -100,9 +100,7 @@ class RmfTextSource(RmfXmlSource):
                 file.notes,
                 lambda report: self._keep(report, number, duplicate_times),
             )
-            parser.read(
-                stream, lambda done: progress(previous_bytes + done, total, file.path) if progress else None
-            )
+            parser.read(stream, step)
         if not file.intervals:
             problems = file.notes.problems(self.name, file.path)
             if problems:
@@ -131,7 +129,7 @@ class PreciseTable:
         return len(self._rows)
 
     def stream(self, columns: list[str]) -> ArrowSource:
-        return RowStream(typed(self.columns, columns), self._selected_rows)
+        return RowStream(self.columns, self._selected_rows, columns)
 
     def _selected_rows(self, columns: list[str]) -> Iterable[tuple[Any, ...]]:
         if not columns:
@@ -329,10 +327,8 @@ class RmfListingParser:
         body.end_segment_name(self._page.segment if self._page is not None else self._title)
         body.begin("part")
         if self._page is None:
-            detail = (
-                f"the report {self._title} is not in the catalog; its lines are stored as text in rmf_other"
-            )
-            self._note("section", detail, self._title)
+            stored = "its lines are stored as text in rmf_other"
+            self._note("section", f"the report {self._title} is not in the catalog; {stored}", self._title)
         return True
 
     def _report(self, header: PageHeader, offset: int) -> ReportInterval | None:
@@ -392,7 +388,7 @@ class RmfListingParser:
                     self._forms.add_template("".join(self._raw), self._lesson, label, self._head)
             report = self._body.interval
             if report is not None:
-                report.bytes += self._offset - report.offset if not report.bytes else 0
+                report.bytes = report.bytes or self._offset - report.offset
             self._body.end_report()
             self._body.interval = None
         self._title, self._begun = "", False
@@ -437,17 +433,11 @@ class RmfListingParser:
 
     def _values(self, page: ReportPage, line: str) -> bool:
         has_values = False
-        if page.any_value.search(line) is None:
-            return False
-        for value in page.values:
+        for value in page.values if page.any_value.search(line) is not None else ():
             match = value.pattern.search(line)
             if match is not None:
                 has_values = True
-                self._body.end_part_name(value.part)
-                self._body.begin("var")
-                self._body.end_var_name(value.name)
-                self._body.end_var_value(match[1])
-                self._body.end_var("")
+                self._body.set_value(value.part, value.name, match[1])
                 targets = self._body.named(value.name)
                 self._lesson.useless |= not targets
                 self._lesson.values += [
@@ -468,10 +458,7 @@ class RmfListingParser:
             for match in each.form.finditer(line):
                 rest = rest.replace(match[0], " ", 1)
                 if self._open is not each:
-                    self._body.end_part_name(each.part)
-                    self._body.begin("table")
-                    self._body.cells = list(each.heads)
-                    self._body.end_heads("")
+                    self._body.set_headings(each.heads, each.part)
                     self._open = each
                 self._lesson.charts.add(len(self._raw) - 1)
                 self._row([(text, *match.span(group)) for text, group in each.row(match)], None)
@@ -483,11 +470,7 @@ class RmfListingParser:
     def _table(self, page: ReportPage, line: str) -> bool:
         headings_found = pages.match_headings(page, line, self._above)
         if headings_found is not None:
-            self._body.end_part_name(headings_found.table.part)
-            self._body.begin("table")
-            self._body.begin("column-headers")
-            self._body.cells = self._present(headings_found)
-            self._body.end_heads("")
+            self._body.set_headings(self._present(headings_found), headings_found.table.part)
             self._heads, self._open, self._block, self._above = headings_found, None, "", []
             # Lines above headings that only name groups of columns are not stored.
             self._pending = [each for each in self._pending if not _GROUP.search(each[1])]
@@ -581,9 +564,7 @@ class RmfListingParser:
     def _end_pairs(self) -> None:
         """Add the row of the names and values that were read."""
         if self._pairs:
-            self._body.begin("table")
-            self._body.cells = list(self._pairs)
-            self._body.end_heads("")
+            self._body.set_headings(self._pairs)
             cells = [(text, start, end) for text, (_, start, end) in self._pairs.values()]
             self._row(cells, None, [span for _, span in self._pairs.values()], self._pairs_begin)
         self._pairs, self._pairs_begin = {}, None
@@ -598,9 +579,7 @@ class RmfListingParser:
                 self._areas, self._first_words = areas, {}
             return bool(areas)
         if self._open is not page.samples:
-            self._body.begin("table")
-            self._body.cells = [page.samples.area, page.samples.name, *page.samples.names]
-            self._body.end_heads("")
+            self._body.set_headings([page.samples.area, page.samples.name, *page.samples.names])
             self._open = page.samples
         for start, name, numbers in counts:
             area = min(

@@ -15,6 +15,7 @@ from zlens.catalog import codes
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress
+from zlens.inputs.unix_time import local_us
 from zlens.readers.rmf import values
 from zlens.readers.rmf.interval import ReportInterval
 from zlens.readers.rmf.problem_list import ProblemList
@@ -52,7 +53,7 @@ class RmfMonitor3Source(RmfSource):
 
     def _offset(self, report: ReportInterval, end: int) -> int | None:
         try:
-            local = values.as_utc(values.stamp(report.header.get("local-end", "")))
+            local = local_us(values.stamp(report.header.get("local-end", "")))
         except values.NotAValueError:
             return None
         # Offsets are multiples of 15 minutes; both ends are written at the same time.
@@ -73,14 +74,14 @@ class RmfMonitor3Source(RmfSource):
                 reject("time", "a report without a time in UTC; not read", "no time")
             return None
         try:
-            end = values.as_utc(values.stamp(printed))
+            end = local_us(values.stamp(printed))
         except values.NotAValueError as error:
             reject("time", f"the range ends {printed[:40]!r}, not {error}; not read", "end")
             return None
         start: int | None = None
         text = report.header.get("utc-start", "")
         try:
-            start = values.as_utc(values.stamp(text)) if text else None
+            start = local_us(values.stamp(text)) if text else None
         except values.NotAValueError as error:
             notes.add("time", f"the range begins {text[:40]!r}, not {error}", report.offset, system=name)
         length = self._length(report, notes, name)

@@ -134,13 +134,7 @@ class PageTemplate:
             return field if field >= 0 else total - field - 1
 
         self._rows = [
-            _Row(
-                section,
-                kind,
-                self._anchors[line],
-                _value_getter([index(field) for field in indexes]),
-                inherits,
-            )
+            _Row(section, kind, self._anchors[line], _value_getter([*map(index, indexes)]), inherits)
             for (section, kind, line, _, inherits), indexes in zip(parsed.rows, row_indexes, strict=True)
         ]
         self._values = [
@@ -150,11 +144,10 @@ class PageTemplate:
 
     def _compile(self, lines: Sequence[tuple[str, str]], parsed: ParsedPage) -> re.Pattern[str]:
         """Return the regular expression of the page, with groups for numbers and for lines with rows."""
-        origins = [value_origin for _, _, _, row, _ in parsed.rows for value_origin in row] + [
-            value_origin for *_, value_origin in parsed.values
-        ]
-        fixed = {value_origin.span for value_origin in origins if value_origin.converter is None}
-        spans = {value_origin.span for value_origin in origins} - fixed | {span for _, span in parsed.head}
+        origins = [each for _, _, _, row, _ in parsed.rows for each in row]
+        origins += [each for *_, each in parsed.values]
+        fixed = {each.span for each in origins if each.converter is None}
+        spans = {each.span for each in origins} - fixed | {span for _, span in parsed.head}
         rows = {line for _, _, line, _, _ in parsed.rows}
         pattern, count = [], 0
         for number, (line, end) in enumerate(lines):

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from zlens.inputs.options import Options
 from zlens.inputs.source import Progress
+from zlens.inputs.unix_time import local_us
 from zlens.readers.rmf import values
 from zlens.readers.rmf.interval import ReportInterval
 from zlens.readers.rmf.problem_list import ProblemList
@@ -111,10 +112,8 @@ class RmfXmlSource(RmfSource):
         if start is not None and report.type != "Duration":
             printed = (end - start) // dt.timedelta(microseconds=1) // 1000
             if abs(printed - length) > 60_000:
-                report_problem(
-                    f"the interval is {report.length} long, but its ends are {printed / 1000:,.0f} s apart",
-                    "ends",
-                )
+                ends = f"its ends are {printed / 1000:,.0f} s apart"
+                report_problem(f"the interval is {report.length} long, but {ends}", "ends")
         return length
 
     def _utc(
@@ -122,26 +121,16 @@ class RmfXmlSource(RmfSource):
     ) -> int:
         zone = self.zone
         if zone is None:
-            return values.as_utc(local)
+            return local_us(local)
         if values.is_ambiguous(local, zone):
             key = f"{system} {local}"
             if key in duplicate_times or len(duplicate_times) < MAX_NAMES:
                 duplicate_times[key] += 1
             if duplicate_times[key] == 1:
-                notes.add(
-                    "time",
-                    f"the clock showed {local} twice; the first report of a time is the earlier one",
-                    offset,
-                    about="twice",
-                    system=system,
-                )
+                detail = f"the clock showed {local} twice; the first report of a time is the earlier one"
+                notes.add("time", detail, offset, about="twice", system=system)
             return values.in_zone(local, zone, second=duplicate_times[key] == 2)
         if values.is_skipped(local, zone):
-            notes.add(
-                "time",
-                f"the clock of this zone never showed {local}; check the zone",
-                offset,
-                about="never",
-                system=system,
-            )
+            detail = f"the clock of this zone never showed {local}; check the zone"
+            notes.add("time", detail, offset, about="never", system=system)
         return values.in_zone(local, zone)

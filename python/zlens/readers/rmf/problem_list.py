@@ -55,19 +55,11 @@ class ProblemList:
             self._unlisted += 1
 
     def problems(self, source: str, file: str) -> list[Problem]:
-        problems = [
-            Problem(
-                note.system,
-                source,
-                file,
-                note.offset,
-                note.record,
-                note.kind,
-                note.detail + (f" ({note.count:,} times, the first here)" if note.count > 1 else ""),
-                note.bytes,
-            )
-            for note in self._notes.values()
-        ]
+        problems = []
+        for note in self._notes.values():
+            times = f" ({note.count:,} times, the first here)" if note.count > 1 else ""
+            place = note.offset, note.record, note.kind
+            problems.append(Problem(note.system, source, file, *place, note.detail + times, note.bytes))
         if self._unlisted:
             detail = f"{self._unlisted:,} more problems of this file are not listed"
             problems.append(Problem(None, source, file, None, None, "section", detail, None))

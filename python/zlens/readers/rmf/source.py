@@ -9,7 +9,6 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Self
 
 from msgspec import Struct, field
@@ -18,19 +17,12 @@ from zlens.catalog.rmf_reports import RmfSection, RmfTable, report
 from zlens.errors import InputError
 from zlens.inputs.identity import KnownSystem
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import (
-    CounterlessSource,
-    Interval,
-    InventoryRow,
-    Progress,
-    RawTable,
-    SystemInfo,
-    machine_name,
-)
+from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo, machine_name
+from zlens.inputs.unix_time import from_unix_us
 from zlens.readers.column_store import StoredTable, Texts
-from zlens.readers.files import read_error, total_size
+from zlens.readers.files import LOCAL_TIMES, TextSource, compare_repeat, read_each, unknown_system
 from zlens.readers.rmf import values
-from zlens.readers.rmf.interval import ReportInterval, TableRow
+from zlens.readers.rmf.interval import ReportInterval, SectionCount, TableRow
 from zlens.readers.rmf.problem_list import ProblemList
 from zlens.readers.rmf.values import Converter
 from zlens.readers.rmf.xml_encoding import form_of
@@ -59,12 +51,9 @@ class RmfFile(Struct):
     notes: ProblemList = field(default_factory=ProblemList)
 
 
-class _Section(Struct):
+class _Section(SectionCount):
     """Occurrences of a section for one system in one file."""
 
-    count: int = 0
-    bytes: int = 0
-    known: bool = False
     first_us: int | None = None
     last_us: int | None = None
 
@@ -90,7 +79,7 @@ class IntervalTimes(Struct, frozen=True):
     printed: str
 
 
-class RmfSource(CounterlessSource, ABC):
+class RmfSource(TextSource, ABC):
     """All RMF XML files of an input with one kind of report."""
 
     name: str
@@ -101,10 +90,9 @@ class RmfSource(CounterlessSource, ABC):
     cure: str
 
     def __init__(self, zone: dt.tzinfo | None, known: Iterable[KnownSystem] = ()) -> None:
+        super().__init__()
         self.zone = zone
         self._known = [system for system in known if system.source == self.name]
-        self.systems: list[SystemInfo] = []
-        self.tables: dict[str, list[RawTable]] = {}
         self._facts = report(self.facts)
         self._converters: dict[tuple[str, str], Converter] = {}
         self._files: list[RmfFile] = []
@@ -152,16 +140,7 @@ class RmfSource(CounterlessSource, ABC):
 
     def read(self, paths: list[str], progress: Progress | None) -> Self:
         """Read files. Raises InputError if none of them contains a report."""
-        total, previous_bytes = total_size(paths), 0
-        for path in paths:
-            file = RmfFile(path, cure=self.cure)
-            self._files.append(file)
-            try:
-                self._read_file(file, progress, previous_bytes, total)
-            except OSError as error:
-                file.refusal = read_error(file.path, error).message
-                file.notes.add("changed", file.refusal, 0, lost=None)
-            previous_bytes += file.size
+        read_each(paths, self._read, self._refuse, progress)
         if not self._end:
             first = next((file for file in self._files if file.refusal), self._files[0])
             more = len(self._files) - 1
@@ -174,7 +153,16 @@ class RmfSource(CounterlessSource, ABC):
         self._finish()
         return self
 
-    def _read_file(self, file: RmfFile, progress: Progress | None, previous_bytes: int, total: int) -> None:
+    def _read(self, path: str, step: Callable[[int], None]) -> None:
+        self._files.append(RmfFile(path, cure=self.cure))
+        self._read_file(self._files[-1], step)
+
+    def _refuse(self, path: str, error: InputError) -> None:
+        file = self._files[-1]
+        file.refusal = error.message
+        file.notes.add("changed", error.message, 0, lost=None)
+
+    def _read_file(self, file: RmfFile, step: Callable[[int], None]) -> None:
         with open(file.path, "rb", buffering=0) as raw:
             fd = raw.fileno()
             file.size = os.fstat(fd).st_size
@@ -184,10 +172,8 @@ class RmfSource(CounterlessSource, ABC):
                 file.notes.add("changed", "this is no longer an RMF report; not read", 0, lost=file.size)
                 return
             if form.ebcdic:
-                file.refusal, file.refusal_offset = (
-                    "the XML is in EBCDIC; it was transferred in binary",
-                    form.begin,
-                )
+                file.refusal = "the XML is in EBCDIC; it was transferred in binary"
+                file.refusal_offset = form.begin
                 file.cure = "transfer it as text, or convert it: iconv -f IBM-1047 -t UTF-8"
                 file.notes.add("transfer", f"{file.refusal}; {file.cure}", form.begin, lost=file.size)
                 return
@@ -202,16 +188,15 @@ class RmfSource(CounterlessSource, ABC):
                 self._converters,
                 file.notes,
                 lambda report: self._keep(report, number, duplicate_times),
-                lambda done: progress(previous_bytes + done, total, file.path) if progress else None,
+                step,
             )
             reached = parser.read(fd, file.size, form)
             file.server = parser.server
             new_size = os.fstat(fd).st_size
             if new_size != file.size or reached < file.size:
                 change = "grew" if new_size > file.size else "shrank"
-                file.notes.add(
-                    "changed", f"the file {change} while it was read; read up to here", reached, lost=None
-                )
+                detail = f"the file {change} while it was read; read up to here"
+                file.notes.add("changed", detail, reached, lost=None)
         if not file.intervals:
             problems = file.notes.problems(self.name, file.path)
             if parser.refusals:
@@ -249,22 +234,20 @@ class RmfSource(CounterlessSource, ABC):
                 repeated_parts.setdefault((other_path, digest == digests.pop(part)), []).append(part)
         for (other_path, is_same), repeated in repeated_parts.items():
             location = "in this file" if other_path == file.path else f"in {other_path}"
-            difference = "" if is_same else " with other values"
+            kind, difference = compare_repeat(is_same)
             part_names = f"{', '.join(repeated)} of " if all(repeated) else ""
             detail = (
                 f"{part_names}the interval that ends {times.printed} was already read {location}{difference}"
                 f"{self._duplicate_hint()}; not read"
             )
             lost = 0 if digests else report.bytes
-            kind = "duplicate" if is_same else "conflict"
             notes.add(kind, detail, report.offset, lost=lost, about=other_path, system=name)
             for part in repeated:
                 report.drop(part)
         if not digests:
             return
-        is_full = (
-            len(self._end) >= MAX_INTERVALS or self._rows + report.row_count + report.other_count > MAX_ROWS
-        )
+        rows = self._rows + report.row_count + report.other_count
+        is_full = len(self._end) >= MAX_INTERVALS or rows > MAX_ROWS
         if is_full or code < 0 or (code not in self._names and len(self._names) >= MAX_NAMES):
             reject("length", "more intervals or systems than zlens stores of one input; not read", "bound")
             return
@@ -280,10 +263,7 @@ class RmfSource(CounterlessSource, ABC):
         self._machines.append(machine)
         file.intervals += 1
         if file.intervals == 1 and self.local:
-            detail = (
-                "times are local and the time zone is unknown; set it (option tz) to join with other data"
-            )
-            notes.add("zone", detail, report.offset)
+            notes.add("zone", LOCAL_TIMES, report.offset)
         self._store(report, index, times, notes)
         for label, counts in report.sections.items():
             key = (name, file.path, label)
@@ -291,9 +271,7 @@ class RmfSource(CounterlessSource, ABC):
                 notes.add("section", "more sections than zlens counts; not in the inventory", report.offset)
                 continue
             section = self._sections.setdefault(key, _Section())
-            section.count += counts.count
-            section.bytes += counts.bytes
-            section.known = section.known or counts.known
+            section.add(counts)
             start = self._start[index]
             section.first_us = start if section.first_us is None else min(section.first_us, start)
             section.last_us = end if section.last_us is None else max(section.last_us, end)
@@ -422,7 +400,7 @@ class RmfSource(CounterlessSource, ABC):
         partition = next(
             (section["partition"] for section in report.variables.values() if section.get("partition")), None
         )
-        return report.system or partition or f"unknown-{Path(path).stem}"
+        return report.system or partition or unknown_system(path)
 
     # -- after reading ----------------------------------------------------------------------------
 
@@ -449,7 +427,9 @@ class RmfSource(CounterlessSource, ABC):
             self._note_gaps(name, indexes, nominal)
         latest = self._latest[name]
         header = latest.header
-        last = self._end[indexes[-1]]
+        first_by_end: dict[int, int] = {}
+        for i in indexes:
+            first_by_end.setdefault(self._end[i], i)
         return SystemInfo(
             system=name,
             source=self.name,
@@ -466,28 +446,23 @@ class RmfSource(CounterlessSource, ABC):
             local_time=self.local,
             nominal_s=nominal,
             first_us=min(self._start[i] for i in indexes),
-            last_us=last,
+            last_us=self._end[indexes[-1]],
             files=list(dict.fromkeys(self._files[self._file[i]].path for i in indexes)),
-            known=list(
-                {
-                    self._end[i]: Interval(
-                        self._end[i], self._ms[i] / 1000 if self._ms[i] else None, self._flags[i]
-                    )
-                    for i in reversed(indexes)
-                }.values()
-            )[::-1],
+            known=[self._interval(i) for i in first_by_end.values()],
         )
+
+    def _interval(self, index: int) -> Interval:
+        ms = self._ms[index]
+        return Interval(self._end[index], ms / 1000 if ms else None, self._flags[index])
 
     def _note_gaps(self, name: str, indexes: list[int], nominal: float) -> None:
         """Report gaps between intervals."""
         for earlier, later in pairwise(indexes):
             gap = self._start[later] - self._end[earlier]
             if gap > 500_000 * nominal and len(self._gaps) < MAX_GAPS:
-                minutes = gap / 60e6
                 file = self._files[self._file[later]].path
-                detail = f"no report for {minutes:,.0f} minutes from {minute_text(self._end[earlier])}"
-                if self.local:
-                    detail += " local time"
+                detail = f"no report for {gap / 60e6:,.0f} minutes from {minute_text(self._end[earlier])}"
+                detail += " local time" if self.local else ""
                 self._gaps.append(Problem(name, self.name, file, None, None, "gap", detail, None))
 
     # -- the source interface ---------------------------------------------------------------------
@@ -505,22 +480,12 @@ class RmfSource(CounterlessSource, ABC):
         """Return one row per section, system and file."""
         return [
             InventoryRow(
-                system=system,
-                source=self.name,
-                file=file,
-                domain=None,
-                record=None,
-                name=label,
-                title=label.rpartition(": ")[2],
-                kind="section",
-                count=section.count,
-                bytes=section.bytes,
-                first_us=section.first_us,
-                last_us=section.last_us,
+                system, self.name, file, None, None, label, label.rpartition(": ")[2], "section",
+                section.count, section.bytes, section.first_us, section.last_us,
                 layout=self.facts if section.known else None,
             )
             for (system, file, label), section in sorted(self._sections.items())
-        ]
+        ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
         return [
@@ -552,10 +517,9 @@ def _distinct(section: RmfSection, rows: Sequence[TableRow], notes: ProblemList)
             distinct.append(row)
             continue
         name = ", ".join(str(value) for value in subject if value is not None)
-        is_same = first[2] == row_values
-        outcome = "twice; read once" if is_same else "again with other values; the first is shown"
-        detail = f"the row {name} of {section.label} comes {outcome}"
-        notes.add("duplicate" if is_same else "conflict", detail, offset)
+        kind, _ = compare_repeat(first[2] == row_values)
+        outcome = "twice; read once" if kind == "duplicate" else "again with other values; the first is shown"
+        notes.add(kind, f"the row {name} of {section.label} comes {outcome}", offset)
     return distinct
 
 
@@ -564,4 +528,4 @@ def _as_integer(number: float | None) -> int | None:
 
 
 def minute_text(us: int) -> str:
-    return f"{dt.datetime.fromtimestamp(us / 1e6, dt.UTC):%Y-%m-%d %H:%M}"
+    return f"{from_unix_us(us):%Y-%m-%d %H:%M}"

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from zlens.catalog.rmf_reports import RmfColumn
+from zlens.inputs.unix_time import local_us
 
 #: Maximum number of values in the cache of a converter.
 _KEPT = 4_096
@@ -127,17 +128,9 @@ def stamp(text: str) -> dt.datetime:
     return time
 
 
-_EPOCH = dt.datetime(1970, 1, 1)
-
-
-def as_utc(time: dt.datetime) -> int:
-    """Return a time without a zone, interpreted as UTC, in microseconds since 1970."""
-    return (time - _EPOCH) // dt.timedelta(microseconds=1)
-
-
 def in_zone(local: dt.datetime, zone: dt.tzinfo, *, second: bool = False) -> int:
     """Return a local time in microseconds UTC; `second`: its second occurrence in a repeated hour."""
-    return as_utc(local) - offset_us(local, zone, second=second)
+    return local_us(local) - offset_us(local, zone, second=second)
 
 
 def offset_us(local: dt.datetime, zone: dt.tzinfo, *, second: bool = False) -> int:

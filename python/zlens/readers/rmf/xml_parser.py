@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Any
 from xml.parsers import expat
 
 from zlens.catalog.rmf_reports import ELEMENTS, RmfReport
@@ -83,13 +84,13 @@ class RmfXmlParser:
         self._ends: dict[tuple[str, str], Callable[[str], None]] = {
             ("server", "version"): self._end_server,
             ("metric", "description"): self._end_metric_description,
-            ("metric", "type"): self._end_metric_type,
-            ("version", "smf-data"): self._end_smf_level,
-            ("version", "rmf-report"): self._end_rmf_level,
-            ("resource", "resname"): self._end_resource,
+            ("metric", "type"): self._set("type"),
+            ("version", "smf-data"): self._set("smf_level"),
+            ("version", "rmf-report"): self._set("rmf_level"),
+            ("resource", "resname"): self._set("system"),
             ("resource", "reslabel"): self._end_label,
-            ("time-data", "display-start"): self._end_start,
-            ("time-data", "display-end"): self._end_end,
+            ("time-data", "display-start"): self._set("start", self._with_locale),
+            ("time-data", "display-end"): self._set("end", self._with_locale),
             ("time-data", "report-interval"): self._end_length,
             ("time-data", "data-range"): self._end_length,
             ("segment", "name"): body.end_segment_name,
@@ -133,19 +134,17 @@ class RmfXmlParser:
                     fd, size, max(damage_offset, start + encoding.unit), encoding, self.facts.element
                 )
             system = open_interval.system or None if open_interval else None
+            kind, detail, at = damage.kind, damage.detail, damage_offset
+            if next_start is None and kind == "truncated":
+                self.notes.add(kind, detail, at, system=system)
+                return end
             if next_start is None:
-                rest = "" if damage.kind == "truncated" else "; the rest of the file is not read"
-                lost = 0 if damage.kind == "truncated" else size - damage_offset
-                self.notes.add(damage.kind, damage.detail + rest, damage_offset, lost=lost, system=system)
-                return end if damage.kind == "truncated" else size
-            self.notes.add(
-                damage.kind,
-                f"{damage.detail}; {next_start - damage_offset:,} bytes skipped to the next report",
-                damage_offset,
-                lost=next_start - damage_offset,
-                about=damage.detail,
-                system=system,
-            )
+                rest = f"{detail}; the rest of the file is not read"
+                self.notes.add(kind, rest, at, lost=size - at, system=system)
+                return size
+            lost = next_start - at
+            skipped = f"{detail}; {lost:,} bytes skipped to the next report"
+            self.notes.add(kind, skipped, at, lost=lost, about=detail, system=system)
             start, prefix = next_start, _PREFIX.encode(encoding.codec)
             self._reset()
 
@@ -199,15 +198,12 @@ class RmfXmlParser:
 
     def _truncated(self) -> _DamageError:
         inside = f"inside <{self._stack[-1]}>" if self._stack else "before the first element"
-        retained = ""
-        if self._interval is not None:
-            ends = self._interval.end
-            if ends is not None and ends[0]:
-                retained = (
-                    f"; of the interval that ends {ends[0]}, {self._interval.row_count:,} rows are complete"
-                )
-            else:
-                retained = "; the time of the last interval is incomplete"
+        retained, interval = "", self._interval
+        if interval is not None:
+            retained = "; the time of the last interval is incomplete"
+            if interval.end is not None and interval.end[0]:
+                rows = f"{interval.row_count:,} rows are complete"
+                retained = f"; of the interval that ends {interval.end[0]}, {rows}"
         return _DamageError("truncated", f"the file ends {inside}{retained}")
 
     def _reset(self) -> None:
@@ -306,29 +302,17 @@ class RmfXmlParser:
         else:
             self._other_title = text
 
-    def _end_metric_type(self, text: str) -> None:
-        if self._interval is not None:
-            self._interval.type = text
+    def _set(self, name: str, value: Callable[[str], Any] = str) -> Callable[[str], None]:
+        """Return the function that sets an attribute of the report at the end of an element."""
 
-    def _end_smf_level(self, text: str) -> None:
-        if self._interval is not None:
-            self._interval.smf_level = text
+        def end(text: str) -> None:
+            if self._interval is not None:
+                setattr(self._interval, name, value(text))
 
-    def _end_rmf_level(self, text: str) -> None:
-        if self._interval is not None:
-            self._interval.rmf_level = text
+        return end
 
-    def _end_resource(self, text: str) -> None:
-        if self._interval is not None:
-            self._interval.system = text
-
-    def _end_start(self, text: str) -> None:
-        if self._interval is not None:
-            self._interval.start = (text, self._attributes.get("locale"))
-
-    def _end_end(self, text: str) -> None:
-        if self._interval is not None:
-            self._interval.end = (text, self._attributes.get("locale"))
+    def _with_locale(self, text: str) -> tuple[str, str | None]:
+        return text, self._attributes.get("locale")
 
     def _end_length(self, text: str) -> None:
         if self._interval is not None:

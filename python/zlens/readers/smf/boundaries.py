@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-
-from msgspec.structs import replace
+from collections.abc import Sequence
 
 from zlens._native import SmfFile, unix_us_from_tod
 from zlens.catalog import smf, smf_sections
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
-from zlens.readers.boundaries import BoundaryReader, ResetEvidence, StitchedRecords
+from zlens.readers.boundaries import BoundaryReader, Fragments, StitchedRecords
 from zlens.readers.smf.dump import NAME, RECORD, SmfSource, open_files
 from zlens.readers.smf.systems import SmfSystem, first_samples
 
@@ -74,21 +72,11 @@ def _offsets(file: SmfFile, stream: bytes | None) -> list[int]:
 class StitchedSmfRecords(StitchedRecords):
     """Fragments of dumps of one system. The records contain the usual interval and the resets."""
 
-    def __init__(
-        self,
-        fragments: Sequence[str],
-        fragment_index: int,
-        offsets: Sequence[int],
-        *,
-        leap: int,
-        nominal_s: float | None,
-        evidence: Iterable[ResetEvidence],
-    ) -> None:
-        self._source = open_files(list(fragments), Options(leap=leap))
+    def __init__(self, fragments: Fragments) -> None:
+        self._source = open_files(list(fragments.paths), Options(leap=fragments.leap))
         (self._group,) = self._source.groups.values()
-        file = fragments[fragment_index]
-        (self._dump,) = [dump for dump in self._group.dumps if dump.file.path == file]
-        super().__init__(file, _offsets(self._dump.file, None), offsets)
+        (self._dump,) = [dump for dump in self._group.dumps if dump.file.path == fragments.file]
+        super().__init__(fragments, _offsets(self._dump.file, None))
 
     @property
     def tables(self) -> list[str]:
@@ -113,10 +101,7 @@ class StitchedSmfRecords(StitchedRecords):
 
     def problems(self) -> list[Problem]:
         return [
-            replace(
-                problem,
-                offset=None if problem.offset is None else self.original_offsets.get(problem.offset),
-            )
+            self.with_original_offset(problem)
             for problem in self._source.problems(complete=True)
             if problem.file == self.file and problem.source == NAME
         ]

@@ -8,25 +8,21 @@ several dumps.
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, partial
 from typing import Any
 
 from zlens._native import CountersDecoder, SmfFile, sniff_smf, unix_us_from_tod
 from zlens.catalog import smf, smf_identity, smf_sections
-from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.identity import IdentityRange
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import (
-    ArrowSource,
     IntervalRow,
     InventoryRow,
     Progress,
@@ -35,8 +31,9 @@ from zlens.inputs.source import (
     SystemInfo,
     moves,
 )
-from zlens.readers.files import open_all
-from zlens.readers.row_tables import RowTable
+from zlens.inputs.unix_time import from_unix_us
+from zlens.readers.files import decoding_problems, index_problems, open_all, unknown_system
+from zlens.readers.row_tables import DecodedTable, RowTable, leading
 from zlens.readers.smf import record_places, streams
 from zlens.readers.smf import sections as section_tables
 from zlens.readers.smf import systems as smf_systems
@@ -47,8 +44,6 @@ NAME = "smf"
 #: The record type that is decoded into the table of counters.
 RECORD = smf.counter_record_type()
 _TABLES = "smf/counter_tables"
-
-_EPOCH = dt.datetime(1970, 1, 1)
 
 
 def detect(first_bytes: bytes, size: int) -> bool:
@@ -79,42 +74,9 @@ def _unpack_limit() -> int | None:
     if not limit:
         return None
     if not limit.isdecimal() or int(limit) > sys.maxsize:
-        raise InputError(
-            f"ZLENS_UNPACK_LIMIT is {limit!r}",
-            expected="a number of bytes",
-            cure="ZLENS_UNPACK_LIMIT=20000000000, for example; without it, a hundred times the packed size",
-        )
+        cure = "ZLENS_UNPACK_LIMIT=20000000000, for example; without it, a hundred times the packed size"
+        raise InputError(f"ZLENS_UNPACK_LIMIT is {limit!r}", expected="a number of bytes", cure=cure)
     return int(limit)
-
-
-class SmfTable:
-    """The table of counters."""
-
-    def __init__(self, source: SmfSource) -> None:
-        self._source = source
-        self.name = smf.layout(RECORD).table
-
-    @cached_property
-    def columns(self) -> tuple[RawColumn, ...]:
-        return (*load_tables(_TABLES).leading, *smf.columns(RECORD))
-
-    def stream(self, columns: list[str]) -> ArrowSource:
-        return self._source.decoder.stream(columns)
-
-
-class ChangeTable:
-    """Unexpected changes between two records of a processor: its speed, its counter versions."""
-
-    def __init__(self, source: SmfSource) -> None:
-        self._source = source
-        self.name = f"{smf.layout(RECORD).table}_change"
-
-    @cached_property
-    def columns(self) -> tuple[RawColumn, ...]:
-        return load_tables(_TABLES).columns(self.name)
-
-    def stream(self, columns: list[str]) -> ArrowSource:
-        return RowTable(self.name, self.columns, self._source.changes()).stream(columns)
 
 
 class SmfSource:
@@ -135,11 +97,23 @@ class SmfSource:
         self.tables: Mapping[str, list[RawTable]] = {}
         self._counted = any(group.ends for group in self.groups.values())
         if self._counted:
-            tables: tuple[RawTable, ...] = (SmfTable(self), ChangeTable(self))
-            self.tables = {table.name: [table] for table in tables}
+            self.tables = {table.name: [table] for table in self._counter_tables()}
         self.sections = section_tables.SectionTables(self.dumps, self.groups, self._leap)
         self.sections.intervals()
         self.tables = {**self.tables, **self.sections.tables}
+
+    def _counter_tables(self) -> Iterator[RawTable]:
+        """Yield the table of counters, and that of changes of a processor's speed or counter versions."""
+        facts, name = load_tables(_TABLES), smf.layout(RECORD).table
+        yield DecodedTable(
+            name, lambda: (*facts.leading, *smf.columns(RECORD)), lambda names: self.decoder.stream(names)
+        )
+        changes = partial(facts.columns, f"{name}_change")
+        yield DecodedTable(
+            f"{name}_change",
+            changes,
+            lambda names: RowTable(f"{name}_change", changes(), self.changes()).stream(names),
+        )
 
     # -- systems -------------------------------------------------------------------------------------
 
@@ -158,7 +132,7 @@ class SmfSource:
         streams_by_name = streams.find([dump.file for dump in self.dumps], self._leap, known)
         for name, streams_of_system in streams_by_name.items():
             ids = [stream.id for stream in sorted(streams_of_system, key=lambda stream: stream.begin)]
-            name = name or f"unknown-{Path(self.dumps[ids[0][0]].file.path).stem}"
+            name = name or unknown_system(self.dumps[ids[0][0]].file.path)
             while name in groups:
                 name += "'"
             group = groups[name] = SmfSystem(SystemInfo(name, NAME), ids, self.dumps)
@@ -191,8 +165,7 @@ class SmfSource:
         """Set the time zone if no record contains it: from the options, otherwise times stay local."""
         info = group.info
         if info.utc_offset_s is None and self._options.tz is not None:
-            local = _EPOCH + dt.timedelta(microseconds=group.first_local)
-            offset = local.replace(tzinfo=self._options.tz).utcoffset()
+            offset = from_unix_us(group.first_local).replace(tzinfo=self._options.tz).utcoffset()
             info.utc_offset_s = round(offset.total_seconds()) if offset is not None else None
         info.local_time = info.utc_offset_s is None and not info.intervals
         if info.first_us is None:
@@ -257,12 +230,10 @@ class SmfSource:
             processors.setdefault(key, set()).add(cpu)
             row = rows.setdefault(
                 key,
-                {
-                    "system": system, "source": NAME, "file": file, "offset": offset, "tod": self._us(tod),
-                    "interval_end": self._us(end) if end is not None else None, "seconds": None, "flag": None,
-                    "what": column, "since": self._us(since), "before": old, "after": new,
-                },
-            )  # fmt: skip
+                leading(system, NAME, file, offset, self._us(tod))
+                | {"interval_end": self._us(end) if end is not None else None}
+                | {"what": column, "since": self._us(since), "before": old, "after": new},
+            )
             row["tod"] = min(row["tod"], self._us(tod))
             row["since"] = max(row["since"], self._us(since))
         for key, row in rows.items():
@@ -278,7 +249,8 @@ class SmfSource:
         """Return the problems of framing and decoding; `complete` decodes all records first."""
         if complete:
             self._drain()
-        problems = [*self._problems, *self._file_problems(), *self._decoding_problems()]
+        problems = [*self._problems, *self._file_problems()]
+        problems += decoding_problems(self.decoder.problems(), NAME) if self._counted else []
         return problems + list(self.sections.problems(complete=complete))
 
     def _file_problems(self) -> Iterator[Problem]:
@@ -287,17 +259,7 @@ class SmfSource:
             owners = [name for name, group in self.groups.items() if dump in group.dumps]
             # In a file with one system, unreadable data belongs to that system.
             owner = owners[0] if len(owners) == 1 else None
-            for kind, offset, lost, record, detail in file.problems():
-                yield Problem(owner, NAME, file.path, offset, record, kind, detail, lost)
-            changed = file.changed()
-            if changed:
-                yield Problem(owner, NAME, file.path, None, None, "changed", changed, None)
-
-    def _decoding_problems(self) -> Iterator[Problem]:
-        if not self._counted:
-            return
-        for system, file, offset, lost, record, kind, detail in self.decoder.problems():
-            yield Problem(system, NAME, file, offset, record, kind, detail, lost)
+            yield from index_problems(file, owner, NAME)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
         """Return counter resets: system, microseconds UTC, table, processor, evidence."""
@@ -311,37 +273,24 @@ class SmfSource:
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """Return one row per file, system, type and subtype."""
-        rows: list[InventoryRow] = []
         by_id = {id: group.info for group in self.groups.values() for id in group.ids}
-        for number, dump in enumerate(self.dumps):
-            of_systems = [(by_id[number, row["record"], row["id"]], row) for row in dump.rows]
-            for info, row in _added(of_systems):
-                record, subtype = row["record"], row["subtype"]
-                decoded = smf_sections.is_decoded(record, subtype)
-                rows.append(
-                    InventoryRow(
-                        info.system,
-                        NAME,
-                        dump.file.path,
-                        record,
-                        subtype,
-                        f"SMF {record}" if subtype is None else f"SMF {record}.{subtype}",
-                        smf_sections.title(record, subtype),
-                        "record",
-                        row["count"],
-                        row["bytes"],
-                        self._utc(row["first_local"], info),
-                        self._utc(row["last_local"], info),
-                        row["min_length"],
-                        row["max_length"],
-                        "zlens" if decoded else None,
-                        row["duplicates"],
-                        row["out_of_order"],
-                        row["gaps"],
-                        row["step"] / 1e6 if row["step"] is not None else None,
-                    )
-                )
-        return rows
+        return [
+            self._inventory_row(dump, info, row)
+            for number, dump in enumerate(self.dumps)
+            for info, row in _added((by_id[number, row["record"], row["id"]], row) for row in dump.rows)
+        ]
+
+    def _inventory_row(self, dump: SmfDump, info: SystemInfo, row: dict[str, Any]) -> InventoryRow:
+        record, subtype, step = row["record"], row["subtype"], row["step"]
+        return InventoryRow(
+            info.system, NAME, dump.file.path, record, subtype,
+            f"SMF {record}" if subtype is None else f"SMF {record}.{subtype}",
+            smf_sections.title(record, subtype), "record", row["count"], row["bytes"],
+            self._utc(row["first_local"], info), self._utc(row["last_local"], info),
+            row["min_length"], row["max_length"],
+            "zlens" if smf_sections.is_decoded(record, subtype) else None,
+            row["duplicates"], row["out_of_order"], row["gaps"], None if step is None else step / 1e6,
+        )  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
         """Return one object per file with the results of the index pass."""
@@ -378,20 +327,11 @@ def _added(rows: Iterable[tuple[SystemInfo, dict[str, Any]]]) -> list[tuple[Syst
             merged[key] = info, row
             continue
         known = merged[key][1]
-        merged[key] = (
-            info,
-            known
-            | {
-                **{
-                    name: known[name] + row[name] for name in ("count", "bytes", "duplicates", "out_of_order")
-                },
-                **{name: min(known[name], row[name]) for name in ("first_local", "min_length")},
-                **{name: max(known[name], row[name]) for name in ("last_local", "max_length")},
-                # The interval of one stream does not apply to both.
-                "step": None,
-                "gaps": None,
-            },
-        )
+        sums = {name: known[name] + row[name] for name in ("count", "bytes", "duplicates", "out_of_order")}
+        least = {name: min(known[name], row[name]) for name in ("first_local", "min_length")}
+        most = {name: max(known[name], row[name]) for name in ("last_local", "max_length")}
+        # The interval of one stream does not apply to both.
+        merged[key] = info, known | sums | least | most | {"step": None, "gaps": None}
     return [merged[key] for key in sorted(merged)]
 
 
@@ -400,10 +340,8 @@ def _form(file: SmfFile) -> str:
     blocks, extended, spanned, segments = file.block_stats
     parts = ["records with RDW"]
     if blocks:
-        words = (
-            "" if not extended else " with extended BDW" if extended == blocks else " with BDW, some extended"
-        )
-        parts.append(f"{blocks:,} blocks{words or ' with BDW'}")
+        words = "BDW" if not extended else "extended BDW" if extended == blocks else "BDW, some extended"
+        parts.append(f"{blocks:,} blocks with {words}")
     if spanned:
         parts.append(f"{spanned:,} record{'s' if spanned > 1 else ''} spanned in {segments:,} segments")
     return ", ".join(parts)

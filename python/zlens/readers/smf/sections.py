@@ -6,8 +6,9 @@ Machine, time zone, release and partition of a system come from these records if
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from zlens._native import SectionsDecoder, unix_us_from_tod
@@ -18,31 +19,14 @@ from zlens.catalog.raw_tables import load_tables
 from zlens.inputs import record_intervals
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, IntervalRow, RawTable
+from zlens.readers.files import decoding_problems
+from zlens.readers.row_tables import DecodedTable
 from zlens.readers.smf.systems import SmfDump, SmfSystem, first_record, offset_s, zos_release
 
 NAME = "smf"
 
 #: End in microseconds UTC, seconds, whether it is a stub, number of records.
 _Interval = tuple[int, float | None, bool, int]
-
-
-class SectionTable:
-    """The raw table of one kind of section."""
-
-    def __init__(
-        self, sections: SectionTables, layout: smf_sections.SmfLayout, facts: smf_sections.SmfSection
-    ) -> None:
-        self._sections = sections
-        self._layout = layout
-        self._facts = facts
-        self.name = facts.table
-
-    @cached_property
-    def columns(self) -> tuple[RawColumn, ...]:
-        return (*load_tables("smf/section_tables").leading, *smf_sections.columns(self._layout, self._facts))
-
-    def stream(self, columns: list[str]) -> ArrowSource:
-        return self._sections.decoder.stream(self.name, columns)
 
 
 class SectionTables:
@@ -64,7 +48,13 @@ class SectionTables:
         #: Layouts of which there are records, in the order in which their intervals count.
         self.layouts = sorted(found, key=lambda layout: layout.interval.layer)
         self.tables: dict[str, list[RawTable]] = {
-            facts.table: [SectionTable(self, layout, facts)] for layout in found for facts in layout.sections
+            facts.table: [
+                DecodedTable(
+                    facts.table, partial(_columns, layout, facts), partial(self._stream, facts.table)
+                )
+            ]
+            for layout in found
+            for facts in layout.sections
         }
 
     @cached_property
@@ -78,6 +68,9 @@ class SectionTables:
         files = [dump.file for dump in self._dumps]
         plans = [json.dumps(smf_sections.plan(layout)) for layout in self.layouts]
         return SectionsDecoder(NAME, systems, files, plans, self._leap)
+
+    def _stream(self, table: str, columns: list[str]) -> ArrowSource:
+        return self.decoder.stream(table, columns)
 
     def intervals(self) -> None:
         """Add the intervals of these records to the system's intervals (inputs.record_intervals.union)."""
@@ -105,15 +98,19 @@ class SectionTables:
         if complete:
             for layout in self.layouts:
                 self.decoder.drain(layout.name)
-        for system, file, offset, lost, record_name, kind, detail in self.decoder.problems():
-            yield Problem(system, NAME, file, offset, record_name, kind, detail, lost)
+        yield from decoding_problems(self.decoder.problems(), NAME)
+
+
+def _columns(layout: smf_sections.SmfLayout, facts: smf_sections.SmfSection) -> tuple[RawColumn, ...]:
+    return (*load_tables("smf/section_tables").leading, *smf_sections.columns(layout, facts))
 
 
 def _add_intervals(group: SmfSystem, layout: smf_sections.SmfLayout, intervals: list[_Interval]) -> None:
     info = group.info
     time = layout.interval
     of_jobs = time.of == "job"
-    usual_s = _usual_s([round(seconds) for _, seconds, _, _ in intervals if seconds])
+    lengths = Counter(round(seconds) for _, seconds, _, _ in intervals if seconds)
+    usual_s = float(max(lengths, key=lambda length: (lengths[length], length))) if lengths else None
     if info.nominal_s is None and not of_jobs:
         info.nominal_s = usual_s
     new_intervals = []
@@ -124,8 +121,7 @@ def _add_intervals(group: SmfSystem, layout: smf_sections.SmfLayout, intervals: 
         )
     if info.intervals or not of_jobs:
         # A job may have started long before, so only the ends of its intervals are times of the system.
-        lengths = [0.0 if of_jobs else interval.seconds or 0.0 for interval in new_intervals]
-        first_us = min(each.end_us - round(s * 1e6) for each, s in zip(new_intervals, lengths, strict=True))
+        first_us = min(each.end_us if of_jobs else each.start_us for each in new_intervals)
         last_us = max(interval.end_us for interval in new_intervals)
         # Counters may have times without an interval. Without counters and intervals, times come from
         # headers.
@@ -134,10 +130,6 @@ def _add_intervals(group: SmfSystem, layout: smf_sections.SmfLayout, intervals: 
         info.first_us = min(first_us, info.first_us or first_us) if known else first_us
         info.last_us = max(last_us, info.last_us or last_us) if known else last_us
     info.intervals = record_intervals.union([*info.intervals, *new_intervals])
-
-
-def _usual_s(lengths: list[int]) -> float | None:
-    return float(max(set(lengths), key=lambda length: (lengths.count(length), length))) if lengths else None
 
 
 def identify(group: SmfSystem) -> None:

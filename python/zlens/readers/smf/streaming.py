@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 
 from zlens.catalog import smf, smf_record
 from zlens.engine.connection import connect
@@ -82,15 +83,12 @@ class SmfStreamFormat(StreamFormat):
         offsets: list[int] = []
         if layout.table in source.tables:
             (table,) = source.tables[layout.table]
-            connection = connect(None)
-            try:
+            with closing(connect(None)) as connection:
                 subject = ["system", *SUBJECT]
                 connection.register("raw", table.stream([*subject, "offset", "tod"]))
                 records = subject_records_sql(subject, "raw", end=window.end)
                 query = f"SELECT last_offset FROM ({records}) WHERE last_offset IS NOT NULL ORDER BY 1"
                 offsets = [offset for (offset,) in connection.execute(query).fetchall()]
-            finally:
-                connection.close()
         (dump,) = source.dumps
         dump.file.extract(RECORD, layout.order, None, offsets, target_path)
         return 0

@@ -85,11 +85,11 @@ class SmfSystem(Struct):
 
 def set_identity(group: SmfSystem, leap: int) -> None:
     """Set machine, release and zone of the system from its first decoded record."""
-    first = _first(group)
-    if first is None:
+    layout = smf.layout(smf.counter_record_type())
+    record = first_record(group, layout.record, layout.order)
+    if record is None:
         return
-    values, record = first
-    info = group.info
+    values, info = smf_record.decode(layout, record), group.info
     info.machine_type = values.get("MACHTYPE") or None
     info.model = values.get("MACHMODEL") or None
     info.serial = values.get("MACHSEQCODE") or None
@@ -107,12 +107,6 @@ def first_record(group: SmfSystem, record: int, subtypes: Iterable[int]) -> byte
             for _, data in group.files[number].file.records(record, subtype, id, 1):
                 return data
     return None
-
-
-def _first(group: SmfSystem) -> tuple[dict[str, Any], bytes] | None:
-    layout = smf.layout(smf.counter_record_type())
-    data = first_record(group, layout.record, layout.order)
-    return None if data is None else (smf_record.decode(layout, data), data)
 
 
 def zos_release(level: str | None) -> str | None:

@@ -21,6 +21,7 @@ from msgspec import Meta, Struct, field
 
 from zlens.catalog.interval_flags import GAP
 from zlens.errors import InputError, QueryError
+from zlens.inputs.unix_time import local_us, to_unix_us
 from zlens.schema import structs, user_files
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable
@@ -31,7 +32,6 @@ LARGEST = 64 * 1024**2
 MOST_ROWS = 500_000
 MOST_COLUMNS = 1_000
 _SECOND = 1_000_000
-_EPOCH = dt.datetime(1970, 1, 1)
 _DELIMITERS = ",;\t|"
 _CURE = "write a heading line and rows such as 2026-03-02 09:15:00,1200,0.25: see docs/getting-data.md"
 _YEARFIRST = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})([T ].*)?")
@@ -110,10 +110,8 @@ def parse_columns(text: str) -> dict[str, tuple[str, str]]:
         heading, _, unit = rest.rpartition(":") if ":" in rest else (rest, "", "")
         meaning = meaning.strip().lower()
         if not equals or not heading.strip() or meaning not in meanings or meaning in columns:
-            raise QueryError(
-                f"{part!r} names no column of a throughput file",
-                expected=f"MEANING=HEADING or MEANING=HEADING:UNIT; MEANING one of {', '.join(meanings)}",
-            )
+            expected = f"MEANING=HEADING or MEANING=HEADING:UNIT; MEANING one of {', '.join(meanings)}"
+            raise QueryError(f"{part!r} names no column of a throughput file", expected=expected)
         unit = _words(unit)
         units = facts().units.get(meanings[meaning].unit, {})
         if unit and unit not in units:
@@ -210,12 +208,8 @@ def _columns(
         if match is None or index in used or match[0] in column_names:
             continue
         if match[0] in columns:
-            raise _wrong(
-                path,
-                line,
-                f"has two columns of {match[0]}: {columns[match[0]].heading!r} and {heading!r}",
-                cure=phrase("throughput_column", column=match[0]),
-            )
+            message = f"has two columns of {match[0]}: {columns[match[0]].heading!r} and {heading!r}"
+            raise _wrong(path, line, message, cure=phrase("throughput_column", column=match[0]))
         columns[match[0]] = _column(match[0], heading, match[1], index)
     if not {"start", "end", "time"} & set(columns):
         raise _missing(path, line, headings, "a time", "time, or start and end", "time")
@@ -235,13 +229,8 @@ def _missing(
     path: str, line: int, headings: Sequence[str], subject: str, expected: str, meaning: str
 ) -> InputError:
     shown = ", ".join(repr(heading[:40]) for heading in headings[:12])
-    return _wrong(
-        path,
-        line,
-        f"has no column of {subject}: {shown}",
-        expected=f"headings such as {expected}",
-        cure=phrase("throughput_heading", column=meaning),
-    )
+    cure = phrase("throughput_heading", column=meaning)
+    return _wrong(path, line, f"has no column of {subject}: {shown}", f"headings such as {expected}", cure)
 
 
 def _match_heading(heading: str) -> tuple[str, str] | None:
@@ -296,16 +285,10 @@ def _raw(path: str, line: int, cells: Sequence[str], columns: Mapping[str, Match
             local = local or is_local
     amount_column = columns.get("transactions") or columns["rate"]
     text = {name: cells[columns[name].place] or None for name in ("system", "workload") if name in columns}
-    return _Raw(
-        line,
-        times,
-        local,
-        _number(path, line, cells, amount_column),
-        amount_column.meaning == "rate",
-        _number(path, line, cells, columns["response"]) if "response" in columns else None,
-        text.get("system"),
-        text.get("workload"),
-    )
+    amount = _number(path, line, cells, amount_column)
+    response_s = _number(path, line, cells, columns["response"]) if "response" in columns else None
+    is_rate = amount_column.meaning == "rate"
+    return _Raw(line, times, local, amount, is_rate, response_s, text.get("system"), text.get("workload"))
 
 
 def _number(path: str, line: int, cells: Sequence[str], column: MatchedColumn) -> float | None:
@@ -319,12 +302,8 @@ def _number(path: str, line: int, cells: Sequence[str], column: MatchedColumn) -
     except ValueError:
         number = math.nan
     if not 0 <= number < 1e15 or "_" in text:
-        raise _wrong(
-            path,
-            line,
-            f"has {text[:40]!r} as {column.meaning}",
-            expected="a number of 0 or more, such as 1234.5",
-        )
+        message = f"has {text[:40]!r} as {column.meaning}"
+        raise _wrong(path, line, message, expected="a number of 0 or more, such as 1234.5")
     return number * column.factor
 
 
@@ -342,16 +321,11 @@ def _time(path: str, line: int, text: str) -> tuple[int, bool]:
         timestamp = dt.datetime.fromisoformat(f"{day}T{rest.removeprefix('T')}" if rest else day)
         if not 1970 < timestamp.year < 2200:
             raise ValueError
-        if timestamp.tzinfo is None:
-            return (timestamp - _EPOCH) // dt.timedelta(microseconds=1), True
-        return (timestamp - _EPOCH.replace(tzinfo=dt.UTC)) // dt.timedelta(microseconds=1), False
+        is_local = timestamp.tzinfo is None
+        return (local_us(timestamp) if is_local else to_unix_us(timestamp)), is_local
     except (ValueError, OverflowError):
-        raise _wrong(
-            path,
-            line,
-            f"has {text[:40]!r} as time",
-            expected="2026-03-02 09:15:00, with or without a zone, or seconds since 1970",
-        ) from None
+        expected = "2026-03-02 09:15:00, with or without a zone, or seconds since 1970"
+        raise _wrong(path, line, f"has {text[:40]!r} as time", expected=expected) from None
 
 
 def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[ThroughputRow]:
@@ -364,13 +338,7 @@ def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[ThroughputRow]:
         raise _wrong(path, unnamed.line, "has no system, but other lines do")
     spans: list[ThroughputRow] = []
     for workload_rows in series.values():
-        key = (
-            "time"
-            if "time" in workload_rows[0].times
-            else "end"
-            if "end" in workload_rows[0].times
-            else "start"
-        )
+        key, *_ = (name for name in ("time", "end", "start") if name in workload_rows[0].times)
         workload_rows.sort(key=lambda row: row.times[key])
         previous: ThroughputRow | None = None
         for row, (start, end) in zip(workload_rows, _ends(path, workload_rows), strict=True):
@@ -378,13 +346,9 @@ def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[ThroughputRow]:
                 raise _wrong(path, row.line, "does not end after its start")
             # Rounding of clocks is not an overlap.
             if previous is not None and previous.end_us - start > 0.01 * (end - start):
-                raise _wrong(
-                    path,
-                    row.line,
-                    f"overlaps line {previous.line}",
-                    expected="intervals that do not overlap",
-                    cure="add a column with the workload or the system",
-                )
+                expected = "intervals that do not overlap"
+                cure = "add a column with the workload or the system"
+                raise _wrong(path, row.line, f"overlaps line {previous.line}", expected, cure)
             amount = row.amount
             if amount is not None and row.is_rate:
                 amount *= (end - start) / _SECOND

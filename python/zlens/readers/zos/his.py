@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable
 
 from msgspec import Struct, field
 
 from zlens.catalog import cpumf
 from zlens.catalog.zos_messages import MessageLabel, facts
+from zlens.readers.files import compare_repeat
 from zlens.readers.row_tables import Row
-from zlens.readers.zos.log_lines import COUNTERS, HIS, LogLine, MessageStart, Note, candidate_bodies
+from zlens.readers.zos.log_lines import COUNTERS, HIS, ConsoleMessage, LogLine, pattern_of
 
 #: More processors and counters than any machine has.
 MAX_CPUS, MAX_NUMBER, MAX_VALUES = 1024, 1 << 16, 500_000
@@ -27,20 +27,16 @@ _TOD_SECOND = 4_096_000_000
 _MAX_RUN_S = 10 * 366 * 86_400
 
 
-def _names(labels: Iterable[str]) -> str:
-    return "|".join(sorted(map(re.escape, labels), key=len, reverse=True)).replace(r"\ ", r"\s+")
-
-
 _LABEL = re.compile(
-    rf"(?<!\S)(?P<label>{_names(facts().run)})\s*(?P<sign>[:=])\s*"
-    rf"|(?<!\S)(?P<bare>{_names(label.label for label in facts().run.values() if label.bare)})\s+(?=\d)"
+    rf"(?<!\S)(?P<label>{pattern_of(facts().run)})\s*(?P<sign>[:=])\s*"
+    rf"|(?<!\S)(?P<bare>{pattern_of(label.label for label in facts().run.values() if label.bare)})\s+(?=\d)"
 )
-_SERVICE = re.compile(rf"(?<!\S)(?P<label>{_names({label for _, label in facts().service})})\s*[:=]\s*")
+_SERVICE = re.compile(rf"(?<!\S)(?P<label>{pattern_of({label for _, label in facts().service})})\s*[:=]\s*")
 _SECTION = re.compile(rf"(?:.*\s)?(?P<section>{'|'.join({s for s, _ in facts().service})}|PROFILER)")
 _HEADING = re.compile(rf"(?:.*\s)?(?:{'|'.join(map(re.escape, facts().his.headings))})\s*:?")
 _ALONE = re.compile(rf"(?:.*\s)?(?P<word>{'|'.join(facts().his.alone)})")
 _PROCEDURE = re.compile(
-    r"(?:.*?\s)??(?P<name>[A-Z$#@][A-Z0-9$#@]{0,7})\s+(?P<asid>[0-9A-F]{4})\s+(?P<state>[A-Z][A-Z ]*)"
+    r"(?:.*?\s)??(?P<procedure>[A-Z$#@][A-Z0-9$#@]{0,7})\s+(?P<asid>[0-9A-F]{4})\s+(?P<state>[A-Z][A-Z ]*)"
 )
 _CONTINUATION = re.compile(r"[A-Z][A-Z0-9/-]*(?:\s*,\s*[A-Z][A-Z0-9/-]*)*,?")
 _OPERAND = re.compile(r"(?:^|,)\s*([A-Z]+)=(\([^)]*\)|'(?:[^']|'')*'|[^,\s]*)")
@@ -73,24 +69,20 @@ class Cpu(Struct):
         return seconds if seconds < _MAX_RUN_S else None
 
 
-class HisRun(Struct):
+class HisRun(ConsoleMessage):
     """One message about a run, and the counters of its processors."""
 
-    start: MessageStart
-    note: Note
-    values: Row = field(default_factory=dict)
     cpus: dict[str, Cpu] = field(default_factory=dict)
     #: Counter set and counter name, by counter number.
     names: dict[int, tuple[str | None, str]] = field(default_factory=dict)
-    others: int = 0
-    end: int = 0
+    #: The number of stored values.
+    size: int = 0
     _cpu: Cpu | None = None
     _open: MessageLabel | None = None
     _indent: int = 0
     _set: str | None = None
     _service: str | None = None
     _profiler_lines: int = 0
-    _value_count: int = 0
     _numbers: dict[str, int] = field(default_factory=dict)
     _times: dict[str, str] = field(default_factory=dict)
 
@@ -99,30 +91,9 @@ class HisRun(Struct):
         """Whether it contains anything about a run."""
         return bool(self.cpus) or any(value is not None for value in self.values.values())
 
-    @property
-    def size(self) -> int:
-        """The number of stored values."""
-        return self._value_count
-
     # -- lines -----------------------------------------------------------------------------------------
 
-    def parse_line(self, line: LogLine) -> bool:
-        """Parse a line and return whether it belongs to this message."""
-        self.end = line.offset + len(line.text)
-        return any(
-            self._body(body, line) for body in dict.fromkeys(candidate_bodies(line, self.start.column))
-        )
-
-    def note_foreign_line(self, line: LogLine) -> None:
-        """Report a line that does not belong to the message."""
-        self.others += 1
-        self.note(
-            "header", f"{line.text.strip()[:60]!r} is not part of {self.start.id}; not read", line.offset
-        )
-
-    def _body(self, body: str, line: LogLine) -> bool:
-        if not body:
-            return True
+    def parse_body(self, body: str, line: LogLine) -> bool:
         if self._service is not None:
             return self._service_line(body)
         if self.start.id == COUNTERS and self._counter_line(body, line.offset):
@@ -148,15 +119,11 @@ class HisRun(Struct):
             return True
         if self._continue_value(body, line.text):
             return True
-        procedure = (
-            _PROCEDURE.fullmatch(body) if self.start.id == HIS and "procedure" not in self.values else None
-        )
+        if self.start.id != HIS or "procedure" in self.values:
+            return False
+        procedure = _PROCEDURE.fullmatch(body)
         if procedure is not None:
-            self.values |= {
-                "procedure": procedure["name"],
-                "asid": procedure["asid"],
-                "state": procedure["state"].strip(),
-            }
+            self.values |= {name: text.strip() for name, text in procedure.groupdict().items()}
         return procedure is not None
 
     def _labels(self, body: str, matches: list[re.Match[str]], line: LogLine) -> None:
@@ -283,11 +250,9 @@ class HisRun(Struct):
             else:
                 self.cpus[name] = cpu
         self._cpu = cpu
-        start, end = (
-            int(text, 16) if (text := self._times.get(f"{edge}_tod")) else None for edge in ("start", "end")
-        )
-        cpu.start_tod = cpu.start_tod if cpu.start_tod is not None else start
-        cpu.end_tod = cpu.end_tod if cpu.end_tod is not None else end
+        for name in ("start_tod", "end_tod"):
+            if getattr(cpu, name) is None and (text := self._times.get(name)):
+                setattr(cpu, name, int(text, 16))
 
     def _values(self, row: re.Match[str], offset: int) -> None:
         cpu = self._cpu
@@ -302,24 +267,20 @@ class HisRun(Struct):
             subject = f"{len(words)} values for counters {first} to {last}"
             self.note("length", f"{subject} of CPU {cpu.name if cpu else '?'}; not read", offset)
             return
-        self._value_count += count
-        if self._value_count > MAX_VALUES:
+        self.size += count
+        if self.size > MAX_VALUES:
             self.note("length", "more values than any machine has counters; not read", offset)
             return
         for number, word in enumerate(words, first):
             value: int | None = int(word, 16)
             if value is not None and value > _INT_MAX:
-                self.note(
-                    "length",
-                    f"counter {number}: X'{word}' exceeds the range of a counter; it is NULL",
-                    offset,
-                )
+                detail = f"counter {number}: X'{word}' exceeds the range of a counter; it is NULL"
+                self.note("length", detail, offset)
                 value = None
             if number in cpu.values:
-                is_same = cpu.values[number] == value
-                subject = "" if is_same else " with other values"
-                detail = f"counter {number} of CPU {cpu.name} appears twice{subject}; read once"
-                self.note("duplicate" if is_same else "conflict", detail, offset)
+                kind, difference = compare_repeat(cpu.values[number] == value)
+                detail = f"counter {number} of CPU {cpu.name} appears twice{difference}; read once"
+                self.note(kind, detail, offset)
                 continue
             cpu.values[number] = value
 
@@ -337,11 +298,8 @@ class HisRun(Struct):
         if action and self.values.get("statechange") is None:
             self.values["statechange"] = action
         if self._profiler_lines:
-            self.note(
-                "section",
-                "statistics of the programs that use the service are not read",
-                self.start.offset,
-            )
+            detail = "statistics of the programs that use the service are not read"
+            self.note("section", detail, self.start.offset)
         if self.start.id == COUNTERS:
             self._numbers = self._number_cpus()
             self._note_missing()
@@ -351,10 +309,13 @@ class HisRun(Struct):
     def _note_missing(self) -> None:
         if not self.cpus:
             self.note("truncated", "it contains no counter values", self.start.offset)
+        numbers_by_set: dict[str, set[int]] = {}
+        for number, (group, _) in self.names.items():
+            numbers_by_set.setdefault(group or "", set()).add(number)
         for cpu in self.cpus.values():
             missing = [
                 f"{name}: {len(numbers) - len(numbers & cpu.values.keys())} of {len(numbers)}"
-                for name, numbers in self._numbers_by_set().items()
+                for name, numbers in numbers_by_set.items()
                 if numbers & cpu.values.keys() and numbers - cpu.values.keys()
             ]
             if missing or not cpu.values:
@@ -367,12 +328,6 @@ class HisRun(Struct):
                 self.note("time", f"CPU {cpu.name}: {message}", cpu.offset)
             elif cpu.seconds is None:
                 self.note("time", f"the run of CPU {cpu.name} has an invalid length", cpu.offset)
-
-    def _numbers_by_set(self) -> dict[str, set[int]]:
-        numbers_by_set: dict[str, set[int]] = {}
-        for number, (group, _) in self.names.items():
-            numbers_by_set.setdefault(group or "", set()).add(number)
-        return numbers_by_set
 
     @property
     def machine(self) -> tuple[str | None, str | None, str | None]:
@@ -392,8 +347,7 @@ class HisRun(Struct):
 
     def row(self) -> Row:
         """Return the facts of the run as a row."""
-        clock = self.start.clock
-        return {**self.values, "message": self.start.id, "displayed": f"{clock:%H:%M:%S}" if clock else None}
+        return {**super().row(), "message": self.start.id}
 
     def _number_cpus(self) -> dict[str, int]:
         """Return the number of each CPU: hexadecimal as in z/OS, unless only decimal numbers have no gaps."""
@@ -437,14 +391,9 @@ class HisRun(Struct):
         """Return every counter of every processor."""
         numbers = self._numbers
         return [
-            (
-                cpu,
-                {
-                    "cpu_id": numbers[cpu.name], "number": number, "value": value,
-                    "counter_set": self.names.get(number, (None, None))[0],
-                    "counter": self.names.get(number, (None, None))[1],
-                },
-            )
+            (cpu, {**subject, "number": number, "value": value, "counter_set": group, "counter": name})
             for cpu in self.cpus.values()
+            for subject in [{"cpu_id": numbers[cpu.name]}]
             for number, value in sorted(cpu.values.items())
-        ]  # fmt: skip
+            for group, name in [self.names.get(number, (None, None))]
+        ]

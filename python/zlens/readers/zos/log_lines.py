@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from zlens.catalog.zos_messages import facts
 from zlens.readers.files import NO_END
+from zlens.readers.row_tables import Row
 
 #: Maximum length of a line; lines of consoles and logs are shorter.
 MAX_LINE = 4096
@@ -77,23 +78,52 @@ class MessageStart(Struct, frozen=True):
         return dt.datetime.combine(self.date, self.clock) if self.date and self.clock else None
 
 
+class ConsoleMessage(Struct):
+    """A message of several lines: its start, what problems are reported to, its values and its end."""
+
+    start: MessageStart
+    note: Note
+    values: Row = field(default_factory=dict)
+    end: int = 0
+
+    def parse_line(self, line: LogLine) -> bool:
+        """Parse a line and return whether it belongs to this message."""
+        self.end = line.offset + len(line.text)
+        bodies = dict.fromkeys(candidate_bodies(line, self.start.column))
+        return any(not body or self.parse_body(body, line) for body in bodies)
+
+    def parse_body(self, body: str, line: LogLine) -> bool:
+        """Parse the text of a line and return whether it belongs to this message."""
+        raise NotImplementedError
+
+    def note_foreign_line(self, line: LogLine) -> None:
+        """Report a line that does not belong to the message."""
+        detail = f"{line.text.strip()[:60]!r} is not part of {self.start.id}; not read"
+        self.note("header", detail, line.offset)
+
+    def row(self) -> Row:
+        """Return the values of the message, with the time of day when it was displayed."""
+        clock = self.start.clock
+        return {**self.values, "displayed": f"{clock:%H:%M:%S}" if clock else None}
+
+
+def pattern_of(labels: Iterable[str]) -> str:
+    """Return the pattern of one of several labels, the longest first, with any blanks in them."""
+    return "|".join(sorted(map(re.escape, labels), key=len, reverse=True)).replace(r"\ ", r"\s+")
+
+
 def encoding(first_bytes: bytes) -> str | None:
     """Return the encoding of one of these texts or of a log, None for anything else."""
     if b"\0" in first_bytes:
         return None
     for name in ("utf-8", "cp037"):
         candidates = re.split("[\n\x85]", first_bytes.decode(name, "replace"))
+        if any(message_start(LogLine(0, line)) for line in candidates):
+            return name
         # In a log, the messages may come later.
-        if (
-            any(message_start(LogLine(0, line)) for line in candidates)
-            or sum(map(_is_logged, candidates)) >= _LOGGED
-        ):
+        if sum(_LOG.match(line[:MAX_LINE]) is not None for line in candidates) >= _LOGGED:
             return name
     return None
-
-
-def _is_logged(line: str) -> bool:
-    return _LOG.match(line[:MAX_LINE]) is not None
 
 
 def message_start(line: LogLine) -> MessageStart | None:

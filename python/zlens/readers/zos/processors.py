@@ -5,36 +5,33 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import field
 
 from zlens.catalog.zos_messages import facts
+from zlens.readers.files import compare_repeat
 from zlens.readers.row_tables import Row
-from zlens.readers.zos.log_lines import LogLine, MessageStart, Note, candidate_bodies
+from zlens.readers.zos.log_lines import ConsoleMessage, LogLine, pattern_of
 
 #: More cores than any machine has.
 MAX_CORES = 4096
 
 _STATES = re.escape("".join(facts().states))
+_STATE = rf"(?P<wlm>W?)(?P<state>[{_STATES}])(?P<type>[A-VX-Z]?)(?P<managed>W?)"
 _STATUS = re.compile(r"(?:.*\s)?(?P<form>CORE|PROCESSOR) STATUS:?(?P<rest>(?:\s+\S+)*)")
 _HEADING = re.compile(r"(?:.*\s)?ID\s+(?:ST\s+ID RANGE\b.*|CPU\b.*SERIAL.*)")
 _CORE = re.compile(
-    r"(?:.*?\s)??(?P<id>[0-9A-F]{4})\s+(?P<wlm>W?)(?P<state>["
-    + _STATES
-    + r"])(?P<type>[A-VX-Z]?)(?P<managed>W?)\s+"
+    rf"(?:.*?\s)??(?P<id>[0-9A-F]{{4}})\s+{_STATE}\s+"
     r"(?P<low>[0-9A-F]{4})-(?P<high>[0-9A-F]{4})(?:\s+(?P<vp>[A-Z]{1,2}))?(?:\s+(?P<iscm>[0-9A-F]{4}))?"
     r"(?:\s+(?P<threads>[" + _STATES + r"]{1,4}))?"
 )
 _CPU = re.compile(
-    r"(?:.*?\s)??(?P<id>[0-9A-F]{2}|[0-9A-F]{4})\s+(?P<wlm>W?)(?P<state>["
-    + _STATES
-    + r"])(?P<type>[A-VX-Z]?)(?P<managed>W?)"
+    rf"(?:.*?\s)??(?P<id>[0-9A-F]{{2}}|[0-9A-F]{{4}})\s+{_STATE}"
     # Machines before the z990 have a column for the cryptographic facility.
     r"(?:\s+[" + _STATES + r"])?(?:\s+(?P<serial>[0-9A-F]{10}))?"
 )
 #: Shown in power save mode, for example.
 _RUNNING = re.compile(r"(?:.*\s)?CPC IS RUNNING AT\s+(?P<pct>\d{1,3})% OF NORMAL EFFECTIVENESS")
-_LABELS = "|".join(sorted(map(re.escape, facts().machine), key=len, reverse=True)).replace(r"\ ", r"\s+")
-_LABEL = re.compile(rf"(?<![A-Z0-9])(?P<label>{_LABELS})\s*(?:=|:)\s*")
+_LABEL = re.compile(rf"(?<![A-Z0-9])(?P<label>{pattern_of(facts().machine)})\s*(?:=|:)\s*")
 #: The legend at the end of the display.
 _LEGEND = re.compile(
     r"(?:.*\s)?(?:[" + _STATES + r"]\s+(?:ONLINE|OFFLINE|NOT AVAILABLE|DOES NOT EXIST|MIXED STATE)\b.*"
@@ -46,37 +43,20 @@ _SI = re.compile(r"0*(?P<type>\d{4})\.(?P<model>[A-Z0-9]{1,16})\.[A-Z]+\.[A-Z0-9
 _ND = re.compile(r"0*(?P<type>\d{4})\.")
 
 
-class ProcessorDisplay(Struct):
+class ProcessorDisplay(ConsoleMessage):
     """A snapshot of the status of cores or processors."""
 
-    start: MessageStart
-    note: Note
     form: str | None = None
-    values: Row = field(default_factory=dict)
     cores: list[Row] = field(default_factory=list)
     cpus: list[Row] = field(default_factory=list)
     threads: dict[str, int] = field(default_factory=dict)
-    #: Lines outside the processor status.
-    others: int = 0
-    end: int = 0
     _ids: dict[int, dict[str, str | None]] = field(default_factory=dict)
 
-    def parse_line(self, line: LogLine) -> bool:
-        """Parse a line and return whether it belongs to this display."""
-        self.end = line.offset + len(line.text)
-        return any(
-            self._body(body, line.offset) for body in dict.fromkeys(candidate_bodies(line, self.start.column))
-        )
-
     def note_foreign_line(self, line: LogLine) -> None:
-        """Report a line that does not belong to the display."""
-        self.others += 1
+        """Report a line that does not belong to the display, once the status has begun."""
         if self.form is not None:
-            self.note(
-                "header",
-                f"{line.text.strip()[:60]!r} is not part of a processor status; not read",
-                line.offset,
-            )
+            detail = f"{line.text.strip()[:60]!r} is not part of a processor status; not read"
+            self.note("header", detail, line.offset)
 
     def finish(self) -> None:
         """Report missing data."""
@@ -98,10 +78,8 @@ class ProcessorDisplay(Struct):
     def row(self) -> Row:
         """Return the facts of the display other than its cores."""
         online = [core for core in self.cores if core["state"] == "online"]
-        clock = self.start.clock
         return {
-            **self.values,
-            "displayed": f"{clock:%H:%M:%S}" if clock else None,
+            **super().row(),
             "form": self.form,
             **{f"mt_{kind}": count for kind, count in self.threads.items()},
             "cores_online": len(online) if self.cores else None,
@@ -120,20 +98,18 @@ class ProcessorDisplay(Struct):
 
     # -- lines -----------------------------------------------------------------------------------------
 
-    def _body(self, body: str, offset: int) -> bool:
-        if not body:
-            return True
+    def parse_body(self, body: str, line: LogLine) -> bool:
         if self.form is None:
             status = _STATUS.fullmatch(body)
             if status is not None:
                 self.form = "core" if status["form"] == "CORE" else "cpu"
-                self._modes(status["rest"], offset)
+                self._modes(status["rest"], line.offset)
             return status is not None
         if _HEADING.fullmatch(body):
             return True
         row = (_CORE if self.form == "core" else _CPU).fullmatch(body)
         if row is not None:
-            self._row(row, offset)
+            self._row(row, line.offset)
             return True
         running = _RUNNING.fullmatch(body)
         if running is not None:
@@ -171,10 +147,9 @@ class ProcessorDisplay(Struct):
             self.note("length", "more cores than any machine has; not read", offset)
             return
         if number in self._ids:
-            is_same = self._ids[number] == row.groupdict()
-            difference = "" if is_same else " with other values"
+            kind, difference = compare_repeat(self._ids[number] == row.groupdict())
             detail = f"{self.form} {row['id']} appears twice in the display{difference}; read once"
-            self.note("duplicate" if is_same else "conflict", detail, offset)
+            self.note(kind, detail, offset)
             return
         self._ids[number] = row.groupdict()
         texts = facts()
@@ -194,13 +169,7 @@ class ProcessorDisplay(Struct):
         if not first <= last < first + 4:
             self.note("header", f"{row['low']}-{row['high']} are not the threads of a core; not read", offset)
             first, last, thread_signs = 0, -1, ""
-        threads = (
-            sum(sign == "+" for sign in thread_signs)
-            if thread_signs
-            else 0
-            if core["state"] != "online"
-            else None
-        )
+        threads = thread_signs.count("+") if thread_signs else None if core["state"] == "online" else 0
         self.cores.append(
             {
                 **core, "core_id": number, "offset": offset, "iscm": row["iscm"], "threads": threads,

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -22,13 +21,14 @@ from zlens.catalog.zos_messages import facts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import CounterlessSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import NotedFile, read_error, total_size
-from zlens.readers.row_tables import Row, RowTable
+from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
+from zlens.inputs.unix_time import LATEST_US, from_unix_us, local_us
+from zlens.readers.files import NotedFile, TextSource, compare_repeat, read_each, unknown_system
+from zlens.readers.row_tables import Row, RowTable, leading
 from zlens.readers.smf import systems as smf_systems
 from zlens.readers.zos import log_lines as texts
 from zlens.readers.zos.his import HisRun
-from zlens.readers.zos.log_lines import LogLine, MessageStart
+from zlens.readers.zos.log_lines import LogLine
 from zlens.readers.zos.notices import Notice
 from zlens.readers.zos.processors import ProcessorDisplay
 
@@ -36,7 +36,6 @@ NAME = "zos-text"
 
 #: Limits on the messages and values stored from one input, in case a file has another format.
 MAX_MESSAGES, MAX_VALUES = 10_000, 3_000_000
-#: Maximum number of problems of one kind that are listed per file.
 
 _EXPECTED = (
     "the response to DISPLAY M=CORE (IEE174I) or DISPLAY HIS (HIS015I), a .CNT file (HIS019I), or lines of a "
@@ -44,9 +43,6 @@ _EXPECTED = (
 )
 _SECOND = 1_000_000
 _LOSING = frozenset({"truncated", "length", "changed"})
-_EPOCH = dt.datetime(1970, 1, 1)
-#: Maximum time: the year 2200.
-_LAST_US = 7_258_118_400 * _SECOND
 
 Message = ProcessorDisplay | HisRun | Notice
 
@@ -59,7 +55,8 @@ def detect(first_bytes: bytes, size: int) -> bool:
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ZosTextSource:
     """Read the messages of all files. Raises InputError if none of them contains data."""
     source = ZosTextSource(options.tz, options.leap or 0, options.date)
-    source.read(paths, progress)
+    error = read_each(paths, source.read, source.refuse, progress)
+    source.finish(error)
     return source
 
 
@@ -93,15 +90,14 @@ class _LocatedMessage(Struct, eq=False):
         return ".".join(str(name).rpartition("/")[2].split(".")[:2]) or None
 
 
-class ZosTextSource(CounterlessSource):
+class ZosTextSource(TextSource):
     """All z/OS text files of an input."""
 
     name = NAME
     beside = "smf"
 
-    def __init__(self, zone: dt.tzinfo | None, leap: int, date: dt.date | None = None) -> None:
-        self.systems: list[SystemInfo] = []
-        self.tables: dict[str, list[RawTable]] = {}
+    def __init__(self, zone: dt.tzinfo | None, leap: int, date: dt.date | None) -> None:
+        super().__init__()
         self._zone = zone
         self._leap = leap
         self._date = date
@@ -113,19 +109,11 @@ class ZosTextSource(CounterlessSource):
 
     # -- reading -------------------------------------------------------------------------------------
 
-    def read(self, paths: list[str], progress: Progress | None) -> None:
-        total, previous_bytes = total_size(paths), 0
-        error: InputError | None = None
-        for path in paths:
-            file = _MessageFile(path)
-            try:
-                self._read_file(file, progress, previous_bytes, total)
-            except OSError as failure:
-                refused = read_error(path, failure)
-                error = error or refused
-                file.note("changed", refused.message, 0)
-            previous_bytes += file.size
-            self._files.append(file)
+    def refuse(self, path: str, error: InputError) -> None:
+        self._files[-1].note("changed", error.message, 0)
+
+    def finish(self, error: InputError | None) -> None:
+        """Determine systems, times and tables. Raises InputError, `error` if given, without a message."""
         if not any(file.statements for file in self._files):
             raise error or self._no_data()
         self._assign_systems()
@@ -145,9 +133,10 @@ class ZosTextSource(CounterlessSource):
             cure="copy the message with all its lines",
         )  # fmt: skip
 
-    def _read_file(
-        self, file: _MessageFile, progress: Progress | None, previous_bytes: int, total: int
-    ) -> None:
+    def read(self, path: str, step: Callable[[int], None]) -> None:
+        """Read a file. Raises OSError."""
+        file = _MessageFile(path)
+        self._files.append(file)
         with open(file.path, "rb") as raw:
             status = os.fstat(raw.fileno())
             file.size, file.time_us = status.st_size, round(status.st_mtime_ns / 1000)
@@ -157,16 +146,9 @@ class ZosTextSource(CounterlessSource):
             if file.code is None:
                 file.note("changed", "the file no longer contains a z/OS message; not read", 0)
                 return
-
             counters = texts.COUNTERS in first_bytes.decode(file.code, "replace")
-
-            def step(done: int) -> None:
-                if progress is not None:
-                    progress(previous_bytes + done, total, file.path)
-
-            for message in self._messages(
-                file, texts.lines(raw, file.code, file.note, step, counters=counters)
-            ):
+            lines = texts.lines(raw, file.code, file.note, step, counters=counters)
+            for message in self._messages(file, lines):
                 if isinstance(message, Notice):
                     if message.wrong is not None:
                         file.note(*message.wrong, message.start.offset)
@@ -195,7 +177,7 @@ class ZosTextSource(CounterlessSource):
         """Return the date of a text that has none, and where it is from."""
         if self._date is not None:
             return self._date, "the given one"
-        return (_EPOCH + dt.timedelta(microseconds=file.time_us)).date(), "that of the file (option date)"
+        return from_unix_us(file.time_us).date(), "that of the file (option date)"
 
     def _note_date(self, file: _MessageFile, start: texts.MessageStart, detail: str) -> None:
         """Report once for a file where its date is from."""
@@ -210,14 +192,15 @@ class ZosTextSource(CounterlessSource):
         for line in lines:
             file.date = texts.line_date(line) or file.date
             start = texts.message_start(line)
-            if start is not None and not (start.bare and _awaits_status(message)):
+            awaits_status = isinstance(message, ProcessorDisplay) and message.form is None
+            if start is not None and not (start.bare and awaits_status):
                 if message is not None:
                     yield message
                 message, paging = None, start.id == texts.PAGING
                 file.paging += paging
                 if (
                     self._value_count > MAX_VALUES
-                    or len(file.statements) + sum(len(f.statements) for f in self._files) >= MAX_MESSAGES
+                    or sum(len(each.statements) for each in self._files) >= MAX_MESSAGES
                 ):
                     detail = "more messages than zlens stores of one input; not read from here on"
                     file.note("length", detail, line.offset)
@@ -225,7 +208,8 @@ class ZosTextSource(CounterlessSource):
                 if start.id in texts.NOTICES:
                     yield Notice.of(start, line)
                 elif not paging:
-                    message = _message(start, file)
+                    form = ProcessorDisplay if start.id == texts.STATUS else HisRun
+                    message = form(start, file.note)
                     if start.id in (texts.STATUS, texts.COUNTERS):
                         message.parse_line(line)
                 continue
@@ -263,24 +247,17 @@ class ZosTextSource(CounterlessSource):
 
     def _find_system(self, statement: _LocatedMessage, statements: Sequence[_LocatedMessage]) -> SystemInfo:
         """Return the system of a message that does not name one."""
-        named_statements = [other for other in statements if other.info.system]
-        same_run = [
-            other
-            for other in named_statements
-            if other.run_file_prefix is not None and other.run_file_prefix == statement.run_file_prefix
-        ]
-        same_file = [
-            other for other in named_statements if other.file is statement.file and _agree(statement, other)
-        ]
-        same_machine = [
-            other
-            for other in named_statements
-            if isinstance(other.message, ProcessorDisplay) and _agree(statement, other)
-        ]
-        for candidates in (same_run, same_file, same_machine):
+        prefix = statement.run_file_prefix
+        named = [other for other in statements if other.info.system]
+        agreeing = [other for other in named if _agree(statement, other)]
+        for candidates in (
+            [other for other in named if prefix is not None and other.run_file_prefix == prefix],
+            [other for other in agreeing if other.file is statement.file],
+            [other for other in agreeing if isinstance(other.message, ProcessorDisplay)],
+        ):
             if len({id(other.info) for other in candidates}) == 1:
                 return candidates[0].info
-        name = f"unknown-{Path(statement.file.path).stem}"
+        name = unknown_system(statement.file.path)
         names = {other.info.system for other in statements}
         while name in names:
             name += "'"
@@ -334,10 +311,8 @@ class ZosTextSource(CounterlessSource):
             info = statement.info
             if statement.file.path not in info.files:
                 info.files.append(statement.file.path)
-            end, seconds = (
-                statement.time_us,
-                _seconds(statement.message) if isinstance(statement.message, HisRun) else None,
-            )
+            end = statement.time_us
+            seconds = _seconds(statement.message) if isinstance(statement.message, HisRun) else None
             start = end - round((seconds or 0) * _SECOND)
             info.first_us = start if info.first_us is None else min(info.first_us, start)
             info.last_us = end if info.last_us is None else max(info.last_us, end)
@@ -355,17 +330,14 @@ class ZosTextSource(CounterlessSource):
             first = statements_by_identity.setdefault(self._identity(statement), statement)
             if first is statement:
                 continue
-            is_same = _values(first.message) == _values(statement.message)
+            kind, difference = compare_repeat(_values(first.message) == _values(statement.message))
             location = "in this file" if first.file is statement.file else f"in {first.file.path}"
-            difference = "" if is_same else " with other values"
             start = statement.message.start
+            detail = f"{texts.TITLES[start.id]}: already read {location}{difference}; not read again"
+            path = statement.file.path
             self._repeats.append(
-                Problem(
-                    statement.info.system, NAME, statement.file.path, start.offset, start.id,
-                    "duplicate" if is_same else "conflict",
-                    f"{texts.TITLES[start.id]}: already read {location}{difference}; not read again",
-                )
-            )  # fmt: skip
+                Problem(statement.info.system, NAME, path, start.offset, start.id, kind, detail)
+            )
         return list(statements_by_identity.values())
 
     def _identity(self, statement: _LocatedMessage) -> tuple[Any, ...]:
@@ -396,14 +368,14 @@ class ZosTextSource(CounterlessSource):
         if local is None and self._date is not None:
             local = dt.datetime.combine(self._date, start.clock or dt.time())
         if local is None:
-            return min(max(statement.file.time_us, 0), _LAST_US)
+            return min(max(statement.file.time_us, 0), LATEST_US)
         if statement.info.utc_offset_s is not None:
             local -= dt.timedelta(seconds=statement.info.utc_offset_s)
         elif self._zone is not None:
             local = local.replace(tzinfo=self._zone).astimezone(dt.UTC).replace(tzinfo=None)
         else:
             statement.info.local_time = True
-        return (local - _EPOCH) // dt.timedelta(microseconds=1)
+        return local_us(local)
 
     # -- tables --------------------------------------------------------------------------------------
 
@@ -415,7 +387,10 @@ class ZosTextSource(CounterlessSource):
         }
         rows: dict[str, list[Row]] = {name: [] for name in tables.tables}
         for statement in statements:
-            message, header = statement.message, self._header(statement)
+            message = statement.message
+            # All processors of a run share one interval, which ends with the last of them.
+            system, path = statement.info.system, statement.file.path
+            header = leading(system, NAME, path, message.start.offset, statement.time_us)
             if isinstance(message, Notice):
                 rows["zos_notice"].append({**header, **message.row()})
                 continue
@@ -433,17 +408,6 @@ class ZosTextSource(CounterlessSource):
         for name, table_rows in rows.items():
             columns = tables.columns(name, [label.column for label in others.get(name, ())])
             self.tables[name] = [RowTable(name, columns, table_rows)]
-
-    def _header(self, statement: _LocatedMessage) -> Row:
-        return {
-            "system": statement.info.system,
-            "source": NAME,
-            "file": statement.file.path,
-            "offset": statement.message.start.offset,
-            "tod": statement.time_us,
-            # All processors of a run share one interval, which ends with the last of them.
-            "interval_end": statement.time_us,
-        }
 
     # -- the source interface ------------------------------------------------------------------------
 
@@ -464,9 +428,8 @@ class ZosTextSource(CounterlessSource):
             for statement in file.statements:
                 groups.setdefault((statement.info.system, statement.message.start.id), []).append(statement)
             for (system, name), group in groups.items():
-                sizes = [
-                    max(statement.message.end - statement.message.start.offset, 0) for statement in group
-                ]
+                messages = [statement.message for statement in group]
+                sizes = [max(message.end - message.start.offset, 0) for message in messages]
                 times = [statement.time_us for statement in group]
                 rows.append(
                     InventoryRow(
@@ -492,27 +455,13 @@ class ZosTextSource(CounterlessSource):
                 "bytes": file.size,
                 **_run_facts(file),
                 **_display_facts(file),
-                "of_the_system_by": ", ".join(
-                    dict.fromkeys(
-                        match
-                        for statement in file.statements
-                        if (match := self._matched_by.get(statement.info.system)) is not None
-                    )
-                )
-                or None,
+                "of_the_system_by": ", ".join(dict.fromkeys(filter(None, matches))) or None,
                 "times": _times(file, self._date),
                 "other_lines": file.others or None,
             }
             for file in self._files
+            for matches in [[self._matched_by.get(each.info.system) for each in file.statements]]
         ]
-
-
-def _message(start: MessageStart, file: _MessageFile) -> ProcessorDisplay | HisRun:
-    return ProcessorDisplay(start, file.note) if start.id == texts.STATUS else HisRun(start, file.note)
-
-
-def _awaits_status(message: ProcessorDisplay | HisRun | None) -> bool:
-    return isinstance(message, ProcessorDisplay) and message.form is None
 
 
 def _seconds(message: HisRun) -> float | None:
@@ -546,8 +495,7 @@ def _describe(statement: _LocatedMessage) -> None:
         info.threads = info.threads or dict(message.threads)
     elif isinstance(message, HisRun) and message.start_time is not None and info.utc_offset_s is None:
         local, tod = message.start_time
-        start_local_us = round((local - _EPOCH).total_seconds()) * _SECOND
-        info.utc_offset_s = smf_systems.offset_s(start_local_us, unix_us_from_tod(tod, info.leap_s))
+        info.utc_offset_s = smf_systems.offset_s(local_us(local), unix_us_from_tod(tod, info.leap_s))
         if info.utc_offset_s is None:
             statement.file.note("time", "START TIME and START TOD do not match", message.start.offset)
 
@@ -585,12 +533,8 @@ def _run_facts(file: _MessageFile) -> dict[str, Any]:
 
 def _times(file: _MessageFile, date: dt.date | None) -> str | None:
     """Return the origin of the times of displays, if it is not the text."""
-    displays = [
-        statement.message.start
-        for statement in file.statements
-        if statement.message.start.id != texts.COUNTERS
-    ]
-    if all(start.local is not None for start in displays):
+    starts = [statement.message.start for statement in file.statements]
+    if all(start.local is not None or start.id == texts.COUNTERS for start in starts):
         return None
     return "times are the date of the file" if date is None else "times have the given date"
 
@@ -608,9 +552,8 @@ _RUN_OPTIONS = {
 
 def _display_facts(file: _MessageFile) -> dict[str, Any]:
     """Return the facts of the last processor display."""
-    displays = [
-        statement.message for statement in file.statements if isinstance(statement.message, ProcessorDisplay)
-    ]
+    messages = [statement.message for statement in file.statements]
+    displays = [message for message in messages if isinstance(message, ProcessorDisplay)]
     if not displays:
         return {}
     row = displays[-1].row()

@@ -7,13 +7,14 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from zlens._native import MonwriteFile, MonwriteWriter, unix_us_from_tod
+from zlens._native import MonwriteFile, MonwriteWriter
 from zlens.catalog import layouts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Source
-from zlens.readers.boundaries import BoundaryReader, IntervalMark, ResetEvidence, StitchedRecords
+from zlens.readers.boundaries import BoundaryReader, Fragments, IntervalMark, ResetEvidence, StitchedRecords
+from zlens.readers.files import decoding_problems
 from zlens.readers.zvm.intervals import NAME, MonitorSystem, interval_begins
 from zlens.readers.zvm.monwrite import MonwriteSource
 from zlens.readers.zvm.resets import Reset
@@ -57,72 +58,55 @@ class MonwriteBoundaryReader(BoundaryReader):
 
     def marks(self) -> list[IntervalMark]:
         return [
-            IntervalMark(self._us(tod), samples, offset, begin, self._group.digests(file)[offset])
+            IntervalMark(self._group.us(tod), samples, offset, begin, self._group.digests(file)[offset])
             for file in self._group.files
             for (tod, samples, offset), begin in zip(file.interval_ends(), interval_begins(file), strict=True)
         ]
 
     def evidence(self) -> Iterable[ResetEvidence]:
         for tod, table, subject, kind in self._source.reset_evidence(self._group, [*self._plans.values()]):
-            yield ResetEvidence(tod, self._us(tod), table, subject, kind)
+            yield ResetEvidence(tod, self._group.us(tod), table, subject, kind)
 
     def extract_records(self, offsets: Sequence[int], path: str, stamp: int | None = None) -> None:
         """Write records into a file; `stamp` replaces their timestamps (TOD)."""
         # A system has several files only as parts of one file with other systems between them.
-        files = self._group.files
+        files, selected = self._group.files, set(offsets)
         (name,) = {file.path for file in files}
-        offsets = [
-            *offsets,
-            *(more for file in files for more in _continuing(file, self._plans.values(), offsets)),
-        ]
+        for file in files:
+            for first, others in _continuations(file, self._plans.values()).items():
+                selected.update(others if first in selected else ())
         samples = {
             (row["domain"], row["record"]) for file in files for row in file.inventory() if row["sample"]
         }
         writer = MonwriteWriter(path)
         with open(name, "rb", buffering=0) as data:
-            records = (_record(data.fileno(), offset, name) for offset in sorted(offsets))
+            records = (_record(data.fileno(), offset, name) for offset in sorted(selected))
             # A control record describes only one class; grouping preserves the order of the records.
             for sample, group in itertools.groupby(records, lambda record: _type(record) in samples):
-                batch = [record if stamp is None else _stamped(record, stamp) for record in group]
+                batch = [*group]
+                if stamp is not None:
+                    tod = stamp.to_bytes(8)
+                    batch = [record[: _TOD.start] + tod + record[_TOD.stop :] for record in batch]
                 masks = _masks({_type(record)[0] for record in batch})
                 writer.write([(sample, *masks, 0, batch)])
         writer.finish()
 
-    def _us(self, tod: int) -> int:
-        return unix_us_from_tod(tod, self._group.info.leap_s)
 
-
-def _continued(file: MonwriteFile, plan: dict[str, Any]) -> dict[int, list[int]]:
+def _continuations(file: MonwriteFile, plans: Iterable[dict[str, Any]]) -> dict[int, list[int]]:
     """Map the offset of the first of several joined records to the offsets of its continuations."""
-    join = plan["join"]
-    flag_offset, length = join["more"]["at"], join["more"]["len"]
     continuations: dict[int, list[int]] = {}
-    first: int | None = None
-    for offset, data in sorted(file.records(plan["domain"], plan["record"], _ALL)):
-        if first is None:
-            first = offset
-            continuations[first] = []
-        else:
-            continuations[first].append(offset)
-        if not int.from_bytes(data[flag_offset : flag_offset + length]) & join["more_bit"]:
-            first = None
+    for plan, join in ((plan, plan["join"]) for plan in plans if plan["join"]):
+        flag_offset, length = join["more"]["at"], join["more"]["len"]
+        first: int | None = None
+        for offset, data in sorted(file.records(plan["domain"], plan["record"], _ALL)):
+            if first is None:
+                first = offset
+                continuations[first] = []
+            else:
+                continuations[first].append(offset)
+            if not int.from_bytes(data[flag_offset : flag_offset + length]) & join["more_bit"]:
+                first = None
     return continuations
-
-
-def _continuing(
-    file: MonwriteFile, selected_plans: Iterable[dict[str, Any]], offsets: Iterable[int]
-) -> list[int]:
-    """Return the offsets of records that continue those at `offsets`."""
-    first_offsets = set(offsets)
-    return [
-        offset
-        for plan in selected_plans
-        if plan["join"]
-        for first, others in _continued(file, plan).items()
-        if first in first_offsets
-        for offset in others
-        if offset not in first_offsets
-    ]
 
 
 def _record(handle: int, offset: int, path: str) -> bytes:
@@ -131,10 +115,6 @@ def _record(handle: int, offset: int, path: str) -> bytes:
     if len(data) < 20 or len(data) != int.from_bytes(header[_LENGTH]):
         raise InputError("the file changed while it was read", file=path, offset=offset, cure="try again")
     return data
-
-
-def _stamped(record: bytes, tod: int) -> bytes:
-    return record[: _TOD.start] + tod.to_bytes(8) + record[_TOD.stop :]
 
 
 def _type(record: bytes) -> tuple[int, int]:
@@ -150,25 +130,16 @@ def _masks(domains: Iterable[int]) -> tuple[int, int]:
 class StitchedMonitorRecords(StitchedRecords):
     """Fragments of files of one system, decoded in sequence."""
 
-    def __init__(
-        self,
-        fragments: Sequence[str],
-        fragment_index: int,
-        offsets: Sequence[int],
-        *,
-        leap: int,
-        nominal_s: float | None,
-        evidence: Iterable[ResetEvidence],
-    ) -> None:
-        files = [MonwriteFile.open(fragment) for fragment in fragments]
-        file = files[fragment_index]
+    def __init__(self, fragments: Fragments) -> None:
+        files = [MonwriteFile.open(path) for path in fragments.paths]
+        file = files[fragments.index]
         # It determines the layouts; the others are only compared with it.
-        self._source = MonwriteSource([file], Options(leap=leap), [])
+        self._source = MonwriteSource([file], Options(leap=fragments.leap), [])
         (self._group,) = self._source.groups
         self._group.files = files
         self._group.ends = []
         self._group.repeats = [[] for _ in files]
-        self._group.info.nominal_s = nominal_s
+        self._group.info.nominal_s = fragments.nominal_s
         catalog = set(layouts.records())
         types = {layouts.record_id(row["domain"], row["record"]): None for row in file.inventory()}
         self._plans = {
@@ -177,9 +148,9 @@ class StitchedMonitorRecords(StitchedRecords):
             if record in catalog
             for plan in self._source.plans(self._group, record)
         }
-        resets: list[Reset] = [(e.moment, e.table, e.subject, e.kind) for e in evidence]
+        resets: list[Reset] = [(e.moment, e.table, e.subject, e.kind) for e in fragments.evidence]
         self._decoder = self._source.decode(self._group, list(self._plans.values()), resets)
-        super().__init__(file.path, _compared_offsets(file, self._plans.values()), offsets)
+        super().__init__(fragments, _compared_offsets(file, self._plans.values()))
 
     @property
     def tables(self) -> list[str]:
@@ -189,29 +160,22 @@ class StitchedMonitorRecords(StitchedRecords):
         return self._decoder.stream(table, columns)
 
     def resets(self) -> list[tuple[int, str, str, str]]:
-        leap = self._group.info.leap_s
         return [
-            (unix_us_from_tod(tod, leap), table, subject, evidence)
+            (self._group.us(tod), table, subject, evidence)
             for _, tod, table, subject, evidence in self._decoder.resets()
         ]
 
     def problems(self) -> list[Problem]:
         return [
-            Problem(system, NAME, file, self.original_offsets.get(offset), record, kind, detail, lost)
-            for system, file, offset, lost, record, kind, detail in self._decoder.problems()
-            if file == self.file and kind in _COMPARING
+            self.with_original_offset(problem)
+            for problem in decoding_problems(self._decoder.problems(), NAME)
+            if problem.file == self.file and problem.kind in _COMPARING
         ]
 
 
 def _compared_offsets(file: MonwriteFile, selected_plans: Iterable[dict[str, Any]]) -> list[int]:
     """Return the offsets of the records of a fragment, without frame ends and continuations."""
-    joined = {
-        offset
-        for plan in selected_plans
-        if plan["join"]
-        for others in _continued(file, plan).values()
-        for offset in others
-    }
+    joined = {offset for others in _continuations(file, selected_plans).values() for offset in others}
     # A type may occur both as samples and as events, which are read together.
     types = {(row["domain"], row["record"]) for row in file.inventory()} - {_FRAMING}
     return sorted(offset for key in types for offset, _ in file.records(*key, _ALL) if offset not in joined)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from msgspec import Struct, field
@@ -20,9 +20,10 @@ from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import CounterlessSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import read_error
-from zlens.readers.row_tables import Row, RowTable
+from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
+from zlens.inputs.unix_time import LATEST_US
+from zlens.readers.files import TextSource, read_each, unknown_system
+from zlens.readers.row_tables import Row, RowTable, leading
 
 NAME = "cp-text"
 TABLE, RESPONSES = "cp_capability", "cp_response"
@@ -30,9 +31,6 @@ TABLE, RESPONSES = "cp_capability", "cp_response"
 #: Limits, in case a file has another format.
 MAX_LINE, MAX_RESPONSES, MAX_NOTES = 4096, 10_000, 50
 MAX_ROWS = 200_000
-#: Maximum time: the year 2200.
-_LAST_US = 7_258_118_400_000_000
-
 _TABLES = load_tables("zvm/console_tables")
 _TYPES = {column.name: column.type for column in _TABLES.columns(TABLE)}
 (_CAPABILITY,) = (command for command in cp_commands.commands() if command.labels)
@@ -65,16 +63,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ConsoleSource:
     """Read responses. Raises InputError if no response has a known format."""
     source = ConsoleSource(options.date)
-    error: InputError | None = None
-    for done, path in enumerate(paths):
-        try:
-            source.read(path)
-        except OSError as failure:
-            refused = read_error(path, failure)
-            error = error or refused
-            source.note(path, None, "changed", refused.message)
-        if progress is not None:
-            progress(done + 1, len(paths), path)
+    error = read_each(paths, source.read, source.refuse, progress)
     if not source.responses and not source.others:
         raise error or source.nothing(paths[0])
     source.take_identity_from([])
@@ -102,19 +91,17 @@ class _Block(Struct):
     above: dict[str, str] = field(default_factory=dict)
 
 
-class ConsoleSource(CounterlessSource):
+class ConsoleSource(TextSource):
     """All files of an input with CP responses."""
 
     name = NAME
     beside = "zvm-monitor"
 
-    def __init__(self, date: dt.date | None = None) -> None:
-        self.systems: list[SystemInfo] = []
-        self.tables: dict[str, list[RawTable]] = {}
+    def __init__(self, date: dt.date | None) -> None:
+        super().__init__()
         self._date = date
         self.responses: list[Row] = []
         self.others: list[Row] = []
-        self._problems: list[Problem] = []
         self._sizes: dict[str, int] = {}
         self._left: dict[str, int] = {}
 
@@ -125,11 +112,14 @@ class ConsoleSource(CounterlessSource):
         if self._left[path] >= 0:
             self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, None))
 
-    def read(self, path: str) -> None:
+    def refuse(self, path: str, error: InputError) -> None:
+        self.note(path, None, "changed", error.message)
+
+    def read(self, path: str, step: Callable[[int], None]) -> None:
         with open(path, "rb") as raw:
             status = os.fstat(raw.fileno())
             self._sizes[path] = status.st_size
-            time_us = min(max(status.st_mtime_ns // 1000, 0), _LAST_US)
+            time_us = min(max(status.st_mtime_ns // 1000, 0), LATEST_US)
             for block in self._blocks(path, raw):
                 if self._date is not None:
                     time_us = _given_us(self._date, block.stamp)
@@ -137,19 +127,14 @@ class ConsoleSource(CounterlessSource):
                     lines = "1 line is" if block.lines == 1 else f"{block.lines} lines are"
                     detail = f"{block.command.unsupported_reason}; {lines} stored as text in {RESPONSES}"
                     self.note(path, block.offset, "no_layout", f"{detail}. See {block.command.instead}")
-                times = {"source": NAME, "file": path, "tod": time_us, "interval_end": time_us}
-                self.others += [{**times, **row} for row in block.rows][: MAX_ROWS - len(self.others)]
+                common = leading(None, NAME, path, block.offset, time_us)
+                self.others += [common | row for row in block.rows][: MAX_ROWS - len(self.others)]
                 if "primary" in block.row or len(self.others) >= MAX_ROWS:
                     if len(self.responses) >= MAX_RESPONSES or len(self.others) >= MAX_ROWS:
-                        self.note(
-                            path,
-                            block.offset,
-                            "length",
-                            "more responses than zlens stores; not read from here on",
-                        )
+                        detail = "more responses than zlens stores; not read from here on"
+                        self.note(path, block.offset, "length", detail)
                         return
-                    location = {"source": NAME, "file": path, "offset": block.offset}
-                    self.responses.append({**location, "tod": time_us, "interval_end": time_us, **block.row})
+                    self.responses.append(common | block.row)
 
     def _blocks(self, path: str, raw: BinaryIO) -> Iterator[_Block]:
         block: _Block | None = None
@@ -177,12 +162,8 @@ class ConsoleSource(CounterlessSource):
             if not block.command.labels:
                 self._add_rows(block, path, offset, time_text, text)
             elif not self._add_values(block, text):
-                self.note(
-                    path,
-                    offset,
-                    "no_layout",
-                    f"{block.command.name}: the meaning of {text[:80]!r} is not known",
-                )
+                detail = f"{block.command.name}: the meaning of {text[:80]!r} is not known"
+                self.note(path, offset, "no_layout", detail)
         if block is not None:
             yield block
 
@@ -198,9 +179,9 @@ class ConsoleSource(CounterlessSource):
             rest = rest.replace(part[0], " ", 1)
             values = part.groupdict()
             names = {key: values.pop(key, None) for key in ("subject", "part")}
+            labels = block.above | {key: name for key, name in names.items() if name}
             if not values:
-                block.above = {**block.above, **{key: name for key, name in names.items() if name}}
-            labels = {**block.above, **{key: name for key, name in names.items() if name}}
+                block.above = labels
             for name, value in values.items():
                 if value is None:
                     continue
@@ -259,8 +240,7 @@ class ConsoleSource(CounterlessSource):
         for row in sorted(
             [*self.responses, *self.others], key=lambda row: (row["tod"], row["file"], row["offset"])
         ):
-            stem = os.path.splitext(os.path.basename(row["file"]))[0]
-            name = only.system if only else f"unknown-{stem}"
+            name = only.system if only else unknown_system(row["file"])
             info = systems.setdefault(name, SystemInfo(name, NAME))
             row["system"] = name
             if row["file"] not in info.files:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import datetime as dt
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +18,6 @@ from zlens.readers.boundaries import IntervalBounds, IntervalDigest, find_repeat
 
 NAME = "zvm-monitor"
 
-_CLOCK = "%Y-%m-%d %H:%M:%S"
 _TOD_US = 4096
 _HEADER_TOD = slice(8, 16)
 #: The record at the end of an interval.
@@ -58,6 +56,25 @@ class MonitorSystem(Struct):
     remarks: list[Problem] = field(default_factory=list)
     _digests: dict[int, dict[int, IntervalDigest]] = field(default_factory=dict)
 
+    def us(self, tod: int) -> int:
+        """Return a time in microseconds since 1970, UTC."""
+        return unix_us_from_tod(tod, self.info.leap_s)
+
+    def clock(self, tod: int) -> str:
+        """Return a time as text, in UTC."""
+        return f"{from_unix_us(self.us(tod)):%Y-%m-%d %H:%M:%S}"
+
+    def problem(
+        self,
+        path: str,
+        offset: int | None,
+        record: str | None,
+        kind: str,
+        detail: str,
+        lost: int | None = None,
+    ) -> Problem:
+        return Problem(self.info.system, NAME, path, offset, record, kind, detail, lost)
+
     def digests(self, file: MonwriteFile) -> dict[int, IntervalDigest]:
         """Return the digests of a file's intervals by the offset of their end; the file is read once more."""
         if id(file) not in self._digests:
@@ -67,26 +84,26 @@ class MonitorSystem(Struct):
         return self._digests[id(file)]
 
 
-def set_intervals(group: MonitorSystem, leap: int) -> None:
+def set_intervals(group: MonitorSystem) -> None:
     """Set the intervals of a system across all its files, and their usual length."""
     info = group.info
     ends: dict[int, _KnownInterval] = {}
     for file in group.files:
-        group.strays[file.path] = _stray_ends(group, file, leap)
-        _repeats(group, file, ends, leap)
+        group.strays[file.path] = _stray_ends(group, file)
+        _repeats(group, file, ends)
     ends = dict(sorted(ends.items()))
     group.ends = list(ends)
-    times = [(unix_us_from_tod(tod, leap), known.samples) for tod, known in ends.items()]
+    times = [(group.us(tod), known.samples) for tod, known in ends.items()]
     lengths = [(b[0] - a[0]) / 1e6 for a, b in itertools.pairwise(times)]
     if not info.nominal_s and lengths:
         usual = _median(lengths)
         info.nominal_s = float(round(usual) or usual)
     if info.nominal_s:
-        _gaps(group, info.nominal_s, leap)
+        _gaps(group, info.nominal_s)
     # The first end only closes the samples that later ones are compared with.
     for (end, samples), seconds in zip(times[1:], lengths, strict=True):
         info.intervals.append(Interval(end, seconds, flag(seconds, info.nominal_s), samples))
-    _bounds(group, leap)
+    _bounds(group)
 
 
 def _median(values: Sequence[float]) -> float:
@@ -103,7 +120,7 @@ def _interval_ends(group: MonitorSystem, file: MonwriteFile) -> Iterator[tuple[i
             yield tod, samples, offset
 
 
-def _stray_ends(group: MonitorSystem, file: MonwriteFile, leap: int) -> set[int]:
+def _stray_ends(group: MonitorSystem, file: MonwriteFile) -> set[int]:
     """Return the offsets of interval ends with impossible times, and report each as a problem.
 
     Such a time differs from both neighbors by more than the length of the recording, and is out of order with
@@ -128,16 +145,14 @@ def _stray_ends(group: MonitorSystem, file: MonwriteFile, leap: int) -> set[int]
             strays.add(offset)
             if len(group.remarks) < MAX_REMARKS:
                 detail = (
-                    f"the interval end is stamped {_time(tod, leap):{_CLOCK}} UTC, out of order by more than "
-                    "the length of the recording; it is ignored"
+                    f"the interval end is stamped {group.clock(tod)} UTC, out of order by more than the "
+                    "length of the recording; it is ignored"
                 )
-                group.remarks.append(
-                    Problem(group.info.system, NAME, file.path, offset, _END, "time", detail, None)
-                )
+                group.remarks.append(group.problem(file.path, offset, _END, "time", detail))
     return strays
 
 
-def _bounds(group: MonitorSystem, leap: int) -> None:
+def _bounds(group: MonitorSystem) -> None:
     """Set the first and last time of a system.
 
     Records with timestamps outside the intervals by more than the length of the recording are ignored and
@@ -164,25 +179,19 @@ def _bounds(group: MonitorSystem, leap: int) -> None:
         bounds.append(last)
     else:
         bounds = [tod for tod, _, _ in timestamps]
-    info.first_us = unix_us_from_tod(min(bounds), leap)
-    info.last_us = unix_us_from_tod(max(bounds), leap)
+    info.first_us, info.last_us = group.us(min(bounds)), group.us(max(bounds))
     suspects = {
         (file.path, row["domain"], row["record"]): file
         for tod, file, row in timestamps
         if not lowest <= tod <= highest
     }
-    for (path, domain, record), file in suspects.items():
-        if (domain, record) != _END_KEY:
-            group.remarks += _stray_records(group, file, path, (domain, record), (lowest, highest), leap)
+    for (_, *key), file in suspects.items():
+        if (key[0], key[1]) != _END_KEY:
+            group.remarks += _stray_records(group, file, (key[0], key[1]), (lowest, highest))
 
 
 def _stray_records(
-    group: MonitorSystem,
-    file: MonwriteFile,
-    path: str,
-    key: tuple[int, int],
-    within: tuple[int, int],
-    leap: int,
+    group: MonitorSystem, file: MonwriteFile, key: tuple[int, int], within: tuple[int, int]
 ) -> Iterator[Problem]:
     """Yield a problem per record type with timestamps outside of `within`."""
     strays = [
@@ -197,10 +206,9 @@ def _stray_records(
         count = f"{len(strays):,} record{'s are' if len(strays) > 1 else ' is'}"
         detail = (
             f"{count} stamped outside the intervals by more than the length of the recording, the first "
-            f"{_time(tod, leap):{_CLOCK}} UTC"
+            f"{group.clock(tod)} UTC"
         )
-        name = layouts.record_id(*key)
-        yield Problem(group.info.system, NAME, path, offset, name, "time", detail, None)
+        yield group.problem(file.path, offset, layouts.record_id(*key), "time", detail)
 
 
 def interval_begins(file: MonwriteFile) -> list[int]:
@@ -214,7 +222,7 @@ def interval_begins(file: MonwriteFile) -> list[int]:
     return starts
 
 
-def _repeats(group: MonitorSystem, file: MonwriteFile, ends: dict[int, _KnownInterval], leap: int) -> None:
+def _repeats(group: MonitorSystem, file: MonwriteFile, ends: dict[int, _KnownInterval]) -> None:
     """Add the interval ends of a file; an interval with a known end was already read.
 
     Overlapping recordings contain the same records, as does a file appended to itself. An interval that is
@@ -223,7 +231,7 @@ def _repeats(group: MonitorSystem, file: MonwriteFile, ends: dict[int, _KnownInt
     strays = group.strays[file.path]
     tods = {offset: tod for tod, _, offset in file.interval_ends()}
     marks = (
-        IntervalBounds(unix_us_from_tod(tod, leap), 0 if offset in strays else samples, offset, begin)
+        IntervalBounds(group.us(tod), 0 if offset in strays else samples, offset, begin)
         for (tod, samples, offset), begin in zip(file.interval_ends(), interval_begins(file), strict=True)
     )
 
@@ -239,12 +247,10 @@ def _repeats(group: MonitorSystem, file: MonwriteFile, ends: dict[int, _KnownInt
     group.repeats.append([(repeat.begin, repeat.end) for repeat in repeats])
     for repeat in repeats[:MAX_REMARKS]:
         lost = repeat.end - repeat.begin
-        group.remarks.append(
-            Problem(group.info.system, NAME, file.path, repeat.begin, None, repeat.kind, repeat.detail, lost)
-        )
+        group.remarks.append(group.problem(file.path, repeat.begin, None, repeat.kind, repeat.detail, lost))
 
 
-def _gaps(group: MonitorSystem, nominal_s: float, leap: int) -> None:
+def _gaps(group: MonitorSystem, nominal_s: float) -> None:
     """Report gaps between the interval ends of a file, where intervals may be lost.
 
     Samples are recorded when an interval ends, so samples more than half an interval before the later end
@@ -258,18 +264,8 @@ def _gaps(group: MonitorSystem, nominal_s: float, leap: int) -> None:
                 last = group.ends[bisect.bisect_left(group.ends, tod) - 1]
                 if tod - last > GAP * usual:
                     group.lost_ends.append(tod - usual // 2)
-                    group.remarks += _gap(group, file, offset, last, tod, leap)
+                    minutes = (tod - last) / _TOD_US / 60e6
+                    detail = f"no interval ended for {minutes:,.1f} minutes from {group.clock(last)} UTC"
+                    if len(group.remarks) < MAX_REMARKS:
+                        group.remarks.append(group.problem(file.path, offset, _END, "gap", detail))
             previous = tod
-
-
-def _gap(
-    group: MonitorSystem, file: MonwriteFile, offset: int, last: int, tod: int, leap: int
-) -> Iterator[Problem]:
-    if len(group.remarks) < MAX_REMARKS:
-        minutes = (tod - last) / _TOD_US / 60e6
-        detail = f"no interval ended for {minutes:,.1f} minutes from {_time(last, leap):{_CLOCK}} UTC"
-        yield Problem(group.info.system, NAME, file.path, offset, _END, "gap", detail, None)
-
-
-def _time(tod: int, leap: int) -> dt.datetime:
-    return from_unix_us(unix_us_from_tod(tod, leap))

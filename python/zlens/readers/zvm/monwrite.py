@@ -10,8 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, partial
-from pathlib import Path
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,21 +18,13 @@ from msgspec.structs import replace
 
 from zlens._native import MonwriteDecoder, MonwriteFile, sniff, unix_us_from_tod
 from zlens.catalog import layout_selection, layouts, plans, roles
-from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import (
-    ArrowSource,
-    InventoryRow,
-    Progress,
-    RawTable,
-    RecordRead,
-    SystemInfo,
-    machine_name,
-)
-from zlens.readers.files import open_all
+from zlens.inputs.source import InventoryRow, Progress, RawTable, RecordRead, SystemInfo, machine_name
+from zlens.readers.files import decoding_problems, index_problems, open_all, unknown_system
+from zlens.readers.row_tables import DecodedTable
 from zlens.readers.zvm import intervals as monwrite_times
 from zlens.readers.zvm import lost_events as monwrite_lost
 from zlens.readers.zvm import record_places
@@ -46,12 +37,8 @@ def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether the bytes are monitor data. Raises InputError if a transfer has damaged them."""
     verdict, detail = sniff(first_bytes, size)
     if verdict == "damaged":
-        raise InputError(
-            detail,
-            offset=0,
-            expected="z/VM monitor data as written",
-            cure="transfer the file again in binary; from CMS, with record format F and length 4096",
-        )
+        cure = "transfer the file again in binary; from CMS, with record format F and length 4096"
+        raise InputError(detail, offset=0, expected="z/VM monitor data as written", cure=cure)
     return verdict in ("monwrite", "monreader")
 
 
@@ -83,26 +70,6 @@ def _is_elsewhere(
     )
 
 
-class MonwriteTable:
-    """The raw table of a system for one record or one of its sections."""
-
-    def __init__(self, source: MonwriteSource, system: MonitorSystem, record: str, name: str) -> None:
-        self.name = name
-        self._source = source
-        self._system = system
-        self._record = record
-
-    @cached_property
-    def columns(self) -> tuple[RawColumn, ...]:
-        return (
-            *load_tables("zvm/monitor_tables").leading,
-            *plans.plan_columns(self._source.plan(self._system, self._record, self.name)),
-        )
-
-    def stream(self, columns: list[str]) -> ArrowSource:
-        return self._source.decoder(self._system, self._record).stream(self.name, columns)
-
-
 class _MonwriteTables(Mapping[str, list[RawTable]]):
     """Raw tables by name; the layouts of a record are read when one of its tables is used."""
 
@@ -131,11 +98,12 @@ class _MonwriteTables(Mapping[str, list[RawTable]]):
             match = _TABLE.match(name)
             record = layouts.record_id(int(match[1]), int(match[2])) if match else ""
             self._tables[name] = [
-                MonwriteTable(self._source, system, record, name)
+                self._source.raw_table(system, record, plan)
                 for system in self._source.groups
                 # The layouts of two systems may have different sections.
                 if record in self._source.types(system)
-                and name in self._source.system_table_names(system, record)
+                for plan in self._source.plans(system, record)
+                if plan["table"] == name
             ]
         return self._tables[name]
 
@@ -176,8 +144,9 @@ class MonwriteSource:
             spans = [(identity.get("machine"), start, end) for start, end, identity in known.ranges]
             recorded.setdefault(known.name, []).extend(spans)
         for file, identity in zip(ordered, identities, strict=True):
-            recorded_name = name = identity.name or f"unknown-{Path(file.path).stem}"
-            machine, span = identity.machine, self._span_us(file)
+            recorded_name = name = identity.name or unknown_system(file.path)
+            machine = identity.machine
+            span = self._us(file.first_tod) or 0, self._us(file.last_tod) or 0
             name_on_machine = f"{name}-{machine.partition('-')[2]}" if machine else name
             # A system recorded on two machines at the same time is two systems; otherwise it moved.
             if name_on_machine in recorded or _is_elsewhere(recorded.get(name, ()), machine, span):
@@ -195,8 +164,8 @@ class MonwriteSource:
                     machine_type=values.get("machine_type") or None,
                     model=values.get("model") or None,
                     serial=values.get("serial") or None,
-                    release=_release(values.get("release")),
                     lpar=values.get("lpar") or None,
+                    release=_release(values.get("release")),
                     lpar_number=values.get("lpar_number"),
                     threads={
                         role.removeprefix("threads_"): count
@@ -215,16 +184,9 @@ class MonwriteSource:
             if file.path not in group.info.files:
                 group.info.files.append(file.path)
         for group in groups.values():
-            monwrite_times.set_intervals(group, self._leap)
-            group.remarks += monwrite_lost.lost_event_problems(group, self._leap)
+            monwrite_times.set_intervals(group)
+            group.remarks += monwrite_lost.lost_event_problems(group)
         return list(groups.values())
-
-    def _span_us(self, file: MonwriteFile) -> tuple[int, int]:
-        """Return the first and the last time of a file in microseconds since 1970, UTC."""
-        first, last = (
-            0 if tod is None else unix_us_from_tod(tod, self._leap) for tod in (file.first_tod, file.last_tod)
-        )
-        return first, last
 
     def _parts(self, file: MonwriteFile) -> list[MonwriteFile]:
         """Return the file, or its parts if it contains consecutive recordings of several systems."""
@@ -331,12 +293,8 @@ class MonwriteSource:
         names: dict[str, None] = {}
         for group in self.groups:
             if record in self.types(group):
-                names.update(dict.fromkeys(self.system_table_names(group, record)))
+                names.update((plan["table"], None) for plan in self.plans(group, record))
         return list(names)
-
-    def system_table_names(self, group: MonitorSystem, record: str) -> list[str]:
-        """Return the names of the tables of a record for one system that has the record."""
-        return [plan["table"] for plan in self.plans(group, record)]
 
     def choices(self, group: MonitorSystem, record: str) -> dict[int, layout_selection.LayoutSelection]:
         """Return the layout of each length of a record of one system."""
@@ -365,9 +323,14 @@ class MonwriteSource:
             self._plans[key] = plans.record_plans(record, layout_by_length) if layout_by_length else []
         return self._plans[key]
 
-    def plan(self, group: MonitorSystem, record: str, table: str) -> dict[str, Any]:
-        """Return the decoder plan of one table of one system."""
-        return {plan["table"]: plan for plan in self.plans(group, record)}[table]
+    def raw_table(self, group: MonitorSystem, record: str, plan: dict[str, Any]) -> RawTable:
+        """Return the raw table of a system for a record or one of its sections."""
+        leading, name = load_tables("zvm/monitor_tables").leading, plan["table"]
+        return DecodedTable(
+            name,
+            lambda: (*leading, *plans.plan_columns(plan)),
+            lambda columns: self.decoder(group, record).stream(name, columns),
+        )
 
     def read_record(self, system: str, table: str, file: str, offset: int) -> RecordRead | None:
         """Return a record that is read again, with the places of the columns of a raw table."""
@@ -430,19 +393,12 @@ class MonwriteSource:
         for group in self.groups:
             if complete:
                 self._drain(group)
-            problems += self._file_problems(group)
+            for file in group.files:
+                problems += index_problems(file, group.info.system, NAME)
+            problems += group.remarks
             problems += self._layout_problems(group, quick=not complete)
             problems += self._decoding_problems(group)
         return problems
-
-    def _file_problems(self, group: MonitorSystem) -> Iterator[Problem]:
-        for file in group.files:
-            for kind, offset, lost, record, detail in file.problems():
-                yield Problem(group.info.system, NAME, file.path, offset, record, kind, detail, lost)
-            changed = file.changed()
-            if changed:
-                yield Problem(group.info.system, NAME, file.path, None, None, "changed", changed, None)
-        yield from group.remarks
 
     def _layout_problems(self, group: MonitorSystem, *, quick: bool) -> Iterator[Problem]:
         """Yield problems of records without a layout, and of those longer or shorter than their layout.
@@ -457,15 +413,13 @@ class MonwriteSource:
             if record not in catalog:
                 lost = sum((length - layouts.HEADER_LENGTH) * n for length, n in counts.items())
                 detail = f"no layout is known; {records:,} records are counted but not decoded"
-                yield Problem(group.info.system, NAME, file, offset, record, "no_layout", detail, lost)
+                yield group.problem(file, offset, record, "no_layout", detail, lost)
             elif not quick or (group.info.system, record) in self._choices:
                 for length, choice in self.choices(group, record).items():
                     for problem in choice.problems:
                         detail = f"{problem.detail}; {counts[length]:,} records"
                         lost = problem.bytes * counts[length]
-                        yield Problem(
-                            group.info.system, NAME, file, offset, record, problem.kind, detail, lost
-                        )
+                        yield group.problem(file, offset, record, problem.kind, detail, lost)
 
     def _first_seen(self, group: MonitorSystem) -> dict[str, tuple[str, int]]:
         first: dict[str, tuple[str, int]] = {}
@@ -481,19 +435,15 @@ class MonwriteSource:
     def _decoding_problems(self, group: MonitorSystem) -> Iterator[Problem]:
         name = group.info.system
         full = self._full.get(name) if name in self._drained else None
-        seen: set[tuple[Any, ...]] = set()
-        for decoder in self._decoders_of(group):
-            for row in decoder.problems():
-                system, file, offset, lost, record, kind, detail = row
-                # The full decoder has reported all problems of records. A file may change after that.
-                if row not in seen and (full is None or decoder is full or record is None):
-                    seen.add(row)
-                    yield Problem(system, NAME, file, offset, record, kind, detail, lost)
-
-    def _decoders_of(self, group: MonitorSystem) -> list[MonwriteDecoder]:
-        name = group.info.system
         decoders = [decoder for (system, _), decoder in self._decoders.items() if system == name]
-        return [*decoders, *([self._full[name]] if name in self._full else [])]
+        decoders += [self._full[name]] if name in self._full else []
+        seen: set[Problem] = set()
+        for decoder in decoders:
+            for problem in decoding_problems(decoder.problems(), NAME):
+                # The full decoder has reported all problems of records. A file may change after that.
+                if problem not in seen and (full is None or decoder is full or problem.record is None):
+                    seen.add(problem)
+                    yield problem
 
     def all_plans(self, group: MonitorSystem) -> list[dict[str, Any]]:
         """Return the decoder plans of all tables of a system."""
@@ -532,36 +482,26 @@ class MonwriteSource:
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """Return one row per file, record and class."""
-        rows: list[InventoryRow] = []
         catalog = set(layouts.records())
-        for group in self.groups:
-            for file in group.files:
-                for row in file.inventory():
-                    record = layouts.record_id(row["domain"], row["record"])
-                    record_header = layouts.record_info(record) if record in catalog else None
-                    layout = None
-                    if with_layouts and record_header is not None:
-                        layout = self._layout_name(group, record)
-                    rows.append(
-                        InventoryRow(
-                            group.info.system,
-                            NAME,
-                            file.path,
-                            row["domain"],
-                            row["record"],
-                            record,
-                            record_header.title if record_header else "not known to the catalog",
-                            "sample" if row["sample"] else "event",
-                            row["count"],
-                            row["bytes"],
-                            self._us(row["first_tod"]),
-                            self._us(row["last_tod"]),
-                            row["min_length"],
-                            row["max_length"],
-                            layout,
-                        )
-                    )
-        return _merged(rows)
+        return _merged(
+            self._inventory_row(group, file, row, catalog, with_layouts)
+            for group in self.groups
+            for file in group.files
+            for row in file.inventory()
+        )
+
+    def _inventory_row(
+        self, group: MonitorSystem, file: MonwriteFile, row: dict[str, Any], catalog: set[str], named: bool
+    ) -> InventoryRow:
+        record = layouts.record_id(row["domain"], row["record"])
+        head = layouts.record_info(record) if record in catalog else None
+        return InventoryRow(
+            group.info.system, NAME, file.path, row["domain"], row["record"], record,
+            head.title if head else "not known to the catalog", "sample" if row["sample"] else "event",
+            row["count"], row["bytes"], self._us(row["first_tod"]), self._us(row["last_tod"]),
+            row["min_length"], row["max_length"],
+            self._layout_name(group, record) if named and head is not None else None,
+        )  # fmt: skip
 
     def _layout_name(self, group: MonitorSystem, record: str) -> str | None:
         names = {
@@ -594,7 +534,7 @@ class MonwriteSource:
         ]
 
 
-def _merged(rows: list[InventoryRow]) -> list[InventoryRow]:
+def _merged(rows: Iterable[InventoryRow]) -> list[InventoryRow]:
     """Return one row per system, file, record and class, merged over all parts of a file."""
     merged: dict[tuple[Any, ...], InventoryRow] = {}
     for row in rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 
 from zlens._native import MonwriteFile, unix_us_from_tod
 from zlens.engine.connection import connect
@@ -94,8 +95,7 @@ class MonitorStreamFormat(StreamFormat):
         retained: set[int] = set()
         late_count = 0
         decoder = source.full_decoder(group)
-        connection = connect(None)
-        try:
+        with closing(connect(None)) as connection:
             for plan in source.all_plans(group):
                 table, monitor = plan["table"], plan["domain"] == _MONITOR
                 subject = boundary_reader.subject(table)
@@ -114,8 +114,6 @@ class MonitorStreamFormat(StreamFormat):
                     for offset, us, _ in rows
                     if offset is not None and (monitor or us is None or us >= retain_from_us)
                 }
-        finally:
-            connection.close()
         # Retained even if its layout is unknown.
         ends = [offset for file in group.files for _, samples, offset in file.interval_ends() if samples]
         retained.add(max(offset for offset in ends if offset < window.end))
