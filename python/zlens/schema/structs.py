@@ -74,6 +74,11 @@ def convert(values: Mapping[str, Any], table: type[T], problem: DocumentErrors) 
         raise _find_error(values, table, "", problem) or problem.general_error(str(error)) from None
 
 
+def attributes(value: object, *names: str) -> dict[str, Any]:
+    """Return some attributes of an object by name, in this order."""
+    return {name: getattr(value, name) for name in names}
+
+
 def refuse_controls(values: Any, problem: DocumentErrors, location: str = "") -> None:
     """Raise CatalogError if a text that will be printed has control characters, which change a terminal."""
     if isinstance(values, str) and _CONTROL.search(values):
