@@ -182,11 +182,9 @@ def event(workspace: Workspace, live: Watcher, step: WatchStep) -> dict[str, Any
         "systems": [schema.system(session, info, ()) for info in session.systems_in_order],
         "closed": [
             {
-                "system": interval.system,
-                "source": interval.source,
+                **json_values.attributes(interval, "system", "source"),
                 "end": interval.end_us / 1e6,
-                "seconds": interval.seconds,
-                "busy_pct": interval.busy_pct,
+                **json_values.attributes(interval, "seconds", "busy_pct"),
             }
             for interval in step.closed[-_SHOWN:]
         ],
@@ -201,8 +199,7 @@ def _alert(alert: FindingAlert) -> dict[str, Any]:
         "rule": finding.rule.id,
         "severity": finding.severity,
         "title": finding.rule.title,
-        "system": finding.system,
-        "data": finding.data,
+        **json_values.attributes(finding, "system", "data"),
         "subject": finding.subject or None,
         "value": json_values.json_value(finding.value),
         "unit": finding.rule.unit or None,
