@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta
 from msgspec.structs import asdict
 
 from zlens.catalog import aggregation, measures
@@ -31,9 +31,7 @@ class MetricKeys(FactTable, frozen=True):
     heading: Annotated[str, Meta(description="its title")]
     unit: Annotated[str, Meta(description="unit after scaling; default: the unit of the column")] = ""
     by: Annotated[tuple[str, ...], Meta(description="columns whose values get rows of their own")] = ()
-    where: Annotated[dict[str, _Word], Meta(description="the values that columns must have")] = field(
-        default_factory=dict
-    )
+    where: Annotated[dict[str, _Word], Meta(description="the values that columns must have")] = {}
     form: Annotated[Literal["ratio", "points"], Meta(description="how it is compared")] = "ratio"
     direction: Annotated[
         Literal["higher", "lower", "none"], Meta(description="which direction is better")

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Annotated
 
-from msgspec import Meta, field
+from msgspec import Meta
 
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
@@ -19,7 +19,7 @@ class CpCommand(SourcedTable, frozen=True):
     name: str
     word: Annotated[str, Meta(description="the pattern of its operand")]
     instead: Annotated[str, Meta(description="a source of the same facts in another format")]
-    labels: Annotated[dict[str, str], Meta(description="columns by label")] = field(default_factory=dict)
+    labels: Annotated[dict[str, str], Meta(description="columns by label")] = {}
     states: Annotated[tuple[str, ...], Meta(description="lines that are the state")] = ()
     verb: Annotated[str, Meta(description="the pattern of the verb")] = "Q(?:UERY)?"
     begins: Annotated[str, Meta(description="the pattern of the response's first line")] = ""

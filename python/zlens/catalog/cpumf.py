@@ -373,10 +373,7 @@ def finite_formulas(numbers: Iterable[float]) -> dict[str, str]:
     """Return the formulas of estimated finite CPI and sourcing cycles per L1 miss, from a + b * rni."""
     a, b = numbers
     part = f"({_number(a)} + {_number(b)} * rni)" if b else _number(a)
-    return {
-        "est_finite_cpi": f"{part} * (B3 + B5) / B1",
-        "est_scpl1m": f"{part} * (B3 + B5) / (B2 + B4)",
-    }
+    return {"est_finite_cpi": f"{part} * (B3 + B5) / B1", "est_scpl1m": f"{part} * (B3 + B5) / (B2 + B4)"}
 
 
 def _number(value: float) -> str:

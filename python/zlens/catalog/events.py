@@ -40,8 +40,7 @@ class Event(FactTable, frozen=True):
         Meta(description="the text of what it happened to; of several, the first whose fields are known"),
     ]
     detail: Annotated[
-        str | tuple[str, ...],
-        Meta(description="more: a text, or those whose fields are known"),
+        str | tuple[str, ...], Meta(description="more: a text, or those whose fields are known")
     ]
     source: Annotated[str, Meta(description="where the record is described")]
     where: Annotated[str, Meta(description="the condition of the rows")] = ""

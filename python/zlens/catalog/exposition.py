@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from zlens.catalog import measures, roles
 from zlens.catalog.measures import LEADING_NAMES, Measure, MeasureColumn
@@ -53,7 +53,7 @@ class MeasureNames(FactTable, frozen=True):
     prefix: Annotated[str, Meta(description="instead of the source's prefix")] = ""
     prefixes: Annotated[tuple[str, ...], Meta(description="the only ones it can have")] = ()
     main: Annotated[str, Meta(description="the column that ranks its rows")] = ""
-    names: Annotated[dict[str, str], Meta(description="names of columns")] = field(default_factory=dict)
+    names: Annotated[dict[str, str], Meta(description="names of columns")] = {}
     columns: Annotated[tuple[str, ...], Meta(description="keys that are values, too")] = ()
 
 
@@ -330,13 +330,7 @@ def _family(
     text = f"{column.text} ({table.name}.{column.name}"
     text += f" / {base.per})" if base.per != 1 else f" * {base.times})" if base.times != 1 else ")"
     return MetricFamily(
-        name,
-        "gauge",
-        "seconds" if column.type == "time" else unit,
-        text,
-        column.name,
-        column.type,
-        base,
+        name, "gauge", "seconds" if column.type == "time" else unit, text, column.name, column.type, base
     )
 
 

@@ -120,21 +120,10 @@ class RecordJoin(FactTable, frozen=True, kw_only=True):
         def maybe(old: str | None) -> str | None:
             return None if old is None else name(old)
 
-        sets = (
-            replace(counters, offset=maybe(counters.offset), length=maybe(counters.length))
-            for counters in self.sets
-        )
-        return RecordJoin(
-            more=name(self.more),
-            more_bit=self.more_bit,
-            same=tuple(name(counters) for counters in self.same),
-            within_us=self.within_us,
-            length=maybe(self.length),
-            active=name(self.active),
-            cfvn=name(self.cfvn),
-            csvn=name(self.csvn),
-            sets=tuple(sets),
-        )
+        own = {key: name(getattr(self, key)) for key in ("more", "active", "cfvn", "csvn")}
+        sets = (replace(each, offset=maybe(each.offset), length=maybe(each.length)) for each in self.sets)
+        same = tuple(map(name, self.same))
+        return replace(self, **own, same=same, length=maybe(self.length), sets=tuple(sets))
 
     def fields(self) -> list[tuple[MonitorField, str]]:
         """Return a count for each set and a counter for each number that any machine has."""

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Meta, field
+from msgspec import Meta
 from msgspec.structs import asdict
 
 from zlens.errors import CatalogError
@@ -110,14 +110,10 @@ class GenerationFile(SourcedTable, frozen=True):
     counters: Annotated[dict[int, CounterName], Meta(description="its own counters by number")]
     rni: Weights
     note: Annotated[str, Meta(description="a remark")] = ""
-    metrics: Annotated[dict[str, CpumfMetricKeys], Meta(description="its own metrics")] = field(
-        default_factory=dict
-    )
-    statuses: Annotated[dict[str, str], Meta(description="statuses of common metrics")] = field(
-        default_factory=dict
-    )
+    metrics: Annotated[dict[str, CpumfMetricKeys], Meta(description="its own metrics")] = {}
+    statuses: Annotated[dict[str, str], Meta(description="statuses of common metrics")] = {}
     finite: Weights | None = None
-    curves: Annotated[dict[str, CurveKeys], Meta(description="capacity curves")] = field(default_factory=dict)
+    curves: Annotated[dict[str, CurveKeys], Meta(description="capacity curves")] = {}
 
 
 def root() -> Path:

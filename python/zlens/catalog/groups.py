@@ -39,7 +39,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from zlens.catalog import aggregation, expressions, measures
 from zlens.catalog.roles import SQL_TYPES
@@ -71,9 +71,9 @@ class Groups(Struct, frozen=True):
     factors  seconds that one second of a member of a cluster counts as
     """
 
-    patterns: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    patterns: Mapping[str, tuple[tuple[str, str], ...]] = {}
     mean: bool = False
-    factors: Mapping[str, float] = field(default_factory=dict)
+    factors: Mapping[str, float] = {}
 
 
 class Grouping(FactTable, frozen=True):
@@ -119,10 +119,7 @@ def _factors(section: Any, path: str) -> dict[str, float]:
         number = isinstance(factor, int | float) and not isinstance(factor, bool)
         if not number or not 0 < factor < math.inf:
             raise InputError(
-                f"[{MEMBER}] {member!r} is {factor!r}",
-                file=path,
-                expected="a number above 0",
-                cure=cure,
+                f"[{MEMBER}] {member!r} is {factor!r}", file=path, expected="a number above 0", cure=cure
             )
     return {member: float(factor) for member, factor in section.items()}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta, field
+from msgspec import Meta
 from msgspec.structs import asdict
 
 from zlens.catalog.fields import MonitorSection, Names, SectionKeys, Size
 from zlens.catalog.layouts import HeadKeys, LayoutKeys, RecordFile, RecordInfo, RecordLayout, record_key
 from zlens.schema import document, structs
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, attributes
 from zlens.schema.validators import DocumentErrors
 
 _CURE = "correct the file or import the pages again"
@@ -28,9 +28,7 @@ class _Section(SectionKeys, frozen=True, kw_only=True):
         None
     )
     match: Annotated[_Match | None, Meta(description="which entries belong to it")] = None
-    arrays: Annotated[dict[str, str], Meta(description="arrays of the record that are its columns")] = field(
-        default_factory=dict
-    )
+    arrays: Annotated[dict[str, str], Meta(description="arrays of the record that are its columns")] = {}
 
     def __post_init__(self) -> None:
         for key in ("length", "offset", "stride"):
@@ -75,19 +73,8 @@ def _table(text: str, path: str) -> RecordTable:
 
 def _head(table: RecordTable, pack: str) -> RecordInfo:
     domain, number = record_key(table.record)
-    return RecordInfo(
-        record=table.record,
-        domain=domain,
-        number=number,
-        dsect=table.dsect,
-        title=table.title,
-        kind=table.kind,
-        lengths=table.lengths,
-        variable=table.variable,
-        note=table.note,
-        changed_by=table.changed_by,
-        pack=pack,
-    )
+    keys = attributes(table, *HeadKeys.__struct_fields__)
+    return RecordInfo(**keys, domain=domain, number=number, pack=pack)
 
 
 def _layout(
@@ -102,13 +89,7 @@ def _layout(
     del values["section"]
     return RecordLayout(
         **values,
-        record=info.record,
-        domain=info.domain,
-        number=info.number,
-        dsect=info.dsect,
-        title=info.title,
-        kind=info.kind,
-        pack=info.pack,
+        **info.identity(),
         # A partial layout may not have all fields that identify a subject or reset it.
         subject=tuple(name for name in table.subject if name in names),
         subject_kind=table.subject_kind,

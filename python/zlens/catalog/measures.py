@@ -174,18 +174,14 @@ class MemberKeys(ColumnKeys, frozen=True, kw_only=True):
     """A column of several measures."""
 
     only: Annotated[tuple[str, ...], Meta(min_length=1, description="the measures that have it")] = ()
-    measure: Annotated[dict[str, ColumnKeys], Meta(description="what a measure has otherwise")] = field(
-        default_factory=dict
-    )
+    measure: Annotated[dict[str, ColumnKeys], Meta(description="what a measure has otherwise")] = {}
 
 
 class ColumnGroup(MemberKeys, frozen=True, kw_only=True):
     """A column, or columns that share keys."""
 
     name: Annotated[str | None, Meta(description="the name of a column")] = None
-    each: Annotated[dict[str, MemberKeys], Meta(description="columns that share these keys, by name")] = (
-        field(default_factory=dict)
-    )
+    each: Annotated[dict[str, MemberKeys], Meta(description="columns that share these keys, by name")] = {}
 
 
 class MeasureKeys(FactTable, frozen=True, kw_only=True):
@@ -209,13 +205,11 @@ class MeasureKeys(FactTable, frozen=True, kw_only=True):
     never_merged: Annotated[tuple[str, ...], Meta(description="columns whose values stay separate")] = ()
     parts: Annotated[
         dict[str, tuple[str, ...]], Meta(description="of such a column: values that may be merged")
-    ] = field(default_factory=dict)
+    ] = {}
     records: Annotated[str, Meta(description="what provides its rows, for an input without it")] = ""
     span: Annotated[str, Meta(description="length of a row that groups consecutive rows")] = ""
     rate: Annotated[str, Meta(description="formula of columns with counts")] = "sum({counts}) / seconds"
-    words: Annotated[dict[str, str], Meta(description="what texts of columns say for {names}")] = field(
-        default_factory=dict
-    )
+    words: Annotated[dict[str, str], Meta(description="what texts of columns say for {names}")] = {}
 
 
 class MeasureFile(MeasureKeys, frozen=True, kw_only=True):
@@ -242,10 +236,7 @@ class Measure(MeasureKeys, frozen=True, kw_only=True):
         return self.key if self.plain else ("system", "source", "interval_end", *self.key)
 
     def column(self, name: str) -> MeasureColumn | None:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        return None
+        return next((column for column in self.columns if column.name == name), None)
 
 
 def _leading(name: str, type: str, unit: str, text: str, aggregate: str, source: str) -> MeasureColumn:

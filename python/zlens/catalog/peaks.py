@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta
 from msgspec.structs import replace
 
 from zlens.catalog import aggregation, measures
@@ -36,12 +36,8 @@ class SubjectGroup(FactTable, frozen=True):
     unit: Annotated[str, Meta(description="unit after scaling; default: the unit of the column")] = ""
     scale: Annotated[float, Meta(description="factor that converts the value to its unit")] = 1.0
     event: Annotated[str, Meta(description="text of the subject of its events, if it has any")] = ""
-    where: Annotated[dict[str, str | list[str]], Meta(description="values that columns must have")] = field(
-        default_factory=dict
-    )
-    settings: Annotated[dict[str, str], Meta(description="settings of the view that select the subject")] = (
-        field(default_factory=dict)
-    )
+    where: Annotated[dict[str, str | list[str]], Meta(description="values that columns must have")] = {}
+    settings: Annotated[dict[str, str], Meta(description="settings of the view that select the subject")] = {}
 
     @property
     def key(self) -> str:

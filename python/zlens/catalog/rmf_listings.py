@@ -130,7 +130,7 @@ class PrintedList(FactTable, frozen=True):
     heads: Annotated[tuple[str, ...], Meta(description="its columns")]
     form: Annotated[re.Pattern[str], Meta(description="a row")]
     cells: Annotated[tuple[str, ...], Meta(description="templates of cells with groups of the form")]
-    names: Annotated[dict[str, str], Meta(description="full names of cells")] = field(default_factory=dict)
+    names: Annotated[dict[str, str], Meta(description="full names of cells")] = {}
 
     def row(self, match: re.Match[str]) -> list[tuple[str, int]]:
         """Return the cells of a row, each with the number of its group; 0 if it combines several groups."""

@@ -42,9 +42,7 @@ class RmfColumn(FactTable, frozen=True):
             description="how the value follows from the text",
         ),
     ] = ""
-    rename: Annotated[dict[str, str], Meta(description="values by other texts for them")] = field(
-        default_factory=dict
-    )
+    rename: Annotated[dict[str, str], Meta(description="values by other texts for them")] = {}
     not_applicable: Annotated[tuple[str, ...], Meta(description="texts that are not values")] = ()
     above: Annotated[bool, Meta(description="whether it applies to the rows that continue its own")] = False
 
@@ -59,11 +57,9 @@ class RowKinds(FactTable, frozen=True):
 
     other: Annotated[str, Meta(description="of rows of no other kind")]
     sum: Annotated[str, Meta(description="of rows of type SUM")] = ""
-    first: Annotated[dict[str, str], Meta(description="by the first cell")] = field(default_factory=dict)
+    first: Annotated[dict[str, str], Meta(description="by the first cell")] = {}
     head: Annotated[str, Meta(description="the heading")] = ""
-    last: Annotated[dict[str, str], Meta(description="by the last letter under the heading")] = field(
-        default_factory=dict
-    )
+    last: Annotated[dict[str, str], Meta(description="by the last letter under the heading")] = {}
 
 
 class RmfSection(FactTable, frozen=True, dict=True):

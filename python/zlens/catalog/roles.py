@@ -133,9 +133,7 @@ class RoleOrigin(FactTable, frozen=True):
         bool,
         Meta(description="whether only some machines fill in these fields; others' rows may be excluded"),
     ] = False
-    roles: Annotated[dict[str, RoleValue], Meta(description="its roles by name")] = msgspec.field(
-        default_factory=dict
-    )
+    roles: Annotated[dict[str, RoleValue], Meta(description="its roles by name")] = {}
     joins: Annotated[tuple[SectionJoin, ...], Meta(description="joined sections")] = msgspec.field(
         default=(), name="join"
     )

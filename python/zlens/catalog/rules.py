@@ -124,9 +124,7 @@ class RuleKeys(FactTable, frozen=True):
     compare: Annotated[
         str, one_of(("", *COMPARES), "how its value is compared with T; '': only a baseline decides")
     ] = ""
-    threshold: Annotated[dict[str, _Number], Meta(description="the numbers by name: { T = 85 }")] = field(
-        default_factory=dict
-    )
+    threshold: Annotated[dict[str, _Number], Meta(description="the numbers by name: { T = 85 }")] = {}
     critical: Annotated[_Number | None, Meta(description="the value from which it is critical")] = None
     limit: Annotated[str, Meta(description="the threshold in words, if `compare` does not state it")] = ""
     unit: Annotated[str, Meta(description="the unit of its value")] = ""

@@ -23,12 +23,7 @@ INVENTORY = (
     RawColumn("mean_length", "float", "bytes", "their mean"),
     RawColumn("max_length", "int", "bytes", "longest"),
     RawColumn("layout", "text", "", "pack and release of the layout it is decoded with; NULL: unknown"),
-    RawColumn(
-        "duplicates",
-        "int",
-        "count",
-        "exact duplicates of earlier records; NULL: not checked",
-    ),
+    RawColumn("duplicates", "int", "count", "exact duplicates of earlier records; NULL: not checked"),
     RawColumn("out_of_order", "int", "count", "runs of records that are earlier than the preceding record"),
     RawColumn("gaps", "int", "count", f"steps of more than {GAP:g} times interval_s; NULL: no regular pace"),
     RawColumn("interval_s", "float", "s", "usual time until the next ones"),
@@ -50,11 +45,7 @@ _INTERVAL = (
 )
 
 #: Order in which the sources of a system are shown, from zero.
-_SOURCES = (
-    RawColumn("system", "text"),
-    RawColumn("source", "text"),
-    RawColumn("place", "int"),
-)
+_SOURCES = (RawColumn("system", "text"), RawColumn("source", "text"), RawColumn("place", "int"))
 
 #: Window that the user selects.
 _REQUESTED = (

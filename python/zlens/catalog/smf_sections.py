@@ -61,10 +61,10 @@ class SmfField(FactTable, frozen=True):
     when: Annotated[
         dict[str, int],
         Meta(description="a field and the value it must have; else the bytes are another field"),
-    ] = msgspec.field(default_factory=dict)
+    ] = {}
     bits: Annotated[
         dict[str, tuple[int, str]], Meta(description="named bits: number from the left, and text")
-    ] = msgspec.field(default_factory=dict)
+    ] = {}
     status: Annotated[str, Meta(description="how well it is known, if not like its section")] = ""
     source: Annotated[str, Meta(description="where it is described, if not like its section")] = ""
 
@@ -106,9 +106,8 @@ class SmfSection(SourcedTable, frozen=True):
     note: Annotated[str, Meta(description="a note")] = ""
     owner: Annotated[SectionOwner | None, Meta(description="the section that owns sections")] = None
     keys: Annotated[
-        dict[str, str],
-        Meta(description="columns that repeat a field under a name to join by"),
-    ] = msgspec.field(default_factory=dict)
+        dict[str, str], Meta(description="columns that repeat a field under a name to join by")
+    ] = {}
     table: Annotated[str, Meta(description="its raw table, if not named after the record and it")] = ""
 
     def field(self, name: str) -> SmfField:
@@ -196,9 +195,7 @@ class SmfLayout(FactTable, frozen=True):
     )
     record: Annotated[int, Meta(description="its number")] = 0
     title: Annotated[str, Meta(description="title")] = ""
-    subtypes: Annotated[dict[int, str], Meta(description="description of each subtype")] = msgspec.field(
-        default_factory=dict
-    )
+    subtypes: Annotated[dict[int, str], Meta(description="description of each subtype")] = {}
     name: Annotated[str, Meta(description="the name of its file")] = ""
     base: Annotated[
         str, Meta(description="the file whose keys and sections it has too, without underscore and .toml")
@@ -208,7 +205,7 @@ class SmfLayout(FactTable, frozen=True):
     broken: Annotated[BrokenRecords | None, Meta(description="how split records are reassembled")] = None
     identity: Annotated[
         dict[str, str], Meta(description="columns that distinguish streams of records of one system name")
-    ] = msgspec.field(default_factory=dict)
+    ] = {}
     unread: Annotated[str, Meta(description="sections that are not read, and why")] = ""
 
     def section(self, name: str) -> SmfSection:

@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import Annotated, Any
 
-from msgspec import Meta, field, to_builtins
+from msgspec import Meta, to_builtins
 
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable
@@ -139,9 +139,7 @@ class OwnerKeys(FactTable, frozen=True):
     group: Annotated[tuple[OwnerGroup, ...], Meta(description="column that groups subjects")]
     time: Annotated[tuple[OwnedTime, ...], Meta(description="times that are owned")]
     level: Annotated[tuple[_Some, ...], Meta(description="the levels below the group")]
-    where: Annotated[Rows, Meta(description="rows to add; if empty, the rows that the reader selected")] = (
-        field(default_factory=dict)
-    )
+    where: Annotated[Rows, Meta(description="rows to add; if empty, the rows that the reader selected")] = {}
 
 
 class TimeOwners(OwnerKeys, frozen=True, kw_only=True):

@@ -45,7 +45,6 @@ TEMPLATE = """\
 # base    16 for text that is a hexadecimal number
 """
 _NAME = re.compile(r"[A-Za-z$#@][A-Za-z0-9_$#@]*")
-_TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 _MAX_BYTES = 1024 * 1024
 
 
@@ -255,19 +254,14 @@ def _table(cataloged: roles.Entity, named_table: str | None, fields: tuple[str, 
 
 
 def _prefix(table: str) -> str | None:
-    record = _record(table)
+    record = layouts.record_of_table(table)
     info = layouts.record_info(record) if record else None
     return info.dsect.removeprefix("MR") if info else None
 
 
-def _record(table: str) -> str | None:
-    match = _TABLE.match(table)
-    return layouts.record_id(int(match[1]), int(match[2])) if match else None
-
-
 def _without_effect(binding: RoleBinding) -> Iterator[str]:
     """Yield errors for fields that no layout has, which are usually misspelled."""
-    record = _record(binding.table)
+    record = layouts.record_of_table(binding.table)
     if record is None:
         return
     layout_list = [*layouts.layouts(record), *layouts.sim_layouts(record)]

@@ -54,10 +54,7 @@ def peaks(
             expected=f"a peak of {longest_s[short[0]] // 60} minutes or less",
         )
     if not found:
-        raise QueryError(
-            "there is no processor utilization to find a peak in",
-            cure=phrase("no_peak"),
-        )
+        raise QueryError("there is no processor utilization to find a peak in", cure=phrase("no_peak"))
     return found
 
 

@@ -61,8 +61,7 @@ class ReportColumnKeys(FactTable, frozen=True, kw_only=True):
     column: Annotated[Name, Meta(description="the column of the query that it shows; default: its key")] = ""
     name: Annotated[str, Meta(description="its full name; default: its heading")] = ""
     head: Annotated[
-        str | None,
-        Meta(title="a text, with | between lines", description="the lines of its heading"),
+        str | None, Meta(title="a text, with | between lines", description="the lines of its heading")
     ] = field(default=None, name="heading")
     group: Annotated[Name | None, Meta(description="the heading over several columns that it is under")] = (
         None
@@ -146,9 +145,7 @@ class RowKind(FactTable, frozen=True):
     ] = "mean"
     by: Annotated[tuple[Name, ...], Meta(description="total: one row per value of these columns")] = ()
     rule: Annotated[_TotalRule | None, Meta(description="total: one rule for every number column")] = None
-    cells: Annotated[dict[str, str], Meta(description="fixed texts by column key")] = field(
-        default_factory=dict
-    )
+    cells: Annotated[dict[str, str], Meta(description="fixed texts by column key")] = {}
     query: Annotated[
         _Query, Meta(description="its own query; of a total of rows: the rows of intervals to add")
     ] = ""
@@ -182,9 +179,7 @@ class ReportTableKeys(FactTable, frozen=True, kw_only=True):
     measures: Annotated[
         tuple[Name, ...], Meta(description="measures that columns show by their keys, if they name no others")
     ] = ()
-    groups: Annotated[dict[str, Prose], Meta(description="headings over neighboring columns, by key")] = (
-        field(default_factory=dict)
-    )
+    groups: Annotated[dict[str, Prose], Meta(description="headings over neighboring columns, by key")] = {}
     rows: Annotated[tuple[RowKind, ...], Meta(description="the kinds of its rows")] = ()
     sort: Annotated[
         Name | None,
@@ -196,7 +191,7 @@ class ReportTableKeys(FactTable, frozen=True, kw_only=True):
     ] = None
     lines: Annotated[
         dict[str, str], Meta(description="if rows contain names: the value column of each name column")
-    ] = field(default_factory=dict)
+    ] = {}
     as_printed: Annotated[
         bool, Meta(description="whether its rows of a listing are printed with their own columns and digits")
     ] = False
@@ -247,9 +242,7 @@ class ReportTableFile(ReportTableKeys, frozen=True, kw_only=True):
     order: Annotated[
         tuple[Name, ...], Meta(description="its columns, and inherited columns of its base")
     ] = ()
-    columns: Annotated[dict[Name, ReportColumnKeys], Meta(description="its columns, by key")] = field(
-        default_factory=dict
-    )
+    columns: Annotated[dict[Name, ReportColumnKeys], Meta(description="its columns, by key")] = {}
     shared: Annotated[tuple[SharedKeys, ...], Meta(description="keys that several columns share")] = ()
 
 

@@ -128,8 +128,7 @@ class _MonwriteTables(Mapping[str, list[RawTable]]):
 
     def _parts(self, name: str) -> list[RawTable]:
         if name not in self._tables:
-            match = _TABLE.match(name)
-            record = layouts.record_id(int(match[1]), int(match[2])) if match else ""
+            record = layouts.record_of_table(name) or ""
             self._tables[name] = [
                 MonwriteTable(self._source, system, record, name)
                 for system in self._source.groups
@@ -138,9 +137,6 @@ class _MonwriteTables(Mapping[str, list[RawTable]]):
                 and name in self._source.system_table_names(system, record)
             ]
         return self._tables[name]
-
-
-_TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 
 
 class MonwriteSource:
