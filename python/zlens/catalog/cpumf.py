@@ -296,21 +296,17 @@ def generation(name: str) -> Generation:
     counters = {**shared, **_counters(facts.counters)}
     metrics = {**_common_on(name), **_weighed(name)}
     metrics |= {metric: _metric(metric, keys) for metric, keys in facts.metrics.items()}
+    complete = {
+        metric.name: metric
+        for metric in metrics.values()
+        if _has_inputs(metric, metrics, counters, set_sizes)
+    }
     return Generation(
-        name,
-        facts.text,
-        facts.cfvn,
-        facts.csvn,
-        facts.status,
-        _source(facts.source),
-        facts.note,
-        facts.basis,
-        dict(sorted(counters.items())),
-        {
-            metric.name: metric
-            for metric in metrics.values()
-            if _has_inputs(metric, metrics, counters, set_sizes)
-        },
+        name=name,
+        **structs.attributes(facts, "text", "cfvn", "csvn", "status", "note", "basis"),
+        source=_source(facts.source),
+        counters=dict(sorted(counters.items())),
+        metrics=complete,
     )
 
 

@@ -7,7 +7,7 @@ import glob
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -25,10 +25,18 @@ _EXACT = frozenset({"csv", "json", "html"})
 
 def add_options(parser: argparse.ArgumentParser, *, default: str | None = "text") -> None:
     """Add --format and --output of a command that prints a report or an answer."""
-    parser.add_argument(
-        "--format", choices=("text", "csv", "json", "html"), default=default, help="output format (text)"
-    )
+    add_format(parser, default=default)
     option(parser, "-o --output FILE", "write to FILE instead of standard output")
+
+
+def add_format(
+    parser: argparse.ArgumentParser,
+    choices: Sequence[str] = ("text", "csv", "json", "html"),
+    default: str | None = "text",
+    help: str = "output format (text)",
+) -> None:
+    """Add --format."""
+    parser.add_argument("--format", choices=choices, default=default, help=help)
 
 
 def refuse_overwrite(arguments: argparse.Namespace) -> None:

@@ -76,9 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
     )
     flag(parser, "--numbers", "print every number, not only the summary")
-    parser.add_argument(
-        "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
-    )
+    output.add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

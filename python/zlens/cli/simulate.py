@@ -50,12 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--explain", "list the constants that the scenario uses")
     flag(parser, "--example", "print an example of a scenario")
     flag(parser, "--keys", "list the keys of a scenario")
-    parser.add_argument(
-        "--format",
-        choices=("text", "csv", "json", "html"),
-        default="text",
-        help="format of the summary (text)",
-    )
+    output.add_format(parser, help="format of the summary (text)")
 
 
 def run(arguments: argparse.Namespace) -> int:

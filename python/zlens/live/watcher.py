@@ -93,20 +93,16 @@ class WatchStep(Struct):
     notes: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        messages = self.errors or self.notes
-        return bool(self.closed or self.opened or self.cleared or self.problems or messages)
+        return any(getattr(self, name) for name in _LISTS)
 
     def merge(self, other: WatchStep) -> WatchStep:
         """Return this step merged with a later one."""
         return WatchStep(
-            other.number,
-            self.closed + other.closed,
-            self.opened + other.opened,
-            self.cleared + other.cleared,
-            self.problems + other.problems,
-            self.errors + other.errors,
-            self.notes + other.notes,
+            other.number, **{name: getattr(self, name) + getattr(other, name) for name in _LISTS}
         )
+
+
+_LISTS = ("closed", "opened", "cleared", "problems", "errors", "notes")
 
 
 class Watcher:
