@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from zlens.live.polling import Login, PollingFeed
     from zlens.live.received_files import RetentionPolicy
     from zlens.live.receiver import AccessPolicy
-    from zlens.live.watcher import Watcher, WatchStep
+    from zlens.live.watch_step import WatchStep
+    from zlens.live.watcher import Watcher
     from zlens.server.live_updates import LiveWorkspace
     from zlens.server.sql_workers import SqlWorkers
 
@@ -424,7 +425,6 @@ class _Watching:
         #: Exception that ended the loop.
         self.failed: BaseException | None = None
         self._strict = strict
-        self._is_finished = threading.Event()
         self._reload = threading.Event()
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: self._reload.set())
@@ -432,7 +432,7 @@ class _Watching:
     def run(self, publish: Callable[[WatchStep | None], None] = lambda _: None, stay: bool = False) -> None:
         """Step until stopped, or without `stay` until no more data will arrive."""
         is_reported = False
-        while not self.stop.is_set() and not self._is_finished.is_set():
+        while not self.stop.is_set():
             if self._reload.is_set():
                 self._reload.clear()
                 print_message(self.live.reload())
@@ -442,7 +442,8 @@ class _Watching:
                 self._notify(self._notifier)
             if step is not None:
                 self._print(step)
-                self._release_sessions()
+                # Free the sessions of the step and their open files, which are in reference cycles.
+                gc.collect()
             elif self.live.done:
                 if not stay:
                     return
@@ -453,16 +454,9 @@ class _Watching:
             else:
                 time.sleep(_PAUSE_S)
 
-    def _release_sessions(self) -> None:
-        """Free the sessions of the step and their open files, which are in reference cycles."""
-        gc.collect()
-
     def _notify(self, notifier: Notifier) -> None:
         alerts = {} if self.live.alerts is None else self.live.alerts.open
         notifier.observe({key: alert.row() for key, alert in alerts.items()}, time.monotonic())
-
-    def end(self) -> None:
-        self._is_finished.set()
 
     def finish(self) -> None:
         """Import closed intervals into the lake and close the watcher."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -18,15 +18,8 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import SQL_TYPES
 from zlens.catalog.session_columns import measure_columns
 from zlens.engine.connection import Connection, connect
-from zlens.engine.results import ResultStream
+from zlens.engine.results import QueryResult, ResultStream
 from zlens.schema.temporary_folder import TemporaryFolder
-
-
-class ArrowStreamable(Protocol):
-    """Rows as an Arrow stream."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-
 
 #: A closed interval: system, source, end in microseconds since 1970, UTC.
 End = tuple[str, str, int]
@@ -69,7 +62,7 @@ class MeasureStore:
     def add(
         self,
         name: str,
-        rows: ArrowStreamable,
+        rows: QueryResult,
         step: int,
         known: Iterable[End],
         limits: Mapping[tuple[str, str], int],
@@ -124,7 +117,7 @@ class MeasureStore:
         for hour in {(system, end // _HOUR_US) for system, _, end in ends} & self._tables[name].hours.keys():
             self._run(f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE {_intervals_sql(ends)}')
 
-    def add_events(self, rows: ArrowStreamable, step: int) -> None:
+    def add_events(self, rows: QueryResult, step: int) -> None:
         """Add the rows of `event` that are not stored yet."""
         name = "event"
         with self._lock:
@@ -140,7 +133,7 @@ class MeasureStore:
                 of_hour = f"{_equals_sql('system', system)} AND {hour} = {number}"
                 self._insert(name, (system or "", number), f"FROM fresh WHERE {of_hour}", step)
 
-    def _register(self, rows: ArrowStreamable) -> None:
+    def _register(self, rows: QueryResult) -> None:
         self._connection.register("stream", rows)
         self._connection.execute("CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM stream")
         self._connection.unregister("stream")
