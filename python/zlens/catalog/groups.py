@@ -39,14 +39,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from zlens.catalog import aggregation, expressions, measures
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, InputError
 from zlens.schema import document, structs, user_files
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 _Kind = Literal["guest", "device", "volume", "partition"]
 #: Sections of the user's file.
@@ -79,8 +79,8 @@ class Groups(Struct, frozen=True):
 class Grouping(FactTable, frozen=True):
     """Groups in one measure."""
 
-    match: Annotated[dict[str, _Kind], Meta(description="kinds of patterns by column, first choice first")]
-    merge: Annotated[frozenset[str], Meta(description="keys that the row of a group lacks")] = frozenset()
+    match: Annotated[dict[str, _Kind], doc("kinds of patterns by column, first choice first")]
+    merge: Annotated[frozenset[str], doc("keys that the row of a group lacks")] = frozenset()
 
 
 def read(path: str) -> Groups:

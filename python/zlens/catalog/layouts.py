@@ -25,7 +25,7 @@ from zlens.catalog.fields import Size
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, attributes
+from zlens.schema.structs import FactTable, attributes, doc
 
 BUILTIN = "zlens"
 #: Pack of zlens' own layouts, and the release that marks files written with it. Some fields are known to
@@ -80,15 +80,15 @@ class HeadKeys(FactTable, frozen=True, kw_only=True):
             pattern=r"^D\d{1,2}R\d{1,5}$", title="a monitor record: an id such as D0R2", description="its id"
         ),
     ]
-    dsect: Annotated[str, Meta(description="the name of its page")]
-    title: Annotated[str, Meta(description="title")]
-    kind: Annotated[str, Meta(description="sample or event")]
-    lengths: Annotated[dict[str, Size], Meta(description="its length by release, as published")] = {}
-    variable: Annotated[bool, Meta(description="whether these are the minimum")] = False
-    note: Annotated[str | None, Meta(description="a note")] = None
+    dsect: Annotated[str, doc("the name of its page")]
+    title: Annotated[str, doc("title")]
+    kind: Annotated[str, doc("sample or event")]
+    lengths: Annotated[dict[str, Size], doc("its length by release, as published")] = {}
+    variable: Annotated[bool, doc("whether these are the minimum")] = False
+    note: Annotated[str | None, doc("a note")] = None
     changed_by: Annotated[
         dict[str, dict[str, str]],
-        Meta(description="APARs that changed it, by release, and their dates; none: changed in the release"),
+        doc("APARs that changed it, by release, and their dates; none: changed in the release"),
     ] = {}
 
 
@@ -116,20 +116,18 @@ class RecordInfo(HeadKeys, frozen=True, kw_only=True):
 class LayoutKeys(FactTable, frozen=True, kw_only=True):
     """Keys that a layout has both in its file and in memory."""
 
-    release: Annotated[str, Meta(description="the release")]
-    length: Annotated[Size, Meta(description="the length of the record")]
-    variable: Annotated[bool, Meta(description="whether that is the minimum")] = False
-    complete: Annotated[bool, Meta(description="whether all its fields are known")] = False
-    source: Annotated[str, Meta(description="where it is described")]
-    status: Annotated[str, Meta(description="how well it is known")]
-    note: Annotated[str | None, Meta(description="a note")] = None
-    fields: Annotated[tuple[MonitorField, ...], Meta(description="its fields")] = ()
+    release: Annotated[str, doc("the release")]
+    length: Annotated[Size, doc("the length of the record")]
+    variable: Annotated[bool, doc("whether that is the minimum")] = False
+    complete: Annotated[bool, doc("whether all its fields are known")] = False
+    source: Annotated[str, doc("where it is described")]
+    status: Annotated[str, doc("how well it is known")]
+    note: Annotated[str | None, doc("a note")] = None
+    fields: Annotated[tuple[MonitorField, ...], doc("its fields")] = ()
     callevel: Annotated[
-        tuple[Size, ...], Meta(description="bits of CALLEVEL in the system configuration that must be on")
+        tuple[Size, ...], doc("bits of CALLEVEL in the system configuration that must be on")
     ] = ()
-    stable_to: Annotated[
-        Size | None, Meta(description="bytes of it that longer records share; left out: all")
-    ] = None
+    stable_to: Annotated[Size | None, doc("bytes of it that longer records share; left out: all")] = None
 
 
 class RecordLayout(LayoutKeys, frozen=True, kw_only=True):

@@ -94,7 +94,7 @@ class HiperDispatchWriter:
             "VCM_CECPHYSMGMTIMEADJ": round(managed_us * part),
         }
         processors: list[Values] = [{"HD_INT_PROC_IDX": cpu} for cpu in range(cpus)]
-        sections = {"hd_header": [header], "hd_capacity": [capacity], "hd_processor": processors}
+        sections: Sections = {"hd_header": [header], "hd_capacity": [capacity], "hd_processor": processors}
         return _encode("parking", current.end_us, sections)
 
     def topology(self, minute: MachineMinute) -> bytes:

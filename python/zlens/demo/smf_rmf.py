@@ -302,7 +302,7 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
         "RTDM": goal.response_ms,
         "PLSC": service.name if report else "",
     }
-    sections: Sections = {
+    sections: dict[str, list[Values]] = {
         "wms": [
             {
                 "MSCF": ["MRCL"] if report else ["MOVE"],

@@ -29,6 +29,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 Prose = Annotated[str, Meta(pattern=r"\S", title="a text")]
 
 
+def doc(text: str) -> Meta:
+    """Return the annotation of a key with its help."""
+    return Meta(description=text)
+
+
 class FactTable(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a file of facts."""
 
@@ -36,8 +41,8 @@ class FactTable(Struct, frozen=True, forbid_unknown_fields=True):
 class SourcedTable(FactTable, frozen=True, kw_only=True):
     """A table that states its source."""
 
-    source: Annotated[str, Meta(description="where it is from")]
-    status: Annotated[str, Meta(description="how well it is known")]
+    source: Annotated[str, doc("where it is from")]
+    status: Annotated[str, doc("how well it is known")]
 
 
 def one_of(words: Iterable[str], description: str | None = None) -> Meta:
