@@ -17,8 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from mix import record_encoder
+
 from zlens import _native
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
 
 START_US = 1_772_442_000_000_000
 MINUTE_US = 60_000_000
@@ -28,7 +30,7 @@ FIRST = "C00M0"
 
 def record(name: str, time_us: int, values: dict[str, Any], length: int | None = None) -> bytes:
     layout = next(one for one in layouts.layouts(name) if one.release == "5.3")
-    return plans.encode(layout, values, tod=_native.tod_from_unix_us(time_us), length=length)
+    return record_encoder.encode(layout, values, tod=_native.tod_from_unix_us(time_us), length=length)
 
 
 def interval(guests: int, devices: int, cpus: int) -> list[bytes]:

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import bench
 
+import record_encoder
 from zlens import _native, lake
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
 
 INTERVALS = 1_440
 #: Number of different steps from one interval to the next.
@@ -57,7 +58,7 @@ class Day:
         """Add a record to every interval."""
         layout = layout_of(record)
         self.places.append((len(self.base), layout))
-        self.base += plans.encode(layout, facts, tod=_native.tod_from_unix_us(START_US))
+        self.base += record_encoder.encode(layout, facts, tod=_native.tod_from_unix_us(START_US))
         self.ends.append(len(self.base))
 
     def add_processor(self, cpu: int) -> None:
@@ -93,7 +94,7 @@ class Day:
             *configuration,
             ("D1R11", {}),
         ]
-        encoded = [plans.encode(layout_of(record), facts, tod=tod) for record, facts in config]
+        encoded = [record_encoder.encode(layout_of(record), facts, tod=tod) for record, facts in config]
         writer.write([(True, 0x40, 0, 0, encoded)])
         total = int.from_bytes(self.base, "big")
         for _ in range(INTERVALS + 1):

@@ -18,9 +18,9 @@ import bench
 import duckdb
 import mix
 
+import record_encoder
 import zlens
 from zlens import _native, lake
-from zlens.catalog import plans
 from zlens.inputs.options import Options, parse_time_spec
 from zlens.lake import documents, manifest
 
@@ -77,8 +77,8 @@ def importing(path: Path) -> None:
 def configuration(system: str, tod: int) -> list[bytes]:
     facts = {"MTRSYS_SYSTMID": system, "MTRSYS_HCPCPEID": "5.3.0"}
     return [
-        plans.encode(mix._layout("D1R4"), facts, tod=tod),
-        plans.encode(mix._layout("D1R9"), {"MTRSPR_INTERVAL": 60}, tod=tod),
+        record_encoder.encode(mix._layout("D1R4"), facts, tod=tod),
+        record_encoder.encode(mix._layout("D1R9"), {"MTRSPR_INTERVAL": 60}, tod=tod),
     ]
 
 

@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zlens import _native
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+import record_encoder
 
 #: Records of an interval: their number, and entries of their section. A system with 16 processors in one of
 #: ten partitions, 200 guests of which 60 end a transaction, 250 devices and 20 paging volumes.
@@ -84,7 +87,9 @@ class Maker:
                 ends.append(len(base))
         if closed:
             layout = _layout("D1R11")
-            base += plans.encode(layout, {}, tod=_native.tod_from_unix_us(START_US + offset_us + 1_000))
+            base += record_encoder.encode(
+                layout, {}, tod=_native.tod_from_unix_us(START_US + offset_us + 1_000)
+            )
             step += self._step(layout, 0, len(base) - len(step))
             ends.append(len(base))
         return Interval(int.from_bytes(base, "big"), int.from_bytes(step, "big"), len(base), ends)
@@ -99,7 +104,7 @@ class Maker:
                 {f.name: self._value(f, entry) for f in section.fields if _plain(f)}
                 for entry in range(entries)
             ]
-        return plans.encode(layout, values, tod=_native.tod_from_unix_us(time_us), entries=rows)
+        return record_encoder.encode(layout, values, tod=_native.tod_from_unix_us(time_us), entries=rows)
 
     def _value(self, field: layouts.MonitorField, subject: int) -> object:
         number = field.type in ("unsigned", "signed") or field.kind in ("counter", "timer", "time")
@@ -166,9 +171,9 @@ def _configuration() -> list[bytes]:
     system = {"MTRSYS_SYSTMID": "BENCH", "MTRSYS_HCPCPEID": "5.3.0"}
     profile = {"MTRSPR_INTERVAL": INTERVAL_US // 1_000_000}
     return [
-        plans.encode(_layout("D1R4"), system, tod=tod),
-        plans.encode(_layout("D1R9"), profile, tod=tod),
-        plans.encode(_layout("D1R11"), {}, tod=tod),
+        record_encoder.encode(_layout("D1R4"), system, tod=tod),
+        record_encoder.encode(_layout("D1R9"), profile, tod=tod),
+        record_encoder.encode(_layout("D1R11"), {}, tod=tod),
     ]
 
 

@@ -27,8 +27,7 @@ REFERENCE = "docs/reference"
 def reference() -> dict[str, str]:
     """Text of every generated page by its name in the reference."""
     from interfaces import interface_pages
-
-    from zlens.explain.reference import cpumf, exposition, measures, records, rules, smf
+    from reference_pages import cpumf, exposition, measures, records, rules, smf
 
     return {
         "records.md": records.records_page(),

@@ -85,7 +85,8 @@ def _signature(value: typing.Any) -> str:
 
 def _http() -> str:
     """Every endpoint with its parameters and what the response has."""
-    from zlens.explain.markdown_format import format_table
+    from reference_pages.markdown_format import format_table
+
     from zlens.server.endpoints import ENDPOINTS
 
     lines = [
@@ -135,8 +136,9 @@ def _sql() -> str:
 
 
 def _glossary() -> str:
+    from reference_pages.markdown_format import format_table
+
     from zlens.catalog.glossary import terms
-    from zlens.explain.markdown_format import format_table
 
     rows = ((term.name, term.text, term.status) for term in sorted(terms(), key=lambda one: one.name.lower()))
     return "\n".join(["# Glossary", "", *format_table(("term", "meaning", "status"), rows)]) + "\n"

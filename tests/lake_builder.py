@@ -8,10 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import record_encoder
 import zlens
 from zlens import _native
 from zlens.api import Session
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
 from zlens.inputs.options import Options
 
 #: 2026-03-02 10:00:00 UTC
@@ -40,7 +41,7 @@ def record(name: str, us: int, values: dict[str, Any], entries: list[dict[str, A
         sections[layout.sections[0].name] = [
             {prefix + key: value for key, value in entry.items()} for entry in entries
         ]
-    return plans.encode(layout, full, tod=_native.tod_from_unix_us(us), entries=sections)
+    return record_encoder.encode(layout, full, tod=_native.tod_from_unix_us(us), entries=sections)
 
 
 def end_us(number: int) -> int:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import record_encoder
 from zlens import _native
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
 
 #: 2026-03-02 09:00:00 UTC
 START_US = 1_772_442_000_000_000
@@ -31,7 +32,9 @@ def record(
 ) -> bytes:
     """Build a record in the layout of z/VM 5.3, truncated or padded to `length`."""
     layout = next(one for one in layouts.layouts(name) if one.release == "5.3")
-    return plans.encode(layout, dict(values or {}), tod=_native.tod_from_unix_us(time_us), length=length)
+    return record_encoder.encode(
+        layout, dict(values or {}), tod=_native.tod_from_unix_us(time_us), length=length
+    )
 
 
 def sim_record(
@@ -42,7 +45,7 @@ def sim_record(
 ) -> bytes:
     """Build a record in its synthetic layout, or else in the layout of z/VM 5.3."""
     own = layouts.sim_layouts(name) or [one for one in layouts.layouts(name) if one.release == "5.3"]
-    return plans.encode(
+    return record_encoder.encode(
         own[0], dict(values or {}), tod=_native.tod_from_unix_us(time_us), entries=entries or {}
     )
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import record_encoder
 from zlens import _native
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
 
 Build = Callable[[str, int, Mapping[str, Any], Mapping[str, Sequence[Mapping[str, Any]]]], bytes]
 
@@ -44,7 +45,7 @@ def encoded(
 ) -> bytes:
     """Encode a record with its entries in the layout of z/VM 5.3."""
     layout = next(one for one in layouts.layouts(name) if one.release == "5.3")
-    return plans.encode(layout, dict(values), tod=_native.tod_from_unix_us(time_us), entries=entries)
+    return record_encoder.encode(layout, dict(values), tod=_native.tod_from_unix_us(time_us), entries=entries)
 
 
 def partition(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import record_encoder
 from zlens import _native
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
 
 START_US = 1_772_442_000_000_000
 CPUS = 4
@@ -15,7 +16,7 @@ PAGE = 4096
 
 def record(name: str, time_us: int, values: dict[str, object], length: int | None = None) -> bytes:
     layout = next(one for one in layouts.layouts(name) if one.release == "5.3")
-    return plans.encode(layout, values, tod=_native.tod_from_unix_us(time_us), length=length)
+    return record_encoder.encode(layout, values, tod=_native.tod_from_unix_us(time_us), length=length)
 
 
 def processor(time_us: int, number: int, cpu: int, length: int | None = None) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from zlens.catalog import plans
+import record_encoder
 from zlens.catalog.layouts import MonitorField, MonitorSection, RecordLayout
 from zlens.catalog.raw_columns import field_parts
 
@@ -86,7 +86,7 @@ def some_record(
         for name in (*section.join.names, section.offset):  # type: ignore[union-attr]
             given.pop(str(name), None)
             expected.pop(str(name), None)
-    return plans.encode(layout, given, tod=TOD, entries=entries), expected, wanted
+    return record_encoder.encode(layout, given, tod=TOD, entries=entries), expected, wanted
 
 
 def some_entry(

@@ -24,8 +24,9 @@ import pytest
 from msgspec.structs import replace
 
 import monwrite_builder as monwrite
+import record_encoder
 from zlens import _native
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
 from zlens.catalog.layouts import HEADER_LENGTH, MonitorField, MonitorSection, RecordLayout
 from zlens.record_pages import importer as pages
 
@@ -57,7 +58,7 @@ class Moved:
         if layout is None:
             layout = next(one for one in layouts.layouts(name, Path("no packs here")) if one.release == "5.3")
         tod = _native.tod_from_unix_us(time_us)
-        return plans.encode(layout, dict(values or {}), tod=tod, entries=entries or {})
+        return record_encoder.encode(layout, dict(values or {}), tod=tod, entries=entries or {})
 
 
 def moved(

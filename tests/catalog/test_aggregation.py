@@ -14,8 +14,8 @@ import zlens
 from zlens import demo
 from zlens.api import Session
 from zlens.catalog import aggregation, measures
-from zlens.catalog.aggregation import MeasureQuery
 from zlens.catalog.expressions import quote
+from zlens.catalog.measure_query import MeasureQuery
 from zlens.catalog.measures import Measure, MeasureColumn
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, QueryError

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from reference_pages import measures as reference_measures
 
 from zlens.catalog import measures
 from zlens.catalog.roles import SQL_TYPES
 from zlens.checks import measures as check_metrics
 from zlens.errors import CatalogError
-from zlens.explain.reference import measures as reference_measures
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_records import TOD, some_record
 
+import record_encoder
 from iterations import draws, iterations
 from zlens.catalog import layouts, plans
 from zlens.catalog.layouts import MonitorField, MonitorSection, RecordLayout
@@ -354,30 +355,32 @@ def test_fields_past_end_are_null(layout: RecordLayout, seed: int, cut: int) -> 
 
 def test_overlays_read_underlying_bytes() -> None:
     layout = of("D4R2")
-    data = plans.encode(layout, {"USELOF_ASCDEFSZ": (7 << 32) + 9}, tod=TOD)
+    data = record_encoder.encode(layout, {"USELOF_ASCDEFSZ": (7 << 32) + 9}, tod=TOD)
     values = plans.decode(layout, data)
     assert values["USELOF_CALDEFHI"] == 7
     assert values["USELOF_CALDEFLO"] == 9
-    again = plans.encode(layout, {"USELOF_ASCDEFSZ": 5, "USELOF_CALDEFHI": 1}, tod=TOD)
+    again = record_encoder.encode(layout, {"USELOF_ASCDEFSZ": 5, "USELOF_CALDEFHI": 1}, tod=TOD)
     assert plans.decode(layout, again)["USELOF_ASCDEFSZ"] == (1 << 32) + 5
 
 
 def test_records_of_another_length() -> None:
-    long = plans.encode(of("D0R2"), {"SYTPRP_PFXUTIME": 4096}, tod=TOD, length=352)
+    long = record_encoder.encode(of("D0R2"), {"SYTPRP_PFXUTIME": 4096}, tod=TOD, length=352)
     assert len(long) == 352
     assert plans.decode(of("D0R2"), long)["SYTPRP_PFXUTIME"] == 4096
-    short = plans.encode(of("D0R2"), {"SYTPRP_PFXUTIME": 4096}, tod=TOD, length=36)
+    short = record_encoder.encode(of("D0R2"), {"SYTPRP_PFXUTIME": 4096}, tod=TOD, length=36)
     assert plans.decode(of("D0R2"), short)["SYTPRP_PFXUTIME"] is None
 
 
 def test_entries_past_record_end_are_not_read() -> None:
     layout = of("D0R16")
-    data = plans.encode(layout, {}, tod=TOD, entries={"CPUDATA": [{"SYTCUP_LCUCPUID": n} for n in range(3)]})
+    data = record_encoder.encode(
+        layout, {}, tod=TOD, entries={"CPUDATA": [{"SYTCUP_LCUCPUID": n} for n in range(3)]}
+    )
     section = layout.sections[0]
     assert len(section_decoder.decode_entries(layout, section, data)) == 3
     assert len(section_decoder.decode_entries(layout, section, data[:-1])) == 2
     for values in ({"SYTCUP_CALCPUOF": 4}, {"SYTCUP_CALCPULN": 0}, {"SYTCUP_CALCPULN": -40}):
-        bad = plans.encode(layout, values, tod=TOD)
+        bad = record_encoder.encode(layout, values, tod=TOD)
         assert section_decoder.decode_entries(layout, section, bad) == []
 
 
@@ -396,4 +399,4 @@ def test_unwritable_values_are_rejected(
     values: dict[str, Any], entries: dict[str, list[dict[str, Any]]], words: str
 ) -> None:
     with pytest.raises(CatalogError, match=words):
-        plans.encode(of("D0R16"), values, tod=TOD, entries=entries)
+        record_encoder.encode(of("D0R16"), values, tod=TOD, entries=entries)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import monwrite_builder as monwrite
+import record_encoder
 import zlens
 from zlens.catalog import layout_selection, layouts, plans, roles
 from zlens.checks import records as check
@@ -199,7 +200,7 @@ def test_synthetic_layouts_round_trip(record: str) -> None:
     (layout,) = layouts.sim_layouts(record)
     alone = [f for f in layout.fields if not (f.overlay or f.reserved)]
     values = {f.name: 1 for f in alone if f.type == "unsigned" and f.count == 1 and 1 <= f.length <= 8}
-    data = plans.encode(layout, values, tod=1 << 63)
+    data = record_encoder.encode(layout, values, tod=1 << 63)
     assert {name: plans.decode(layout, data)[name] for name in values} == values
 
 

@@ -12,11 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 import monwrite_builder as monwrite
+import record_encoder
 import zlens
 import zlens.findings.evaluate  # binds rules.load before a test replaces it
 from iterations import draws, iterations
 from zlens import _native
-from zlens.catalog import layouts, plans, roles, rules, user_roles
+from zlens.catalog import layouts, roles, rules, user_roles
 from zlens.catalog.layouts import MonitorField, RecordLayout
 from zlens.checks import records as check
 from zlens.cli import main
@@ -70,7 +71,7 @@ def measured(tmp_path: Path, layout: RecordLayout) -> Path:
             "USEACT_MYWAIT": (5 + 6 * minute * monwrite.TOD_S).to_bytes(8, "big"),
         }
         tod = _native.tod_from_unix_us(end - 100)
-        groups.append(monwrite.interval(end, [plans.encode(layout, values, tod=tod)]))
+        groups.append(monwrite.interval(end, [record_encoder.encode(layout, values, tod=tod)]))
     return monwrite.write(tmp_path / "guests.mon", groups)
 
 
@@ -118,7 +119,9 @@ def test_user_role_has_field_name_per_release(tmp_path: Path, data: Path) -> Non
         for minute in range(3):
             end = monwrite.START_US + minute * monwrite.MINUTE_US
             tod = _native.tod_from_unix_us(end - 100)
-            groups.append(monwrite.interval(end, [plans.encode(layout, {name: 6 * minute}, tod=tod)]))
+            groups.append(
+                monwrite.interval(end, [record_encoder.encode(layout, {name: 6 * minute}, tod=tod)])
+            )
         files.append(monwrite.write(tmp_path / f"{release}.mon", groups))
     say(data, '[processor]\nspins = { field = ["SYTPRP_NEWSPINC", "SYTPRP_PFXSPINC"] }\n')
     with zlens.open(files) as session:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from reference_pages import rules as reference_rules
 
 import guest_builder as guests
 import monwrite_builder as monwrite
@@ -20,7 +21,6 @@ from zlens.catalog.caveats import Caveat
 from zlens.catalog.reports.definition import load_report
 from zlens.errors import QueryError
 from zlens.explain.names import explain
-from zlens.explain.reference import rules as reference_rules
 from zlens.reports import header
 from zlens.reports.rows import Block
 

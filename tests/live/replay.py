@@ -12,7 +12,8 @@ from iterations import iterations
 from zlens import _native
 from zlens.catalog import measures
 from zlens.live.feeds import Feed, FeedChunk, Position
-from zlens.live.watcher import Watcher, WatchStep
+from zlens.live.watch_step import WatchStep
+from zlens.live.watcher import Watcher
 from zlens.session.session import CoreSession
 
 #: A timeout longer than any of these tests needs.

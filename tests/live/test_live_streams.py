@@ -9,7 +9,8 @@ import pytest
 from replay import Pieces, differences, play, split_points
 
 from zlens import _native
-from zlens.live.watcher import RetentionLimits, Watcher, WatchStep
+from zlens.live.watch_step import WatchStep
+from zlens.live.watcher import RetentionLimits, Watcher
 from zlens.session.session import CoreSession
 
 

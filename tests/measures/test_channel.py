@@ -10,13 +10,14 @@ import pytest
 
 import channel_builder
 import monwrite_builder as monwrite
+import record_encoder
 import zlens
 from channel_builder import ALL, COUNTS, EXTENDED, MOST, PTI, THREE, UNIT, T, entry
 from monwrite_builder import MINUTE_US, START_US, configuration, interval
 from readers import smf113_builder
 from zlens import _native
 from zlens.api import Session
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
 from zlens.explain.names import explain
 
 
@@ -185,7 +186,7 @@ def monitor(
         }
         end = START_US + n * MINUTE_US
         tod = _native.tod_from_unix_us(end - 100)
-        record = plans.encode(layout, {"SYTEPM_CALCHPID": 0x5A}, tod=tod, entries=sections)
+        record = record_encoder.encode(layout, {"SYTEPM_CALCHPID": 0x5A}, tod=tod, entries=sections)
         groups.append(interval(end, [record]))
     return zlens.open([monwrite.write(folder / "a", groups)])
 

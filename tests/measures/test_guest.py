@@ -10,8 +10,9 @@ import pytest
 
 import guest_builder as guests
 import monwrite_builder as monwrite
+import record_encoder
 import zlens
-from zlens.catalog import layouts, measures, plans
+from zlens.catalog import layouts, measures
 from zlens.inputs.options import Options, parse_time_spec
 
 MINUTES = range(5)
@@ -262,7 +263,7 @@ def known_of_it(end_us: int, userid: str) -> bytes:
     """Return D4R3 with its public fields: the user ID and the list."""
     layout = layouts.layouts("D4R3")[0]
     values = {"USEACT_VMDUSER": userid, "USEACT_VMDSLIST": 11}
-    return plans.encode(layout, values, tod=guests.tod(end_us - 200))
+    return record_encoder.encode(layout, values, tod=guests.tod(end_us - 200))
 
 
 def partial(path: Path) -> Path:

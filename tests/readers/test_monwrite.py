@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import monwrite_builder
+import record_encoder
 import zlens
 from monwrite_builder import MINUTE_US, S_US, START_US
 from zlens import _native
@@ -281,7 +282,7 @@ def test_sections_have_own_tables(tmp_path: Path) -> None:
     layout = next(one for one in monwrite.layouts.layouts("D0R16") if one.release == "5.3")
     (section,) = layout.sections
     end = START_US + MINUTE_US
-    data = plans.encode(
+    data = record_encoder.encode(
         layout,
         {"SYTCUP_LCUPNAME": "PARTA"},
         tod=_native.tod_from_unix_us(end - 9),

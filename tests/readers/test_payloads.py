@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import monwrite_builder as monwrite
+import record_encoder
 import zlens
 from zlens import _native
 from zlens.api import Session
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
 
 LAYOUT = next(one for one in layouts.layouts("D10R2") if one.release == "5.3")
 KERNEL = "d3c9d5e4e7d2d9d5d3"
@@ -36,7 +37,7 @@ def payload(
     product = found.match[1] + level
     own = {"APLSDT_USERID": guest, "APLSDT_MDGPROD": product.ljust(32, "0"), **more}
     tod = _native.tod_from_unix_us(time_us)
-    data = plans.encode(LAYOUT, own, tod=tod, entries={section: [values]})
+    data = record_encoder.encode(LAYOUT, own, tod=tod, entries={section: [values]})
     data += b"\xff" * padding
     return len(data).to_bytes(2) + data[2:]
 
@@ -185,7 +186,7 @@ def test_block_paging_is_row_for_each_size(tmp_path: Path) -> None:
 
 def entries(record: str, section: str, own: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bytes:
     layout = next(one for one in layouts.layouts(record) if one.release == "5.3")
-    return plans.encode(layout, own, tod=_native.tod_from_unix_us(end(0)), entries={section: rows})
+    return record_encoder.encode(layout, own, tod=_native.tod_from_unix_us(end(0)), entries={section: rows})
 
 
 def test_sections_of_system_domain(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 import cpumf_records
 import monwrite_builder as monwrite
+import record_encoder
 import zlens
 from zlens import _native
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
 from zlens.catalog.layouts import RecordLayout
 from zlens.record_pages import importer as pages
 from zlens.record_pages import packs
@@ -45,7 +46,7 @@ def issues_of_names(path: Path, names: dict[str, str]) -> list[str]:
 def file(path: Path, layout: RecordLayout, names: dict[str, str]) -> Path:
     def make(_: str, time_us: int, values: object) -> bytes:
         given = {names.get(name, name): value for name, value in dict(values).items()}  # type: ignore[call-overload]
-        return plans.encode(layout, given, tod=_native.tod_from_unix_us(time_us))
+        return record_encoder.encode(layout, given, tod=_native.tod_from_unix_us(time_us))
 
     config = {"MTRSYS_SYSTMID": "REAL", "MTRSYS_HCPCPEID": "7.3.0", "MTRSYS_SYSMTYPE": "3906"}
     groups = [monwrite.configuration(monwrite.START_US, config)]

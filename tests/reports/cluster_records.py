@@ -10,8 +10,9 @@ import publications
 
 import guest_builder as guests
 import monwrite_builder as monwrite
+import record_encoder
 from zlens import _native
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
 
 CAPACITY, LIMITHARD = 2, 1
 IFL = 3
@@ -66,7 +67,7 @@ def real(record: str, time_us: int, values: Mapping[str, Any], release: str | No
         for one in layouts.layouts(record)
         if one.pack == layouts.BUILTIN and release in (None, one.release)
     ]
-    return plans.encode(layout, values, tod=_native.tod_from_unix_us(time_us))
+    return record_encoder.encode(layout, values, tod=_native.tod_from_unix_us(time_us))
 
 
 def named_pool(folder: Path) -> Path:

@@ -12,6 +12,7 @@ import publications
 from fake_session import FakeSession
 
 import monwrite_builder as monwrite
+import record_encoder
 import smf_io_builder
 from monwrite_builder import (
     MINUTE_US,
@@ -26,7 +27,7 @@ from monwrite_builder import (
 )
 from storage_builder import PREFIXES, Minute, alike
 from zlens import _native
-from zlens.catalog import groups, layouts, plans
+from zlens.catalog import groups, layouts
 
 NAMES = ("rate", "pend", "disc", "conn", "cu_wait", "queued", "read_pct")
 DASD, TAPE = 4, 64
@@ -187,7 +188,9 @@ def channel_paths(
             }
             sections = {"ECMENTRY": [entry], "CMCHARS": [can]}
             tod = _native.tod_from_unix_us(end - 100)
-            records.append(plans.encode(layout, {"SYTEPM_CALCHPID": chpid}, tod=tod, entries=sections))
+            records.append(
+                record_encoder.encode(layout, {"SYTEPM_CALCHPID": chpid}, tod=tod, entries=sections)
+            )
         groups.append(interval(end, records))
     return monwrite.write(folder / "a", groups)
 
@@ -290,7 +293,7 @@ def _attachment(
     synthetic = layouts.sim_layouts(record) if config == monwrite.SIM_CONFIG else []
     layout = (synthetic or layouts.layouts(record))[0]
     tod = _native.tod_from_unix_us(time_us)
-    return False, [plans.encode(layout, {f"{prefix}_{k}": v for k, v in values.items()}, tod=tod)]
+    return False, [record_encoder.encode(layout, {f"{prefix}_{k}": v for k, v in values.items()}, tod=tod)]
 
 
 AREAS = [

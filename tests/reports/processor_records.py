@@ -13,9 +13,10 @@ from fake_session import FakeSession
 
 import monwrite_builder as monwrite
 import partition_builder as lpar
+import record_encoder
 from monwrite_builder import MINUTE_US, S_US, START_US, TOD_S, Way, configuration, interval, record, way_of
 from zlens import _native
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
 
 #: Seconds of a minute on each of two processors, and counts.
 TIMES = {"PFXUTIME": (30, 12), "PFXTMSYS": (6, 3), "PFXTOTWT": (12, 45), "PFXSPINT": (3, 0)}
@@ -426,7 +427,7 @@ def locks(folder: Path, shared: float = 0, way: str | Way = "sim") -> Path:
         if way == "5.3":
             layout = next(one for one in layouts.layouts("D0R23") if one.release == "5.3")
             tod = _native.tod_from_unix_us(end - 100)
-            sample = plans.encode(layout, head, tod=tod, entries={"CALLKDATA": entries})
+            sample = record_encoder.encode(layout, head, tod=tod, entries={"CALLKDATA": entries})
         else:
             sample = build("D0R23", end - 100, head, {"CALLKDATA": entries})
         groups.append(interval(end, [sample]))

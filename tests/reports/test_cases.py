@@ -37,7 +37,6 @@ import inputs as makers
 import zlens
 from zlens import reports
 from zlens.cli import inputs, parser
-from zlens.cli import report as report_command
 from zlens.errors import ZlensError
 from zlens.session.session import CoreSession
 
@@ -199,7 +198,7 @@ def run(case: Case, sessions: Sessions) -> str:
             arguments.format,
             now=NOW,
             width=width,
-            options=report_command.parse_options(arguments),
+            options=reports.ReportOptions.from_values(vars(arguments)),
         )
         return text if arguments.format == "text" else rounded(text)
     except ZlensError as error:

@@ -10,9 +10,10 @@ import cluster_records
 
 import guest_builder as guests
 import monwrite_builder as monwrite
+import record_encoder
 from monwrite_builder import Way, way_of
 from zlens import _native
-from zlens.catalog import layouts, plans
+from zlens.catalog import layouts
 
 MINUTES = range(5)
 
@@ -205,7 +206,7 @@ def _payloads(number: int) -> list[bytes]:
         own = {"APLSDT_USERID": "LNX1", "APLSDT_MDGPROD": section.match[1].ljust(32, "0")}
         entry: Mapping[str, Any] = {"sync_count_1": 1, "sync_count_2": 1, **values}
         tod = _native.tod_from_unix_us(guests.end_of(number) - 500 + i)
-        found.append(plans.encode(layout, own, tod=tod, entries={name: [entry]}))
+        found.append(record_encoder.encode(layout, own, tod=tod, entries={name: [entry]}))
     return found
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from iterations import iterations
 from zlens.api import Session
 from zlens.catalog import aggregation, measures
-from zlens.catalog.aggregation import MeasureQuery
 from zlens.catalog.expressions import quote
+from zlens.catalog.measure_query import MeasureQuery
 from zlens.catalog.time_blocks import TimeWindow
 from zlens.server import window_queries
 from zlens.server.window_queries import WindowQueries

@@ -15,10 +15,10 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from zlens.catalog import expressions, measures
-from zlens.catalog.expressions import literal, quote
+from zlens.catalog.expressions import quote
 from zlens.catalog.measures import Measure, MeasureColumn
 from zlens.errors import CatalogError, QueryError
 
@@ -39,8 +39,8 @@ _AMOUNTS = frozenset(
 )
 _LENGTH = "seconds"
 #: Statistics that divide a total by the total of another column, and their factors.
-_QUOTIENTS = {"share": 100, "rate": 1}
-_TOTALS = frozenset({"total", *_QUOTIENTS})
+QUOTIENTS = {"share": 100, "rate": 1}
+TOTALS = frozenset({"total", *QUOTIENTS})
 #: The column whose total is the time that a rate refers to: a subject without rows counts as zero.
 _ELAPSED = "load.seconds"
 #: The columns that identify an interval of a system.
@@ -120,7 +120,7 @@ def mean_inputs(table: Measure, column: MeasureColumn, *, subjects: bool = False
     return [name for name in dict.fromkeys(names) if table.column(name) is not None]
 
 
-def _conditional_aggregate(function: str, value: str, among: str = "true", more: str = "") -> str:
+def conditional_aggregate(function: str, value: str, among: str = "true", more: str = "") -> str:
     """Return SQL of an aggregate over some of the rows: CASE costs DuckDB half as much as FILTER."""
     return f"{function}({value if among == 'true' else f'CASE WHEN {among} THEN {value} END'}{more})"
 
@@ -130,7 +130,7 @@ Of = Callable[..., str]
 
 
 def mean_sql(
-    column: MeasureColumn, alias: str = "", *, weighs: str | None = None, of: Of = _conditional_aggregate
+    column: MeasureColumn, alias: str = "", *, weighs: str | None = None, of: Of = conditional_aggregate
 ) -> str:
     """Return SQL of a column's mean over the rows of one subject; NULL if the column has no weight.
 
@@ -169,7 +169,7 @@ def sum_and_weight_sql(column: MeasureColumn) -> tuple[str, str] | None:
         return None
     if column.aggregate in ("counter", "time"):
         weighs = "1"
-    return _sums(column, "", weighs, _conditional_aggregate)
+    return _sums(column, "", weighs, conditional_aggregate)
 
 
 def _sums(column: MeasureColumn, alias: str, weighs: str, of: Of) -> tuple[str, str]:
@@ -199,11 +199,7 @@ def difference_columns(table: Measure) -> list[str]:
 
 
 def total_sql(
-    table: Measure,
-    column: MeasureColumn,
-    *,
-    among: str | None = None,
-    of: Of = _conditional_aggregate,
+    table: Measure, column: MeasureColumn, *, among: str | None = None, of: Of = conditional_aggregate
 ) -> str:
     """Return SQL of a column's sum over rows of one subject; NULL if a part is unknown.
 
@@ -231,10 +227,10 @@ def whole_of(column: MeasureColumn, statistic: str = "share") -> tuple[Measure, 
 def statistic_sql(table: Measure, column: MeasureColumn, statistic: str) -> str:
     """Return SQL of one of STATISTICS over the rows of one subject."""
     builders = {"mean": lambda: mean_sql(column), "total": lambda: total_sql(table, column)}
-    return builders[statistic]() if statistic in builders else _of_values(column, statistic)
+    return builders[statistic]() if statistic in builders else value_statistic_sql(column, statistic)
 
 
-def _of_values(column: MeasureColumn, statistic: str, of: Of = _conditional_aggregate) -> str:
+def value_statistic_sql(column: MeasureColumn, statistic: str, of: Of = conditional_aggregate) -> str:
     """Return SQL of a statistic that needs only the values of a column and their times."""
     if statistic not in STATISTICS:
         raise CatalogError(f"there is no statistic {statistic!r}", expected=", ".join(STATISTICS))
@@ -248,14 +244,15 @@ def _of_values(column: MeasureColumn, statistic: str, of: Of = _conditional_aggr
     return of("quantile_cont", value, unflagged_sql(), f", {int(statistic[1:]) / 100}")
 
 
+def _if_complete(value: str, among: str, sql: str) -> str:
+    """Return SQL that is NULL if one of the included rows has no value."""
+    known, rows = (conditional_aggregate("count", each, among) for each in (value, "1"))
+    return f"CASE WHEN {known} = {rows} THEN {sql} END"
+
+
 def _added(value: str, among: str) -> str:
     """Return SQL of a sum over subjects, each for its own seconds; NULL if a part is unknown."""
-    complete = (
-        f"{_conditional_aggregate('count', value, among)} = {_conditional_aggregate('count', '1', among)}"
-    )
-    return (
-        f"CASE WHEN {complete} THEN {_conditional_aggregate('sum', f'{value} * {quote(_LENGTH)}', among)} END"
-    )
+    return _if_complete(value, among, conditional_aggregate("sum", f"{value} * {quote(_LENGTH)}", among))
 
 
 def together_s(name_sql: Callable[[str], str] = lambda sql: sql) -> str:
@@ -294,29 +291,24 @@ def aggregate_subjects(
     length = "CAST(NULL AS DOUBLE)" if column.unweighted else f"max({quote(_LENGTH)})"
     if column.subject_filter:
         among = f"{among} AND coalesce({expressions.compile_sql(column.subject_filter, quote)}, false)"
-    complete = (
-        f"{_conditional_aggregate('count', value, among)} = {_conditional_aggregate('count', '1', among)}"
-    )
     if how == "sum":
         weighs = f"max({weight_sql(column)})" if column.weight else length
         if column.aggregate in ("ratio", "gauge") and (column.weight or _LENGTH) == _LENGTH:
             length_s = together_s(named)
             added = f"{_added(value, among)} / {length_s}"
             # A row without a length, such as a first sample, is not known to cover only a part.
-            lengths = _conditional_aggregate("count", quote(_LENGTH), among)
-            timed = f"{lengths} = {_conditional_aggregate('count', '1', among)}"
-            plain = f"CASE WHEN {complete} THEN {_conditional_aggregate('sum', value, among)} END"
+            lengths = conditional_aggregate("count", quote(_LENGTH), among)
+            timed = f"{lengths} = {conditional_aggregate('count', '1', among)}"
+            plain = _if_complete(value, among, conditional_aggregate("sum", value, among))
             added = f"CASE WHEN {timed} THEN {added} ELSE {plain} END"
             weighs = weighs if column.unweighted else length_s
             return SubjectAggregate(
-                f"{added} / {_conditional_aggregate('count', '1', among)}" if average else added, weighs
+                f"{added} / {conditional_aggregate('count', '1', among)}" if average else added, weighs
             )
-        added = _conditional_aggregate("avg" if average else "sum", value, among)
-        return SubjectAggregate(f"CASE WHEN {complete} THEN {added} END", weighs)
+        added = conditional_aggregate("avg" if average else "sum", value, among)
+        return SubjectAggregate(_if_complete(value, among, added), weighs)
     if how in ("max", "min"):
-        return SubjectAggregate(
-            f"CASE WHEN {complete} THEN {_conditional_aggregate(how, value, among)} END", length
-        )
+        return SubjectAggregate(_if_complete(value, among, conditional_aggregate(how, value, among)), length)
     if how == "same":
         alike = f"count({value}) = count(*) AND min({value}) = max({value})"
         return SubjectAggregate(f"CASE WHEN {alike} THEN min({value}) END", length)
@@ -324,18 +316,18 @@ def aggregate_subjects(
         return SubjectAggregate("NULL", length)
     if how == "mean":
         weighs = named(weight_sql(column) or "NULL")
-        over = _conditional_aggregate("sum", weighs, f"{among} AND {value} IS NOT NULL")
+        over = conditional_aggregate("sum", weighs, f"{among} AND {value} IS NOT NULL")
     else:
         weighs = named(expressions.compile_sql(how.removeprefix("by "), quote, "float"))
         over = length
     # A value with zero weight may be unknown.
     part = f"{among} AND {weighs} > 0"
     complete_parts = (
-        f"{_conditional_aggregate('count', weighs, among)} = {_conditional_aggregate('count', '1', among)} "
-        f"AND {_conditional_aggregate('count', value, part)} = {_conditional_aggregate('count', '1', part)}"
+        f"{conditional_aggregate('count', weighs, among)} = {conditional_aggregate('count', '1', among)} "
+        f"AND {conditional_aggregate('count', value, part)} = {conditional_aggregate('count', '1', part)}"
     )
-    weighted = _conditional_aggregate("sum", f"{value} * ({weighs})", part)
-    mean = f"{weighted} / nullif({_conditional_aggregate('sum', weighs, part)}, 0)"
+    weighted = conditional_aggregate("sum", f"{value} * ({weighs})", part)
+    mean = f"{weighted} / nullif({conditional_aggregate('sum', weighs, part)}, 0)"
     return SubjectAggregate(f"CASE WHEN {complete_parts} THEN {mean} END", over)
 
 
@@ -372,8 +364,8 @@ def totals(
     # The length of a time counts once in the window, however many groups have rows at that time.
     once = f"SELECT *, row_number() OVER (PARTITION BY {time_keys}) = 1 AS {_ONCE} FROM ({each})"
     over = ", ".join(map(quote, keys))
-    window = f"sum({_conditional_aggregate('sum', _WHOLE, _ONCE)}) OVER (PARTITION BY {over})"
-    unknown = {name: _conditional_aggregate("sum", _WHOLE, f"{name} IS NULL") for name in names}
+    window = f"sum({conditional_aggregate('sum', _WHOLE, _ONCE)}) OVER (PARTITION BY {over})"
+    unknown = {name: conditional_aggregate("sum", _WHOLE, f"{name} IS NULL") for name in names}
     sums = ", ".join(
         f"sum({name}) / nullif({window} - coalesce({unknown[name]}, 0), 0) AS {name}" for name in names
     )
@@ -490,7 +482,7 @@ def undivided(table: Measure, selected: Sequence[MeasureColumn], where: str) -> 
         if column.name in (*key_columns, "flag"):
             continue
         value = (
-            _conditional_aggregate("max", quote(column.name))
+            conditional_aggregate("max", quote(column.name))
             if default_statistic(column) == "last"
             else statistic_sql(table, column, default_statistic(column))
         )
@@ -503,148 +495,6 @@ def undivided(table: Measure, selected: Sequence[MeasureColumn], where: str) -> 
 def weight_column(column: MeasureColumn) -> str:
     """Return the name of a column's weight in `subject_rows_sql`."""
     return f"{column.name}#weight"
-
-
-class MeasureQuery(Struct, frozen=True):
-    """Query on a measure: columns with their statistics, by keys and time.
-
-    rows     the table with the measure's rows
-    by       columns to group by, in addition to system and source
-    pinned   columns that `where` limits to one value
-    where    SQL of the condition on the rows
-    bucket   SQL of the time bucket of a row; None: one row for the entire window
-    fixed    keys with one value in all rows: grouping by them would cost as much as adding the rows
-    known    whether the rows have the column KNOWN
-    """
-
-    table: Measure
-    wanted: Sequence[tuple[MeasureColumn, Sequence[str]]]
-    rows: str
-    by: Sequence[str] = ()
-    pinned: Sequence[str] = ()
-    where: str = "true"
-    bucket: str | None = None
-    fixed: Mapping[str, str] = field(default_factory=dict)
-    known: bool = False
-
-    def columns(self) -> list[str]:
-        """Return the columns of the measure that the result needs, except those of `where`."""
-        names = [*measures.LEADING_NAMES, *self.by, *self.pinned]
-        for column, statistics in self.wanted:
-            names += mean_inputs(self.table, column, subjects=True)
-            if self.merged or _TOTALS & set(statistics):
-                names += self.difference_columns()
-        return list(dict.fromkeys(names))
-
-    def difference_columns(self) -> list[str]:
-        """Return the columns that show whether sums include a row."""
-        return [KNOWN] if self.known else difference_columns(self.table)
-
-    def keys(self) -> list[str]:
-        # Rows of two sources at the same time are never merged.
-        return list(dict.fromkeys(["system", "source", *self.by]))
-
-    @property
-    def merged(self) -> bool:
-        return merges_subjects(self.table, self.by, self.pinned)
-
-    def names(self) -> list[str]:
-        """Return the columns of the result after the keys and the time."""
-        return [
-            statistic_name(column, statistic)
-            for column, statistics in self.wanted
-            for statistic in statistics
-        ]
-
-    def sql(self) -> str:
-        """Return a SELECT of the keys, `t` if there are buckets, and each statistic under its name."""
-        rows, where = self.source()
-        return self.grouped(self.statistics(), rows, where)
-
-    def wholes(self) -> dict[str, MeasureQuery]:
-        """Return the query of the whole of each share and rate by its name: one row of a system, or one per
-        bucket.
-        """
-        return {
-            statistic_name(column, statistic): MeasureQuery(
-                table, [(whole, ["total"])], quote(table.name), bucket=self.bucket, fixed=self.fixed
-            )
-            for column, statistic in self._quotients()
-            for table, whole in [whole_of(column, statistic)]
-        }
-
-    def _quotients(self) -> list[tuple[MeasureColumn, str]]:
-        return [
-            (column, statistic)
-            for column, statistics in self.wanted
-            for statistic in statistics
-            if statistic in _QUOTIENTS
-        ]
-
-    def shares_sql(self, rows: str, wholes: Mapping[str, str]) -> str:
-        """Return SQL of the result from its rows and the rows of each of `wholes`."""
-        if not wholes:
-            return rows
-        time = ["t"] if self.bucket else []
-        shares, joins = {}, []
-        factors = [_QUOTIENTS[statistic] for _, statistic in self._quotients()]
-        for number, (share, query) in enumerate(self.wholes().items()):
-            whole = f"whole{number}.{quote(query.names()[0])}"
-            shares[share] = f"{factors[number]} * rows.{quote(share)} / nullif({whole}, 0) AS {quote(share)}"
-            keys = ", ".join([*query.keys(), *time])
-            joins.append(f"LEFT JOIN (\n{wholes[share]}\n) AS whole{number} USING ({keys})")
-        names = [*self.keys(), *time, *self.names()]
-        # Names instead of *, because the columns read must be known without a query plan.
-        items = [shares.get(name, f"rows.{quote(name)}") for name in names]
-        return f"SELECT {', '.join(items)}\nFROM (\n{rows}\n) AS rows\n" + "\n".join(joins)
-
-    def over_intervals(self) -> str:
-        """Return a SELECT of one row for each interval and key, for merged rows of several subjects."""
-        columns = [column for column, _ in self.wanted]
-        included = quote(KNOWN) if self.known else None
-        return subject_rows_sql(self.table, columns, self.rows, self.keys(), self.where, self.fixed, included)
-
-    def source(self) -> tuple[str, str]:
-        """Return the rows that the statistics cover, and the condition on them."""
-        if self.merged:
-            return f"({self.over_intervals()})", "true"
-        if not self.known and any(_TOTALS & set(statistics) for _, statistics in self.wanted):
-            # Computed once, however many sums need to know which rows they include.
-            items = [*map(quote, self.columns()), f"{has_differences_sql(self.table)} AS {quote(KNOWN)}"]
-            return f"(SELECT {', '.join(items)} FROM {self.rows} WHERE {self.where})", "true"
-        return self.rows, self.where
-
-    def statistics(self, of: Of = _conditional_aggregate) -> list[str]:
-        """Return SQL of each statistic with its name; `of` writes the aggregates."""
-        among = quote(KNOWN)
-        items = []
-        for column, names in self.wanted:
-            for statistic in names:
-                if statistic == "mean":
-                    sql = mean_sql(
-                        column, weighs=quote(weight_column(column)) if self.merged else None, of=of
-                    )
-                elif statistic in _TOTALS:
-                    # `shares_sql` divides shares and rates by their wholes.
-                    sql = total_sql(self.table, column, among=among, of=of)
-                else:
-                    sql = _of_values(column, statistic, of)
-                items.append(f"{sql} AS {quote(statistic_name(column, statistic))}")
-        return items
-
-    def grouped(self, items: Sequence[str], rows: str, where: str, *more: str) -> str:
-        """Return a SELECT of aggregates over rows, with the keys, the time of buckets, and `more`."""
-        keys = self.keys()
-        key_items = [
-            f"{literal(self.fixed[key])} AS {quote(key)}" if key in self.fixed else quote(key) for key in keys
-        ]
-        groups = [str(position) for position, key in enumerate(keys, 1) if key not in self.fixed]
-        for expression in [*([f"{self.bucket} AS t"] if self.bucket else []), *more]:
-            key_items.append(expression)
-            groups.append(str(len(key_items)))
-        # Without groups, an aggregate would return a row even if there are no rows to add.
-        tail = f"GROUP BY {', '.join(groups)}" if groups else "HAVING count(*) > 0"
-        return f"SELECT {', '.join([*key_items, *items])}\nFROM {rows}\nWHERE {where}\n{tail}"
 
 
 def statistic_name(column: MeasureColumn, statistic: str) -> str:

@@ -16,7 +16,7 @@ from zlens.catalog.rules import Rule
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, Prose
+from zlens.schema.structs import FactTable, Prose, doc
 
 _FILE = FACTS / "verdict.toml"
 _IN_FINDING = {"subject", "name", "value", "detail"}
@@ -27,14 +27,14 @@ _IN_WHAT_IF = {"system", "value"}
 class Cause(FactTable, frozen=True):
     """A kind of event that may be the cause of findings."""
 
-    event: Annotated[Prose, Meta(description="the kind of event")]
+    event: Annotated[Prose, doc("the kind of event")]
     explains: Annotated[tuple[str, ...], Meta(min_length=1, description="the rules that it may explain")]
-    clause: Annotated[Prose, Meta(description="the text, with {subject}, {name}, {time} or {period}")]
-    until: Annotated[str, Meta(description="the kind of event of the same subject that ends it")] = ""
-    lasts: Annotated[bool, Meta(description="whether it explains what begins long after it")] = False
-    rule: Annotated[str, Meta(description="the rule that judges it")] = ""
-    what_if: Annotated[str, Meta(description="the setting of zlens plan that takes it back")] = ""
-    what_if_clause: Annotated[str, Meta(description="the text, with {system} and {value}")] = ""
+    clause: Annotated[Prose, doc("the text, with {subject}, {name}, {time} or {period}")]
+    until: Annotated[str, doc("the kind of event of the same subject that ends it")] = ""
+    lasts: Annotated[bool, doc("whether it explains what begins long after it")] = False
+    rule: Annotated[str, doc("the rule that judges it")] = ""
+    what_if: Annotated[str, doc("the setting of zlens plan that takes it back")] = ""
+    what_if_clause: Annotated[str, doc("the text, with {system} and {value}")] = ""
 
 
 class VerdictTexts(FactTable, frozen=True):

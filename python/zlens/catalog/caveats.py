@@ -16,7 +16,7 @@ from zlens.catalog import layouts, measures
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 #: Sources whose systems may have a recording error, by operating system.
 _OF = {"z/VM": ("zvm-monitor",), "z/OS": ("smf", "rmf-xml", "rmf-text", "rmf3-xml")}
@@ -25,21 +25,17 @@ _OF = {"z/VM": ("zvm-monitor",), "z/OS": ("smf", "rmf-xml", "rmf-text", "rmf3-xm
 class Caveat(FactTable, frozen=True):
     """One known recording error."""
 
-    id: Annotated[str, Meta(description="its name, that of its file")]
+    id: Annotated[str, doc("its name, that of its file")]
     text: Annotated[str, Meta(min_length=1, description="the recording error")]
     source: Annotated[str, Meta(min_length=1, description="where it is described")]
-    status: Annotated[
-        Literal["verified", "verified-secondary", "derived"], Meta(description="how well it is known")
-    ]
-    of: Annotated[Literal["z/VM", "z/OS"], Meta(description="the operating system")] = "z/VM"
-    first: Annotated[str, Meta(description="the first level that has it; '': all before")] = field(
-        default="", name="from"
-    )
-    before: Annotated[str, Meta(description="the first level that does not have it; '': still there")] = ""
-    apar: Annotated[str, Meta(description="the APAR that corrects it")] = ""
-    reports: Annotated[tuple[str, ...], Meta(description="short names of reports it affects")] = ()
-    records: Annotated[tuple[str, ...], Meta(description="monitor records it affects")] = ()
-    measures: Annotated[tuple[str, ...], Meta(description="columns, or measures, it affects")] = ()
+    status: Annotated[Literal["verified", "verified-secondary", "derived"], doc("how well it is known")]
+    of: Annotated[Literal["z/VM", "z/OS"], doc("the operating system")] = "z/VM"
+    first: Annotated[str, doc("the first level that has it; '': all before")] = field(default="", name="from")
+    before: Annotated[str, doc("the first level that does not have it; '': still there")] = ""
+    apar: Annotated[str, doc("the APAR that corrects it")] = ""
+    reports: Annotated[tuple[str, ...], doc("short names of reports it affects")] = ()
+    records: Annotated[tuple[str, ...], doc("monitor records it affects")] = ()
+    measures: Annotated[tuple[str, ...], doc("columns, or measures, it affects")] = ()
 
     @property
     def levels(self) -> str:

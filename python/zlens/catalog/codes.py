@@ -5,19 +5,17 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated
 
-from msgspec import Meta
-
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import SourcedTable
+from zlens.schema.structs import SourcedTable, doc
 
 
 class CodeTable(SourcedTable, frozen=True):
     """The codes of a field."""
 
-    text: Annotated[str, Meta(description="what the codes are of")]
-    words: Annotated[dict[str, str], Meta(description="words by code")]
+    text: Annotated[str, doc("what the codes are of")]
+    words: Annotated[dict[str, str], doc("words by code")]
 
 
 @cache

@@ -6,14 +6,14 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta
 from msgspec.structs import asdict
 
 from zlens.catalog import aggregation, measures
 from zlens.errors import CatalogError, QueryError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 _ROOT = FACTS / "compare"
 _FACTS = _ROOT.parent / "comparability.toml"
@@ -26,26 +26,22 @@ _Word = Annotated[
 class MetricKeys(FactTable, frozen=True):
     """One row of the comparison, or one for each value of `by`."""
 
-    table: Annotated[str, Meta(description="the measure")]
-    column: Annotated[str, Meta(description="its column")]
-    heading: Annotated[str, Meta(description="its title")]
-    unit: Annotated[str, Meta(description="unit after scaling; default: the unit of the column")] = ""
-    by: Annotated[tuple[str, ...], Meta(description="columns whose values get rows of their own")] = ()
-    where: Annotated[dict[str, _Word], Meta(description="the values that columns must have")] = field(
-        default_factory=dict
-    )
-    form: Annotated[Literal["ratio", "points"], Meta(description="how it is compared")] = "ratio"
-    direction: Annotated[
-        Literal["higher", "lower", "none"], Meta(description="which direction is better")
-    ] = "none"
-    criterion: Annotated[bool, Meta(description="whether IBM's criterion is about it")] = False
-    across: Annotated[bool, Meta(description="whether it is compared across generations")] = False
-    scale: Annotated[float, Meta(description="factor that converts it to its unit")] = 1.0
+    table: Annotated[str, doc("the measure")]
+    column: Annotated[str, doc("its column")]
+    heading: Annotated[str, doc("its title")]
+    unit: Annotated[str, doc("unit after scaling; default: the unit of the column")] = ""
+    by: Annotated[tuple[str, ...], doc("columns whose values get rows of their own")] = ()
+    where: Annotated[dict[str, _Word], doc("the values that columns must have")] = {}
+    form: Annotated[Literal["ratio", "points"], doc("how it is compared")] = "ratio"
+    direction: Annotated[Literal["higher", "lower", "none"], doc("which direction is better")] = "none"
+    criterion: Annotated[bool, doc("whether IBM's criterion is about it")] = False
+    across: Annotated[bool, doc("whether it is compared across generations")] = False
+    scale: Annotated[float, doc("factor that converts it to its unit")] = 1.0
     most: Annotated[
         int, Meta(ge=0, le=1000, description="maximum rows of `by`, by size of the difference; 0: all")
     ] = 0
-    published: Annotated[str, Meta(description="heading of its column in the published form")] = ""
-    published_scale: Annotated[float, Meta(description="factor from its unit to that of the column")] = 1.0
+    published: Annotated[str, doc("heading of its column in the published form")] = ""
+    published_scale: Annotated[float, doc("factor from its unit to that of the column")] = 1.0
     published_decimals: Annotated[
         int, Meta(ge=-1, le=9, description="digits there after the decimal point; -1: by size")
     ] = -1
@@ -65,15 +61,13 @@ class ComparedMetric(MetricKeys, frozen=True, kw_only=True):
 class PublishedForm(FactTable, frozen=True):
     """Tables as in a publication: metrics as columns, sides as rows, and below them their differences."""
 
-    name: Annotated[str, Meta(description="its name and that of the option that prints it")]
-    title: Annotated[str, Meta(description="title of its tables, before the subject")]
+    name: Annotated[str, doc("its name and that of the option that prints it")]
+    title: Annotated[str, doc("title of its tables, before the subject")]
     differences: Annotated[
-        Literal["improvement", "change"], Meta(description="rows below the sides: base/other, or the change")
+        Literal["improvement", "change"], doc("rows below the sides: base/other, or the change")
     ]
-    note: Annotated[str, Meta(description="end of the title")] = ""
-    form: Annotated[
-        Literal["", "base/other"], Meta(description="form of all differences of the comparison")
-    ] = ""
+    note: Annotated[str, doc("end of the title")] = ""
+    form: Annotated[Literal["", "base/other"], doc("form of all differences of the comparison")] = ""
 
 
 class PublishedForms(FactTable, frozen=True):
@@ -85,19 +79,19 @@ class PublishedForms(FactTable, frozen=True):
 class ComparedGroup(FactTable, frozen=True):
     """A group of metrics of `zlens compare`."""
 
-    title: Annotated[str, Meta(description="title of the group")]
-    order: Annotated[float, Meta(description="position among the groups")]
-    metric: Annotated[tuple[MetricKeys, ...], Meta(description="its rows")]
-    published_form: Annotated[str, Meta(description="the published form of its metrics with a heading")] = ""
+    title: Annotated[str, doc("title of the group")]
+    order: Annotated[float, doc("position among the groups")]
+    metric: Annotated[tuple[MetricKeys, ...], doc("its rows")]
+    published_form: Annotated[str, doc("the published form of its metrics with a heading")] = ""
 
 
 class ComparabilityFact(FactTable, frozen=True):
     """A fact that must match for runs to be comparable."""
 
-    name: Annotated[str, Meta(description="description")]
-    table: Annotated[str, Meta(description="the measure")]
-    why: Annotated[str, Meta(description="why it must be alike")]
-    query: Annotated[str, Meta(description="the query that returns it for each system")]
+    name: Annotated[str, doc("description")]
+    table: Annotated[str, doc("the measure")]
+    why: Annotated[str, doc("why it must be alike")]
+    query: Annotated[str, doc("the query that returns it for each system")]
 
 
 class ComparabilityFile(FactTable, frozen=True):

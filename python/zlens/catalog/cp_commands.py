@@ -6,24 +6,22 @@ import re
 from functools import cache
 from typing import Annotated
 
-from msgspec import Meta, field
-
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable
+from zlens.schema.structs import FactTable, SourcedTable, doc
 
 
 class CpCommand(SourcedTable, frozen=True):
     """A command. Without `labels` and `parts`, its response is unknown."""
 
     name: str
-    word: Annotated[str, Meta(description="the pattern of its operand")]
-    instead: Annotated[str, Meta(description="a source of the same facts in another format")]
-    labels: Annotated[dict[str, str], Meta(description="columns by label")] = field(default_factory=dict)
-    states: Annotated[tuple[str, ...], Meta(description="lines that are the state")] = ()
-    verb: Annotated[str, Meta(description="the pattern of the verb")] = "Q(?:UERY)?"
-    begins: Annotated[str, Meta(description="the pattern of the response's first line")] = ""
-    parts: Annotated[tuple[re.Pattern[str], ...], Meta(description="patterns of what lines consist of")] = ()
+    word: Annotated[str, doc("the pattern of its operand")]
+    instead: Annotated[str, doc("a source of the same facts in another format")]
+    labels: Annotated[dict[str, str], doc("columns by label")] = {}
+    states: Annotated[tuple[str, ...], doc("lines that are the state")] = ()
+    verb: Annotated[str, doc("the pattern of the verb")] = "Q(?:UERY)?"
+    begins: Annotated[str, doc("the pattern of the response's first line")] = ""
+    parts: Annotated[tuple[re.Pattern[str], ...], doc("patterns of what lines consist of")] = ()
 
     @property
     def is_supported(self) -> bool:

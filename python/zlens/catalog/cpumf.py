@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from zlens.catalog import expressions, generations
 from zlens.catalog.generations import CounterName, CpumfMetricKeys
 from zlens.errors import CatalogError
 from zlens.schema import structs
-from zlens.schema.structs import FactTable, SourcedTable
+from zlens.schema.structs import FactTable, SourcedTable, doc
 
 #: Shares of L1 misses by the source of the lines.
 SHARES = ("l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp")
@@ -69,26 +69,26 @@ class Generation(Struct, frozen=True):
 class Balance(FactTable, frozen=True):
     """Relation left <= right that holds if the counters have their assumed meaning."""
 
-    name: Annotated[str, Meta(description="its name")]
-    left: Annotated[str, Meta(description="a formula of counters")]
-    right: Annotated[str, Meta(description="a formula that is not less")]
-    tolerance: Annotated[float, Meta(description="the part of right by which left may exceed it")]
-    slack: Annotated[float, Meta(description="count by which left may exceed right in addition")]
-    text: Annotated[str, Meta(description="description of the error if it does")]
+    name: Annotated[str, doc("its name")]
+    left: Annotated[str, doc("a formula of counters")]
+    right: Annotated[str, doc("a formula that is not less")]
+    tolerance: Annotated[float, doc("the part of right by which left may exceed it")]
+    slack: Annotated[float, doc("count by which left may exceed right in addition")]
+    text: Annotated[str, doc("description of the error if it does")]
 
 
 class BalancesFile(FactTable, frozen=True):
     """Relations between counters."""
 
-    damage: Annotated[float, Meta(description="part of a system's samples that may contradict themselves")]
+    damage: Annotated[float, doc("part of a system's samples that may contradict themselves")]
     balance: tuple[Balance, ...]
 
 
 class Hint(FactTable, frozen=True):
     """LSPR workload category for a condition on l1mp and rni."""
 
-    when: Annotated[str, Meta(description="the condition")]
-    category: Annotated[str, Meta(description="the category")]
+    when: Annotated[str, doc("the condition")]
+    category: Annotated[str, doc("the category")]
 
 
 class HintTable(SourcedTable, frozen=True):
@@ -101,35 +101,35 @@ class HintTable(SourcedTable, frozen=True):
 class PerfEvent(FactTable, frozen=True):
     """The counters of an event of perf."""
 
-    all: Annotated[int, Meta(description="for all states")]
-    user: Annotated[int, Meta(description="for the problem state only")]
+    all: Annotated[int, doc("for all states")]
+    user: Annotated[int, doc("for the problem state only")]
 
 
 class LinuxNames(SourcedTable, frozen=True):
     """Linux names of counters, in addition to the names of the generations."""
 
-    generic: Annotated[dict[str, PerfEvent], Meta(description="events of every machine")]
-    renamed: Annotated[dict[str, str], Meta(description="the name by that of earlier kernels")]
+    generic: Annotated[dict[str, PerfEvent], doc("events of every machine")]
+    renamed: Annotated[dict[str, str], doc("the name by that of earlier kernels")]
 
 
 class SetSize(FactTable, frozen=True):
     """A number of counters."""
 
-    first: Annotated[int, Meta(description="the first version that has it")] = field(name="from")
-    counters: Annotated[int, Meta(description="counters, including reserved ones")]
-    last: Annotated[int | None, Meta(description="the last one, if any")] = field(name="to", default=None)
+    first: Annotated[int, doc("the first version that has it")] = field(name="from")
+    counters: Annotated[int, doc("counters, including reserved ones")]
+    last: Annotated[int | None, doc("the last one, if any")] = field(name="to", default=None)
 
 
 class CounterSetKeys(FactTable, frozen=True, kw_only=True):
     """A set of counters with consecutive numbers."""
 
-    letter: Annotated[str, Meta(description="the letter by which formulas name its counters")]
-    first: Annotated[int, Meta(description="the number of its first counter")]
-    smf: Annotated[int, Meta(description="its type in the records of SMF")]
-    version: Annotated[Literal["cfvn", "csvn"], Meta(description="the version that determines its size")]
-    text: Annotated[str, Meta(description="what it counts")]
-    source: Annotated[str, Meta(description="where it is described; names of sources are replaced")]
-    sizes: Annotated[tuple[SetSize, ...], Meta(description="its sizes; empty: generations state them")] = ()
+    letter: Annotated[str, doc("the letter by which formulas name its counters")]
+    first: Annotated[int, doc("the number of its first counter")]
+    smf: Annotated[int, doc("its type in the records of SMF")]
+    version: Annotated[Literal["cfvn", "csvn"], doc("the version that determines its size")]
+    text: Annotated[str, doc("what it counts")]
+    source: Annotated[str, doc("where it is described; names of sources are replaced")]
+    sizes: Annotated[tuple[SetSize, ...], doc("its sizes; empty: generations state them")] = ()
 
 
 class CounterSet(CounterSetKeys, frozen=True, kw_only=True):
@@ -153,18 +153,18 @@ class CounterSet(CounterSetKeys, frozen=True, kw_only=True):
 class FormulaName(FactTable, frozen=True):
     """A name in formulas."""
 
-    role: Annotated[str, Meta(description="its role")]
-    text: Annotated[str, Meta(description="what it is")]
+    role: Annotated[str, doc("its role")]
+    text: Annotated[str, doc("what it is")]
 
 
 class Architecture(FactTable, frozen=True):
     """What all machines have in common."""
 
-    sources: Annotated[dict[str, str], Meta(description="sources that files abbreviate")]
-    names: Annotated[dict[str, FormulaName], Meta(description="names in formulas besides counters")]
-    sets: Annotated[dict[str, CounterSetKeys], Meta(description="counter sets")]
-    counters: Annotated[dict[int, CounterName], Meta(description="counters by number")]
-    metrics: Annotated[dict[str, CpumfMetricKeys], Meta(description="metrics")]
+    sources: Annotated[dict[str, str], doc("sources that files abbreviate")]
+    names: Annotated[dict[str, FormulaName], doc("names in formulas besides counters")]
+    sets: Annotated[dict[str, CounterSetKeys], doc("counter sets")]
+    counters: Annotated[dict[int, CounterName], doc("counters by number")]
+    metrics: Annotated[dict[str, CpumfMetricKeys], doc("metrics")]
 
 
 @cache
@@ -296,21 +296,17 @@ def generation(name: str) -> Generation:
     counters = {**shared, **_counters(facts.counters)}
     metrics = {**_common_on(name), **_weighed(name)}
     metrics |= {metric: _metric(metric, keys) for metric, keys in facts.metrics.items()}
+    complete = {
+        metric.name: metric
+        for metric in metrics.values()
+        if _has_inputs(metric, metrics, counters, set_sizes)
+    }
     return Generation(
-        name,
-        facts.text,
-        facts.cfvn,
-        facts.csvn,
-        facts.status,
-        _source(facts.source),
-        facts.note,
-        facts.basis,
-        dict(sorted(counters.items())),
-        {
-            metric.name: metric
-            for metric in metrics.values()
-            if _has_inputs(metric, metrics, counters, set_sizes)
-        },
+        name=name,
+        **structs.attributes(facts, "text", "cfvn", "csvn", "status", "note", "basis"),
+        source=_source(facts.source),
+        counters=dict(sorted(counters.items())),
+        metrics=complete,
     )
 
 
@@ -373,10 +369,7 @@ def finite_formulas(numbers: Iterable[float]) -> dict[str, str]:
     """Return the formulas of estimated finite CPI and sourcing cycles per L1 miss, from a + b * rni."""
     a, b = numbers
     part = f"({_number(a)} + {_number(b)} * rni)" if b else _number(a)
-    return {
-        "est_finite_cpi": f"{part} * (B3 + B5) / B1",
-        "est_scpl1m": f"{part} * (B3 + B5) / (B2 + B4)",
-    }
+    return {"est_finite_cpi": f"{part} * (B3 + B5) / B1", "est_scpl1m": f"{part} * (B3 + B5) / (B2 + B4)"}
 
 
 def _number(value: float) -> str:

@@ -10,14 +10,14 @@ from collections.abc import Container, Iterable, Mapping
 from functools import cache
 from typing import Annotated
 
-from msgspec import Meta, field
+from msgspec import field
 
 from zlens.catalog import expressions
 from zlens.catalog.resets import KIND as RESET
 from zlens.catalog.roles import code_words_sql
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 PLACE = re.compile(r"\{([A-Za-z0-9_]+(?:\.before)?)(?:(:hex\d?)|\|([a-z0-9_]+))?\}")
 
@@ -25,32 +25,29 @@ PLACE = re.compile(r"\{([A-Za-z0-9_]+(?:\.before)?)(?:(:hex\d?)|\|([a-z0-9_]+))?
 class EventJoin(FactTable, frozen=True):
     """A section of the same record whose fields are used, too."""
 
-    table: Annotated[str, Meta(description="its raw table")]
-    own: Annotated[str, Meta(description="the column of the event's table")]
-    other: Annotated[str, Meta(description="the column of the section that has the same value")]
+    table: Annotated[str, doc("its raw table")]
+    own: Annotated[str, doc("the column of the event's table")]
+    other: Annotated[str, doc("the column of the section that has the same value")]
 
 
 class Event(FactTable, frozen=True):
     """Records that report an event. {FIELD} in a text is a field's value."""
 
-    table: Annotated[str, Meta(description="their raw table")]
-    kind: Annotated[str, Meta(description="what happened")]
+    table: Annotated[str, doc("their raw table")]
+    kind: Annotated[str, doc("what happened")]
     subject: Annotated[
         str | tuple[str, ...],
-        Meta(description="the text of what it happened to; of several, the first whose fields are known"),
+        doc("the text of what it happened to; of several, the first whose fields are known"),
     ]
-    detail: Annotated[
-        str | tuple[str, ...],
-        Meta(description="more: a text, or those whose fields are known"),
-    ]
-    source: Annotated[str, Meta(description="where the record is described")]
-    where: Annotated[str, Meta(description="the condition of the rows")] = ""
-    changes: Annotated[tuple[str, ...], Meta(description="only rows in which one differs from before")] = ()
-    by: Annotated[tuple[str, ...], Meta(description="fields that are equal in the previous row")] = ()
+    detail: Annotated[str | tuple[str, ...], doc("more: a text, or those whose fields are known")]
+    source: Annotated[str, doc("where the record is described")]
+    where: Annotated[str, doc("the condition of the rows")] = ""
+    changes: Annotated[tuple[str, ...], doc("only rows in which one differs from before")] = ()
+    by: Annotated[tuple[str, ...], doc("fields that are equal in the previous row")] = ()
     join: EventJoin | None = None
-    unless: Annotated[str | None, Meta(description="the raw table with which it is not listed")] = None
-    record: Annotated[str, Meta(description="the record, if it is not the table's name")] = ""
-    inferred: Annotated[bool, Meta(description="whether it is inferred from other records")] = False
+    unless: Annotated[str | None, doc("the raw table with which it is not listed")] = None
+    record: Annotated[str, doc("the record, if it is not the table's name")] = ""
+    inferred: Annotated[bool, doc("whether it is inferred from other records")] = False
 
     @property
     def tables(self) -> list[str]:

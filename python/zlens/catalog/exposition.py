@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from zlens.catalog import measures, roles
 from zlens.catalog.measures import LEADING_NAMES, Measure, MeasureColumn
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 #: Labels that Prometheus reserves.
 RESERVED = frozenset({"job", "instance", "le", "quantile"})
@@ -31,8 +31,8 @@ _OTHERS_FILE = _FOLDER / "others.toml"
 class BaseUnit(FactTable, frozen=True):
     """Base unit: the suffix of metric names, and the conversion of column values to it."""
 
-    suffix: Annotated[str, Meta(description="the ending of a metric's name")]
-    drop: Annotated[tuple[str, ...], Meta(description="endings of a column's name that it replaces")] = ()
+    suffix: Annotated[str, doc("the ending of a metric's name")]
+    drop: Annotated[tuple[str, ...], doc("endings of a column's name that it replaces")] = ()
     per: Annotated[int, Meta(ge=1, le=10**12, description="divisor of values")] = 1
     times: Annotated[int, Meta(ge=1, le=10**12, description="factor of values")] = 1
 
@@ -49,40 +49,40 @@ _PLAIN = BaseUnit("")
 class MeasureNames(FactTable, frozen=True):
     """Metric names of a measure that differ from the default."""
 
-    subject: Annotated[str, Meta(description="prefix of the names")] = ""
-    prefix: Annotated[str, Meta(description="instead of the source's prefix")] = ""
-    prefixes: Annotated[tuple[str, ...], Meta(description="the only ones it can have")] = ()
-    main: Annotated[str, Meta(description="the column that ranks its rows")] = ""
-    names: Annotated[dict[str, str], Meta(description="names of columns")] = field(default_factory=dict)
-    columns: Annotated[tuple[str, ...], Meta(description="keys that are values, too")] = ()
+    subject: Annotated[str, doc("prefix of the names")] = ""
+    prefix: Annotated[str, doc("instead of the source's prefix")] = ""
+    prefixes: Annotated[tuple[str, ...], doc("the only ones it can have")] = ()
+    main: Annotated[str, doc("the column that ranks its rows")] = ""
+    names: Annotated[dict[str, str], doc("names of columns")] = {}
+    columns: Annotated[tuple[str, ...], doc("keys that are values, too")] = ()
 
 
 class NamesFile(FactTable, frozen=True):
     """Rules for the names of metrics."""
 
-    sources: Annotated[dict[str, str], Meta(description="prefix by source, the preferred source first")]
-    prefixes: Annotated[dict[str, str], Meta(description="meaning of a prefix")]
-    units: Annotated[dict[str, BaseUnit], Meta(description="base unit by unit")]
-    system_labels: Annotated[dict[str, str], Meta(description="label by column of `system`")]
-    labels: Annotated[dict[str, str], Meta(description="label by column")]
-    left_out: Annotated[dict[str, str], Meta(description="why a measure is not exported")]
-    measure: Annotated[dict[str, MeasureNames], Meta(description="differences from the default")]
+    sources: Annotated[dict[str, str], doc("prefix by source, the preferred source first")]
+    prefixes: Annotated[dict[str, str], doc("meaning of a prefix")]
+    units: Annotated[dict[str, BaseUnit], doc("base unit by unit")]
+    system_labels: Annotated[dict[str, str], doc("label by column of `system`")]
+    labels: Annotated[dict[str, str], doc("label by column")]
+    left_out: Annotated[dict[str, str], doc("why a measure is not exported")]
+    measure: Annotated[dict[str, MeasureNames], doc("differences from the default")]
 
 
 class CounterNames(FactTable, frozen=True):
     """Cumulative counters of an entity."""
 
-    entity: Annotated[str, Meta(description="whose roles they are")]
-    measure: Annotated[str, Meta(description="whose labels they have")]
-    roles: Annotated[dict[str, str], Meta(description="name by role")]
-    prefixes: Annotated[tuple[str, ...], Meta(description="the only ones they can have")] = ()
-    replaces: Annotated[tuple[str, ...], Meta(description="columns with the same meaning")] = ()
+    entity: Annotated[str, doc("whose roles they are")]
+    measure: Annotated[str, doc("whose labels they have")]
+    roles: Annotated[dict[str, str], doc("name by role")]
+    prefixes: Annotated[tuple[str, ...], doc("the only ones they can have")] = ()
+    replaces: Annotated[tuple[str, ...], doc("columns with the same meaning")] = ()
 
 
 class CountersFile(FactTable, frozen=True):
     """The cumulative counters."""
 
-    counter: Annotated[tuple[CounterNames, ...], Meta(description="cumulative counters")]
+    counter: Annotated[tuple[CounterNames, ...], doc("cumulative counters")]
 
 
 class MetricFamily(Struct, frozen=True):
@@ -184,18 +184,18 @@ def names() -> ExportedNames:
 class OtherName(FactTable, frozen=True):
     """Name of a label or a metric in another naming convention."""
 
-    theirs: Annotated[str, Meta(description="their name")]
-    label: Annotated[str, Meta(description="a label of zlens")] = ""
-    metric: Annotated[str, Meta(description="measure.column")] = ""
+    theirs: Annotated[str, doc("their name")]
+    label: Annotated[str, doc("a label of zlens")] = ""
+    metric: Annotated[str, doc("measure.column")] = ""
 
 
 class NamingConvention(FactTable, frozen=True):
     """Names of another exporter or convention for metrics of zlens."""
 
-    name: Annotated[str, Meta(description="the program with the names")]
-    source: Annotated[str, Meta(description="where they are published")]
-    note: Annotated[str, Meta(description="how they differ")]
-    entry: Annotated[tuple[OtherName, ...], Meta(description="their names for concepts of zlens")]
+    name: Annotated[str, doc("the program with the names")]
+    source: Annotated[str, doc("where they are published")]
+    note: Annotated[str, doc("how they differ")]
+    entry: Annotated[tuple[OtherName, ...], doc("their names for concepts of zlens")]
 
     def names(self) -> list[tuple[str, str]]:
         """Return zlens' names, each with the other name; CatalogError if zlens exports no such name."""
@@ -205,7 +205,7 @@ class NamingConvention(FactTable, frozen=True):
 class ConventionsFile(FactTable, frozen=True):
     """Naming conventions of other exporters."""
 
-    program: Annotated[tuple[NamingConvention, ...], Meta(description="exporters and conventions")]
+    program: Annotated[tuple[NamingConvention, ...], doc("exporters and conventions")]
 
 
 @cache
@@ -330,13 +330,7 @@ def _family(
     text = f"{column.text} ({table.name}.{column.name}"
     text += f" / {base.per})" if base.per != 1 else f" * {base.times})" if base.times != 1 else ")"
     return MetricFamily(
-        name,
-        "gauge",
-        "seconds" if column.type == "time" else unit,
-        text,
-        column.name,
-        column.type,
-        base,
+        name, "gauge", "seconds" if column.type == "time" else unit, text, column.name, column.type, base
     )
 
 

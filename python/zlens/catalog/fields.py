@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, field
 from msgspec.structs import force_setattr, replace
 
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 #: Maximum offset, length or number of elements in a record.
 LARGEST = 0xFFFF
@@ -30,20 +30,20 @@ class MonitorField(FactTable, frozen=True):
     area. An overlay names bytes that another field also covers.
     """
 
-    name: Annotated[str, Meta(description="the name on its page")]
-    offset: Annotated[Size, Meta(description="its offset")] = field(name="at")
-    length: Annotated[Size, Meta(description="its length in bytes")] = field(name="len")
-    type: Annotated[str, Meta(description="how to read its bytes")] = ""
-    kind: Annotated[str, Meta(description="kind of value")] = "unknown"
-    kind_status: Annotated[str, Meta(description="how well that is known")] = "unknown"
-    unit: Annotated[str | None, Meta(description="unit of the number")] = None
-    text: Annotated[str | None, Meta(description="its text on the record page")] = None
-    direction: Annotated[str | None, Meta(description="whether it counts up")] = None
-    overlay: Annotated[bool, Meta(description="whether it overlays another")] = False
-    count: Annotated[Count, Meta(description="number of elements")] = 1
-    first: Annotated[Size, Meta(description="the number of its first element")] = 1
-    note: Annotated[str | None, Meta(description="a note")] = None
-    status: Annotated[str, Meta(description="how well its place is known, if not as its layout")] = ""
+    name: Annotated[str, doc("the name on its page")]
+    offset: Annotated[Size, doc("its offset")] = field(name="at")
+    length: Annotated[Size, doc("its length in bytes")] = field(name="len")
+    type: Annotated[str, doc("how to read its bytes")] = ""
+    kind: Annotated[str, doc("kind of value")] = "unknown"
+    kind_status: Annotated[str, doc("how well that is known")] = "unknown"
+    unit: Annotated[str | None, doc("unit of the number")] = None
+    text: Annotated[str | None, doc("its text on the record page")] = None
+    direction: Annotated[str | None, doc("whether it counts up")] = None
+    overlay: Annotated[bool, doc("whether it overlays another")] = False
+    count: Annotated[Count, doc("number of elements")] = 1
+    first: Annotated[Size, doc("the number of its first element")] = 1
+    note: Annotated[str | None, doc("a note")] = None
+    status: Annotated[str, doc("how well its place is known, if not as its layout")] = ""
 
     def __post_init__(self) -> None:
         if not self.type:
@@ -82,10 +82,10 @@ class MonitorField(FactTable, frozen=True):
 class JoinedCounterSet(FactTable, frozen=True):
     """One set of joined counters: its name in cpumf, its bit, and its own location if each set has one."""
 
-    name: Annotated[str, Meta(description="its letter")]
-    bit: Annotated[Count, Meta(description="its bit in the active sets")]
-    offset: Annotated[str | None, Meta(description="the field with its offset")] = None
-    length: Annotated[str | None, Meta(description="the field with its length")] = None
+    name: Annotated[str, doc("its letter")]
+    bit: Annotated[Count, doc("its bit in the active sets")]
+    offset: Annotated[str | None, doc("the field with its offset")] = None
+    length: Annotated[str | None, doc("the field with its length")] = None
 
 
 class RecordJoin(FactTable, frozen=True, kw_only=True):
@@ -97,15 +97,15 @@ class RecordJoin(FactTable, frozen=True, kw_only=True):
     `cfvn` and `csvn` are the counter versions that determine their sizes.
     """
 
-    more: Annotated[str, Meta(description="the field that shows whether more follows")]
-    more_bit: Annotated[Count, Meta(description="its bit")]
-    same: Annotated[Names, Meta(description="fields that are the same in all parts")] = ()
-    within_us: Annotated[int, Meta(description="maximum distance of parts, in microseconds")]
-    length: Annotated[str | None, Meta(description="the field with the length")] = None
-    active: Annotated[str, Meta(description="the field with the active sets")]
-    cfvn: Annotated[str, Meta(description="the field with the first version number")]
-    csvn: Annotated[str, Meta(description="the field with the second version number")]
-    sets: Annotated[tuple[JoinedCounterSet, ...], Meta(description="the counter sets")]
+    more: Annotated[str, doc("the field that shows whether more follows")]
+    more_bit: Annotated[Count, doc("its bit")]
+    same: Annotated[Names, doc("fields that are the same in all parts")] = ()
+    within_us: Annotated[int, doc("maximum distance of parts, in microseconds")]
+    length: Annotated[str | None, doc("the field with the length")] = None
+    active: Annotated[str, doc("the field with the active sets")]
+    cfvn: Annotated[str, doc("the field with the first version number")]
+    csvn: Annotated[str, doc("the field with the second version number")]
+    sets: Annotated[tuple[JoinedCounterSet, ...], doc("the counter sets")]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -120,21 +120,10 @@ class RecordJoin(FactTable, frozen=True, kw_only=True):
         def maybe(old: str | None) -> str | None:
             return None if old is None else name(old)
 
-        sets = (
-            replace(counters, offset=maybe(counters.offset), length=maybe(counters.length))
-            for counters in self.sets
-        )
-        return RecordJoin(
-            more=name(self.more),
-            more_bit=self.more_bit,
-            same=tuple(name(counters) for counters in self.same),
-            within_us=self.within_us,
-            length=maybe(self.length),
-            active=name(self.active),
-            cfvn=name(self.cfvn),
-            csvn=name(self.csvn),
-            sets=tuple(sets),
-        )
+        own = {key: name(getattr(self, key)) for key in ("more", "active", "cfvn", "csvn")}
+        sets = (replace(each, offset=maybe(each.offset), length=maybe(each.length)) for each in self.sets)
+        same = tuple(map(name, self.same))
+        return replace(self, **own, same=same, length=maybe(self.length), sets=tuple(sets))
 
     def fields(self) -> list[tuple[MonitorField, str]]:
         """Return a count for each set and a counter for each number that any machine has."""
@@ -162,26 +151,26 @@ class RecordJoin(FactTable, frozen=True, kw_only=True):
 class SectionKeys(FactTable, frozen=True, kw_only=True):
     """Keys that a section has in its file and in a layout."""
 
-    name: Annotated[str, Meta(description="its name")]
-    title: Annotated[str, Meta(description="title")]
-    count: Annotated[Size | str | None, Meta(description="number of entries: a number, or its field")] = None
-    fields: Annotated[tuple[MonitorField, ...], Meta(description="the fields of an entry")] = ()
-    subject: Annotated[Names, Meta(description="fields that identify entries")] = ()
-    subject_kind: Annotated[str | None, Meta(description="the subject of an entry")] = None
-    within: Annotated[str | None, Meta(description="the section it is in")] = None
-    source: Annotated[str, Meta(description="where it is described")]
-    status: Annotated[str, Meta(description="how well it is known")]
-    note: Annotated[str | None, Meta(description="a note")] = None
-    bound: Annotated[str | None, Meta(description="the field with its end")] = None
+    name: Annotated[str, doc("its name")]
+    title: Annotated[str, doc("title")]
+    count: Annotated[Size | str | None, doc("number of entries: a number, or its field")] = None
+    fields: Annotated[tuple[MonitorField, ...], doc("the fields of an entry")] = ()
+    subject: Annotated[Names, doc("fields that identify entries")] = ()
+    subject_kind: Annotated[str | None, doc("the subject of an entry")] = None
+    within: Annotated[str | None, doc("the section it is in")] = None
+    source: Annotated[str, doc("where it is described")]
+    status: Annotated[str, doc("how well it is known")]
+    note: Annotated[str | None, doc("a note")] = None
+    bound: Annotated[str | None, doc("the field with its end")] = None
     inner: Annotated[
-        tuple[str, str] | None, Meta(description="fields with offset and number of the elements of an entry")
+        tuple[str, str] | None, doc("fields with offset and number of the elements of an entry")
     ] = None
-    equal: Annotated[tuple[str, str] | None, Meta(description="fields that are equal")] = None
-    ordinal: Annotated[str | None, Meta(description="the name of an entry's number")] = None
-    texts_at: Annotated[Size, Meta(description="where texts begin")] = 0
-    texts: Annotated[Names, Meta(description="the names of texts")] = ()
-    tail: Annotated[tuple[MonitorField, ...], Meta(description="fields after the texts")] = ()
-    join: Annotated[RecordJoin | None, Meta(description="how to combine parts in several records")] = None
+    equal: Annotated[tuple[str, str] | None, doc("fields that are equal")] = None
+    ordinal: Annotated[str | None, doc("the name of an entry's number")] = None
+    texts_at: Annotated[Size, doc("where texts begin")] = 0
+    texts: Annotated[Names, doc("the names of texts")] = ()
+    tail: Annotated[tuple[MonitorField, ...], doc("fields after the texts")] = ()
+    join: Annotated[RecordJoin | None, doc("how to combine parts in several records")] = None
 
 
 class MonitorSection(SectionKeys, frozen=True, kw_only=True):

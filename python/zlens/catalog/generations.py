@@ -10,32 +10,31 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Meta, field
 from msgspec.structs import asdict
 
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable
+from zlens.schema.structs import FactTable, SourcedTable, doc
 
 
 class MachineTypeKeys(FactTable, frozen=True):
     """A machine type."""
 
-    name: Annotated[str, Meta(description="the name of the machine")]
-    ghz: Annotated[float | None, Meta(description="nominal speed; calculations use the record's")] = None
-    ghz_status: Annotated[str, Meta(description="how well its speed is known")] = ""
-    ghz_source: Annotated[str, Meta(description="where its speed is from")] = ""
+    name: Annotated[str, doc("the name of the machine")]
+    ghz: Annotated[float | None, doc("nominal speed; calculations use the record's")] = None
+    ghz_status: Annotated[str, doc("how well its speed is known")] = ""
+    ghz_source: Annotated[str, doc("where its speed is from")] = ""
     capability: Annotated[
-        int | None, Meta(description="capability of a processor at full speed (STSI 1.2.2); lower is faster")
+        int | None, doc("capability of a processor at full speed (STSI 1.2.2); lower is faster")
     ] = None
-    capability_status: Annotated[str, Meta(description="how well its capability is known")] = ""
-    capability_source: Annotated[str, Meta(description="where its capability is from")] = ""
-    partitions: Annotated[int | None, Meta(description="maximum number of logical partitions")] = None
+    capability_status: Annotated[str, doc("how well its capability is known")] = ""
+    capability_source: Annotated[str, doc("where its capability is from")] = ""
+    partitions: Annotated[int | None, doc("maximum number of logical partitions")] = None
     logical_processors: Annotated[
-        int | None, Meta(description="maximum number of logical processors of all partitions")
+        int | None, doc("maximum number of logical processors of all partitions")
     ] = None
-    limits_source: Annotated[str, Meta(description="where its limits are from")] = ""
+    limits_source: Annotated[str, doc("where its limits are from")] = ""
 
 
 class MachineType(MachineTypeKeys, frozen=True, kw_only=True):
@@ -48,18 +47,16 @@ class MachineType(MachineTypeKeys, frozen=True, kw_only=True):
 class CounterName(FactTable, frozen=True):
     """A counter."""
 
-    name: Annotated[str, Meta(description="its name in Linux")]
-    text: Annotated[str, Meta(description="what it counts")]
+    name: Annotated[str, doc("its name in Linux")]
+    text: Annotated[str, doc("what it counts")]
 
 
 class CpumfMetricKeys(SourcedTable, frozen=True):
     """A metric."""
 
-    formula: Annotated[str, Meta(description="its formula; empty if counters do not suffice")] = ""
-    note: Annotated[str, Meta(description="a remark")] = ""
-    needs: Annotated[
-        str, Meta(description="the set that machines need, if no formula names its counters")
-    ] = ""
+    formula: Annotated[str, doc("its formula; empty if counters do not suffice")] = ""
+    note: Annotated[str, doc("a remark")] = ""
+    needs: Annotated[str, doc("the set that machines need, if no formula names its counters")] = ""
 
 
 class WeightVariant(SourcedTable, frozen=True):
@@ -71,26 +68,24 @@ class WeightVariant(SourcedTable, frozen=True):
 class Weights(SourcedTable, frozen=True):
     """A metric that is computed from weights."""
 
-    numbers: Annotated[tuple[float, ...] | None, Meta(description="the weights, if known")] = None
-    terms: Annotated[tuple[str, ...], Meta(description="shares that are weighed, in their order")] = ()
-    note: Annotated[str, Meta(description="a remark")] = ""
-    variants: Annotated[tuple[WeightVariant, ...], Meta(description="other weights")] = ()
+    numbers: Annotated[tuple[float, ...] | None, doc("the weights, if known")] = None
+    terms: Annotated[tuple[str, ...], doc("shares that are weighed, in their order")] = ()
+    note: Annotated[str, doc("a remark")] = ""
+    variants: Annotated[tuple[WeightVariant, ...], doc("other weights")] = ()
 
 
 class CurveKeys(SourcedTable, frozen=True, kw_only=True):
     """Capacity adjustment factors of a machine."""
 
-    text: Annotated[str, Meta(description="what machine it is")]
-    type: Annotated[str, Meta(description="its machine type")]
-    model: Annotated[str, Meta(description="its model")]
-    note: Annotated[str, Meta(description="a remark")]
-    adjustments: Annotated[
-        tuple[int, ...] | None, Meta(description="those of 2, 3, ... processors in STSI")
-    ] = None
-    factors: Annotated[dict[int, float] | None, Meta(description="factors by number of processors")] = None
-    capacity_model: Annotated[str | None, Meta(description="its capacity model")] = None
-    capability: Annotated[int | None, Meta(description="primary capability; it distinguishes curves")] = None
-    secondary: Annotated[int | None, Meta(description="that of processors at full speed, if other")] = None
+    text: Annotated[str, doc("what machine it is")]
+    type: Annotated[str, doc("its machine type")]
+    model: Annotated[str, doc("its model")]
+    note: Annotated[str, doc("a remark")]
+    adjustments: Annotated[tuple[int, ...] | None, doc("those of 2, 3, ... processors in STSI")] = None
+    factors: Annotated[dict[int, float] | None, doc("factors by number of processors")] = None
+    capacity_model: Annotated[str | None, doc("its capacity model")] = None
+    capability: Annotated[int | None, doc("primary capability; it distinguishes curves")] = None
+    secondary: Annotated[int | None, doc("that of processors at full speed, if other")] = None
 
     def __post_init__(self) -> None:
         if (self.adjustments is None) == (self.factors is None):
@@ -100,24 +95,20 @@ class CurveKeys(SourcedTable, frozen=True, kw_only=True):
 class GenerationFile(SourcedTable, frozen=True):
     """A machine generation."""
 
-    text: Annotated[str, Meta(description="what it is")]
-    cfvn: Annotated[int, Meta(description="its counter first version number")]
-    csvn: Annotated[int, Meta(description="its counter second version number")]
-    extended_counters: Annotated[int, Meta(description="counters of the extended set, including reserved")]
-    basis: Annotated[str, Meta(description="the unit that its TLB counters count")]
-    workload_hint: Annotated[bool, Meta(description="whether the table of workload categories applies")]
-    types: Annotated[dict[str, MachineTypeKeys], Meta(description="machine types")]
-    counters: Annotated[dict[int, CounterName], Meta(description="its own counters by number")]
+    text: Annotated[str, doc("what it is")]
+    cfvn: Annotated[int, doc("its counter first version number")]
+    csvn: Annotated[int, doc("its counter second version number")]
+    extended_counters: Annotated[int, doc("counters of the extended set, including reserved")]
+    basis: Annotated[str, doc("the unit that its TLB counters count")]
+    workload_hint: Annotated[bool, doc("whether the table of workload categories applies")]
+    types: Annotated[dict[str, MachineTypeKeys], doc("machine types")]
+    counters: Annotated[dict[int, CounterName], doc("its own counters by number")]
     rni: Weights
-    note: Annotated[str, Meta(description="a remark")] = ""
-    metrics: Annotated[dict[str, CpumfMetricKeys], Meta(description="its own metrics")] = field(
-        default_factory=dict
-    )
-    statuses: Annotated[dict[str, str], Meta(description="statuses of common metrics")] = field(
-        default_factory=dict
-    )
+    note: Annotated[str, doc("a remark")] = ""
+    metrics: Annotated[dict[str, CpumfMetricKeys], doc("its own metrics")] = {}
+    statuses: Annotated[dict[str, str], doc("statuses of common metrics")] = {}
     finite: Weights | None = None
-    curves: Annotated[dict[str, CurveKeys], Meta(description="capacity curves")] = field(default_factory=dict)
+    curves: Annotated[dict[str, CurveKeys], doc("capacity curves")] = {}
 
 
 def root() -> Path:

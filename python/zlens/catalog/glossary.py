@@ -12,7 +12,7 @@ from zlens.catalog import measures
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 _FILE = FACTS / "glossary.toml"
 
@@ -21,9 +21,9 @@ class Term(FactTable, frozen=True):
     """A term, explained by a text of its own or by that of a column."""
 
     name: str
-    text: Annotated[str, Meta(description="what it means")] = ""
-    source: Annotated[str, Meta(description="where that is described")] = ""
-    status: Annotated[str, Meta(description="how well it is known")] = ""
+    text: Annotated[str, doc("what it means")] = ""
+    source: Annotated[str, doc("where that is described")] = ""
+    status: Annotated[str, doc("how well it is known")] = ""
     of: Annotated[str, Meta(pattern=r"^\w+\.\w+$", description="the column that explains it")] | None = None
 
     def __post_init__(self) -> None:

@@ -39,14 +39,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct
 
 from zlens.catalog import aggregation, expressions, measures
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, InputError
 from zlens.schema import document, structs, user_files
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 _Kind = Literal["guest", "device", "volume", "partition"]
 #: Sections of the user's file.
@@ -71,16 +71,16 @@ class Groups(Struct, frozen=True):
     factors  seconds that one second of a member of a cluster counts as
     """
 
-    patterns: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    patterns: Mapping[str, tuple[tuple[str, str], ...]] = {}
     mean: bool = False
-    factors: Mapping[str, float] = field(default_factory=dict)
+    factors: Mapping[str, float] = {}
 
 
 class Grouping(FactTable, frozen=True):
     """Groups in one measure."""
 
-    match: Annotated[dict[str, _Kind], Meta(description="kinds of patterns by column, first choice first")]
-    merge: Annotated[frozenset[str], Meta(description="keys that the row of a group lacks")] = frozenset()
+    match: Annotated[dict[str, _Kind], doc("kinds of patterns by column, first choice first")]
+    merge: Annotated[frozenset[str], doc("keys that the row of a group lacks")] = frozenset()
 
 
 def read(path: str) -> Groups:
@@ -119,10 +119,7 @@ def _factors(section: Any, path: str) -> dict[str, float]:
         number = isinstance(factor, int | float) and not isinstance(factor, bool)
         if not number or not 0 < factor < math.inf:
             raise InputError(
-                f"[{MEMBER}] {member!r} is {factor!r}",
-                file=path,
-                expected="a number above 0",
-                cure=cure,
+                f"[{MEMBER}] {member!r} is {factor!r}", file=path, expected="a number above 0", cure=cure
             )
     return {member: float(factor) for member, factor in section.items()}
 

@@ -8,13 +8,13 @@ from msgspec import Meta
 
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 
 class IntervalLimits(FactTable, frozen=True):
     """Limits of usual intervals."""
 
-    source: Annotated[str, Meta(description="where they are from")]
+    source: Annotated[str, doc("where they are from")]
     gap_factor: Annotated[float, Meta(ge=1, description="a gap is longer than this multiple of the usual")]
     short_factor: Annotated[float, Meta(ge=0, le=1, description="a short one is below this part of it")]
 

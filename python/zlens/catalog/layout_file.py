@@ -4,33 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta, field
 from msgspec.structs import asdict
 
 from zlens.catalog.fields import MonitorSection, Names, SectionKeys, Size
 from zlens.catalog.layouts import HeadKeys, LayoutKeys, RecordFile, RecordInfo, RecordLayout, record_key
 from zlens.schema import document, structs
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, attributes, doc
 from zlens.schema.validators import DocumentErrors
 
 _CURE = "correct the file or import the pages again"
 
 
 class _Match(FactTable, frozen=True):
-    field: Annotated[str, Meta(description="a field of an entry")]
-    hex: Annotated[str, Meta(description="its value")]
+    field: Annotated[str, doc("a field of an entry")]
+    hex: Annotated[str, doc("its value")]
 
 
 class _Section(SectionKeys, frozen=True, kw_only=True):
-    length: Annotated[Size | None, Meta(description="the length of an entry")] = None
-    offset: Annotated[Size | str | None, Meta(description="where it begins: a number, or its field")] = None
-    stride: Annotated[Size | str | None, Meta(description="from entry to entry: a number, or its field")] = (
-        None
-    )
-    match: Annotated[_Match | None, Meta(description="which entries belong to it")] = None
-    arrays: Annotated[dict[str, str], Meta(description="arrays of the record that are its columns")] = field(
-        default_factory=dict
-    )
+    length: Annotated[Size | None, doc("the length of an entry")] = None
+    offset: Annotated[Size | str | None, doc("where it begins: a number, or its field")] = None
+    stride: Annotated[Size | str | None, doc("from entry to entry: a number, or its field")] = None
+    match: Annotated[_Match | None, doc("which entries belong to it")] = None
+    arrays: Annotated[dict[str, str], doc("arrays of the record that are its columns")] = {}
 
     def __post_init__(self) -> None:
         for key in ("length", "offset", "stride"):
@@ -39,16 +34,16 @@ class _Section(SectionKeys, frozen=True, kw_only=True):
 
 
 class _Layout(LayoutKeys, frozen=True, kw_only=True):
-    section: Annotated[tuple[_Section, ...], Meta(description="its sections")] = ()
+    section: Annotated[tuple[_Section, ...], doc("its sections")] = ()
 
 
 class RecordTable(HeadKeys, frozen=True, kw_only=True):
     """The file of a record."""
 
-    subject: Annotated[Names, Meta(description="fields that identify its subject")] = ()
-    subject_kind: Annotated[str | None, Meta(description="the kind of subject")] = None
-    reset_on: Annotated[Names, Meta(description="fields whose change resets its counters")] = ()
-    layout: Annotated[tuple[_Layout, ...], Meta(description="its layouts")] = ()
+    subject: Annotated[Names, doc("fields that identify its subject")] = ()
+    subject_kind: Annotated[str | None, doc("the kind of subject")] = None
+    reset_on: Annotated[Names, doc("fields whose change resets its counters")] = ()
+    layout: Annotated[tuple[_Layout, ...], doc("its layouts")] = ()
 
 
 def parse_record_info(text: str, pack: str, path: str) -> RecordInfo:
@@ -75,19 +70,8 @@ def _table(text: str, path: str) -> RecordTable:
 
 def _head(table: RecordTable, pack: str) -> RecordInfo:
     domain, number = record_key(table.record)
-    return RecordInfo(
-        record=table.record,
-        domain=domain,
-        number=number,
-        dsect=table.dsect,
-        title=table.title,
-        kind=table.kind,
-        lengths=table.lengths,
-        variable=table.variable,
-        note=table.note,
-        changed_by=table.changed_by,
-        pack=pack,
-    )
+    keys = attributes(table, *HeadKeys.__struct_fields__)
+    return RecordInfo(**keys, domain=domain, number=number, pack=pack)
 
 
 def _layout(
@@ -102,13 +86,7 @@ def _layout(
     del values["section"]
     return RecordLayout(
         **values,
-        record=info.record,
-        domain=info.domain,
-        number=info.number,
-        dsect=info.dsect,
-        title=info.title,
-        kind=info.kind,
-        pack=info.pack,
+        **info.identity(),
         # A partial layout may not have all fields that identify a subject or reset it.
         subject=tuple(name for name in table.subject if name in names),
         subject_kind=table.subject_kind,

@@ -11,68 +11,21 @@ import os
 import re
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-import msgspec
 from msgspec import Meta, Struct
 
-from zlens.catalog.fields import (
-    DIFFERENCED,
-    LARGEST,
-    JoinedCounterSet,
-    MonitorField,
-    MonitorSection,
-    RecordJoin,
-    Size,
-)
+from zlens.catalog.fields import DIFFERENCED as DIFFERENCED
+from zlens.catalog.fields import LARGEST as LARGEST
+from zlens.catalog.fields import JoinedCounterSet as JoinedCounterSet
+from zlens.catalog.fields import MonitorField as MonitorField
+from zlens.catalog.fields import MonitorSection as MonitorSection
+from zlens.catalog.fields import RecordJoin as RecordJoin
+from zlens.catalog.fields import Size
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
-
-__all__ = [
-    "BUILTIN",
-    "CLASSES",
-    "DIFFERENCED",
-    "DIRECTIONS",
-    "ENCODINGS",
-    "HEADER_LENGTH",
-    "KINDS",
-    "KIND_STATUS",
-    "LARGEST",
-    "SIM",
-    "SIM_MARK",
-    "STATUS",
-    "TYPES",
-    "UNITS",
-    "JoinedCounterSet",
-    "MonitorField",
-    "MonitorSection",
-    "RecordFile",
-    "RecordInfo",
-    "RecordJoin",
-    "RecordLayout",
-    "Status",
-    "clear_cache",
-    "file_name",
-    "files",
-    "layout_without_fields",
-    "layouts",
-    "monitor_root",
-    "pack_root",
-    "packs",
-    "parse",
-    "read",
-    "record_id",
-    "record_info",
-    "record_infos",
-    "record_key",
-    "records",
-    "release_key",
-    "sim_layouts",
-    "sim_records",
-    "sim_root",
-]
+from zlens.schema.structs import FactTable, attributes, doc
 
 BUILTIN = "zlens"
 #: Pack of zlens' own layouts, and the release that marks files written with it. Some fields are known to
@@ -112,14 +65,7 @@ UNITS = (
 ENCODINGS = ("ebcdic", "ascii", "packed", "hex")
 #: Certainty of a layout; `inferred` is for several possible offsets, among which data decide.
 Status = Literal[
-    "verified",
-    "linux",
-    "carried",
-    "verified-secondary",
-    "constructed",
-    "derived",
-    "unverified",
-    "inferred",
+    "verified", "linux", "carried", "verified-secondary", "constructed", "derived", "unverified", "inferred"
 ]
 STATUS: tuple[str, ...] = get_args(Status)
 CLASSES = ("sample", "event", "sample-config", "event-config", "event+sample", "event+sample-config")
@@ -131,23 +77,19 @@ class HeadKeys(FactTable, frozen=True, kw_only=True):
     record: Annotated[
         str,
         Meta(
-            pattern=r"^D\d{1,2}R\d{1,5}$",
-            title="a monitor record: an id such as D0R2",
-            description="its id",
+            pattern=r"^D\d{1,2}R\d{1,5}$", title="a monitor record: an id such as D0R2", description="its id"
         ),
     ]
-    dsect: Annotated[str, Meta(description="the name of its page")]
-    title: Annotated[str, Meta(description="title")]
-    kind: Annotated[str, Meta(description="sample or event")]
-    lengths: Annotated[dict[str, Size], Meta(description="its length by release, as published")] = (
-        msgspec.field(default_factory=dict)
-    )
-    variable: Annotated[bool, Meta(description="whether these are the minimum")] = False
-    note: Annotated[str | None, Meta(description="a note")] = None
+    dsect: Annotated[str, doc("the name of its page")]
+    title: Annotated[str, doc("title")]
+    kind: Annotated[str, doc("sample or event")]
+    lengths: Annotated[dict[str, Size], doc("its length by release, as published")] = {}
+    variable: Annotated[bool, doc("whether these are the minimum")] = False
+    note: Annotated[str | None, doc("a note")] = None
     changed_by: Annotated[
         dict[str, dict[str, str]],
-        Meta(description="APARs that changed it, by release, and their dates; none: changed in the release"),
-    ] = msgspec.field(default_factory=dict)
+        doc("APARs that changed it, by release, and their dates; none: changed in the release"),
+    ] = {}
 
 
 class RecordInfo(HeadKeys, frozen=True, kw_only=True):
@@ -156,6 +98,10 @@ class RecordInfo(HeadKeys, frozen=True, kw_only=True):
     domain: int
     number: int
     pack: str
+
+    def identity(self) -> dict[str, Any]:
+        """Return the attributes that its layouts have too."""
+        return attributes(self, "record", "domain", "number", "dsect", "title", "kind", "pack")
 
     @property
     def changes(self) -> str:
@@ -170,20 +116,18 @@ class RecordInfo(HeadKeys, frozen=True, kw_only=True):
 class LayoutKeys(FactTable, frozen=True, kw_only=True):
     """Keys that a layout has both in its file and in memory."""
 
-    release: Annotated[str, Meta(description="the release")]
-    length: Annotated[Size, Meta(description="the length of the record")]
-    variable: Annotated[bool, Meta(description="whether that is the minimum")] = False
-    complete: Annotated[bool, Meta(description="whether all its fields are known")] = False
-    source: Annotated[str, Meta(description="where it is described")]
-    status: Annotated[str, Meta(description="how well it is known")]
-    note: Annotated[str | None, Meta(description="a note")] = None
-    fields: Annotated[tuple[MonitorField, ...], Meta(description="its fields")] = ()
+    release: Annotated[str, doc("the release")]
+    length: Annotated[Size, doc("the length of the record")]
+    variable: Annotated[bool, doc("whether that is the minimum")] = False
+    complete: Annotated[bool, doc("whether all its fields are known")] = False
+    source: Annotated[str, doc("where it is described")]
+    status: Annotated[str, doc("how well it is known")]
+    note: Annotated[str | None, doc("a note")] = None
+    fields: Annotated[tuple[MonitorField, ...], doc("its fields")] = ()
     callevel: Annotated[
-        tuple[Size, ...], Meta(description="bits of CALLEVEL in the system configuration that must be on")
+        tuple[Size, ...], doc("bits of CALLEVEL in the system configuration that must be on")
     ] = ()
-    stable_to: Annotated[
-        Size | None, Meta(description="bytes of it that longer records share; left out: all")
-    ] = None
+    stable_to: Annotated[Size | None, doc("bytes of it that longer records share; left out: all")] = None
 
 
 class RecordLayout(LayoutKeys, frozen=True, kw_only=True):
@@ -202,16 +146,10 @@ class RecordLayout(LayoutKeys, frozen=True, kw_only=True):
     sections: tuple[MonitorSection, ...]
 
     def field(self, name: str) -> MonitorField | None:
-        for field in self.fields:
-            if field.name == name:
-                return field
-        return None
+        return next((field for field in self.fields if field.name == name), None)
 
     def section(self, name: str) -> MonitorSection | None:
-        for section in self.sections:
-            if section.name == name:
-                return section
-        return None
+        return next((section for section in self.sections if section.name == name), None)
 
 
 class RecordFile(Struct, frozen=True):
@@ -226,6 +164,7 @@ class RecordFile(Struct, frozen=True):
 
 _NAME = re.compile(r"d(\d{2})r(\d{2,5})\.toml")
 _RECORD = re.compile(r"D(\d{1,2})R(\d{1,5})")
+_TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 
 
 @cache
@@ -265,6 +204,12 @@ def record_key(record: str) -> tuple[int, int]:
     if match is None:
         raise CatalogError(f"{record!r} is not a monitor record", expected="an id such as D0R2")
     return int(match[1]), int(match[2])
+
+
+def record_of_table(table: str) -> str | None:
+    """Return the record of a raw table such as d0r16_cpudata; None if it is not that of a record."""
+    match = _TABLE.match(table)
+    return record_id(int(match[1]), int(match[2])) if match else None
 
 
 def file_name(record: str) -> str:
@@ -324,21 +269,12 @@ def layout_without_fields(record: str) -> RecordLayout | None:
     if info is None or not info.kind.startswith("event"):
         return None
     return RecordLayout(
-        record=info.record,
-        domain=info.domain,
-        number=info.number,
-        dsect=info.dsect,
-        title=info.title,
-        kind=info.kind,
+        **info.identity(),
         release="",
         length=HEADER_LENGTH,
         variable=True,
-        complete=False,
         source="",
         status="unverified",
-        note=None,
-        pack=BUILTIN,
-        fields=(),
         subject=(),
         subject_kind=None,
         reset_on=(),

@@ -13,7 +13,7 @@ from msgspec import Meta, field
 from zlens.errors import CatalogError, QueryError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, one_of
+from zlens.schema.structs import FactTable, doc, one_of
 from zlens.schema.validators import DocumentErrors
 
 #: How the amount of an account is known.
@@ -34,72 +34,68 @@ class LedgerAccount(FactTable, frozen=True, kw_only=True):
     The amounts of the rows with a node's parts as `parent` add up to those of the rows with it as `node`.
     """
 
-    name: Annotated[_Name, Meta(description="its name")]
-    title: Annotated[str, Meta(description="display name")]
-    text: Annotated[str, Meta(description="what it contains")]
-    rows: Annotated[str, Meta(description="FROM clause over measures and helpers; its first table is m")]
-    amount: Annotated[Formula, Meta(description="formula of the amount of a row, in the unit of the ledger")]
-    meter: Annotated[str, Meta(description="the meter: MEASURE.COLUMN")]
+    name: Annotated[_Name, doc("its name")]
+    title: Annotated[str, doc("display name")]
+    text: Annotated[str, doc("what it contains")]
+    rows: Annotated[str, doc("FROM clause over measures and helpers; its first table is m")]
+    amount: Annotated[Formula, doc("formula of the amount of a row, in the unit of the ledger")]
+    meter: Annotated[str, doc("the meter: MEASURE.COLUMN")]
     status: Annotated[str, one_of(STATUSES, "how the amount is known")]
-    source: Annotated[str, Meta(description="the records or the publication")]
-    assumed_if: Annotated[str, Meta(description="condition of rows whose amount is assumed")] = ""
-    subject: Annotated[Formula, Meta(description="name of the subject of a row")] = "null"
-    group: Annotated[Formula, Meta(description="name of its group, with the user's groups")] = "null"
-    node: Annotated[
-        tuple[Formula, ...], Meta(description="identity of a row with parts; without it, it has none")
-    ] = ()
-    parent: Annotated[tuple[Formula, ...], Meta(description="identity of the row that it is a part of")] = ()
-    machine: Annotated[Formula, Meta(description="name of the machine")] = "place.machine"
-    partition: Annotated[Formula, Meta(description="name of the partition")] = "place.partition"
-    cpu_type: Annotated[Formula, Meta(description="processor type")] = "null"
-    transactions: Annotated[Formula, Meta(description="transactions that the amount was used for")] = "null"
-    raw: Annotated[Formula, Meta(description="CPU time of guests on threads, in seconds")] = "null"
-    mt1: Annotated[Formula, Meta(description="their MT-1 equivalent time, in seconds")] = "null"
-    prorated: Annotated[Formula, Meta(description="their prorated core time, in seconds")] = "null"
-    not_attributed: Annotated[bool, Meta(description="whether it has no owner")] = False
+    source: Annotated[str, doc("the records or the publication")]
+    assumed_if: Annotated[str, doc("condition of rows whose amount is assumed")] = ""
+    subject: Annotated[Formula, doc("name of the subject of a row")] = "null"
+    group: Annotated[Formula, doc("name of its group, with the user's groups")] = "null"
+    node: Annotated[tuple[Formula, ...], doc("identity of a row with parts; without it, it has none")] = ()
+    parent: Annotated[tuple[Formula, ...], doc("identity of the row that it is a part of")] = ()
+    machine: Annotated[Formula, doc("name of the machine")] = "place.machine"
+    partition: Annotated[Formula, doc("name of the partition")] = "place.partition"
+    cpu_type: Annotated[Formula, doc("processor type")] = "null"
+    transactions: Annotated[Formula, doc("transactions that the amount was used for")] = "null"
+    raw: Annotated[Formula, doc("CPU time of guests on threads, in seconds")] = "null"
+    mt1: Annotated[Formula, doc("their MT-1 equivalent time, in seconds")] = "null"
+    prorated: Annotated[Formula, doc("their prorated core time, in seconds")] = "null"
+    not_attributed: Annotated[bool, doc("whether it has no owner")] = False
 
 
 class LedgerRest(FactTable, frozen=True):
     """The account of what a level's accounts leave of their parents."""
 
-    name: Annotated[_Name, Meta(description="its name")]
-    title: Annotated[str, Meta(description="display name")]
-    text: Annotated[str, Meta(description="what it contains")]
-    not_attributed: Annotated[bool, Meta(description="whether it has no owner")] = True
+    name: Annotated[_Name, doc("its name")]
+    title: Annotated[str, doc("display name")]
+    text: Annotated[str, doc("what it contains")]
+    not_attributed: Annotated[bool, doc("whether it has no owner")] = True
 
 
 class LedgerLevel(FactTable, frozen=True):
     """A level: the accounts that divide the nodes of the level above."""
 
-    name: Annotated[_Name, Meta(description="its name")]
-    title: Annotated[str, Meta(description="display name")]
+    name: Annotated[_Name, doc("its name")]
+    title: Annotated[str, doc("display name")]
     account: tuple[LedgerAccount, ...]
-    rest: Annotated[LedgerRest | None, Meta(description="what they leave; without it, nothing is left")] = (
-        None
-    )
+    rest: Annotated[LedgerRest | None, doc("what they leave; without it, nothing is left")] = None
 
 
 class LedgerMeter(FactTable, frozen=True, kw_only=True):
     """Two meters of the same amount: what the second has of the first is the capture ratio."""
 
-    name: Annotated[_Name, Meta(description="name of the comparison")]
-    title: Annotated[str, Meta(description="display name")]
-    text: Annotated[str, Meta(description="why they differ")]
-    rows: Annotated[str, Meta(description="FROM clause over measures and helpers; its first table is m")]
-    subject: Annotated[Formula, Meta(description="name of the subject of a row")]
-    first_meter: Annotated[str, Meta(description="the first meter")]
-    first: Annotated[Formula, Meta(description="what it counted")]
-    second_meter: Annotated[str, Meta(description="the second meter")]
-    second: Annotated[Formula, Meta(description="what it counted")]
-    source: Annotated[str, Meta(description="the records or the publication")]
+    name: Annotated[_Name, doc("name of the comparison")]
+    title: Annotated[str, doc("display name")]
+    text: Annotated[str, doc("why they differ")]
+    rows: Annotated[str, doc("FROM clause over measures and helpers; its first table is m")]
+    subject: Annotated[Formula, doc("name of the subject of a row")]
+    first_meter: Annotated[str, doc("the first meter")]
+    first: Annotated[Formula, doc("what it counted")]
+    second_meter: Annotated[str, doc("the second meter")]
+    second: Annotated[Formula, doc("what it counted")]
+    source: Annotated[str, doc("the records or the publication")]
 
 
 class Ledger(FactTable, frozen=True, kw_only=True):
     """One ledger. Levels stand in order, from the machine down."""
 
-    name: Annotated[_Name, Meta(description="its name, that of the file")]
-    title: Annotated[str, Meta(description="title")]
-    unit: Annotated[str, Meta(description="unit of all amounts")]
+    name: Annotated[_Name, doc("its name, that of the file")]
+    title: Annotated[str, doc("title")]
+    unit: Annotated[str, doc("unit of all amounts")]
     binary_digits: Annotated[
         int,
         Meta(
@@ -108,17 +104,14 @@ class Ledger(FactTable, frozen=True, kw_only=True):
             le=40,
         ),
     ]
-    text: Annotated[str, Meta(description="what it counts")]
-    not_counted: Annotated[str, Meta(description="what it does not count")]
+    text: Annotated[str, doc("what it counts")]
+    not_counted: Annotated[str, doc("what it does not count")]
     tables: Annotated[
-        str,
-        Meta(
-            description="function in zlens/ledger/further_tables.py that returns further tables of its answer"
-        ),
+        str, doc("function in zlens/ledger/further_tables.py that returns further tables of its answer")
     ] = ""
     levels: tuple[LedgerLevel, ...] = field(name="level")
     meters: tuple[LedgerMeter, ...] = field(name="meter", default=())
-    needs: Annotated[str, Meta(description="what an input without the ledger lacks")]
+    needs: Annotated[str, doc("what an input without the ledger lacks")]
 
     def accounts(self) -> dict[str, LedgerAccount | LedgerRest]:
         """Return all accounts by name, in order of their levels; what is left comes last in its level."""

@@ -16,7 +16,7 @@ from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 PATH = FACTS / "listings.toml"
 #: Sources of listings: with rows by time, and of reports without times.
@@ -47,14 +47,12 @@ _BEGINS = ("D0R2 ", "__ISO", "_IntEnd")
 class HeaderlessListing(FactTable, frozen=True):
     """Listing without the usual header."""
 
-    begins: Annotated[str, Meta(description="regular expression of its first line")]
-    report: Annotated[str, Meta(description="the report whose tables it has")]
-    source: Annotated[str, Meta(description="publication")]
-    status: Annotated[str, Meta(description="certainty")]
-    table: Annotated[str | None, Meta(description="the table; if missing, the table with the headings")] = (
-        None
-    )
-    time: Annotated[str | None, Meta(description="the column that has the time of a row, in UTC")] = None
+    begins: Annotated[str, doc("regular expression of its first line")]
+    report: Annotated[str, doc("the report whose tables it has")]
+    source: Annotated[str, doc("publication")]
+    status: Annotated[str, doc("certainty")]
+    table: Annotated[str | None, doc("the table; if missing, the table with the headings")] = None
+    time: Annotated[str | None, doc("the column that has the time of a row, in UTC")] = None
 
     def system(self, line: str) -> str | None:
         """Return the substitute system name from the line; None if it names none."""
@@ -65,30 +63,28 @@ class HeaderlessListing(FactTable, frozen=True):
 class OtherLine(FactTable, frozen=True):
     """A line of another table than those around it."""
 
-    report: Annotated[str, Meta(description="the report that has the line")]
-    table: Annotated[str, Meta(description="the table that its parts are of")]
-    form: Annotated[
-        str, Meta(description="regular expression of the line; its groups are columns of the table")
-    ]
-    source: Annotated[str, Meta(description="publication")]
-    status: Annotated[str, Meta(description="certainty")]
+    report: Annotated[str, doc("the report that has the line")]
+    table: Annotated[str, doc("the table that its parts are of")]
+    form: Annotated[str, doc("regular expression of the line; its groups are columns of the table")]
+    source: Annotated[str, doc("publication")]
+    status: Annotated[str, doc("certainty")]
 
 
 class SeparatedTable(FactTable, frozen=True):
     """A table whose cells are separated by tabs or blanks."""
 
-    report: Annotated[str, Meta(description="the report that has the table")]
-    table: Annotated[str, Meta(description="the table with its rows")]
-    ratios: Annotated[str, Meta(description="the table with ratios of two rows")]
-    label: Annotated[str, Meta(description="the column of texts without a heading")]
-    system: Annotated[str, Meta(description="the column with the name of the system")]
-    ratio: Annotated[str, Meta(description="regular expression of the text of a row of ratios")]
-    least: Annotated[tuple[str, ...], Meta(description="columns that every such table has")]
+    report: Annotated[str, doc("the report that has the table")]
+    table: Annotated[str, doc("the table with its rows")]
+    ratios: Annotated[str, doc("the table with ratios of two rows")]
+    label: Annotated[str, doc("the column of texts without a heading")]
+    system: Annotated[str, doc("the column with the name of the system")]
+    ratio: Annotated[str, doc("regular expression of the text of a row of ratios")]
+    least: Annotated[tuple[str, ...], doc("columns that every such table has")]
     heads: Annotated[
         tuple[tuple[str, str], ...], Meta(min_length=1, description="each heading, and its column")
     ]
-    source: Annotated[str, Meta(description="publication")]
-    status: Annotated[str, Meta(description="certainty")]
+    source: Annotated[str, doc("publication")]
+    status: Annotated[str, doc("certainty")]
 
 
 class UnmappedTables(FactTable, frozen=True):
@@ -97,8 +93,8 @@ class UnmappedTables(FactTable, frozen=True):
     tables: Annotated[
         tuple[str, ...], Meta(min_length=1, description="REPORT.TABLE, or a report with all its tables")
     ]
-    why: Annotated[str, Meta(description="why they feed no role")]
-    columns: Annotated[tuple[str, ...], Meta(description="columns; all, if they are missing")] = ()
+    why: Annotated[str, doc("why they feed no role")]
+    columns: Annotated[tuple[str, ...], doc("columns; all, if they are missing")] = ()
 
 
 class ListingsFile(FactTable, frozen=True):
@@ -107,11 +103,9 @@ class ListingsFile(FactTable, frozen=True):
     form: Annotated[
         tuple[HeaderlessListing, ...], Meta(min_length=1, description="listings without the usual header")
     ]
-    line: Annotated[tuple[OtherLine, ...], Meta(description="lines of another table than those around them")]
-    separated: Annotated[
-        tuple[SeparatedTable, ...], Meta(description="tables with cells separated by tabs or blanks")
-    ]
-    apart: Annotated[tuple[UnmappedTables, ...], Meta(description="columns that provide no role")]
+    line: Annotated[tuple[OtherLine, ...], doc("lines of another table than those around them")]
+    separated: Annotated[tuple[SeparatedTable, ...], doc("tables with cells separated by tabs or blanks")]
+    apart: Annotated[tuple[UnmappedTables, ...], doc("columns that provide no role")]
 
 
 @cache

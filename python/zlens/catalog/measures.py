@@ -19,7 +19,7 @@ from zlens.catalog import expressions
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 from zlens.schema.validators import DocumentErrors
 
 TYPES = ("int", "float", "text", "bool", "time")
@@ -140,33 +140,33 @@ class MeasureColumn(Struct, frozen=True):
 class ColumnKeys(FactTable, frozen=True, kw_only=True):
     """What a file states of a column: in itself, in its group, or for a measure of the file."""
 
-    type: Annotated[str | None, Meta(description="the type of its values")] = None
-    text: Annotated[str | None, Meta(description="description")] = None
-    aggregate: Annotated[str | None, Meta(description="its kind, see AGGREGATES")] = None
-    scope: Annotated[str | None, Meta(description="the subject of one value, see SCOPES")] = None
-    status: Annotated[str | None, Meta(description="certainty of its formula, see STATUSES")] = None
-    source: Annotated[str | None, Meta(description="where it is described")] = None
-    unit: Annotated[str | None, Meta(description="its unit")] = None
-    formula: Annotated[str | None, Meta(description="over roles (entity.role) and earlier columns")] = None
-    definition: Annotated[str | None, Meta(description="in words, if it is not computed or varies")] = None
-    needs: Annotated[str | None, Meta(description="what the input must contain for it")] = None
-    note: Annotated[str | None, Meta(description="a remark")] = None
+    type: Annotated[str | None, doc("the type of its values")] = None
+    text: Annotated[str | None, doc("description")] = None
+    aggregate: Annotated[str | None, doc("its kind, see AGGREGATES")] = None
+    scope: Annotated[str | None, doc("the subject of one value, see SCOPES")] = None
+    status: Annotated[str | None, doc("certainty of its formula, see STATUSES")] = None
+    source: Annotated[str | None, doc("where it is described")] = None
+    unit: Annotated[str | None, doc("its unit")] = None
+    formula: Annotated[str | None, doc("over roles (entity.role) and earlier columns")] = None
+    definition: Annotated[str | None, doc("in words, if it is not computed or varies")] = None
+    needs: Annotated[str | None, doc("what the input must contain for it")] = None
+    note: Annotated[str | None, doc("a remark")] = None
     varies_by: Annotated[
-        Literal["", "generation"] | None, Meta(description="instead of a formula: see facts/machines")
+        Literal["", "generation"] | None, doc("instead of a formula: see facts/machines")
     ] = None
-    counts: Annotated[str | None, Meta(description="of a rate, instead of a formula: what it counts")] = None
-    preferred_formula: Annotated[str | None, Meta(description="of roles that have the value itself")] = None
-    published: Annotated[str | None, Meta(description="formula with --as-published")] = None
-    weight: Annotated[str | None, Meta(description="formula proportional to its denominator")] = None
-    unweighted: Annotated[str | None, Meta(description="why it has no weight, and so no mean")] = None
-    over_subjects: Annotated[str | None, Meta(description="one of ACROSS, or `by` and a formula")] = None
-    subject_filter: Annotated[str | None, Meta(description="the subjects that a sum includes")] = None
-    every_note: Annotated[str | None, Meta(description="why --every returns another mean")] = None
+    counts: Annotated[str | None, doc("of a rate, instead of a formula: what it counts")] = None
+    preferred_formula: Annotated[str | None, doc("of roles that have the value itself")] = None
+    published: Annotated[str | None, doc("formula with --as-published")] = None
+    weight: Annotated[str | None, doc("formula proportional to its denominator")] = None
+    unweighted: Annotated[str | None, doc("why it has no weight, and so no mean")] = None
+    over_subjects: Annotated[str | None, doc("one of ACROSS, or `by` and a formula")] = None
+    subject_filter: Annotated[str | None, doc("the subjects that a sum includes")] = None
+    every_note: Annotated[str | None, doc("why --every returns another mean")] = None
     share_of: Annotated[
-        str | None, Meta(description="what its total is a share of: MEASURE.COLUMN, over the whole system")
+        str | None, doc("what its total is a share of: MEASURE.COLUMN, over the whole system")
     ] = None
     mean: Annotated[
-        str | None, Meta(description="instead of a weight, its mean as a formula over means of other columns")
+        str | None, doc("instead of a weight, its mean as a formula over means of other columns")
     ] = None
 
 
@@ -174,55 +174,45 @@ class MemberKeys(ColumnKeys, frozen=True, kw_only=True):
     """A column of several measures."""
 
     only: Annotated[tuple[str, ...], Meta(min_length=1, description="the measures that have it")] = ()
-    measure: Annotated[dict[str, ColumnKeys], Meta(description="what a measure has otherwise")] = field(
-        default_factory=dict
-    )
+    measure: Annotated[dict[str, ColumnKeys], doc("what a measure has otherwise")] = {}
 
 
 class ColumnGroup(MemberKeys, frozen=True, kw_only=True):
     """A column, or columns that share keys."""
 
-    name: Annotated[str | None, Meta(description="the name of a column")] = None
-    each: Annotated[dict[str, MemberKeys], Meta(description="columns that share these keys, by name")] = (
-        field(default_factory=dict)
-    )
+    name: Annotated[str | None, doc("the name of a column")] = None
+    each: Annotated[dict[str, MemberKeys], doc("columns that share these keys, by name")] = {}
 
 
 class MeasureKeys(FactTable, frozen=True, kw_only=True):
     """One measure without its columns."""
 
-    name: Annotated[str, Meta(description="its name, which the name of the file contains")] = field(
-        name="table"
-    )
-    text: Annotated[str, Meta(description="description")]
-    grain: Annotated[str, Meta(description="subject of a row")]
-    key: Annotated[tuple[str, ...], Meta(description="its columns that identify a row, beside the leading")]
-    scope: Annotated[str, Meta(description="the subject of one value, see SCOPES")] = "system"
-    plain: Annotated[bool, Meta(description="whether it has no leading columns")] = False
-    no_reader: Annotated[bool, Meta(description="whether no reader feeds it yet")] = False
-    sparse: Annotated[bool, Meta(description="whether no row, or no value, means no event")] = False
-    lazy: Annotated[bool, Meta(description="whether it is too large to materialize")] = False
+    name: Annotated[str, doc("its name, which the name of the file contains")] = field(name="table")
+    text: Annotated[str, doc("description")]
+    grain: Annotated[str, doc("subject of a row")]
+    key: Annotated[tuple[str, ...], doc("its columns that identify a row, beside the leading")]
+    scope: Annotated[str, doc("the subject of one value, see SCOPES")] = "system"
+    plain: Annotated[bool, doc("whether it has no leading columns")] = False
+    no_reader: Annotated[bool, doc("whether no reader feeds it yet")] = False
+    sparse: Annotated[bool, doc("whether no row, or no value, means no event")] = False
+    lazy: Annotated[bool, doc("whether it is too large to materialize")] = False
     repeats: Annotated[
-        bool, Meta(description="whether its amounts are those of other measures: it retains no raw table")
+        bool, doc("whether its amounts are those of other measures: it retains no raw table")
     ] = False
-    rows: Annotated[str, Meta(description="FROM clause of its formulas, with roles and helpers")] = ""
-    never_merged: Annotated[tuple[str, ...], Meta(description="columns whose values stay separate")] = ()
-    parts: Annotated[
-        dict[str, tuple[str, ...]], Meta(description="of such a column: values that may be merged")
-    ] = field(default_factory=dict)
-    records: Annotated[str, Meta(description="what provides its rows, for an input without it")] = ""
-    span: Annotated[str, Meta(description="length of a row that groups consecutive rows")] = ""
-    rate: Annotated[str, Meta(description="formula of columns with counts")] = "sum({counts}) / seconds"
-    words: Annotated[dict[str, str], Meta(description="what texts of columns say for {names}")] = field(
-        default_factory=dict
-    )
+    rows: Annotated[str, doc("FROM clause of its formulas, with roles and helpers")] = ""
+    never_merged: Annotated[tuple[str, ...], doc("columns whose values stay separate")] = ()
+    parts: Annotated[dict[str, tuple[str, ...]], doc("of such a column: values that may be merged")] = {}
+    records: Annotated[str, doc("what provides its rows, for an input without it")] = ""
+    span: Annotated[str, doc("length of a row that groups consecutive rows")] = ""
+    rate: Annotated[str, doc("formula of columns with counts")] = "sum({counts}) / seconds"
+    words: Annotated[dict[str, str], doc("what texts of columns say for {names}")] = {}
 
 
 class MeasureFile(MeasureKeys, frozen=True, kw_only=True):
     """Measures with the same columns."""
 
-    measure: Annotated[tuple[MeasureKeys, ...], Meta(description="more measures of these columns")] = ()
-    column: Annotated[tuple[ColumnGroup, ...], Meta(description="their columns")]
+    measure: Annotated[tuple[MeasureKeys, ...], doc("more measures of these columns")] = ()
+    column: Annotated[tuple[ColumnGroup, ...], doc("their columns")]
 
 
 class Measure(MeasureKeys, frozen=True, kw_only=True):
@@ -242,10 +232,7 @@ class Measure(MeasureKeys, frozen=True, kw_only=True):
         return self.key if self.plain else ("system", "source", "interval_end", *self.key)
 
     def column(self, name: str) -> MeasureColumn | None:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        return None
+        return next((column for column in self.columns if column.name == name), None)
 
 
 def _leading(name: str, type: str, unit: str, text: str, aggregate: str, source: str) -> MeasureColumn:
@@ -419,8 +406,8 @@ def _with_mean_columns(column: MeasureColumn, columns: Sequence[MeasureColumn]) 
 class AliasSource(FactTable, frozen=True):
     """Names of columns in other sources."""
 
-    text: Annotated[str, Meta(description="the cited source")]
-    names: Annotated[dict[str, str], Meta(description="the `table.column` that each name means")]
+    text: Annotated[str, doc("the cited source")]
+    names: Annotated[dict[str, str], doc("the `table.column` that each name means")]
 
 
 class AliasFile(FactTable, frozen=True):

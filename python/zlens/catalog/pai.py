@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from zlens.catalog import cpumf
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable
+from zlens.schema.structs import FactTable, SourcedTable, doc
 
 #: pai_crypto/NAME/u, pai_ext/event=0x1801,name=any/, NAME:u, NAME
 _EVENT = re.compile(
@@ -28,26 +28,26 @@ _STATES = {"": "both", "u": "problem", "k": "supervisor"}
 class PaiCounter(FactTable, frozen=True):
     """A counter."""
 
-    name: Annotated[str, Meta(description="its name in Linux")]
-    text: Annotated[str, Meta(description="what it counts")]
-    since: Annotated[str, Meta(description="the first machine generation that has it")] = "z16"
+    name: Annotated[str, doc("its name in Linux")]
+    text: Annotated[str, doc("what it counts")]
+    since: Annotated[str, doc("the first machine generation that has it")] = "z16"
 
 
 class PaiSet(FactTable, frozen=True):
     """A set of counters."""
 
-    pmu: Annotated[str, Meta(description="its PMU in Linux")]
-    text: Annotated[str, Meta(description="what its counters are")]
-    base: Annotated[int, Meta(description="number of perf's event of counter 0")]
-    letter: Annotated[str, Meta(description="what lspai -s prints before the number")]
-    states: Annotated[bool, Meta(description="whether problem and supervisor state can be counted apart")]
-    counters: Annotated[dict[int, PaiCounter], Meta(description="its counters by number")]
+    pmu: Annotated[str, doc("its PMU in Linux")]
+    text: Annotated[str, doc("what its counters are")]
+    base: Annotated[int, doc("number of perf's event of counter 0")]
+    letter: Annotated[str, doc("what lspai -s prints before the number")]
+    states: Annotated[bool, doc("whether problem and supervisor state can be counted apart")]
+    counters: Annotated[dict[int, PaiCounter], doc("its counters by number")]
 
 
 class PaiFacts(SourcedTable, frozen=True):
     """All sets."""
 
-    sets: Annotated[dict[str, PaiSet], Meta(description="the sets by name")]
+    sets: Annotated[dict[str, PaiSet], doc("the sets by name")]
 
 
 class PaiEvent(Struct, frozen=True):

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta
 from msgspec.structs import replace
 
 from zlens.catalog import aggregation, measures
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 _FILE = FACTS / "peaks.toml"
 _NAME = re.compile(r"\{([\w.]+)\}")
@@ -23,25 +23,21 @@ _NAME = re.compile(r"\{([\w.]+)\}")
 class SubjectGroup(FactTable, frozen=True):
     """Subjects of one measure whose use may rise."""
 
-    title: Annotated[str, Meta(description="name of the subjects")]
-    table: Annotated[str, Meta(description="the measure")]
-    column: Annotated[str, Meta(description="the column that grows")]
+    title: Annotated[str, doc("name of the subjects")]
+    table: Annotated[str, doc("the measure")]
+    column: Annotated[str, doc("the column that grows")]
     statistic: Annotated[
         Literal["total", "mean"],
-        Meta(description="an amount per second of elapsed time, or a value compared with its median"),
+        doc("an amount per second of elapsed time, or a value compared with its median"),
     ]
     by: Annotated[tuple[str, ...], Meta(min_length=1, description="columns that name a subject")]
-    name: Annotated[str, Meta(description="text of a subject, with {column} for the columns of `by`")]
-    view: Annotated[str, Meta(description="the view that shows it")]
-    unit: Annotated[str, Meta(description="unit after scaling; default: the unit of the column")] = ""
-    scale: Annotated[float, Meta(description="factor that converts the value to its unit")] = 1.0
-    event: Annotated[str, Meta(description="text of the subject of its events, if it has any")] = ""
-    where: Annotated[dict[str, str | list[str]], Meta(description="values that columns must have")] = field(
-        default_factory=dict
-    )
-    settings: Annotated[dict[str, str], Meta(description="settings of the view that select the subject")] = (
-        field(default_factory=dict)
-    )
+    name: Annotated[str, doc("text of a subject, with {column} for the columns of `by`")]
+    view: Annotated[str, doc("the view that shows it")]
+    unit: Annotated[str, doc("unit after scaling; default: the unit of the column")] = ""
+    scale: Annotated[float, doc("factor that converts the value to its unit")] = 1.0
+    event: Annotated[str, doc("text of the subject of its events, if it has any")] = ""
+    where: Annotated[dict[str, str | list[str]], doc("values that columns must have")] = {}
+    settings: Annotated[dict[str, str], doc("settings of the view that select the subject")] = {}
 
     @property
     def key(self) -> str:
@@ -51,9 +47,9 @@ class SubjectGroup(FactTable, frozen=True):
 class EventView(FactTable, frozen=True):
     """The view that shows the subject of an event."""
 
-    subject: Annotated[str, Meta(description="the first word of the subject of an event")]
-    view: Annotated[str, Meta(description="the view that shows it")]
-    setting: Annotated[str, Meta(description="the setting that selects it")]
+    subject: Annotated[str, doc("the first word of the subject of an event")]
+    view: Annotated[str, doc("the view that shows it")]
+    setting: Annotated[str, doc("the setting that selects it")]
 
 
 class PeakFacts(FactTable, frozen=True):
@@ -66,10 +62,10 @@ class PeakFacts(FactTable, frozen=True):
     correlation: Annotated[
         float, Meta(ge=0, le=1, description="rank correlation from which a metric moved with busy")
     ]
-    parts: Annotated[tuple[str, ...], Meta(description="columns that are parts of busy")]
-    group: Annotated[tuple[SubjectGroup, ...], Meta(description="subjects that may grow")]
-    views: Annotated[dict[str, str], Meta(description="the view that shows a measure or a column")]
-    event: Annotated[tuple[EventView, ...], Meta(description="the view that shows the subject of an event")]
+    parts: Annotated[tuple[str, ...], doc("columns that are parts of busy")]
+    group: Annotated[tuple[SubjectGroup, ...], doc("subjects that may grow")]
+    views: Annotated[dict[str, str], doc("the view that shows a measure or a column")]
+    event: Annotated[tuple[EventView, ...], doc("the view that shows the subject of an event")]
 
     def view_of(self, table: str, column: str) -> str | None:
         """Return the view that shows a column of a measure."""

@@ -16,20 +16,11 @@ from msgspec import Meta
 from zlens.catalog import section_locations
 from zlens.catalog.layouts import ENCODINGS, MonitorField, MonitorSection, RecordLayout
 from zlens.catalog.raw_columns import FieldElement, RawColumn, field_parts
-from zlens.catalog.record_bytes import decode, encode
+from zlens.catalog.record_bytes import decode as decode
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
-
-__all__ = [
-    "decode",
-    "encode",
-    "plan_columns",
-    "record_plans",
-    "table_names",
-    "table_plan",
-]
+from zlens.schema.structs import FactTable, doc
 
 #: Classes of records that are samples of the same subject; only these have differences.
 SAMPLED_CLASSES = ("sample",)
@@ -209,11 +200,11 @@ class DifferenceRule(FactTable, frozen=True):
 
     half_range: Annotated[float, Meta(ge=0, le=1, description="the largest difference, as part of the range")]
     max_rate: Annotated[float, Meta(ge=0, description="the largest difference in a second")]
-    source: Annotated[str, Meta(description="where that is from")]
-    note: Annotated[str, Meta(description="the reason")]
-    width: Annotated[Literal[4, 8] | None, Meta(description="the counter's bytes")] = None
-    unit: Annotated[str | None, Meta(description="its unit")] = None
-    kind: Annotated[str | None, Meta(description="its kind")] = None
+    source: Annotated[str, doc("where that is from")]
+    note: Annotated[str, doc("the reason")]
+    width: Annotated[Literal[4, 8] | None, doc("the counter's bytes")] = None
+    unit: Annotated[str | None, doc("its unit")] = None
+    kind: Annotated[str | None, doc("its kind")] = None
 
 
 class DifferenceFile(FactTable, frozen=True):
@@ -241,10 +232,7 @@ def _difference_rules() -> tuple[DifferenceRule, ...]:
 
 
 def _section_of(table: str, layout: RecordLayout) -> MonitorSection | None:
-    for section in layout.sections:
-        if section_table(layout, section) == table:
-            return section
-    return None
+    return next((section for section in layout.sections if section_table(layout, section) == table), None)
 
 
 def _locate_entries(layout: RecordLayout, section: MonitorSection | None) -> dict[str, Any]:

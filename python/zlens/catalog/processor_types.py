@@ -5,21 +5,19 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated
 
-from msgspec import Meta
-
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 
 class ProcessorType(FactTable, frozen=True):
     """A type of processor."""
 
-    text: Annotated[str, Meta(description="description")]
-    full_speed: Annotated[bool, Meta(description="whether it always runs at full speed")]
-    modeled: Annotated[bool, Meta(description="whether models and what-ifs support it")]
-    cpu_pool: Annotated[bool, Meta(description="whether CPU pools of z/VM can limit it")]
-    source: Annotated[str, Meta(description="where that is from")]
+    text: Annotated[str, doc("description")]
+    full_speed: Annotated[bool, doc("whether it always runs at full speed")]
+    modeled: Annotated[bool, doc("whether models and what-ifs support it")]
+    cpu_pool: Annotated[bool, doc("whether CPU pools of z/VM can limit it")]
+    source: Annotated[str, doc("where that is from")]
 
 
 @cache

@@ -14,7 +14,7 @@ from zlens.catalog.raw_columns import FIXED, RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import document, structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 from zlens.schema.validators import DocumentErrors
 
 Name = Annotated[
@@ -32,11 +32,9 @@ class TableColumn(FactTable, frozen=True):
     """A column of a raw table."""
 
     name: Name
-    type: Annotated[
-        Literal["int", "float", "text", "bool", "time"], Meta(description="the type of its values")
-    ]
+    type: Annotated[Literal["int", "float", "text", "bool", "time"], doc("the type of its values")]
     text: Annotated[str, Meta(min_length=1, description="description")]
-    unit: Annotated[str, Meta(description="their unit")] = ""
+    unit: Annotated[str, doc("their unit")] = ""
 
     @property
     def raw(self) -> RawColumn:
@@ -48,26 +46,26 @@ class RawTableLayout(FactTable, frozen=True):
     """Columns of a raw table after the leading ones."""
 
     name: Name
-    columns: Annotated[tuple[TableColumn, ...], Meta(description="its columns")] = ()
-    others: Annotated[str, Meta(description="source of the columns after these")] = ""
-    last: Annotated[tuple[TableColumn, ...], Meta(description="the columns after those")] = ()
+    columns: Annotated[tuple[TableColumn, ...], doc("its columns")] = ()
+    others: Annotated[str, doc("source of the columns after these")] = ""
+    last: Annotated[tuple[TableColumn, ...], doc("the columns after those")] = ()
 
 
 class LeadingFile(FactTable, frozen=True):
     """The columns that every raw table begins with."""
 
-    source: Annotated[str, Meta(description="where the facts are from")]
-    status: Annotated[Status, Meta(description="how sure they are")]
+    source: Annotated[str, doc("where the facts are from")]
+    status: Annotated[Status, doc("how sure they are")]
     columns: tuple[TableColumn, ...]
 
 
 class RawTableFile(FactTable, frozen=True):
     """Raw tables of one format."""
 
-    source: Annotated[str, Meta(description="where the facts are from")]
-    status: Annotated[Status, Meta(description="how sure they are")]
-    leading: Annotated[dict[str, str], Meta(description="texts of leading columns")]
-    table: Annotated[tuple[RawTableLayout, ...], Meta(description="its raw tables")] = ()
+    source: Annotated[str, doc("where the facts are from")]
+    status: Annotated[Status, doc("how sure they are")]
+    leading: Annotated[dict[str, str], doc("texts of leading columns")]
+    table: Annotated[tuple[RawTableLayout, ...], doc("its raw tables")] = ()
 
 
 class RawTableSet(Struct, frozen=True):

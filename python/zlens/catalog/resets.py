@@ -5,12 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated
 
-from msgspec import Meta
-
 from zlens.catalog import layouts
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable
+from zlens.schema.structs import FactTable, SourcedTable, doc
 
 PATH = FACTS / "zvm" / "resets.toml"
 #: Subject kind of evidence that affects every counter of the system.
@@ -26,18 +24,18 @@ class ResetRule(SourcedTable, frozen=True):
     subject that begins with them, none every subject of that kind.
     """
 
-    record: Annotated[str, Meta(description="its name, such as D1R4")]
-    kind: Annotated[str, Meta(description="what happened")]
-    subject_kind: Annotated[str, Meta(description="the kind of subject whose counters were reset")]
-    fields: Annotated[tuple[str, ...], Meta(description="fields that name the subject")]
-    time: Annotated[str | None, Meta(description="the field with the time, if not the record's own")] = None
-    note: Annotated[str | None, Meta(description="a remark")] = None
+    record: Annotated[str, doc("its name, such as D1R4")]
+    kind: Annotated[str, doc("what happened")]
+    subject_kind: Annotated[str, doc("the kind of subject whose counters were reset")]
+    fields: Annotated[tuple[str, ...], doc("fields that name the subject")]
+    time: Annotated[str | None, doc("the field with the time, if not the record's own")] = None
+    note: Annotated[str | None, doc("a remark")] = None
 
 
 class ResetFile(FactTable, frozen=True):
     """All evidence."""
 
-    subjects: Annotated[dict[str, tuple[str, ...]], Meta(description="texts of the values of subjects")]
+    subjects: Annotated[dict[str, tuple[str, ...]], doc("texts of the values of subjects")]
     evidence: tuple[ResetRule, ...]
 
 

@@ -6,12 +6,12 @@ import re
 from functools import cache, cached_property
 from typing import Annotated
 
-from msgspec import Meta, field
+from msgspec import field
 
 from zlens.catalog.rmf_reports import Status, key
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 _NOTHING = re.compile(r"(?!)")
 _ALONE = re.compile(r"\{(\d)\}")
@@ -24,9 +24,9 @@ def _nothing() -> re.Pattern[str]:
 class PrintedValue(FactTable, frozen=True, dict=True):
     """A named value anywhere on a report page."""
 
-    name: Annotated[str, Meta(description="its name in the XML format")]
-    form: Annotated[re.Pattern[str], Meta(description="what is printed; group 1 is its text")]
-    part: Annotated[str, Meta(description="its part")] = ""
+    name: Annotated[str, doc("its name in the XML format")]
+    form: Annotated[re.Pattern[str], doc("what is printed; group 1 is its text")]
+    part: Annotated[str, doc("its part")] = ""
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -40,22 +40,20 @@ _Heads = tuple[tuple[str, str], ...]
 class PrintedTable(FactTable, frozen=True, dict=True):
     """A table with headings."""
 
-    head_texts: Annotated[_Heads, Meta(description="last line of headings, with columns")] = field(
-        name="heads"
+    head_texts: Annotated[_Heads, doc("last line of headings, with columns")] = field(name="heads")
+    least: Annotated[int, doc("the fewest headings of the last line")]
+    row: Annotated[re.Pattern[str], doc("a row")]
+    upper_texts: Annotated[_Heads, doc("headings that are only in the lines above, and their columns")] = (
+        field(name="upper", default=())
     )
-    least: Annotated[int, Meta(description="the fewest headings of the last line")]
-    row: Annotated[re.Pattern[str], Meta(description="a row")]
-    upper_texts: Annotated[
-        _Heads, Meta(description="headings that are only in the lines above, and their columns")
-    ] = field(name="upper", default=())
-    words: Annotated[tuple[tuple[str, re.Pattern[str]], ...], Meta(description="words without headings")] = ()
-    more: Annotated[re.Pattern[str], Meta(description="a row that continues the one above")] = field(
+    words: Annotated[tuple[tuple[str, re.Pattern[str]], ...], doc("words without headings")] = ()
+    more: Annotated[re.Pattern[str], doc("a row that continues the one above")] = field(
         default_factory=_nothing
     )
-    total: Annotated[re.Pattern[str], Meta(description="a total")] = field(default_factory=_nothing)
-    total_name: Annotated[str, Meta(description="the name of a total")] = "TOTAL"
-    part: Annotated[str, Meta(description="its part")] = ""
-    block: Annotated[str, Meta(description="the column that rows inherit from the row above")] = ""
+    total: Annotated[re.Pattern[str], doc("a total")] = field(default_factory=_nothing)
+    total_name: Annotated[str, doc("the name of a total")] = "TOTAL"
+    part: Annotated[str, doc("its part")] = ""
+    block: Annotated[str, doc("the column that rows inherit from the row above")] = ""
 
     @cached_property
     def heads(self) -> list[tuple[re.Pattern[str], str]]:
@@ -92,14 +90,14 @@ def _head_patterns(texts: _Heads) -> list[tuple[re.Pattern[str], str]]:
 class PrintedPairs(FactTable, frozen=True, dict=True):
     """Names with values side by side, below the headings of their groups."""
 
-    begins: Annotated[re.Pattern[str], Meta(description="the line that begins a row")]
-    value_forms: Annotated[
-        tuple[tuple[str, re.Pattern[str]], ...], Meta(description="other values of a row, by name")
-    ] = field(name="values")
-    groups: Annotated[tuple[tuple[str, re.Pattern[str]], ...], Meta(description="headings of groups")]
-    name_forms: Annotated[
-        tuple[tuple[str, re.Pattern[str]], ...], Meta(description="names of the values of a group")
-    ] = field(name="names")
+    begins: Annotated[re.Pattern[str], doc("the line that begins a row")]
+    value_forms: Annotated[tuple[tuple[str, re.Pattern[str]], ...], doc("other values of a row, by name")] = (
+        field(name="values")
+    )
+    groups: Annotated[tuple[tuple[str, re.Pattern[str]], ...], doc("headings of groups")]
+    name_forms: Annotated[tuple[tuple[str, re.Pattern[str]], ...], doc("names of the values of a group")] = (
+        field(name="names")
+    )
 
     @cached_property
     def values(self) -> list[PrintedValue]:
@@ -115,22 +113,20 @@ class PrintedPairs(FactTable, frozen=True, dict=True):
 class PrintedSamples(FactTable, frozen=True):
     """Names with a fixed number of values, below headings that name their area."""
 
-    names: Annotated[tuple[str, ...], Meta(description="columns of the values")]
-    area: Annotated[str, Meta(description="the column of the area")]
-    name: Annotated[str, Meta(description="the column of the name")]
-    groups: Annotated[
-        tuple[str, ...], Meta(description="first words of names that the names below them lack")
-    ] = ()
+    names: Annotated[tuple[str, ...], doc("columns of the values")]
+    area: Annotated[str, doc("the column of the area")]
+    name: Annotated[str, doc("the column of the name")]
+    groups: Annotated[tuple[str, ...], doc("first words of names that the names below them lack")] = ()
 
 
 class PrintedList(FactTable, frozen=True):
     """A part whose rows may be anywhere in lines."""
 
-    part: Annotated[str, Meta(description="its part")]
-    heads: Annotated[tuple[str, ...], Meta(description="its columns")]
-    form: Annotated[re.Pattern[str], Meta(description="a row")]
-    cells: Annotated[tuple[str, ...], Meta(description="templates of cells with groups of the form")]
-    names: Annotated[dict[str, str], Meta(description="full names of cells")] = field(default_factory=dict)
+    part: Annotated[str, doc("its part")]
+    heads: Annotated[tuple[str, ...], doc("its columns")]
+    form: Annotated[re.Pattern[str], doc("a row")]
+    cells: Annotated[tuple[str, ...], doc("templates of cells with groups of the form")]
+    names: Annotated[dict[str, str], doc("full names of cells")] = {}
 
     def row(self, match: re.Match[str]) -> list[tuple[str, int]]:
         """Return the cells of a row, each with the number of its group; 0 if it combines several groups."""
@@ -152,17 +148,17 @@ class PrintedList(FactTable, frozen=True):
 class ReportPage(FactTable, frozen=True, dict=True):
     """A kind of report page."""
 
-    title: Annotated[str, Meta(description="its title")]
-    status: Annotated[Status, Meta(description="how well its format is known")]
-    segment: Annotated[str, Meta(description="the segment of the XML form")]
-    values: Annotated[tuple[PrintedValue, ...], Meta(description="values")] = field(name="value", default=())
-    tables: Annotated[tuple[PrintedTable, ...], Meta(description="tables")] = field(name="table", default=())
+    title: Annotated[str, doc("its title")]
+    status: Annotated[Status, doc("how well its format is known")]
+    segment: Annotated[str, doc("the segment of the XML form")]
+    values: Annotated[tuple[PrintedValue, ...], doc("values")] = field(name="value", default=())
+    tables: Annotated[tuple[PrintedTable, ...], doc("tables")] = field(name="table", default=())
     pairs: PrintedPairs | None = None
     samples: PrintedSamples | None = None
-    lists: Annotated[tuple[PrintedList, ...], Meta(description="lists")] = field(name="list", default=())
-    title_forms: Annotated[
-        tuple[re.Pattern[str], ...], Meta(description="lines that only have headings and titles")
-    ] = field(name="titles", default=())
+    lists: Annotated[tuple[PrintedList, ...], doc("lists")] = field(name="list", default=())
+    title_forms: Annotated[tuple[re.Pattern[str], ...], doc("lines that only have headings and titles")] = (
+        field(name="titles", default=())
+    )
 
     @cached_property
     def any_value(self) -> re.Pattern[str]:
@@ -180,11 +176,11 @@ class ReportPage(FactTable, frozen=True, dict=True):
 class PrintedFacts(FactTable, frozen=True, dict=True):
     """All report pages, and the patterns of their header by name."""
 
-    source: Annotated[str, Meta(description="where they are from")]
-    header_forms: Annotated[
-        dict[str, re.Pattern[str]], Meta(description="values of the header; group 1 is the text")
-    ] = field(name="header")
-    listed: Annotated[tuple[ReportPage, ...], Meta(description="pages")] = field(name="page")
+    source: Annotated[str, doc("where they are from")]
+    header_forms: Annotated[dict[str, re.Pattern[str]], doc("values of the header; group 1 is the text")] = (
+        field(name="header")
+    )
+    listed: Annotated[tuple[ReportPage, ...], doc("pages")] = field(name="page")
 
     @cached_property
     def pages(self) -> dict[str, ReportPage]:

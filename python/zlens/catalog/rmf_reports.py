@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from zlens.catalog.raw_columns import RawColumn
 from zlens.schema import document, structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 from zlens.schema.validators import DocumentErrors
 
 Status = Literal["verified", "carried", "derived", "unverified"]
@@ -29,11 +29,11 @@ class RmfColumn(FactTable, frozen=True):
     """A column of a raw table, and the name or heading that locates it."""
 
     name: Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$", title="a lower-case name", description="its name")]
-    type: Annotated[Literal["text", "int", "float", "bool", "time", "duration"], Meta(description="its type")]
+    type: Annotated[Literal["text", "int", "float", "bool", "time", "duration"], doc("its type")]
     text: Annotated[str, Meta(min_length=1, description="description")]
-    status: Annotated[Status, Meta(description="how well it is known")]
-    unit: Annotated[str, Meta(description="its unit")] = ""
-    head: Annotated[str, Meta(description="its name or heading in the report")] = ""
+    status: Annotated[Status, doc("how well it is known")]
+    unit: Annotated[str, doc("its unit")] = ""
+    head: Annotated[str, doc("its name or heading in the report")] = ""
     take: Annotated[
         str,
         Meta(
@@ -42,11 +42,9 @@ class RmfColumn(FactTable, frozen=True):
             description="how the value follows from the text",
         ),
     ] = ""
-    rename: Annotated[dict[str, str], Meta(description="values by other texts for them")] = field(
-        default_factory=dict
-    )
-    not_applicable: Annotated[tuple[str, ...], Meta(description="texts that are not values")] = ()
-    above: Annotated[bool, Meta(description="whether it applies to the rows that continue its own")] = False
+    rename: Annotated[dict[str, str], doc("values by other texts for them")] = {}
+    not_applicable: Annotated[tuple[str, ...], doc("texts that are not values")] = ()
+    above: Annotated[bool, doc("whether it applies to the rows that continue its own")] = False
 
     @property
     def raw(self) -> RawColumn:
@@ -57,31 +55,29 @@ class RmfColumn(FactTable, frozen=True):
 class RowKinds(FactTable, frozen=True):
     """Kinds of rows: by type SUM, by the first cell, by the last letter under a heading, otherwise."""
 
-    other: Annotated[str, Meta(description="of rows of no other kind")]
-    sum: Annotated[str, Meta(description="of rows of type SUM")] = ""
-    first: Annotated[dict[str, str], Meta(description="by the first cell")] = field(default_factory=dict)
-    head: Annotated[str, Meta(description="the heading")] = ""
-    last: Annotated[dict[str, str], Meta(description="by the last letter under the heading")] = field(
-        default_factory=dict
-    )
+    other: Annotated[str, doc("of rows of no other kind")]
+    sum: Annotated[str, doc("of rows of type SUM")] = ""
+    first: Annotated[dict[str, str], doc("by the first cell")] = {}
+    head: Annotated[str, doc("the heading")] = ""
+    last: Annotated[dict[str, str], doc("by the last letter under the heading")] = {}
 
 
 class RmfSection(FactTable, frozen=True, dict=True):
     """A section of a report: named values, a table, or as text (`rest`) the content of no other section."""
 
-    id: Annotated[str, Meta(description="its name here")]
-    shape: Annotated[Literal["interval", "variables", "table", "rest"], Meta(description="kind of its rows")]
-    columns: Annotated[tuple[RmfColumn, ...], Meta(description="its columns")] = field(name="column")
-    segment: Annotated[str, Meta(description="the title of its segment")] = ""
-    part: Annotated[str, Meta(description="its title in the segment")] = ""
-    row_kind: Annotated[RowKinds | None, Meta(description="kinds of its rows; left out: one kind")] = None
-    block_mark: Annotated[str, Meta(description="prefix of a row that names a block")] = ""
-    continues: Annotated[str, Meta(description="the heading without text in further rows")] = ""
-    unexplained: Annotated[
-        frozenset[str], Meta(description="names and headings that no public page explains")
-    ] = frozenset()
-    short_rows: Annotated[int, Meta(description="cells that are never empty in rows with empty cells")] = 0
-    key: Annotated[tuple[str, ...], Meta(description="columns that identify a row")] = ()
+    id: Annotated[str, doc("its name here")]
+    shape: Annotated[Literal["interval", "variables", "table", "rest"], doc("kind of its rows")]
+    columns: Annotated[tuple[RmfColumn, ...], doc("its columns")] = field(name="column")
+    segment: Annotated[str, doc("the title of its segment")] = ""
+    part: Annotated[str, doc("its title in the segment")] = ""
+    row_kind: Annotated[RowKinds | None, doc("kinds of its rows; left out: one kind")] = None
+    block_mark: Annotated[str, doc("prefix of a row that names a block")] = ""
+    continues: Annotated[str, doc("the heading without text in further rows")] = ""
+    unexplained: Annotated[frozenset[str], doc("names and headings that no public page explains")] = (
+        frozenset()
+    )
+    short_rows: Annotated[int, doc("cells that are never empty in rows with empty cells")] = 0
+    key: Annotated[tuple[str, ...], doc("columns that identify a row")] = ()
 
     @property
     def has_row_kind(self) -> bool:
@@ -116,24 +112,24 @@ class RmfTable(FactTable, frozen=True):
     Within a report, its columns are filled in.
     """
 
-    name: Annotated[str, Meta(description="its name")]
-    text: Annotated[str, Meta(description="its contents")]
+    name: Annotated[str, doc("its name")]
+    text: Annotated[str, doc("its contents")]
     sections: Annotated[tuple[str, ...], Meta(min_length=1, description="its sections")]
-    printed: Annotated[bool, Meta(description="whether only printed reports have it")] = False
-    columns: Annotated[tuple[RmfColumn, ...], Meta(description="instead of its sections'")] = ()
+    printed: Annotated[bool, doc("whether only printed reports have it")] = False
+    columns: Annotated[tuple[RmfColumn, ...], doc("instead of its sections'")] = ()
 
 
 class RmfReport(FactTable, frozen=True, dict=True):
     """All facts about one report."""
 
-    report: Annotated[str, Meta(description="its name in the XML")]
-    element: Annotated[_Element, Meta(description="the element that contains it")]
-    title: Annotated[str, Meta(description="title")]
-    source: Annotated[str, Meta(description="where it is described")]
-    not_applicable: Annotated[tuple[str, ...], Meta(description="texts that are not values")]
-    common: Annotated[tuple[RmfColumn, ...], Meta(description="columns of every table")]
-    tables: Annotated[tuple[RmfTable, ...], Meta(description="its tables")] = field(name="table")
-    section: Annotated[tuple[RmfSection, ...], Meta(description="its sections")]
+    report: Annotated[str, doc("its name in the XML")]
+    element: Annotated[_Element, doc("the element that contains it")]
+    title: Annotated[str, doc("title")]
+    source: Annotated[str, doc("where it is described")]
+    not_applicable: Annotated[tuple[str, ...], doc("texts that are not values")]
+    common: Annotated[tuple[RmfColumn, ...], doc("columns of every table")]
+    tables: Annotated[tuple[RmfTable, ...], doc("its tables")] = field(name="table")
+    section: Annotated[tuple[RmfSection, ...], doc("its sections")]
 
     @cached_property
     def sections(self) -> dict[str, RmfSection]:

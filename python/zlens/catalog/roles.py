@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from zlens.catalog import codes, expressions
@@ -22,7 +22,7 @@ from zlens.catalog.units import raw_units
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 T = TypeVar("T", bound=FactTable)
 SQL_TYPES = {
@@ -41,15 +41,15 @@ IMPOSSIBLE = "impossible"
 class RoleKeys(FactTable, frozen=True, kw_only=True):
     """A role of an entity."""
 
-    type: Annotated[Literal["int", "float", "text", "bool", "time"], Meta(description="of its values")]
-    text: Annotated[str, Meta(description="what it is")]
-    aggregate: Annotated[Literal["sum", "mean", "last"], Meta(description="how --every aggregates it")]
-    unit: Annotated[str, Meta(description="its unit")] = ""
+    type: Annotated[Literal["int", "float", "text", "bool", "time"], doc("of its values")]
+    text: Annotated[str, doc("what it is")]
+    aggregate: Annotated[Literal["sum", "mean", "last"], doc("how --every aggregates it")]
+    unit: Annotated[str, doc("its unit")] = ""
     within: Annotated[
-        str, Meta(description="limit over `seconds` and roles: a value above it, or below 0, is withheld")
+        str, doc("limit over `seconds` and roles: a value above it, or below 0, is withheld")
     ] = ""
-    source: Annotated[str, Meta(description="where a limit that is a number is from")] = ""
-    signed: Annotated[bool, Meta(description="false: a value below 0 is withheld")] = True
+    source: Annotated[str, doc("where a limit that is a number is from")] = ""
+    signed: Annotated[bool, doc("false: a value below 0 is withheld")] = True
 
 
 class Role(RoleKeys, frozen=True, kw_only=True):
@@ -66,27 +66,26 @@ class RoleValue(FactTable, frozen=True, kw_only=True):
     """How a raw table gives a role."""
 
     field: Annotated[
-        str | tuple[str, ...],
-        Meta(description="a field or column, or several, the first existing one counts"),
+        str | tuple[str, ...], doc("a field or column, or several, the first existing one counts")
     ] = ()
     take: Annotated[
         Literal["value", "difference", "bits"],
-        Meta(description="the number, its change in the interval, or how many bits are on"),
+        doc("the number, its change in the interval, or how many bits are on"),
     ] = "value"
-    scale: Annotated[str, Meta(description="what the number counts: a unit of units.toml")] = ""
-    codes: Annotated[str, Meta(description="a table of codes whose words replace numbers")] = ""
-    base: Annotated[Literal[10, 16] | None, Meta(description="of the number that a text is")] = None
-    part: Annotated[Literal[1, 2] | None, Meta(description="what is before, or after, a slash")] = None
-    digits: Annotated[int | None, Meta(description="a number as at least so many hexadecimal digits")] = None
-    value: Annotated[bool | int | float | str | None, Meta(description="a constant")] = None
-    expression: Annotated[str, Meta(description="formula over columns of the table")] = ""
+    scale: Annotated[str, doc("what the number counts: a unit of units.toml")] = ""
+    codes: Annotated[str, doc("a table of codes whose words replace numbers")] = ""
+    base: Annotated[Literal[10, 16] | None, doc("of the number that a text is")] = None
+    part: Annotated[Literal[1, 2] | None, doc("what is before, or after, a slash")] = None
+    digits: Annotated[int | None, doc("a number as at least so many hexadecimal digits")] = None
+    value: Annotated[bool | int | float | str | None, doc("a constant")] = None
+    expression: Annotated[str, doc("formula over columns of the table")] = ""
     over: Annotated[
         Literal["sum", "max", "min", "any_value", "count"] | None,
-        Meta(description="of a group: the aggregate over its rows"),
+        doc("of a group: the aggregate over its rows"),
     ] = None
-    each: Annotated[str, Meta(description="limit of one row of a group, if it is another")] = ""
-    before: Annotated[str, Meta(description="only for z/VM levels before this one")] = ""
-    fallback: Annotated[RoleValue | None, Meta(description="if this gives no value")] = msgspec.field(
+    each: Annotated[str, doc("limit of one row of a group, if it is another")] = ""
+    before: Annotated[str, doc("only for z/VM levels before this one")] = ""
+    fallback: Annotated[RoleValue | None, doc("if this gives no value")] = msgspec.field(
         default=None, name="else"
     )
 
@@ -108,63 +107,49 @@ NO_VALUE = RoleValue()
 class SectionJoin(FactTable, frozen=True):
     """A section of the same record whose fields are joined with those of a raw table."""
 
-    table: Annotated[str, Meta(description="the raw table of the section")]
-    on: Annotated[str, Meta(description="condition that selects the section")]
-    same: Annotated[
-        tuple[str, ...], Meta(description="columns shared with its rows, instead of being of one record")
-    ] = ()
+    table: Annotated[str, doc("the raw table of the section")]
+    on: Annotated[str, doc("condition that selects the section")]
+    same: Annotated[tuple[str, ...], doc("columns shared with its rows, instead of being of one record")] = ()
 
 
 class DetailedTable(FactTable, frozen=True):
     """A more detailed raw table: its rows of the same system and time replace those of the origin."""
 
-    table: Annotated[str, Meta(description="the raw table")]
-    same: Annotated[tuple[str, ...], Meta(description="other columns that must be the same")] = ()
+    table: Annotated[str, doc("the raw table")]
+    same: Annotated[tuple[str, ...], doc("other columns that must be the same")] = ()
 
 
 class RoleOrigin(FactTable, frozen=True):
     """Roles of an entity from one raw table."""
 
-    table: Annotated[str, Meta(description="the raw table")]
-    source: Annotated[str, Meta(description="where it is described")] = ""
-    where: Annotated[str, Meta(description="condition that selects its rows")] = ""
-    group: Annotated[bool, Meta(description="whether rows with the same roles are grouped")] = False
+    table: Annotated[str, doc("the raw table")]
+    source: Annotated[str, doc("where it is described")] = ""
+    where: Annotated[str, doc("condition that selects its rows")] = ""
+    group: Annotated[bool, doc("whether rows with the same roles are grouped")] = False
     optional: Annotated[
-        bool,
-        Meta(description="whether only some machines fill in these fields; others' rows may be excluded"),
+        bool, doc("whether only some machines fill in these fields; others' rows may be excluded")
     ] = False
-    roles: Annotated[dict[str, RoleValue], Meta(description="its roles by name")] = msgspec.field(
-        default_factory=dict
-    )
-    joins: Annotated[tuple[SectionJoin, ...], Meta(description="joined sections")] = msgspec.field(
-        default=(), name="join"
-    )
-    began: Annotated[str | None, Meta(description="field of the time when counters started at 0")] = None
+    roles: Annotated[dict[str, RoleValue], doc("its roles by name")] = {}
+    joins: Annotated[tuple[SectionJoin, ...], doc("joined sections")] = msgspec.field(default=(), name="join")
+    began: Annotated[str | None, doc("field of the time when counters started at 0")] = None
     seconds: Annotated[
-        str | None,
-        Meta(description="formula of the time that the subject existed, if less than the interval"),
+        str | None, doc("formula of the time that the subject existed, if less than the interval")
     ] = None
-    time: Annotated[
-        str | None, Meta(description="column of the time from which a state lasts, or of an event")
-    ] = None
-    unless: Annotated[
-        tuple[DetailedTable, ...], Meta(description="more detailed tables, whose rows replace these")
-    ] = ()
-    like: Annotated[str, Meta(description="table of the origin whose roles it has, besides its own")] = ""
-    prefix: Annotated[str, Meta(description="what names of fields then begin with")] = ""
+    time: Annotated[str | None, doc("column of the time from which a state lasts, or of an event")] = None
+    unless: Annotated[tuple[DetailedTable, ...], doc("more detailed tables, whose rows replace these")] = ()
+    like: Annotated[str, doc("table of the origin whose roles it has, besides its own")] = ""
+    prefix: Annotated[str, doc("what names of fields then begin with")] = ""
 
 
 class RoleFile(FactTable, frozen=True, kw_only=True):
     """An entity."""
 
-    entity: Annotated[str, Meta(description="its name")]
-    text: Annotated[str, Meta(description="what one row is")]
-    key: Annotated[tuple[str, ...], Meta(description="roles that identify a row")]
-    roles: Annotated[dict[str, RoleKeys], Meta(description="its roles by name")]
-    origins: Annotated[tuple[RoleOrigin, ...], Meta(description="raw tables that give them")] = msgspec.field(
-        name="from"
-    )
-    lasting: Annotated[bool, Meta(description="whether rows are states that last until the next")] = False
+    entity: Annotated[str, doc("its name")]
+    text: Annotated[str, doc("what one row is")]
+    key: Annotated[tuple[str, ...], doc("roles that identify a row")]
+    roles: Annotated[dict[str, RoleKeys], doc("its roles by name")]
+    origins: Annotated[tuple[RoleOrigin, ...], doc("raw tables that give them")] = msgspec.field(name="from")
+    lasting: Annotated[bool, doc("whether rows are states that last until the next")] = False
 
 
 class Entity(Struct, frozen=True):

@@ -20,7 +20,7 @@ from zlens.catalog import layouts
 from zlens.errors import CatalogError
 from zlens.schema import document, structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, Prose, one_of
+from zlens.schema.structs import FactTable, Prose, doc, one_of
 from zlens.schema.toml import line_of
 from zlens.schema.validators import DocumentErrors
 
@@ -80,17 +80,17 @@ class BaselineChange(FactTable, frozen=True):
     """The comparison of a rule with a baseline."""
 
     how: Annotated[str, one_of(BASELINES, "how they differ")]
-    least: Annotated[_Number, Meta(description="the smallest difference")] = field(default=0.0, name="T")
+    least: Annotated[_Number, doc("the smallest difference")] = field(default=0.0, name="T")
 
 
 class Meanwhile(FactTable, frozen=True):
     """Columns of a measure that a verdict states next to a finding, for the time in which the rule held."""
 
-    table: Annotated[str, Meta(description="the measure")]
+    table: Annotated[str, doc("the measure")]
     columns: Annotated[tuple[str, ...], Meta(min_length=1, description="its columns")]
-    by: Annotated[str, Meta(description="a column whose values have a clause each")]
-    of: Annotated[str, Meta(description="only values that this measure of the system has, too")]
-    clause: Annotated[Prose, Meta(description="the text, with {column}")]
+    by: Annotated[str, doc("a column whose values have a clause each")]
+    of: Annotated[str, doc("only values that this measure of the system has, too")]
+    clause: Annotated[Prose, doc("the text, with {column}")]
 
 
 class RuleKeys(FactTable, frozen=True):
@@ -98,10 +98,10 @@ class RuleKeys(FactTable, frozen=True):
 
     severity: Annotated[str, one_of(SEVERITIES, "how bad it is")]
     threshold_class: Annotated[str, one_of(CLASSES, "where its threshold is from")] = field(name="class")
-    title: Annotated[Prose, Meta(description="title of a finding")]
-    condition: Annotated[Prose, Meta(description="the condition in words")]
-    meaning: Annotated[Prose, Meta(description="meaning of a finding")]
-    source: Annotated[Prose, Meta(description="where it is published")]
+    title: Annotated[Prose, doc("title of a finding")]
+    condition: Annotated[Prose, doc("the condition in words")]
+    meaning: Annotated[Prose, doc("meaning of a finding")]
+    source: Annotated[Prose, doc("where it is published")]
     status: Annotated[str, one_of(STATUSES, "how well it is known")]
     id: Annotated[
         str,
@@ -112,54 +112,44 @@ class RuleKeys(FactTable, frozen=True):
             description="its name; '': the name of its file",
         ),
     ] = ""
-    area: Annotated[str, Meta(description="its subject; '': the name of its folder")] = ""
+    area: Annotated[str, doc("its subject; '': the name of its folder")] = ""
     kind: Annotated[str, one_of(KINDS, "kind")] = "rule"
-    query: Annotated[
-        str, Meta(description="SELECT of COLUMNS and what it gives; {T} is replaced by a threshold")
-    ] = ""
-    baseline_query: Annotated[str, Meta(description="value that is compared with a baseline")] = ""
-    gives: Annotated[
-        tuple[Annotated[str, one_of(OPTIONAL)], ...], Meta(description="optional columns of its rows")
-    ] = ()
+    query: Annotated[str, doc("SELECT of COLUMNS and what it gives; {T} is replaced by a threshold")] = ""
+    baseline_query: Annotated[str, doc("value that is compared with a baseline")] = ""
+    gives: Annotated[tuple[Annotated[str, one_of(OPTIONAL)], ...], doc("optional columns of its rows")] = ()
     compare: Annotated[
         str, one_of(("", *COMPARES), "how its value is compared with T; '': only a baseline decides")
     ] = ""
-    threshold: Annotated[dict[str, _Number], Meta(description="the numbers by name: { T = 85 }")] = field(
-        default_factory=dict
-    )
-    critical: Annotated[_Number | None, Meta(description="the value from which it is critical")] = None
-    limit: Annotated[str, Meta(description="the threshold in words, if `compare` does not state it")] = ""
-    unit: Annotated[str, Meta(description="the unit of its value")] = ""
-    needs: Annotated[
-        tuple[str, ...], Meta(description="columns of measures, or roles, that the query requires")
-    ] = ()
+    threshold: Annotated[dict[str, _Number], doc("the numbers by name: { T = 85 }")] = {}
+    critical: Annotated[_Number | None, doc("the value from which it is critical")] = None
+    limit: Annotated[str, doc("the threshold in words, if `compare` does not state it")] = ""
+    unit: Annotated[str, doc("the unit of its value")] = ""
+    needs: Annotated[tuple[str, ...], doc("columns of measures, or roles, that the query requires")] = ()
     baseline: Annotated[
-        BaselineChange | None,
-        Meta(description='how it is compared with a baseline: { how = "rise", T = 0.1 }'),
+        BaselineChange | None, doc('how it is compared with a baseline: { how = "rise", T = 0.1 }')
     ] = None
     around: Annotated[
-        str,
-        Meta(description="of a rule about events: the column that the evidence shows before and after them"),
+        str, doc("of a rule about events: the column that the evidence shows before and after them")
     ] = ""
-    disagrees: Annotated[tuple[str, ...], Meta(description="rules with another meaning")] = ()
+    disagrees: Annotated[tuple[str, ...], doc("rules with another meaning")] = ()
     explains: Annotated[
-        tuple[str, ...], Meta(description="rules that a verdict explains by it, if it held before them")
+        tuple[str, ...], doc("rules that a verdict explains by it, if it held before them")
     ] = ()
     clause: Annotated[
         str,
-        Meta(
-            description="a finding in a verdict: {subject}, {name} (the subject without its first word), "
+        doc(
+            "a finding in a verdict: {subject}, {name} (the subject without its first word), "
             "{value}, {detail}, and {TABLE.COLUMN}: a column while it held; '': verdicts leave it out"
         ),
     ] = ""
     growth: Annotated[
         tuple[str, ...],
-        Meta(description="columns of peaks.toml: subjects whose growth explains it; the first one with data"),
+        doc("columns of peaks.toml: subjects whose growth explains it; the first one with data"),
     ] = ()
     meanwhile: Meanwhile | None = None
-    action: Annotated[str, Meta(description="recommended action")] = ""
-    guard: Annotated[str, Meta(description="where it may mislead")] = ""
-    reason: Annotated[str, Meta(description="why a note is not a condition")] = ""
+    action: Annotated[str, doc("recommended action")] = ""
+    guard: Annotated[str, doc("where it may mislead")] = ""
+    reason: Annotated[str, doc("why a note is not a condition")] = ""
 
 
 class Rule(RuleKeys, frozen=True, kw_only=True):

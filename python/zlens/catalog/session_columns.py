@@ -23,65 +23,30 @@ INVENTORY = (
     RawColumn("mean_length", "float", "bytes", "their mean"),
     RawColumn("max_length", "int", "bytes", "longest"),
     RawColumn("layout", "text", "", "pack and release of the layout it is decoded with; NULL: unknown"),
-    RawColumn(
-        "duplicates",
-        "int",
-        "count",
-        "exact duplicates of earlier records; NULL: not checked",
-    ),
+    RawColumn("duplicates", "int", "count", "exact duplicates of earlier records; NULL: not checked"),
     RawColumn("out_of_order", "int", "count", "runs of records that are earlier than the preceding record"),
     RawColumn("gaps", "int", "count", f"steps of more than {GAP:g} times interval_s; NULL: no regular pace"),
     RawColumn("interval_s", "float", "s", "usual time until the next ones"),
 )
 
-_INTERVAL = (
-    RawColumn("system", "text"),
-    RawColumn("source", "text"),
-    RawColumn("interval_end", "time"),
-    RawColumn("interval_start", "time"),
-    RawColumn("seconds", "float"),
-    RawColumn("flag", "text"),
-    RawColumn("samples", "int"),
-    RawColumn("bucket_end", "time"),
-    RawColumn("bucket_flag", "text"),
-    RawColumn("longest", "float"),
-    # Time at which recording resumed after a gap.
-    RawColumn("gap_end", "time"),
-)
 
+def _of_sources(**types: str) -> tuple[RawColumn, ...]:
+    """Return the columns of a table about sources of systems, by name with their types."""
+    return tuple(RawColumn(*column) for column in (("system", "text"), ("source", "text"), *types.items()))
+
+
+#: `gap_end` is the time at which recording resumed after a gap.
+_INTERVAL = _of_sources(
+    interval_end="time", interval_start="time", seconds="float", flag="text", samples="int",
+    bucket_end="time", bucket_flag="text", longest="float", gap_end="time",
+)  # fmt: skip
 #: Order in which the sources of a system are shown, from zero.
-_SOURCES = (
-    RawColumn("system", "text"),
-    RawColumn("source", "text"),
-    RawColumn("place", "int"),
-)
-
+_SOURCES = _of_sources(place="int")
 #: Window that the user selects.
-_REQUESTED = (
-    RawColumn("system", "text"),
-    RawColumn("source", "text"),
-    RawColumn("first", "time"),
-    RawColumn("last", "time"),
-)
-
+_REQUESTED = _of_sources(first="time", last="time")
 #: Machines that systems moved to while they were recorded.
-_MACHINES = (
-    RawColumn("system", "text"),
-    RawColumn("source", "text"),
-    RawColumn("since", "time"),
-    RawColumn("machine", "text"),
-)
-
-_RESET = (
-    RawColumn("system", "text"),
-    RawColumn("source", "text"),
-    RawColumn("time", "time"),
-    RawColumn("kind", "text"),
-    RawColumn("subject", "text"),
-    RawColumn("detail", "text"),
-    RawColumn("inferred", "bool"),
-    RawColumn("record", "text"),
-)
+_MACHINES = _of_sources(since="time", machine="text")
+_RESET = _of_sources(time="time", kind="text", subject="text", detail="text", inferred="bool", record="text")
 
 
 def always() -> dict[str, tuple[RawColumn, ...]]:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
 from msgspec.structs import asdict, replace
 
 from zlens.catalog import codes
@@ -20,7 +19,7 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable
+from zlens.schema.structs import FactTable, SourcedTable, doc
 
 #: Length of a header with subsystem and subtype, in bytes.
 HEADER_LENGTH = 24
@@ -49,54 +48,52 @@ class BytePlace(FactTable, frozen=True):
 class SmfCounterSection(SourcedTable, frozen=True):
     """A part of the record. The header has no triplet; the data section's length depends on the subtype."""
 
-    text: Annotated[str, Meta(description="title")]
-    triplet: Annotated[Triplet | None, Meta(description="where it is")] = None
-    length: Annotated[int | None, Meta(description="its length")] = None
+    text: Annotated[str, doc("title")]
+    triplet: Annotated[Triplet | None, doc("where it is")] = None
+    length: Annotated[int | None, doc("its length")] = None
 
 
 class Subtype(SourcedTable, frozen=True):
     """Storage of counters in the records of one subtype."""
 
-    text: Annotated[str, Meta(description="description")]
-    values: Annotated[Literal["delta", "absolute"], Meta(description="whether counters are differences")]
-    length: Annotated[int, Meta(description="the length of the data section")]
-    entries: Annotated[Triplet, Meta(description="the list of counter sets, in the data section")]
-    entry: Annotated[int, Meta(description="the length of an entry")]
-    kind: Annotated[BytePlace, Meta(description="the number of the set, in an entry")]
-    own: Annotated[
-        Triplet | None, Meta(description="counters of a set, in an entry; else count and area")
-    ] = None
-    count: Annotated[BytePlace | None, Meta(description="the number of counters, in an entry")] = None
-    area: Annotated[Triplet | None, Meta(description="all counters, in the data section")] = None
-    note: Annotated[str, Meta(description="a note")] = ""
+    text: Annotated[str, doc("description")]
+    values: Annotated[Literal["delta", "absolute"], doc("whether counters are differences")]
+    length: Annotated[int, doc("the length of the data section")]
+    entries: Annotated[Triplet, doc("the list of counter sets, in the data section")]
+    entry: Annotated[int, doc("the length of an entry")]
+    kind: Annotated[BytePlace, doc("the number of the set, in an entry")]
+    own: Annotated[Triplet | None, doc("counters of a set, in an entry; else count and area")] = None
+    count: Annotated[BytePlace | None, doc("the number of counters, in an entry")] = None
+    area: Annotated[Triplet | None, doc("all counters, in the data section")] = None
+    note: Annotated[str, doc("a note")] = ""
 
 
 class SmfCounterField(FactTable, frozen=True):
     """A field of a part. In a layout, its status and source are filled in."""
 
-    section: Annotated[str, Meta(description="its part")]
-    name: Annotated[str, Meta(description="IBM's name without the record and subtype")]
-    offset: Annotated[int, Meta(description="its offset in the part")]
-    length: Annotated[int, Meta(description="its length")]
-    type: Annotated[str, Meta(description="how to read its bytes")]
-    text: Annotated[str, Meta(description="description")]
-    subtype: Annotated[int | None, Meta(description="the subtype that has it; left out: all")] = None
-    bit: Annotated[int | None, Meta(description="which bit of the field it is, from the left")] = None
-    status: Annotated[str, Meta(description="how well it is known, if not like its part")] = ""
-    source: Annotated[str, Meta(description="where it is described, if not like its part")] = ""
-    note: Annotated[str, Meta(description="a note")] = ""
+    section: Annotated[str, doc("its part")]
+    name: Annotated[str, doc("IBM's name without the record and subtype")]
+    offset: Annotated[int, doc("its offset in the part")]
+    length: Annotated[int, doc("its length")]
+    type: Annotated[str, doc("how to read its bytes")]
+    text: Annotated[str, doc("description")]
+    subtype: Annotated[int | None, doc("the subtype that has it; left out: all")] = None
+    bit: Annotated[int | None, doc("which bit of the field it is, from the left")] = None
+    status: Annotated[str, doc("how well it is known, if not like its part")] = ""
+    source: Annotated[str, doc("where it is described, if not like its part")] = ""
+    note: Annotated[str, doc("a note")] = ""
 
 
 class SmfColumn(FactTable, frozen=True):
     """A column of the raw table that is not a counter."""
 
-    name: Annotated[str, Meta(description="its name")]
-    type: Annotated[str, Meta(description="its type")]
-    fields: Annotated[tuple[str, ...], Meta(description="its fields, first choice first")]
-    text: Annotated[str, Meta(description="description")]
-    unit: Annotated[str, Meta(description="its unit")] = ""
-    codes: Annotated[str, Meta(description="the list of its codes")] = ""
-    marked: Annotated[str, Meta(description="the column that distinguishes codes")] = ""
+    name: Annotated[str, doc("its name")]
+    type: Annotated[str, doc("its type")]
+    fields: Annotated[tuple[str, ...], doc("its fields, first choice first")]
+    text: Annotated[str, doc("description")]
+    unit: Annotated[str, doc("its unit")] = ""
+    codes: Annotated[str, doc("the list of its codes")] = ""
+    marked: Annotated[str, doc("the column that distinguishes codes")] = ""
 
     @property
     def table_type(self) -> str:
@@ -107,8 +104,8 @@ class SmfColumn(FactTable, frozen=True):
 class OtherSet(FactTable, frozen=True):
     """A kind of counter set without numbers of their own."""
 
-    kind: Annotated[int, Meta(description="its number in the record")]
-    text: Annotated[str, Meta(description="description")]
+    kind: Annotated[int, doc("its number in the record")]
+    text: Annotated[str, doc("description")]
 
 
 class CounterReader(FactTable, frozen=True):
@@ -120,30 +117,26 @@ class CounterReader(FactTable, frozen=True):
     processor: str
     run: str
     first: str
-    versions: Annotated[tuple[str, ...], Meta(description="columns that define the meaning of numbers")]
-    watched: Annotated[tuple[str, ...], Meta(description="columns whose change is an event")]
+    versions: Annotated[tuple[str, ...], doc("columns that define the meaning of numbers")]
+    watched: Annotated[tuple[str, ...], doc("columns whose change is an event")]
 
 
 class SmfCounterLayout(FactTable, frozen=True):
     """One record type."""
 
-    record: Annotated[int, Meta(description="its number")]
-    table: Annotated[str, Meta(description="its raw table")]
-    title: Annotated[str, Meta(description="title")]
-    text: Annotated[str, Meta(description="contents of the table")]
-    order: Annotated[tuple[int, ...], Meta(description="subtypes, first choice first")]
-    sources: Annotated[dict[str, str], Meta(description="the sources that the file abbreviates")]
-    sections: Annotated[dict[str, SmfCounterSection], Meta(description="parts of the record")]
-    subtypes: Annotated[dict[int, Subtype], Meta(description="subtypes")]
-    fields: Annotated[tuple[SmfCounterField, ...], Meta(description="fields")] = msgspec.field(name="field")
-    columns: Annotated[tuple[SmfColumn, ...], Meta(description="columns")] = msgspec.field(name="column")
-    other_sets: Annotated[dict[str, OtherSet], Meta(description="sets without numbers")] = msgspec.field(
-        name="sets"
-    )
-    reader: Annotated[CounterReader, Meta(description="requirements of the reader")]
-    identity: Annotated[
-        dict[str, str], Meta(description="columns that distinguish streams of records of one system name")
-    ]
+    record: Annotated[int, doc("its number")]
+    table: Annotated[str, doc("its raw table")]
+    title: Annotated[str, doc("title")]
+    text: Annotated[str, doc("contents of the table")]
+    order: Annotated[tuple[int, ...], doc("subtypes, first choice first")]
+    sources: Annotated[dict[str, str], doc("the sources that the file abbreviates")]
+    sections: Annotated[dict[str, SmfCounterSection], doc("parts of the record")]
+    subtypes: Annotated[dict[int, Subtype], doc("subtypes")]
+    fields: Annotated[tuple[SmfCounterField, ...], doc("fields")] = msgspec.field(name="field")
+    columns: Annotated[tuple[SmfColumn, ...], doc("columns")] = msgspec.field(name="column")
+    other_sets: Annotated[dict[str, OtherSet], doc("sets without numbers")] = msgspec.field(name="sets")
+    reader: Annotated[CounterReader, doc("requirements of the reader")]
+    identity: Annotated[dict[str, str], doc("columns that distinguish streams of records of one system name")]
 
     def field(self, name: str, subtype: int | None) -> SmfCounterField:
         """Return the field with that name in records of that subtype."""
@@ -159,7 +152,7 @@ class SmfCounterLayout(FactTable, frozen=True):
 class SmfTypes(SourcedTable, frozen=True):
     """The record types."""
 
-    names: Annotated[dict[int, str], Meta(description="short names")]
+    names: Annotated[dict[int, str], doc("short names")]
 
 
 def root() -> Path:

@@ -21,7 +21,7 @@ from zlens.catalog import roles, smf
 from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import structs
-from zlens.schema.structs import FactTable, SourcedTable
+from zlens.schema.structs import FactTable, SourcedTable, doc
 
 #: Length of a triplet: offset, length and number of sections.
 TRIPLET = 8
@@ -49,67 +49,59 @@ KINDS = {
 class SmfField(FactTable, frozen=True):
     """A field of a section. In a layout, its column, status and source are filled in."""
 
-    name: Annotated[str, Meta(description="IBM's name without the name of the record")]
+    name: Annotated[str, doc("IBM's name without the name of the record")]
     offset: Annotated[int, Meta(ge=0, description="its offset in the section")]
     length: Annotated[int, Meta(ge=0, description="its length in bytes")]
-    kind: Annotated[str, Meta(description="how to read its bytes")]
-    text: Annotated[str, Meta(description="description")]
-    column: Annotated[str, Meta(description="its column, if not prefix and name")] = ""
-    unit: Annotated[str, Meta(description="its unit")] = ""
-    date: Annotated[str, Meta(description="the field with the day of a time of day")] = ""
-    after: Annotated[str, Meta(description="the field with a time that comes before it")] = ""
+    kind: Annotated[str, doc("how to read its bytes")]
+    text: Annotated[str, doc("description")]
+    column: Annotated[str, doc("its column, if not prefix and name")] = ""
+    unit: Annotated[str, doc("its unit")] = ""
+    date: Annotated[str, doc("the field with the day of a time of day")] = ""
+    after: Annotated[str, doc("the field with a time that comes before it")] = ""
     when: Annotated[
-        dict[str, int],
-        Meta(description="a field and the value it must have; else the bytes are another field"),
-    ] = msgspec.field(default_factory=dict)
-    bits: Annotated[
-        dict[str, tuple[int, str]], Meta(description="named bits: number from the left, and text")
-    ] = msgspec.field(default_factory=dict)
-    status: Annotated[str, Meta(description="how well it is known, if not like its section")] = ""
-    source: Annotated[str, Meta(description="where it is described, if not like its section")] = ""
+        dict[str, int], doc("a field and the value it must have; else the bytes are another field")
+    ] = {}
+    bits: Annotated[dict[str, tuple[int, str]], doc("named bits: number from the left, and text")] = {}
+    status: Annotated[str, doc("how well it is known, if not like its section")] = ""
+    source: Annotated[str, doc("where it is described, if not like its section")] = ""
 
 
 class SectionOwner(FactTable, frozen=True):
     """A section of another kind that owns sections: the first of them, and their number."""
 
-    column: Annotated[str, Meta(description="the column with the number of the owner")]
-    section: Annotated[str, Meta(description="the kind of the owner")]
-    text: Annotated[str, Meta(description="description of the column")]
+    column: Annotated[str, doc("the column with the number of the owner")]
+    section: Annotated[str, doc("the kind of the owner")]
+    text: Annotated[str, doc("description of the column")]
     first: Annotated[
         str,
-        Meta(
-            description="the field of the owner with the number of its first section; left out: the owner "
+        doc(
+            "the field of the owner with the number of its first section; left out: the owner "
             "has their triplet"
         ),
     ] = ""
-    base: Annotated[int, Meta(description="the number of the first of all sections")] = 0
-    number: Annotated[str, Meta(description="the field of the owner with the count of its sections")] = ""
-    none: Annotated[int | None, Meta(description="the value that means no section")] = None
-    status: Annotated[str, Meta(description="how well it is known, if not like its section")] = ""
+    base: Annotated[int, doc("the number of the first of all sections")] = 0
+    number: Annotated[str, doc("the field of the owner with the count of its sections")] = ""
+    none: Annotated[int | None, doc("the value that means no section")] = None
+    status: Annotated[str, doc("how well it is known, if not like its section")] = ""
 
 
 class SmfSection(SourcedTable, frozen=True):
     """A kind of section. In a layout, its table is filled in."""
 
-    name: Annotated[str, Meta(description="its name, the end of the name of its raw table")]
-    title: Annotated[str, Meta(description="title")]
-    prefix: Annotated[str, Meta(description="prefix of the names of columns")]
+    name: Annotated[str, doc("its name, the end of the name of its raw table")]
+    title: Annotated[str, doc("title")]
+    prefix: Annotated[str, doc("prefix of the names of columns")]
     length: Annotated[int, Meta(ge=0, description="its length")]
-    fields: Annotated[tuple[SmfField, ...], Meta(description="its fields")]
+    fields: Annotated[tuple[SmfField, ...], doc("its fields")]
     triplet: Annotated[
-        int | None, Meta(description="the offset of its offset, length and number; left out: the header")
+        int | None, doc("the offset of its offset, length and number; left out: the header")
     ] = None
-    within: Annotated[
-        str, Meta(description="the section that has the triplet, if not the header: each its own")
-    ] = ""
-    structure: Annotated[str, Meta(description="IBM's name")] = ""
-    note: Annotated[str, Meta(description="a note")] = ""
-    owner: Annotated[SectionOwner | None, Meta(description="the section that owns sections")] = None
-    keys: Annotated[
-        dict[str, str],
-        Meta(description="columns that repeat a field under a name to join by"),
-    ] = msgspec.field(default_factory=dict)
-    table: Annotated[str, Meta(description="its raw table, if not named after the record and it")] = ""
+    within: Annotated[str, doc("the section that has the triplet, if not the header: each its own")] = ""
+    structure: Annotated[str, doc("IBM's name")] = ""
+    note: Annotated[str, doc("a note")] = ""
+    owner: Annotated[SectionOwner | None, doc("the section that owns sections")] = None
+    keys: Annotated[dict[str, str], doc("columns that repeat a field under a name to join by")] = {}
+    table: Annotated[str, doc("its raw table, if not named after the record and it")] = ""
 
     def field(self, name: str) -> SmfField:
         for field in self.fields:
@@ -121,35 +113,33 @@ class SmfSection(SourcedTable, frozen=True):
 class BrokenRecords(SourcedTable, frozen=True):
     """Reassembly of split records: offsets in the reassembly area and its blocks."""
 
-    section: Annotated[str, Meta(description="the section that leads to the area")]
-    at: Annotated[dict[str, str], Meta(description="the fields with the location of the section")]
-    fields: Annotated[dict[str, tuple[int, int]], Meta(description="offset and length of its fields")]
-    block: Annotated[dict[str, tuple[int, int]], Meta(description="offset and length of fields of a block")]
-    note: Annotated[str, Meta(description="a note")] = ""
+    section: Annotated[str, doc("the section that leads to the area")]
+    at: Annotated[dict[str, str], doc("the fields with the location of the section")]
+    fields: Annotated[dict[str, tuple[int, int]], doc("offset and length of its fields")]
+    block: Annotated[dict[str, tuple[int, int]], doc("offset and length of fields of a block")]
+    note: Annotated[str, doc("a note")] = ""
 
 
 class RecordTime(FactTable, frozen=True):
     """The section and fields with the interval of a record."""
 
-    section: Annotated[str, Meta(description="the section")]
+    section: Annotated[str, doc("the section")]
     of: Annotated[
         Literal["system", "job", "decision"],
-        Meta(
-            description="whose interval it is; that of a job ends with it, those of decisions are not "
+        doc(
+            "whose interval it is; that of a job ends with it, those of decisions are not "
             "intervals of the system"
         ),
     ]
     layer: Annotated[
         int, Meta(ge=1, description="intervals of lower layers are finer; they divide those of higher ones")
     ]
-    start: Annotated[str, Meta(description="the field with its start")] = ""
-    end: Annotated[
-        str, Meta(description="the field with its end; left out: the time in the header of the record")
-    ] = ""
-    length: Annotated[str, Meta(description="the field with its length")] = ""
-    length_us: Annotated[str, Meta(description="the field with its length in microseconds")] = ""
-    zone: Annotated[str, Meta(description="the field with the offset of local time from UTC")] = ""
-    nominal: Annotated[str, Meta(description="the field with the usual length")] = ""
+    start: Annotated[str, doc("the field with its start")] = ""
+    end: Annotated[str, doc("the field with its end; left out: the time in the header of the record")] = ""
+    length: Annotated[str, doc("the field with its length")] = ""
+    length_us: Annotated[str, doc("the field with its length in microseconds")] = ""
+    zone: Annotated[str, doc("the field with the offset of local time from UTC")] = ""
+    nominal: Annotated[str, doc("the field with the usual length")] = ""
 
 
 class PartitionFields(FactTable, frozen=True):
@@ -162,26 +152,25 @@ class PartitionFields(FactTable, frozen=True):
 class ThreadFields(FactTable, frozen=True):
     """Threads: sections that are owned by the section of a core."""
 
-    type: Annotated[str, Meta(description="the field with their processor type, section first")]
-    codes: Annotated[str, Meta(description="the list of its codes")]
+    type: Annotated[str, doc("the field with their processor type, section first")]
+    codes: Annotated[str, doc("the list of its codes")]
 
 
 class WriterFields(FactTable, frozen=True):
     """Facts of a record about the system that wrote it: fields, section first, such as `product.XNM`."""
 
-    utc_offset: Annotated[str, Meta(description="the offset of local time from UTC")] = ""
+    utc_offset: Annotated[str, doc("the offset of local time from UTC")] = ""
     written_at_end: Annotated[
-        tuple[int, ...],
-        Meta(description="subtypes written at the end of their interval, which tells the offset too"),
+        tuple[int, ...], doc("subtypes written at the end of their interval, which tells the offset too")
     ] = ()
-    release: Annotated[str, Meta(description="the level of the operating system")] = ""
-    sysplex: Annotated[str, Meta(description="the name of the sysplex")] = ""
-    machine_type: Annotated[str, Meta(description="the machine type")] = ""
-    model: Annotated[tuple[str, ...], Meta(description="the model, first choice first")] = ()
-    serial: Annotated[str, Meta(description="the serial number of the machine")] = ""
-    lpar_number: Annotated[str, Meta(description="the number of the partition")] = ""
-    lpar: Annotated[PartitionFields | None, Meta(description="the names of partitions by number")] = None
-    threads: Annotated[ThreadFields | None, Meta(description="threads per core")] = None
+    release: Annotated[str, doc("the level of the operating system")] = ""
+    sysplex: Annotated[str, doc("the name of the sysplex")] = ""
+    machine_type: Annotated[str, doc("the machine type")] = ""
+    model: Annotated[tuple[str, ...], doc("the model, first choice first")] = ()
+    serial: Annotated[str, doc("the serial number of the machine")] = ""
+    lpar_number: Annotated[str, doc("the number of the partition")] = ""
+    lpar: Annotated[PartitionFields | None, doc("the names of partitions by number")] = None
+    threads: Annotated[ThreadFields | None, doc("threads per core")] = None
 
 
 class SmfLayout(FactTable, frozen=True):
@@ -190,26 +179,22 @@ class SmfLayout(FactTable, frozen=True):
     In a layout, its name, the keys of its base and the columns, statuses and sources of fields are filled in.
     """
 
-    sources: Annotated[dict[str, str], Meta(description="the sources that the file abbreviates")]
-    sections: Annotated[tuple[SmfSection, ...], Meta(description="kinds of sections")] = msgspec.field(
-        name="section"
+    sources: Annotated[dict[str, str], doc("the sources that the file abbreviates")]
+    sections: Annotated[tuple[SmfSection, ...], doc("kinds of sections")] = msgspec.field(name="section")
+    record: Annotated[int, doc("its number")] = 0
+    title: Annotated[str, doc("title")] = ""
+    subtypes: Annotated[dict[int, str], doc("description of each subtype")] = {}
+    name: Annotated[str, doc("the name of its file")] = ""
+    base: Annotated[str, doc("the file whose keys and sections it has too, without underscore and .toml")] = (
+        ""
     )
-    record: Annotated[int, Meta(description="its number")] = 0
-    title: Annotated[str, Meta(description="title")] = ""
-    subtypes: Annotated[dict[int, str], Meta(description="description of each subtype")] = msgspec.field(
-        default_factory=dict
-    )
-    name: Annotated[str, Meta(description="the name of its file")] = ""
-    base: Annotated[
-        str, Meta(description="the file whose keys and sections it has too, without underscore and .toml")
-    ] = ""
-    time: Annotated[RecordTime | None, Meta(description="the interval and the time zone")] = None
-    system: Annotated[WriterFields, Meta(description="what the record tells of its system")] = WriterFields()
-    broken: Annotated[BrokenRecords | None, Meta(description="how split records are reassembled")] = None
+    time: Annotated[RecordTime | None, doc("the interval and the time zone")] = None
+    system: Annotated[WriterFields, doc("what the record tells of its system")] = WriterFields()
+    broken: Annotated[BrokenRecords | None, doc("how split records are reassembled")] = None
     identity: Annotated[
-        dict[str, str], Meta(description="columns that distinguish streams of records of one system name")
-    ] = msgspec.field(default_factory=dict)
-    unread: Annotated[str, Meta(description="sections that are not read, and why")] = ""
+        dict[str, str], doc("columns that distinguish streams of records of one system name")
+    ] = {}
+    unread: Annotated[str, doc("sections that are not read, and why")] = ""
 
     def section(self, name: str) -> SmfSection:
         for section in self.sections:

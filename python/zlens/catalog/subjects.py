@@ -10,10 +10,10 @@ import re
 from functools import cache
 from typing import Annotated, Any
 
-from msgspec import Meta, field, to_builtins
+from msgspec import Meta, to_builtins
 
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 _COLUMN = re.compile(r"\{(\w+)\}")
 Pieces = tuple[str, ...]
@@ -28,14 +28,14 @@ class FigureKeys(FactTable, frozen=True):
     A part of a text without a value is omitted. Missing attributes are those of the column.
     """
 
-    heading: Annotated[str, Meta(description="heading")]
-    column: Annotated[str, Meta(description="a column")] = ""
-    statistic: Annotated[str, Meta(description="the statistic to show")] = ""
-    text: Annotated[str | None, Meta(description="description")] = None
-    unit: Annotated[str | None, Meta(description="its unit")] = None
-    scale: Annotated[float | None, Meta(description="factor that converts a number to its unit")] = None
-    key: Annotated[str, Meta(description="of a text: its name in the response")] = ""
-    pieces: Annotated[Pieces, Meta(description="parts of a text")] = ()
+    heading: Annotated[str, doc("heading")]
+    column: Annotated[str, doc("a column")] = ""
+    statistic: Annotated[str, doc("the statistic to show")] = ""
+    text: Annotated[str | None, doc("description")] = None
+    unit: Annotated[str | None, doc("its unit")] = None
+    scale: Annotated[float | None, doc("factor that converts a number to its unit")] = None
+    key: Annotated[str, doc("of a text: its name in the response")] = ""
+    pieces: Annotated[Pieces, doc("parts of a text")] = ()
 
 
 class SubjectFigure(FigureKeys, frozen=True, kw_only=True):
@@ -48,46 +48,46 @@ class SubjectFigure(FigureKeys, frozen=True, kw_only=True):
 class ChartLine(FactTable, frozen=True):
     """A column in a chart."""
 
-    column: Annotated[str, Meta(description="a column")]
-    name: Annotated[str, Meta(description="display name")]
+    column: Annotated[str, doc("a column")]
+    name: Annotated[str, doc("display name")]
 
 
 class SubjectChart(FactTable, frozen=True):
     """Columns of one subject over time."""
 
-    name: Annotated[str, Meta(description="its name")]
-    title: Annotated[str, Meta(description="title")]
+    name: Annotated[str, doc("its name")]
+    title: Annotated[str, doc("title")]
     lines: Annotated[tuple[ChartLine, ...], Meta(min_length=1, description="its columns")]
-    unit: Annotated[str | None, Meta(description="its unit")] = None
-    explain: Annotated[str | None, Meta(description="the column that explains it")] = None
-    note: Annotated[str, Meta(description="a note")] = ""
-    most: Annotated[float | None, Meta(description="the minimum upper end of the axis")] = None
-    scale: Annotated[float, Meta(description="factor that converts it to its unit")] = 1.0
+    unit: Annotated[str | None, doc("its unit")] = None
+    explain: Annotated[str | None, doc("the column that explains it")] = None
+    note: Annotated[str, doc("a note")] = ""
+    most: Annotated[float | None, doc("the minimum upper end of the axis")] = None
+    scale: Annotated[float, doc("factor that converts it to its unit")] = 1.0
 
 
 class SubjectSeries(FactTable, frozen=True):
     """The column charted in each row of the table."""
 
-    column: Annotated[str, Meta(description="a column")]
-    heading: Annotated[str, Meta(description="heading")]
-    statistic: Annotated[str, Meta(description="the statistic of each part of the window")] = "max"
+    column: Annotated[str, doc("a column")]
+    heading: Annotated[str, doc("heading")]
+    statistic: Annotated[str, doc("the statistic of each part of the window")] = "max"
 
 
 class SummableRows(FactTable, frozen=True):
     """Rows that may be added, in a measure that also has others."""
 
-    key: Annotated[str, Meta(description="its name")]
-    name: Annotated[str, Meta(description="display name")]
-    where: Annotated[Rows, Meta(description="which rows these are")]
+    key: Annotated[str, doc("its name")]
+    name: Annotated[str, doc("display name")]
+    where: Annotated[Rows, doc("which rows these are")]
 
 
 class SampleState(FactTable, frozen=True):
     """Columns with shares of samples that are shown as one."""
 
-    key: Annotated[str, Meta(description="its name")]
-    name: Annotated[str, Meta(description="display name")]
-    columns: Annotated[tuple[str, ...], Meta(description="its columns")]
-    waits: Annotated[bool, Meta(description="whether the subject waits in it")] = False
+    key: Annotated[str, doc("its name")]
+    name: Annotated[str, doc("display name")]
+    columns: Annotated[tuple[str, ...], doc("its columns")]
+    waits: Annotated[bool, doc("whether the subject waits in it")] = False
 
 
 class SampleStates(FactTable, frozen=True):
@@ -97,16 +97,16 @@ class SampleStates(FactTable, frozen=True):
     unit: str
     explain: str
     note: str
-    missing_note: Annotated[str, Meta(description="why it may be missing")]
-    state: Annotated[tuple[SampleState, ...], Meta(description="the states")]
+    missing_note: Annotated[str, doc("why it may be missing")]
+    state: Annotated[tuple[SampleState, ...], doc("the states")]
 
 
 class PartKeys(FactTable, frozen=True):
     """The measure of the parts of a subject, such as its virtual CPUs."""
 
-    table: Annotated[str, Meta(description="the measure of the parts")]
-    pieces: Annotated[_Some, Meta(description="title of a part")]
-    chart: Annotated[SubjectChart, Meta(description="its chart")]
+    table: Annotated[str, doc("the measure of the parts")]
+    pieces: Annotated[_Some, doc("title of a part")]
+    chart: Annotated[SubjectChart, doc("its chart")]
 
 
 class SubjectPart(PartKeys, frozen=True, kw_only=True):
@@ -118,30 +118,28 @@ class SubjectPart(PartKeys, frozen=True, kw_only=True):
 class OwnerGroup(FactTable, frozen=True):
     """A grouping of subjects."""
 
-    key: Annotated[str, Meta(description="its name")]
-    name: Annotated[str, Meta(description="display name")]
-    pieces: Annotated[_Some, Meta(description="its parts")]
-    none: Annotated[str, Meta(description="the name for subjects without one")]
+    key: Annotated[str, doc("its name")]
+    name: Annotated[str, doc("display name")]
+    pieces: Annotated[_Some, doc("its parts")]
+    none: Annotated[str, doc("the name for subjects without one")]
 
 
 class OwnedTime(FactTable, frozen=True):
     """A time that is owned."""
 
-    column: Annotated[str, Meta(description="a column")]
-    name: Annotated[str, Meta(description="title")]
-    missing_note: Annotated[str, Meta(description="why it may be missing")] = ""
+    column: Annotated[str, doc("a column")]
+    name: Annotated[str, doc("title")]
+    missing_note: Annotated[str, doc("why it may be missing")] = ""
 
 
 class OwnerKeys(FactTable, frozen=True):
     """Owners of time: groups, each `level` below them, and below these the parts of the subject."""
 
-    note: Annotated[str, Meta(description="the value shown")]
-    group: Annotated[tuple[OwnerGroup, ...], Meta(description="column that groups subjects")]
-    time: Annotated[tuple[OwnedTime, ...], Meta(description="times that are owned")]
-    level: Annotated[tuple[_Some, ...], Meta(description="the levels below the group")]
-    where: Annotated[Rows, Meta(description="rows to add; if empty, the rows that the reader selected")] = (
-        field(default_factory=dict)
-    )
+    note: Annotated[str, doc("the value shown")]
+    group: Annotated[tuple[OwnerGroup, ...], doc("column that groups subjects")]
+    time: Annotated[tuple[OwnedTime, ...], doc("times that are owned")]
+    level: Annotated[tuple[_Some, ...], doc("the levels below the group")]
+    where: Annotated[Rows, doc("rows to add; if empty, the rows that the reader selected")] = {}
 
 
 class TimeOwners(OwnerKeys, frozen=True, kw_only=True):
@@ -153,30 +151,30 @@ class TimeOwners(OwnerKeys, frozen=True, kw_only=True):
 class NameColumn(FactTable, frozen=True):
     """A column of a name."""
 
-    column: Annotated[str, Meta(description="a column")]
-    heading: Annotated[str, Meta(description="heading")]
+    column: Annotated[str, doc("a column")]
+    heading: Annotated[str, doc("heading")]
 
 
 class Subject(FactTable, frozen=True):
     """One kind of subject."""
 
-    table: Annotated[str, Meta(description="the measure")]
-    order: Annotated[int, Meta(description="its position among the kinds")]
-    view: Annotated[str, Meta(description="the view that shows it")]
-    sources: Annotated[tuple[str, ...], Meta(description="sources of the systems that have it")]
-    title: Annotated[str, Meta(description="title")]
-    plural: Annotated[str, Meta(description="its plural")]
-    name: Annotated[tuple[NameColumn, ...], Meta(description="columns that name one")]
-    use_column: Annotated[str, Meta(description="the column whose total is the amount used")]
-    use_text: Annotated[str, Meta(description="description")]
-    series: Annotated[SubjectSeries, Meta(description="the chart in each row")]
-    figure: Annotated[tuple[FigureKeys, ...], Meta(description="the columns of the table")]
-    chart: Annotated[tuple[SubjectChart, ...], Meta(description="the charts of one")]
-    owners: Annotated[OwnerKeys, Meta(description="how time is owned")]
-    records: Annotated[tuple[SummableRows, ...], Meta(description="rows that may be added")] = ()
-    part: Annotated[PartKeys | None, Meta(description="the parts of one")] = None
-    states: Annotated[SampleStates | None, Meta(description="states in which samples found it")] = None
-    expected: Annotated[str, Meta(description="the model that computes what was to be expected")] = ""
+    table: Annotated[str, doc("the measure")]
+    order: Annotated[int, doc("its position among the kinds")]
+    view: Annotated[str, doc("the view that shows it")]
+    sources: Annotated[tuple[str, ...], doc("sources of the systems that have it")]
+    title: Annotated[str, doc("title")]
+    plural: Annotated[str, doc("its plural")]
+    name: Annotated[tuple[NameColumn, ...], doc("columns that name one")]
+    use_column: Annotated[str, doc("the column whose total is the amount used")]
+    use_text: Annotated[str, doc("description")]
+    series: Annotated[SubjectSeries, doc("the chart in each row")]
+    figure: Annotated[tuple[FigureKeys, ...], doc("the columns of the table")]
+    chart: Annotated[tuple[SubjectChart, ...], doc("the charts of one")]
+    owners: Annotated[OwnerKeys, doc("how time is owned")]
+    records: Annotated[tuple[SummableRows, ...], doc("rows that may be added")] = ()
+    part: Annotated[PartKeys | None, doc("the parts of one")] = None
+    states: Annotated[SampleStates | None, doc("states in which samples found it")] = None
+    expected: Annotated[str, doc("the model that computes what was to be expected")] = ""
 
 
 @cache

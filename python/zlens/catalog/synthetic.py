@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated
 
-from msgspec import Meta
-
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 #: Serial number of simulated machines, unless their scenario specifies one.
 SERIAL = "00000ZLSIMULATED"
@@ -18,9 +16,9 @@ SERIAL = "00000ZLSIMULATED"
 class SyntheticSystem(FactTable, frozen=True):
     """A system that only exists in files of zlens."""
 
-    system: Annotated[str, Meta(description="its name")]
-    serial: Annotated[str, Meta(description="the serial number of its machine, without leading zeros")]
-    text: Annotated[str, Meta(description="what it is")]
+    system: Annotated[str, doc("its name")]
+    serial: Annotated[str, doc("the serial number of its machine, without leading zeros")]
+    text: Annotated[str, doc("what it is")]
 
 
 class SyntheticFile(FactTable, frozen=True):

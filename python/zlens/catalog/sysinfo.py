@@ -11,7 +11,7 @@ from zlens.catalog.layouts import Status
 from zlens.catalog.raw_tables import TableColumn
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 _Lines = dict[str, Annotated[tuple[TableColumn, ...], Meta(min_length=1)]]
 
@@ -19,11 +19,11 @@ _Lines = dict[str, Annotated[tuple[TableColumn, ...], Meta(min_length=1)]]
 class SysinfoFacts(FactTable, frozen=True):
     """Columns of lines by label."""
 
-    source: Annotated[str, Meta(description="where the facts are from")]
-    status: Annotated[Status, Meta(description="how sure they are")]
-    machine: Annotated[_Lines, Meta(description="the lines of the machine and the partition")]
-    vm: Annotated[_Lines, Meta(description="the lines of every virtual machine")]
-    lscpu: Annotated[_Lines, Meta(description="the lines of lscpu that name columns of the machine")]
+    source: Annotated[str, doc("where the facts are from")]
+    status: Annotated[Status, doc("how sure they are")]
+    machine: Annotated[_Lines, doc("the lines of the machine and the partition")]
+    vm: Annotated[_Lines, doc("the lines of every virtual machine")]
+    lscpu: Annotated[_Lines, doc("the lines of lscpu that name columns of the machine")]
 
 
 @cache

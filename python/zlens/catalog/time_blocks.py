@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zlens.catalog.aggregation import MeasureQuery, statistic_name
+from zlens.catalog.aggregation import statistic_name
 from zlens.catalog.expressions import quote
+from zlens.catalog.measure_query import MeasureQuery
 
 #: Aggregates that combine the aggregates of parts.
 _TOGETHER = {

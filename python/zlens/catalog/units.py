@@ -9,15 +9,15 @@ from msgspec import Meta
 
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import SourcedTable
+from zlens.schema.structs import SourcedTable, doc
 
 
 class RawUnit(SourcedTable, frozen=True):
     """A unit of raw numbers."""
 
     factor: Annotated[float, Meta(gt=0, description="its value in the unit of measures")]
-    unit: Annotated[str, Meta(description="the unit of measures")]
-    text: Annotated[str, Meta(description="what it is")]
+    unit: Annotated[str, doc("the unit of measures")]
+    text: Annotated[str, doc("what it is")]
 
 
 @cache

@@ -21,7 +21,7 @@ from zlens.catalog import codes, layouts, roles
 from zlens.catalog.layouts import UNITS, MonitorField, RecordLayout
 from zlens.errors import CatalogError
 from zlens.schema import document, structs
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 from zlens.schema.toml import line_of
 from zlens.schema.validators import DocumentErrors
 
@@ -45,7 +45,6 @@ TEMPLATE = """\
 # base    16 for text that is a hexadecimal number
 """
 _NAME = re.compile(r"[A-Za-z$#@][A-Za-z0-9_$#@]*")
-_TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 _MAX_BYTES = 1024 * 1024
 
 
@@ -55,18 +54,16 @@ class UserRole(FactTable, frozen=True, kw_only=True):
     # A pattern cannot be stated here: msgspec crashes for a union of it and a list.
     field: Annotated[
         str | Annotated[tuple[str, ...], Meta(min_length=1)],
-        Meta(description="a field, or several, the first existing one counts"),
+        doc("a field, or several, the first existing one counts"),
     ]
-    table: Annotated[str | None, Meta(description="the raw table, if the field's prefix leaves it open")] = (
-        None
-    )
+    table: Annotated[str | None, doc("the raw table, if the field's prefix leaves it open")] = None
     take: Annotated[
         Literal["difference", "value"] | None,
-        Meta(description="the number, or its change; default: the change for roles that are summed up"),
+        doc("the number, or its change; default: the change for roles that are summed up"),
     ] = None
-    scale: Annotated[str, Meta(description="what the number counts if the role is in seconds")] = ""
-    codes: Annotated[str, Meta(description="a table of codes whose words replace numbers")] = ""
-    base: Annotated[Literal[16] | None, Meta(description="of text that is a hexadecimal number")] = None
+    scale: Annotated[str, doc("what the number counts if the role is in seconds")] = ""
+    codes: Annotated[str, doc("a table of codes whose words replace numbers")] = ""
+    base: Annotated[Literal[16] | None, doc("of text that is a hexadecimal number")] = None
 
 
 class BoundValue(roles.RoleValue, frozen=True, kw_only=True):
@@ -255,19 +252,14 @@ def _table(cataloged: roles.Entity, named_table: str | None, fields: tuple[str, 
 
 
 def _prefix(table: str) -> str | None:
-    record = _record(table)
+    record = layouts.record_of_table(table)
     info = layouts.record_info(record) if record else None
     return info.dsect.removeprefix("MR") if info else None
 
 
-def _record(table: str) -> str | None:
-    match = _TABLE.match(table)
-    return layouts.record_id(int(match[1]), int(match[2])) if match else None
-
-
 def _without_effect(binding: RoleBinding) -> Iterator[str]:
     """Yield errors for fields that no layout has, which are usually misspelled."""
-    record = _record(binding.table)
+    record = layouts.record_of_table(binding.table)
     if record is None:
         return
     layout_list = [*layouts.layouts(record), *layouts.sim_layouts(record)]

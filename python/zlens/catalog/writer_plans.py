@@ -12,6 +12,7 @@ from typing import Any
 from zlens.catalog import layouts
 from zlens.catalog.layouts import MonitorField, MonitorSection, RecordJoin, RecordLayout
 from zlens.catalog.raw_columns import column_type
+from zlens.schema.structs import attributes
 
 #: Release whose layouts are used where zlens has none of its own.
 RELEASE = "5.3"
@@ -103,6 +104,7 @@ def _section(section: MonitorSection, prefix: str) -> dict[str, Any]:
     def without_prefix(value: str | int | None) -> str | int | None:
         return value.removeprefix(prefix) if isinstance(value, str) else value
 
+    join = section.join
     return {
         "length": section.length,
         "stride": without_prefix(section.stride),
@@ -111,16 +113,14 @@ def _section(section: MonitorSection, prefix: str) -> dict[str, Any]:
         "match": None if section.match is None else (without_prefix(section.match[0]), section.match[1]),
         "bound": without_prefix(section.bound),
         "within": section.within,
-        "join": None
-        if section.join is None
-        else _join(section.join.renamed(lambda name: name.removeprefix(prefix))),
+        "join": join and {name: without_prefix(value) for name, value in _join(join).items()},
         "fields": _fields(section.fields, prefix),
     }
 
 
 def _join(join: RecordJoin) -> dict[str, Any]:
     return {
-        **{key: getattr(join, key) for key in ("more", "more_bit", "active", "cfvn", "csvn")},
+        **attributes(join, "more", "more_bit", "active", "cfvn", "csvn"),
         "length": join.length or join.sets[0].length,
         "sets": [{"name": counters.name, "bit": counters.bit} for counters in join.sets],
     }

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import Annotated, Literal
 
-from msgspec import Meta, field
+from msgspec import field
 
 from zlens.catalog.raw_columns import RawColumn
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable
+from zlens.schema.structs import FactTable, SourcedTable, doc
 
 _TYPES = {"int": "int", "truth": "bool"}
 #: Column with the counter sets that the command requested, which no parameter states.
@@ -20,15 +20,15 @@ ASKED = "counter_sets_asked"
 class MessageLabel(FactTable, frozen=True):
     """A label of a text."""
 
-    label: Annotated[str, Meta(description="its words")]
+    label: Annotated[str, doc("its words")]
     column: RawColumn
     form: Annotated[
         Literal["word", "text", "rest", "int", "list", "truth"],
-        Meta(description="the format of its value, which determines its end and type"),
+        doc("the format of its value, which determines its end and type"),
     ] = "text"
-    section: Annotated[str, Meta(description="the section that it is in")] = ""
-    joins: Annotated[bool, Meta(description="whether a line without a label continues it")] = False
-    bare: Annotated[bool, Meta(description="whether no sign follows it")] = False
+    section: Annotated[str, doc("the section that it is in")] = ""
+    joins: Annotated[bool, doc("whether a line without a label continues it")] = False
+    bare: Annotated[bool, doc("whether no sign follows it")] = False
 
     def __post_init__(self) -> None:
         if self.column.type != (expected := _TYPES.get(self.form, "text")):
@@ -38,36 +38,32 @@ class MessageLabel(FactTable, frozen=True):
 class NoticeText(SourcedTable, frozen=True):
     """Format of a one-line message."""
 
-    id: Annotated[str, Meta(description="its identifier")]
-    text: Annotated[str, Meta(description="its words; those in braces are columns of the table zos_notice")]
-    title: Annotated[str, Meta(description="what it reports")]
+    id: Annotated[str, doc("its identifier")]
+    text: Annotated[str, doc("its words; those in braces are columns of the table zos_notice")]
+    title: Annotated[str, doc("what it reports")]
 
 
 class HisFacts(FactTable, frozen=True):
     """Words of hardware instrumentation."""
 
-    headings: Annotated[tuple[str, ...], Meta(description="lines without a value")]
-    alone: Annotated[tuple[str, ...], Meta(description="parameters on their own")]
-    operands: Annotated[dict[str, str], Meta(description="columns by operand of the command")]
-    sets: Annotated[dict[str, str], Meta(description="counter sets by the name in texts")]
+    headings: Annotated[tuple[str, ...], doc("lines without a value")]
+    alone: Annotated[tuple[str, ...], doc("parameters on their own")]
+    operands: Annotated[dict[str, str], doc("columns by operand of the command")]
+    sets: Annotated[dict[str, str], doc("counter sets by the name in texts")]
 
 
 class MessageFacts(SourcedTable, frozen=True, dict=True):
     """Labels of texts, and the meaning of short codes."""
 
-    run_labels: Annotated[tuple[MessageLabel, ...], Meta(description="of a run")] = field(name="run")
-    service_labels: Annotated[tuple[MessageLabel, ...], Meta(description="of the service")] = field(
-        name="service"
-    )
-    machine_labels: Annotated[tuple[MessageLabel, ...], Meta(description="of the machine")] = field(
-        name="machine"
-    )
-    notices: Annotated[tuple[NoticeText, ...], Meta(description="messages")] = field(name="notice")
+    run_labels: Annotated[tuple[MessageLabel, ...], doc("of a run")] = field(name="run")
+    service_labels: Annotated[tuple[MessageLabel, ...], doc("of the service")] = field(name="service")
+    machine_labels: Annotated[tuple[MessageLabel, ...], doc("of the machine")] = field(name="machine")
+    notices: Annotated[tuple[NoticeText, ...], doc("messages")] = field(name="notice")
     his: HisFacts
-    states: Annotated[dict[str, str], Meta(description="states of processors by code")]
-    types: Annotated[dict[str, str], Meta(description="types of processors by code")]
-    polarities: Annotated[dict[str, str], Meta(description="polarities by code")]
-    modes: Annotated[dict[str, str], Meta(description="multithreading modes by their name in MT_MODE")]
+    states: Annotated[dict[str, str], doc("states of processors by code")]
+    types: Annotated[dict[str, str], doc("types of processors by code")]
+    polarities: Annotated[dict[str, str], doc("polarities by code")]
+    modes: Annotated[dict[str, str], doc("multithreading modes by their name in MT_MODE")]
 
     def __post_init__(self) -> None:
         for labels in (self.run_labels, self.service_labels, self.machine_labels):

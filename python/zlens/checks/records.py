@@ -50,7 +50,6 @@ _FIELD = re.compile(r"[A-Za-z$#@][A-Za-z0-9_$#@]*")
 _SECTION = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _RELEASE = re.compile(r"\d+\.\d+")
 _APAR = re.compile(r"VM\d{5}")
-_TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 #: Maximum length of a record, which never crosses a 4 KB frame.
 _MAX_RECORD = 4096
 _NUMBERS = ("counter", "timer", "sampled", "gauge")
@@ -389,10 +388,9 @@ def _differences(root: Path | None) -> Iterator[str]:
     """Check that roles use differences only of fields that have them."""
     for name in roles.entities():
         for origin in roles.catalog_entity(name).origins:
-            match = _TABLE.match(origin.table)
-            if match is None:
+            record = catalog.record_of_table(origin.table)
+            if record is None:
                 continue
-            record = catalog.record_id(int(match[1]), int(match[2]))
             layouts = [*catalog.layouts(record, root), *catalog.sim_layouts(record)]
             fields = {f.name: f for layout in layouts for f in (*_entry_fields(layout), *layout.fields)}
             for role, how in origin.roles.items():

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 from zlens.cli import inputs
+from zlens.cli.options import flag, option
+from zlens.cli.parser import add_action
 from zlens.errors import CatalogError, QueryError
 from zlens.rendering.text_lines import with_unit, wrap_hanging
 
@@ -26,43 +29,28 @@ Examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    from zlens.cli.parser import Formatter
-
-    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
-
-    def action(name: str, text: str, example: str) -> argparse.ArgumentParser:
-        return actions.add_parser(
-            name,
-            help=text,
-            description=f"{text[0].upper()}{text[1:]}.",
-            epilog=f"Example:\n  {example}\n",
-            formatter_class=Formatter,
-            allow_abbrev=False,
-        )
-
+    action = partial(add_action, parser.add_subparsers(metavar="ACTION", dest="action", required=True))
     show = action(
         "show", "contents of the catalog or of one record, measure or role", "zlens catalog show D0R2"
     )
     show.add_argument(
         "name", metavar="NAME", nargs="?", help="record (D0R2, MRSYTPRP, SMF70), its table, measure or role"
     )
-    show.add_argument("--release", metavar="R", help="only the layout of this release")
+    option(show, "--release R", "only the layout of this release")
     show.set_defaults(act=_show)
     check = action("check", "check the catalog and your packs for consistency", "zlens catalog check")
     check.set_defaults(act=_check)
     needs = action(
-        "needs",
-        "pages that would add fields, and gaps of reports",
-        "zlens catalog needs monwrite.data",
+        "needs", "pages that would add fields, and gaps of reports", "zlens catalog needs monwrite.data"
     )
     inputs.add_inputs(needs)
     needs.set_defaults(act=_needs)
     pages = action("import", "create a layout pack from saved record pages", "zlens catalog import mon730/")
     pages.add_argument("pages", metavar="PAGES", nargs="*", help="saved pages, folders or zips of them")
-    pages.add_argument("--release", metavar="R", help="release of pages that do not name one")
-    pages.add_argument("--dry-run", action="store_true", help="show what would be imported; write nothing")
-    pages.add_argument("--replace", action="store_true", help="drop records that are not on the pages")
-    pages.add_argument("--all", action="store_true", help="list everything, however long")
+    option(pages, "--release R", "release of pages that do not name one")
+    flag(pages, "--dry-run", "show what would be imported; write nothing")
+    flag(pages, "--replace", "drop records that are not on the pages")
+    flag(pages, "--all", "list everything, however long")
     pages.set_defaults(act=_import)
 
 

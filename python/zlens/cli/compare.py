@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from zlens.cli import inputs, output
+from zlens.cli.options import flag, option
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "zlens compare BASE... [options] -- OTHER... [options] [-- OTHER...]"
     inputs.add_inputs(parser, required=False)
     comparison = parser.add_argument_group("comparison")
-    comparison.add_argument("--name", metavar="NAME", help="name of this side")
+    option(comparison, "--name NAME", "name of this side")
     comparison.add_argument(
         "--against",
         choices=("base", "previous"),
@@ -63,22 +64,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("other/base", "base/other", "percent", "points"),
         help="form of differences (other/base); shares are compared in points",
     )
-    comparison.add_argument(
-        "--burg",
-        action="store_true",
-        help="the form of IBM's CPU MF tables: base/other for everything, including shares",
-    )
-    comparison.add_argument(
+    flag(comparison, "--burg", "the form of IBM's CPU MF tables: base/other for everything, including shares")
+    flag(
+        comparison,
         "--delta",
-        action="store_true",
-        help="also the form of IBM's I/O tables: per device the sides, then Delta and %%Delta",
+        "also the form of IBM's I/O tables: per device the sides, then Delta and %%Delta",
     )
-    comparison.add_argument(
+    flag(
+        comparison,
         "--across-generations",
-        action="store_true",
-        help="compare everything even if the machines are of different generations",
+        "compare everything even if the machines are of different generations",
     )
-    comparison.add_argument("--seed", type=int, metavar="N", help="seed of the random draws of the tests (1)")
+    option(comparison, "--seed N", "seed of the random draws of the tests (1)", type=int)
     output.add_options(parser, default=None)
     inputs.add_options(parser)
 
@@ -97,9 +94,9 @@ def run(arguments: argparse.Namespace) -> int:
             side, side_problems = _side(part, name, progress)
             sides.append(side)
             problems += side_problems
-    report = compare.render(compare.compare(sides, _choice(common)), common["format"] or "text")
-    with output.open_output(common["output"], common["format"] or "text") as out:
-        out.write(report)
+    form = common["format"] or "text"
+    report = compare.render(compare.compare(sides, _choice(common)), form)
+    output.write(report, common["output"], form)
     return inputs.exit_status(problems, strict=common["strict"])
 
 

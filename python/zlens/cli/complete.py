@@ -24,6 +24,5 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
     from zlens.cli.parser import build
 
-    with output.open_output(None) as out:
-        out.write(shtab.complete(build(configured=True), arguments.shell) + "\n")
+    output.write(shtab.complete(build(configured=True), arguments.shell) + "\n")
     return 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from zlens.cli.options import flag, option
+
 DESCRIPTION = """\
 Write sample files into a folder and show what they contain: an hour of a z/VM system with four processors
 (MONWRITE), the RMF report and SMF records of a z/OS system on the same machine, and an hour of a z/VM system
@@ -21,8 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="DIR", nargs="?", default="zlens-demo", help="folder to write into (zlens-demo)"
     )
-    parser.add_argument("--seed", type=int, default=530, metavar="N", help="seed of the random load (530)")
-    parser.add_argument("--quiet", action="store_true", help="write the files and print only their names")
+    option(parser, "--seed N", "seed of the random load (530)", type=int, default=530)
+    flag(parser, "--quiet", "write the files and print only their names")
 
 
 def run(arguments: argparse.Namespace) -> int:

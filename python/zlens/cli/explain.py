@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from zlens.cli.options import option
 from zlens.errors import QueryError
 
 DESCRIPTION = """\
@@ -22,16 +23,16 @@ Examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", metavar="NAME", nargs="+", help="measure, column, report, record, field")
-    parser.add_argument(
-        "--from",
+    option(
+        parser,
+        "--from INPUT",
+        "show a value of a column with its bytes: the largest, or that of --at",
         dest="inputs",
         nargs="+",
-        metavar="INPUT",
-        help="show a value of a column with its bytes: the largest, or that of --at",
     )
-    parser.add_argument("--at", metavar="TIME", help="a time in its interval: '2026-03-02 09:15'")
-    parser.add_argument("--of", metavar="KEY=VALUE", action="append", help="its subject: cpu_id=3")
-    parser.add_argument("--system", metavar="NAME", help="its system, if the input has several")
+    option(parser, "--at TIME", "a time in its interval: '2026-03-02 09:15'")
+    option(parser, "--of KEY=VALUE", "its subject: cpu_id=3", action="append")
+    option(parser, "--system NAME", "its system, if the input has several")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,9 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.explain.names import explain
 
     if arguments.inputs:
-        text = _origin(arguments)
-        with output.open_output(None) as out:
-            out.write(text)
+        output.write(_origin(arguments))
         return 0
     if arguments.at or arguments.of or arguments.system:
         raise QueryError("--at, --of and --system need an input", cure="name it with --from INPUT")

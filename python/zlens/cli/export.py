@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from zlens.cli import DONE, output
+from zlens.cli.options import option, repeated
 from zlens.schema.plain_text import format_count, replace_controls
 
 DESCRIPTION = """\
@@ -29,13 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=["measures"], help="measures: all columns of all intervals")
     parser.add_argument("lake", metavar="LAKE", help="lake written by zlens import")
     parser.add_argument("--to", choices=FORMATS, required=True, help="format")
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder of the tables")
-    parser.add_argument(
-        "--system", action="append", default=[], metavar="NAME", help="only this system (repeatable)"
-    )
-    parser.add_argument(
-        "--table", action="append", default=[], metavar="NAME", help="only this measure (repeatable)"
-    )
+    option(parser, "-o --output DIR", "folder of the tables", required=True)
+    repeated(parser, "--system NAME", "only this system (repeatable)")
+    repeated(parser, "--table NAME", "only this measure (repeatable)")
 
 
 def run(arguments: argparse.Namespace) -> int:

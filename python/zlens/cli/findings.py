@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from zlens.cli import inputs, output
+from zlens.cli.options import flag, option, repeated
 
 if TYPE_CHECKING:
     from zlens.findings import FindingsResult
@@ -34,16 +35,14 @@ _CLASSES = ("ibm", "ibm-qual", "vendor", "heuristic", "unverified")
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
     rules = parser.add_argument_group("which rules")
-    rules.add_argument("--all", action="store_true", help="rules of every class")
+    flag(rules, "--all", "rules of every class")
     rules.add_argument(
         "--class", dest="classes", action="append", choices=_CLASSES, help="this class (may be repeated)"
     )
-    rules.add_argument(
-        "--rule", dest="only", action="append", metavar="ID", help="this rule (may be repeated)"
-    )
-    rules.add_argument("--rules", action="append", default=[], metavar="DIR", help="folder with more rules")
-    rules.add_argument("--baseline", metavar="INPUT", help="compare the input with this baseline")
-    parser.add_argument("--missing", action="store_true", help="list the rules without data in this input")
+    option(rules, "--rule ID", "this rule (may be repeated)", dest="only", action="append")
+    repeated(rules, "--rules DIR", "folder with more rules")
+    option(rules, "--baseline INPUT", "compare the input with this baseline")
+    flag(parser, "--missing", "list the rules without data in this input")
     output.add_options(parser)
     inputs.add_options(parser)
 
@@ -76,10 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
             missing=arguments.missing,
         )
         progress.close()
-        with output.open_output(arguments.output, arguments.format) as out:
-            out.write(text)
-        inputs.print_notes(session)
-        return inputs.exit_status(session.problems, strict=arguments.strict)
+        output.write(text, arguments.output, arguments.format)
+        return inputs.finish(session, strict=arguments.strict)
 
 
 def _verdicts(result: FindingsResult) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from zlens.cli import inputs, private_files
+from zlens.cli.options import option
 from zlens.cli.streams import print_message
 from zlens.schema.plain_text import format_count, replace_controls
 
@@ -36,10 +37,8 @@ Examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
     target = parser.add_mutually_exclusive_group(required=True)
-    target.add_argument(
-        "--lake", metavar="DIR", help="folder of the lake, or URL of object storage; created if missing"
-    )
-    target.add_argument("--stage", metavar="DIR", help="folder for decoded inputs; created if missing")
+    option(target, "--lake DIR", "folder of the lake, or URL of object storage; created if missing")
+    option(target, "--stage DIR", "folder for decoded inputs; created if missing")
     private_files.add_option(parser, "a new lake")
     inputs.add_options(parser, selection=False, throughput=False)
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from zlens.catalog.layouts import SIM
 from zlens.cli import inputs
+from zlens.cli.options import flag
 from zlens.inputs.unix_time import from_unix_us
 from zlens.schema.plain_text import format_count, replace_controls
+from zlens.schema.structs import attributes
 
 if TYPE_CHECKING:
     from zlens.inputs.problems import Problem
@@ -44,12 +46,10 @@ TOP = 8
 
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
-    parser.add_argument(
-        "--check", action="store_true", help="decode everything, so that problems of values are listed too"
-    )
-    parser.add_argument("--all", action="store_true", help="every record type and every kind of problem")
+    flag(parser, "--check", "decode everything, so that problems of values are listed too")
+    flag(parser, "--all", "every record type and every kind of problem")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (text)")
-    parser.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
+    flag(parser, "--utc", "show UTC instead of the system's local time")
     inputs.add_options(parser, selection=False)
 
 
@@ -130,22 +130,13 @@ def _file_facts(file: dict[str, Any]) -> dict[str, Any]:
 def _system(info: SystemInfo | None, source: str, leap: int | None) -> dict[str, Any]:
     if info is None:
         return {"system": None, "source": source}
+    machine = ("machine_type", "model", "serial", "release", "lpar", "lpar_number", "synthetic")
     return {
-        "system": info.system,
-        "source": info.source,
-        "machine": info.machine,
+        **attributes(info, "system", "source", "machine"),
         "moves": [{"since": _time(since), "machine": name} for since, name in info.moves],
-        "machine_type": info.machine_type,
-        "model": info.model,
-        "serial": info.serial,
-        "release": info.release,
-        "lpar": info.lpar,
-        "lpar_number": info.lpar_number,
-        "synthetic": info.synthetic,
+        **attributes(info, *machine),
         "interval_s": info.nominal_s,
-        "utc_offset_s": info.utc_offset_s,
-        "local_time": info.local_time,
-        "leap_s": info.leap_s,
+        **attributes(info, "utc_offset_s", "local_time", "leap_s"),
         "leap_assumed": leap is None,
     }
 
@@ -167,22 +158,14 @@ def _time(us: int | None) -> dt.datetime | None:
 
 
 def _record(row: InventoryRow) -> dict[str, Any]:
+    checked = ("duplicates", "out_of_order", "gaps", "interval_s")
     return {
-        "name": row.name,
-        "title": row.title,
+        **attributes(row, "name", "title"),
         "class": row.kind,
-        "count": row.count,
-        "bytes": row.bytes,
+        **attributes(row, "count", "bytes"),
         "first": _time(row.first_us),
         "last": _time(row.last_us),
-        "min_length": row.min_length,
-        "mean_length": row.mean_length,
-        "max_length": row.max_length,
-        "layout": row.layout,
-        "duplicates": row.duplicates,
-        "out_of_order": row.out_of_order,
-        "gaps": row.gaps,
-        "interval_s": row.interval_s,
+        **attributes(row, "min_length", "mean_length", "max_length", "layout", *checked),
     }
 
 

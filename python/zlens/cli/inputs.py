@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from zlens.cli.options import flag, option, repeated
 from zlens.cli.streams import print_message
 from zlens.errors import InputError, QueryError, ZlensError
 from zlens.inputs.options import (
@@ -48,76 +49,60 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, thro
     """Add the common options; with `selection`, also options that select intervals."""
     if selection:
         data = parser.add_argument_group("which data")
-        data.add_argument(
-            "--system", action="append", default=[], metavar="NAME", help="only this system (may be repeated)"
+        repeated(data, "--system NAME", "only this system (may be repeated)")
+        option(
+            data,
+            "--source NAME",
+            "where several sources describe a system, show this one (info names them); all: every one",
         )
-        data.add_argument(
-            "--source",
-            metavar="NAME",
-            help="where several sources describe a system, show this one (info names them); all: every one",
-        )
-        data.add_argument(
-            "--from",
+        option(
+            data,
+            "--from TIME",
+            "intervals after TIME: '2026-03-02 09:15', '09:15', 'yesterday 09:15' or 'last hour'",
             dest="start",
-            metavar="TIME",
-            help="intervals after TIME: '2026-03-02 09:15', '09:15', 'yesterday 09:15' or 'last hour'",
         )
-        data.add_argument("--to", dest="end", metavar="TIME", help="intervals up to TIME")
-        data.add_argument("--shift", metavar="HOURS", help="only these hours: 'Mon-Fri 08:00-17:00'")
-        data.add_argument("--peak", metavar="LENGTH", help="only the busiest period of each system: 60m, 2h")
-        data.add_argument("--every", metavar="LENGTH", help="combine intervals up to this length: 15m, 1h")
+        option(data, "--to TIME", "intervals up to TIME", dest="end")
+        option(data, "--shift HOURS", "only these hours: 'Mon-Fri 08:00-17:00'")
+        option(data, "--peak LENGTH", "only the busiest period of each system: 60m, 2h")
+        option(data, "--every LENGTH", "combine intervals up to this length: 15m, 1h")
     time = parser.add_argument_group("time")
-    time.add_argument(
-        "--tz", metavar="ZONE", help="time zone of sources that record local time only: Europe/Berlin, -05:00"
-    )
-    time.add_argument("--date", metavar="DATE", help="date of listings and lines without a date: 2026-03-02")
+    option(time, "--tz ZONE", "time zone of sources that record local time only: Europe/Berlin, -05:00")
+    option(time, "--date DATE", "date of listings and lines without a date: 2026-03-02")
     if selection:
-        time.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
-    time.add_argument("--leap", metavar="N", help="leap seconds included in TOD values: 27")
+        flag(time, "--utc", "show UTC instead of the system's local time")
+    option(time, "--leap N", "leap seconds included in TOD values: 27")
     if selection:
         groups = parser.add_argument_group("groups")
-        groups.add_argument(
-            "--group",
-            metavar="FILE",
-            help="combine guests, devices, volumes and partitions into groups: lines like "
+        option(
+            groups,
+            "--group FILE",
+            "combine guests, devices, volumes and partitions into groups: lines like "
             '"LNX*" = "linux" under [guest], [device], [volume] or [partition]',
         )
         formulas = parser.add_argument_group("formulas")
-        formulas.add_argument(
-            "--allow-unverified",
-            action="store_true",
-            help="include metrics whose formula no source confirms",
-        )
-        formulas.add_argument(
-            "--weights", metavar="FILE", help="your own weights for RNI and finite CPI; see explain cpumf.rni"
-        )
+        flag(formulas, "--allow-unverified", "include metrics whose formula no source confirms")
+        option(formulas, "--weights FILE", "your own weights for RNI and finite CPI; see explain cpumf.rni")
     if throughput:
         _add_throughput(parser)
-    parser.add_argument("--strict", action="store_true", help="exit with status 1 if there are problems")
+    flag(parser, "--strict", "exit with status 1 if there are problems")
 
 
 def _add_throughput(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("throughput")
-    group.add_argument(
-        "--throughput",
-        metavar="FILE",
-        help="CSV of application throughput: time (or start, end), transactions (or rate), response",
+    option(
+        group,
+        "--throughput FILE",
+        "CSV of application throughput: time (or start, end), transactions (or rate), response",
     )
-    group.add_argument(
-        "--throughput-columns",
-        metavar="LIST",
-        help="map its columns: 'time=When,rate=Load:per min,response=RT:ms'",
+    option(
+        group, "--throughput-columns LIST", "map its columns: 'time=When,rate=Load:per min,response=RT:ms'"
     )
-    group.add_argument(
-        "--throughput-offset",
-        metavar="TIME",
-        help="offset added to its times to match the system's clock: 90, -1h; info suggests one",
+    option(
+        group,
+        "--throughput-offset TIME",
+        "offset added to its times to match the system's clock: 90, -1h; info suggests one",
     )
-    group.add_argument(
-        "--as-published",
-        action="store_true",
-        help="compute ITR from busy rounded to 0.1%%, as published tables do",
-    )
+    flag(group, "--as-published", "compute ITR from busy rounded to 0.1%%, as published tables do")
 
 
 def parse_options(arguments: argparse.Namespace) -> Options:
@@ -174,11 +159,12 @@ def print_throughput_notes(session: CoreSession) -> None:
             print_message(line)
 
 
-def print_notes(session: CoreSession) -> None:
-    """Print on standard error how the user's files of throughput and groups were read."""
+def finish(session: CoreSession, *, strict: bool) -> int:
+    """Print on standard error how the user's files were read, and the problems; return the exit status."""
     print_throughput_notes(session)
     for pattern in session.unmatched_groups():
         print_message(f"{session.options.group}: {pattern} matches nothing in this input")
+    return exit_status(session.problems, strict=strict)
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from zlens.cli import private_files
+from zlens.cli.options import flag, option, repeated
+from zlens.cli.parser import add_action
 from zlens.cli.streams import print_message
 from zlens.errors import QueryError
 from zlens.rendering.text_lines import align_columns
@@ -36,26 +38,17 @@ Examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    from zlens.cli.parser import Formatter
-
     actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
 
-    def action(name: str, text: str, details: str, example: str) -> argparse.ArgumentParser:
-        command = actions.add_parser(
-            name,
-            help=text,
-            description=f"{text[0].upper()}{text[1:]}.{details}",
-            epilog=f"Example:\n  {example}\n",
-            formatter_class=Formatter,
-            allow_abbrev=False,
-        )
+    def action(name: str, help: str, details: str, example: str) -> argparse.ArgumentParser:
+        command = add_action(actions, name, help, example, details)
         command.add_argument("lake", metavar="LAKE", help="folder or URL of the lake")
         return command
 
     show = action("show", "systems, days, tables, rows, bytes, inputs", "", "zlens lake show lake --days")
-    show.add_argument("--days", action="store_true", help="each day of each system")
-    show.add_argument("--tables", action="store_true", help="each table of each system")
-    show.add_argument("--inputs", action="store_true", help="each input, by its name at import")
+    flag(show, "--days", "each day of each system")
+    flag(show, "--tables", "each table of each system")
+    flag(show, "--inputs", "each input, by its name at import")
     show.add_argument("--format", choices=("text", "json"), default="text", help="output format (text)")
     show.set_defaults(act=_show)
     check = action(
@@ -64,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "\nThe exit status is 1 if a file is missing, changed or not part of the lake.",
         "zlens lake check lake",
     )
-    check.add_argument("--all", action="store_true", help="list all faults, however many")
+    flag(check, "--all", "list all faults, however many")
     check.set_defaults(act=_check)
     forget = action(
         "forget",
@@ -75,25 +68,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "\nday by day and interval by interval it proves that measures have what is removed, or refuses.",
         "zlens lake forget lake --system ZVM1 --to 2026-01-01",
     )
-    forget.add_argument(
-        "--system", action="append", default=[], metavar="NAME", help="only this system (may be repeated)"
-    )
-    forget.add_argument(
-        "--from", dest="start", metavar="TIME", help="intervals after TIME: '2026-03-02 09:15'"
-    )
-    forget.add_argument("--to", dest="end", metavar="TIME", help="intervals up to TIME")
-    forget.add_argument("--utc", action="store_true", help="times are UTC instead of the system's local time")
-    forget.add_argument("--raw", action="store_true", help="remove raw tables only; needs --older-than")
-    forget.add_argument("--older-than", metavar="AGE", help="inputs whose days are all this old: 90d")
-    forget.add_argument(
-        "--even-if-lost",
-        action="append",
-        default=[],
-        metavar="TABLES",
-        help="with --raw: raw tables, separated by commas, that may be removed although no measure has their "
+    repeated(forget, "--system NAME", "only this system (may be repeated)")
+    option(forget, "--from TIME", "intervals after TIME: '2026-03-02 09:15'", dest="start")
+    option(forget, "--to TIME", "intervals up to TIME", dest="end")
+    flag(forget, "--utc", "times are UTC instead of the system's local time")
+    flag(forget, "--raw", "remove raw tables only; needs --older-than")
+    option(forget, "--older-than AGE", "inputs whose days are all this old: 90d")
+    repeated(
+        forget,
+        "--even-if-lost TABLES",
+        "with --raw: raw tables, separated by commas, that may be removed although no measure has their "
         "rows; 'unmeasured': all that no measure reads",
     )
-    forget.add_argument("--dry-run", action="store_true", help="show what would be removed; remove nothing")
+    flag(forget, "--dry-run", "show what would be removed; remove nothing")
     forget.set_defaults(act=_forget)
     commit = action(
         "commit",
@@ -104,7 +91,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "zlens lake commit lake staged",
     )
     commit.add_argument("staged", metavar="DIR", nargs="+", help="folder of staged inputs")
-    commit.add_argument("--keep", action="store_true", help="leave the staged inputs where they are")
+    flag(commit, "--keep", "leave the staged inputs where they are")
     # Other actions change existing lakes, whose permissions their files get.
     private_files.add_option(commit, "the lake")
     commit.set_defaults(act=_commit)
@@ -116,9 +103,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "\nright, as tables that end in _hour and _day. Only days with changed data are computed.",
         "zlens lake rollup lake && zlens sql lake -q 'from cpu_hour'",
     )
-    rollup.add_argument(
-        "--system", action="append", default=[], metavar="NAME", help="only machines with this system"
-    )
+    repeated(rollup, "--system NAME", "only machines with this system")
     rollup.set_defaults(act=_rollup)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from zlens.cli import inputs, output
+from zlens.cli.options import flag, option
 from zlens.errors import QueryError
 
 DESCRIPTION = """\
@@ -27,21 +28,19 @@ _TOP = 10
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="name of the ledger: cpu, energy, msu")
     inputs.add_inputs(parser, required=False)
-    parser.add_argument("--list", action="store_true", help="list all ledgers, and what they do not count")
-    parser.add_argument(
-        "--top",
+    flag(parser, "--list", "list all ledgers, and what they do not count")
+    option(
+        parser,
+        "--top N",
+        f"only the N largest subjects of each account, the others as one row (text and HTML: {_TOP})",
         type=int,
-        metavar="N",
-        help=f"only the N largest subjects of each account, the others as one row (text and HTML: {_TOP})",
     )
-    parser.add_argument(
-        "--factors",
-        metavar="FILE",
-        help='emission of CO2 of the ledger energy: a TOML file with unit = "g/kWh", co2 and source',
+    option(
+        parser,
+        "--factors FILE",
+        'emission of CO2 of the ledger energy: a TOML file with unit = "g/kWh", co2 and source',
     )
-    parser.add_argument(
-        "--prices", metavar="FILE", help="of the ledger msu: your prices of an MSU, by product"
-    )
+    option(parser, "--prices FILE", "of the ledger msu: your prices of an MSU, by product")
     output.add_options(parser)
     inputs.add_options(parser)
 
@@ -74,7 +73,5 @@ def run(arguments: argparse.Namespace) -> int:
         found = answer.solve(session, arguments.name, top=top, factors=factors, prices=priced)
         text = render(found, arguments.format)
         progress.close()
-        with output.open_output(arguments.output, arguments.format) as out:
-            out.write(text)
-        inputs.print_notes(session)
-        return inputs.exit_status(session.problems, strict=arguments.strict)
+        output.write(text, arguments.output, arguments.format)
+        return inputs.finish(session, strict=arguments.strict)

@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from zlens.cli import INTERRUPTED, inputs, private_files, serve, serve_options
+from zlens.cli.options import flag, option, repeated
 from zlens.cli.streams import print_message
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import parse_duration
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from zlens.live.polling import Login, PollingFeed
     from zlens.live.received_files import RetentionPolicy
     from zlens.live.receiver import AccessPolicy
-    from zlens.live.watcher import Watcher, WatchStep
+    from zlens.live.watch_step import WatchStep
+    from zlens.live.watcher import Watcher
     from zlens.server.live_updates import LiveWorkspace
     from zlens.server.sql_workers import SqlWorkers
 
@@ -68,99 +70,71 @@ _LOGIN_SIZE = 4096
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sources", metavar="SOURCE", nargs="*", help="file, folder, device, address, or -")
-    parser.add_argument(
-        "--replay",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="replay a recording as if live (repeatable)",
-    )
-    parser.add_argument("--speed", type=float, metavar="N", help="replay speed relative to real time (1)")
+    repeated(parser, "--replay FILE", "replay a recording as if live (repeatable)")
+    option(parser, "--speed N", "replay speed relative to real time (1)", type=float)
     limits = parser.add_argument_group("retention")
-    limits.add_argument(
-        "--lake",
-        metavar="DIR",
-        help="import received data into a lake; a restart resumes where it stopped",
-    )
-    limits.add_argument(
-        "--part", metavar="LENGTH", default="1h", help="length of data imported at a time (1h)"
-    )
-    limits.add_argument("--raw", metavar="LENGTH", default="1h", help="raw records that can be queried (1h)")
-    limits.add_argument("--keep", metavar="LENGTH", default="1d", help="measures kept in memory (1d)")
-    limits.add_argument(
-        "--grace",
-        metavar="LENGTH",
+    option(limits, "--lake DIR", "import received data into a lake; a restart resumes where it stopped")
+    option(limits, "--part LENGTH", "length of data imported at a time (1h)", default="1h")
+    option(limits, "--raw LENGTH", "raw records that can be queried (1h)", default="1h")
+    option(limits, "--keep LENGTH", "measures kept in memory (1d)", default="1d")
+    option(
+        limits,
+        "--grace LENGTH",
+        "grace period for SMF records after the end of their interval (10s)",
         default="10s",
-        help="grace period for SMF records after the end of their interval (10s)",
     )
     findings = parser.add_argument_group("findings")
-    findings.add_argument(
-        "--on-finding",
-        action="append",
-        default=[],
-        metavar="COMMAND",
-        help="run COMMAND when findings appear or clear; it reads them as JSON from its input (repeatable)",
+    repeated(
+        findings,
+        "--on-finding COMMAND",
+        "run COMMAND when findings appear or clear; it reads them as JSON from its input (repeatable)",
     )
-    findings.add_argument(
-        "--webhook",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="send the same by POST; @FILE: the URL is in a file, env:NAME: in a variable (repeatable)",
+    repeated(
+        findings,
+        "--webhook URL",
+        "send the same by POST; @FILE: the URL is in a file, env:NAME: in a variable (repeatable)",
     )
-    findings.add_argument(
-        "--finding-hold",
-        metavar="LENGTH",
+    option(
+        findings,
+        "--finding-hold LENGTH",
+        "report a finding after it has held, or been clear, for this long (0)",
         default="0",
-        help="report a finding after it has held, or been clear, for this long (0)",
     )
-    findings.add_argument(
-        "--finding-pause", metavar="LENGTH", default="60s", help="minimum time between two messages (60s)"
-    )
+    option(findings, "--finding-pause LENGTH", "minimum time between two messages (60s)", default="60s")
     private_files.add_option(limits, "the lake and what is received")
     forwarders = parser.add_argument_group("forwarders")
-    forwarders.add_argument(
-        "--received", metavar="DIR", help="folder for what forwarders send (LAKE/.live/received)"
+    option(forwarders, "--received DIR", "folder for what forwarders send (LAKE/.live/received)")
+    option(
+        forwarders,
+        "--received-keep LENGTH",
+        "remove received files older than this once their intervals are closed (default: keep all)",
     )
-    forwarders.add_argument(
-        "--received-keep",
-        metavar="LENGTH",
-        help="remove received files older than this once their intervals are closed (default: keep all)",
-    )
-    forwarders.add_argument(
-        "--received-size",
-        metavar="GB",
+    option(
+        forwarders,
+        "--received-size GB",
+        "keep at most this many GB per forwarder; remove the oldest files (default: keep all)",
         type=float,
-        help="keep at most this many GB per forwarder; remove the oldest files (default: keep all)",
     )
-    forwarders.add_argument("--certificate", metavar="FILE", help="certificate of this receiver (PEM)")
-    forwarders.add_argument("--key", metavar="FILE", help="its key (PEM)")
-    forwarders.add_argument(
-        "--client-ca", metavar="FILE", help="forwarders must have certificates of this authority (PEM)"
-    )
-    forwarders.add_argument(
-        "--forwarder-token", metavar="FILE", help="forwarders must send the token in this file"
-    )
+    option(forwarders, "--certificate FILE", "certificate of this receiver (PEM)")
+    option(forwarders, "--key FILE", "its key (PEM)")
+    option(forwarders, "--client-ca FILE", "forwarders must have certificates of this authority (PEM)")
+    option(forwarders, "--forwarder-token FILE", "forwarders must send the token in this file")
     polled = parser.add_argument_group("polling of an HMC exporter or of RMF")
-    polled.add_argument(
-        "--poll",
-        metavar="SECONDS",
-        help="time between two polls (default: the interval that the text states, else 60)",
+    option(
+        polled,
+        "--poll SECONDS",
+        "time between two polls (default: the interval that the text states, else 60)",
     )
-    polled.add_argument(
-        "--poll-login",
-        metavar="FILE_OR_USER",
-        help="file with a line USER:PASSWORD, or USER; zlens then prompts for the password",
+    option(
+        polled,
+        "--poll-login FILE_OR_USER",
+        "file with a line USER:PASSWORD, or USER; zlens then prompts for the password",
     )
-    polled.add_argument(
-        "--poll-ca", metavar="FILE", help="certificates to trust instead of the system's (PEM)"
-    )
-    parser.add_argument("--no-serve", action="store_true", help="print lines only, without a page")
+    option(polled, "--poll-ca FILE", "certificates to trust instead of the system's (PEM)")
+    flag(parser, "--no-serve", "print lines only, without a page")
     serve_options.add_options(parser)
     inputs.add_options(parser, selection=False, throughput=False)
-    parser.add_argument(
-        "--group", metavar="FILE", help="combine guests, devices, volumes and partitions into groups"
-    )
+    option(parser, "--group FILE", "combine guests, devices, volumes and partitions into groups")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -451,7 +425,6 @@ class _Watching:
         #: Exception that ended the loop.
         self.failed: BaseException | None = None
         self._strict = strict
-        self._is_finished = threading.Event()
         self._reload = threading.Event()
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: self._reload.set())
@@ -459,7 +432,7 @@ class _Watching:
     def run(self, publish: Callable[[WatchStep | None], None] = lambda _: None, stay: bool = False) -> None:
         """Step until stopped, or without `stay` until no more data will arrive."""
         is_reported = False
-        while not self.stop.is_set() and not self._is_finished.is_set():
+        while not self.stop.is_set():
             if self._reload.is_set():
                 self._reload.clear()
                 print_message(self.live.reload())
@@ -469,7 +442,8 @@ class _Watching:
                 self._notify(self._notifier)
             if step is not None:
                 self._print(step)
-                self._release_sessions()
+                # Free the sessions of the step and their open files, which are in reference cycles.
+                gc.collect()
             elif self.live.done:
                 if not stay:
                     return
@@ -480,16 +454,9 @@ class _Watching:
             else:
                 time.sleep(_PAUSE_S)
 
-    def _release_sessions(self) -> None:
-        """Free the sessions of the step and their open files, which are in reference cycles."""
-        gc.collect()
-
     def _notify(self, notifier: Notifier) -> None:
         alerts = {} if self.live.alerts is None else self.live.alerts.open
         notifier.observe({key: alert.row() for key, alert in alerts.items()}, time.monotonic())
-
-    def end(self) -> None:
-        self._is_finished.set()
 
     def finish(self) -> None:
         """Import closed intervals into the lake and close the watcher."""

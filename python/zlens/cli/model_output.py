@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zlens.cli import output
+from zlens.cli.options import flag, option, repeated
 from zlens.cli.parser import CommandParser
 from zlens.errors import QueryError, ScenarioError, Wording
 
@@ -21,9 +22,9 @@ def configure(parser: argparse.ArgumentParser, kind: str, file: str, setting: st
     `file` and `setting`, an example of --set, are parts of the help.
     """
     plural = "models" if kind == "model" else "studies"
-    parser.add_argument("--list", action="store_true", help=f"list all {plural}")
-    parser.add_argument("--example", action="store_true", help=f"print an example of {file}")
-    parser.add_argument("--keys", action="store_true", help=f"list the keys of {file}")
+    flag(parser, "--list", f"list all {plural}")
+    flag(parser, "--example", f"print an example of {file}")
+    flag(parser, "--keys", f"list the keys of {file}")
     add_setting(parser, setting)
     if isinstance(parser, CommandParser):
         parser.help_about = lambda arguments: _describe(parser.prog, kind, getattr(arguments, kind))
@@ -31,21 +32,15 @@ def configure(parser: argparse.ArgumentParser, kind: str, file: str, setting: st
 
 def add_setting(parser: argparse.ArgumentParser, example: str) -> None:
     """Add --set, which changes a value of the file."""
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help=f"set a key to another value: {example}; may be repeated",
-    )
+    repeated(parser, "--set KEY=VALUE", f"set a key to another value: {example}; may be repeated")
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
     """Add --policy, a class of the user that decides in place of CP."""
-    parser.add_argument(
-        "--policy",
-        metavar="FILE.py:CLASS",
-        help="a Python class that schedules, dispatches, unparks or selects pages in place of CP; FILE.py is "
+    option(
+        parser,
+        "--policy FILE.py:CLASS",
+        "a Python class that schedules, dispatches, unparks or selects pages in place of CP; FILE.py is "
         "run as part of zlens",
     )
 
@@ -111,8 +106,7 @@ def run(arguments: argparse.Namespace, kind: str, answer: Callable[[], Answer]) 
     else:
         package.find(name)
         text = render(answer(), arguments.format)
-    with output.open_output(arguments.output, arguments.format) as out:
-        out.write(text)
+    output.write(text, arguments.output, arguments.format)
     return 0
 
 

@@ -7,10 +7,11 @@ import glob
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
+from zlens.cli.options import option
 from zlens.cli.streams import CleanStream
 from zlens.errors import InputError
 from zlens.lake.location import is_lake
@@ -24,10 +25,18 @@ _EXACT = frozenset({"csv", "json", "html"})
 
 def add_options(parser: argparse.ArgumentParser, *, default: str | None = "text") -> None:
     """Add --format and --output of a command that prints a report or an answer."""
-    parser.add_argument(
-        "--format", choices=("text", "csv", "json", "html"), default=default, help="output format (text)"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    add_format(parser, default=default)
+    option(parser, "-o --output FILE", "write to FILE instead of standard output")
+
+
+def add_format(
+    parser: argparse.ArgumentParser,
+    choices: Sequence[str] = ("text", "csv", "json", "html"),
+    default: str | None = "text",
+    help: str = "output format (text)",
+) -> None:
+    """Add --format."""
+    parser.add_argument("--format", choices=choices, default=default, help=help)
 
 
 def refuse_overwrite(arguments: argparse.Namespace) -> None:
@@ -79,6 +88,22 @@ def _contains(path: str, target: str) -> bool:
     if os.path.isdir(path):
         return target.startswith(os.path.join(os.path.realpath(path), ""))
     return os.path.samefile(path, target)
+
+
+def write(text: str, path: str | None = None, form: str = "text") -> None:
+    """Write a result to standard output or a file."""
+    with open_output(path, form) as out:
+        out.write(text)
+
+
+def write_chunks(chunks: Iterator[str], path: str | None, form: str, before: Callable[[], None]) -> None:
+    """Write a result as it is computed; `before` is called when its first chunk is."""
+    # Errors of the query are raised before anything is written.
+    first = next(chunks, "")
+    before()
+    with open_output(path, form) as out:
+        out.write(first)
+        out.writelines(chunks)
 
 
 @contextmanager

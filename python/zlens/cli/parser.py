@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from keyword import iskeyword
-from typing import NoReturn
+from typing import Any, NoReturn
 
 #: Help by command, in order; each is a module of this package (with an underscore after a Python keyword).
 COMMANDS = {
@@ -96,6 +96,19 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=26, width=108)
 
 
+def add_action(actions: Any, name: str, help: str, example: str, details: str = "") -> CommandParser:
+    """Add an action to the subparsers of a command; its description is its help with further lines."""
+    command: CommandParser = actions.add_parser(
+        name,
+        help=help,
+        description=f"{help[0].upper()}{help[1:]}.{details}",
+        epilog=f"Example:\n  {example}\n",
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
+    return command
+
+
 def build(*, configured: bool = False) -> argparse.ArgumentParser:
     """Build the parser of the program; a parsed command line has `run`.
 
@@ -117,37 +130,29 @@ def build(*, configured: bool = False) -> argparse.ArgumentParser:
     return parser
 
 
-class _Help(argparse.Action):
+class _PrintAction(argparse.Action):
+    """An option that prints a text instead of running the command."""
+
     def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:
         super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        about = (
-            parser.help_about(namespace) if isinstance(parser, CommandParser) and parser.help_about else None
-        )
-        print(parser.format_help() if about is None else about, end="")
+    def __call__(self, parser: Any, namespace: argparse.Namespace, *_: object) -> None:
+        print(self.text(parser, namespace), end="")
         parser.exit()
 
+    def text(self, parser: CommandParser, namespace: argparse.Namespace) -> str:
+        raise NotImplementedError
 
-class _Version(argparse.Action):
-    def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:
-        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
+class _Help(_PrintAction):
+    def text(self, parser: CommandParser, namespace: argparse.Namespace) -> str:
+        about = parser.help_about(namespace) if parser.help_about else None
+        return parser.format_help() if about is None else about
+
+
+class _Version(_PrintAction):
+    def text(self, parser: CommandParser, namespace: argparse.Namespace) -> str:
         # Imported here because importlib.metadata is slow to import.
         from importlib.metadata import version
 
-        print(f"zlens {version('zlens')}")
-        parser.exit()
+        return f"zlens {version('zlens')}\n"

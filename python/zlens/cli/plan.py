@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from zlens.cli import inputs, output
+from zlens.cli.options import flag, option, repeated
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -33,36 +34,22 @@ Examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("inputs", metavar="INPUT", nargs="*", help="file, folder, quoted pattern, or -")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="key to change: weight=500, logical_cores=+1; may be repeated",
-    )
-    parser.add_argument(
-        "--list",
-        "--keys",
-        dest="list",
-        action="store_true",
-        help="list what can be changed, each with an example",
-    )
-    parser.add_argument("--at", metavar="TIME", help="a time in the interval: '2026-03-02 09:15'")
-    parser.add_argument(
+    repeated(parser, "--set KEY=VALUE", "key to change: weight=500, logical_cores=+1; may be repeated")
+    flag(parser, "--list --keys", "list what can be changed, each with an example", dest="list")
+    option(parser, "--at TIME", "a time in the interval: '2026-03-02 09:15'")
+    flag(
+        parser,
         "--over-time",
-        action="store_true",
-        help="solve all intervals instead of one: four-hour averages of MSU, caps, work that waits",
+        "solve all intervals instead of one: four-hour averages of MSU, caps, work that waits",
     )
-    parser.add_argument("--system", metavar="NAME", help="the system, if the input has several")
+    option(parser, "--system NAME", "the system, if the input has several")
     output.add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from zlens.cli.model_output import render
 
-    text = render(_answer(arguments), arguments.format)
-    with output.open_output(arguments.output, arguments.format) as out:
-        out.write(text)
+    output.write(render(_answer(arguments), arguments.format), arguments.output, arguments.format)
     return 0
 
 
@@ -79,12 +66,7 @@ def _answer(arguments: argparse.Namespace) -> Answer:
     planning.parse_question(arguments.set)
     with inputs.open_session(arguments.inputs) as (session, progress):
         progress.close()
+        place = {"system": arguments.system, "at": arguments.at}
         if not arguments.set:
-            return planning.list_settings(session, system=arguments.system, at=arguments.at)
-        return planning.plan(
-            session,
-            arguments.set,
-            system=arguments.system,
-            at=arguments.at,
-            over_time=arguments.over_time,
-        )
+            return planning.list_settings(session, **place)
+        return planning.plan(session, arguments.set, over_time=arguments.over_time, **place)

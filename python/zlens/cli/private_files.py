@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from zlens.cli.options import flag
 from zlens.lake import file_names
 
 #: Bits of umask: only this user may access a file, or also read it as a member of its group.
@@ -15,10 +16,10 @@ _PRIVATE, _SHARED = 0o077, 0o027
 
 def add_option(parser: argparse._ActionsContainer, what: str) -> None:
     """Add --shared; `what` names what the command writes."""
-    parser.add_argument(
+    flag(
+        parser,
         "--shared",
-        action="store_true",
-        help=f"let members of the group read {what} (default: only you, or as an existing lake is)",
+        f"let members of the group read {what} (default: only you, or as an existing lake is)",
     )
 
 

@@ -8,12 +8,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from zlens.cli import inputs, output
+from zlens.cli.options import flag, option, repeated
 from zlens.cli.streams import print_message
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
     from zlens.catalog.reports.menus import Menu
-    from zlens.reports.options import ReportOptions
     from zlens.session.session import CoreSession
 
 DESCRIPTION = "Print a classic report. Reports are named by their short name or their FCX number."
@@ -32,33 +32,29 @@ Examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="name of the report: prclog, fcx304, ...")
     inputs.add_inputs(parser, required=False)
-    parser.add_argument("--list", action="store_true", help="list all reports; with INPUT, those with data")
-    parser.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="VALUE",
-        help="only this subject of the report: a device, a processor, a user; * and ? match any characters; "
+    flag(parser, "--list", "list all reports; with INPUT, those with data")
+    repeated(
+        parser,
+        "--only VALUE",
+        "only this subject of the report: a device, a processor, a user; * and ? match any characters; "
         "may be repeated",
     )
-    parser.add_argument(
-        "--by-time",
-        action="append",
-        default=[],
-        metavar="VALUE",
-        help="like --only, with the rows of every interval, or of every --every: --by-time LINUX01",
+    repeated(
+        parser,
+        "--by-time VALUE",
+        "like --only, with the rows of every interval, or of every --every: --by-time LINUX01",
     )
-    parser.add_argument(
-        "--sort",
-        metavar="COLUMN",
-        help="sort the rows by this column, named by its heading or as in CSV: --sort cpu_pct; numbers from "
+    option(
+        parser,
+        "--sort COLUMN",
+        "sort the rows by this column, named by its heading or as in CSV: --sort cpu_pct; numbers from "
         "the highest, texts from A",
     )
-    parser.add_argument(
-        "--top",
+    option(
+        parser,
+        "--top N",
+        "only the first N rows, and the first N of each interval: --sort cpu_pct --top 10",
         type=int,
-        metavar="N",
-        help="only the first N rows, and the first N of each interval: --sort cpu_pct --top 10",
     )
     output.add_options(parser)
     inputs.add_options(parser)
@@ -79,24 +75,16 @@ def run(arguments: argparse.Namespace) -> int:
         definition.resolve_name(arguments.name)
         raise QueryError("no input", cure=f"zlens report {arguments.name} INPUT")
     from zlens import reports
+    from zlens.reports.options import ReportOptions
 
     with inputs.open_session(arguments.inputs, inputs.parse_options(arguments)) as (session, progress):
+        options = ReportOptions.from_values(vars(arguments))
         chunks = reports.chunks(
-            arguments.name,
-            session,
-            arguments.format,
-            width=_width(arguments),
-            options=parse_options(arguments),
+            arguments.name, session, arguments.format, width=_width(arguments), options=options
         )
-        # Errors of the query are raised before anything is written.
-        first = next(chunks, "")
-        progress.close()
-        with output.open_output(arguments.output, arguments.format) as out:
-            out.write(first)
-            out.writelines(chunks)
+        output.write_chunks(chunks, arguments.output, arguments.format, progress.close)
         _print_missing_input(session, arguments)
-        inputs.print_notes(session)
-        return inputs.exit_status(session.problems, strict=arguments.strict)
+        return inputs.finish(session, strict=arguments.strict)
 
 
 def _print_missing_input(session: CoreSession, arguments: argparse.Namespace) -> None:
@@ -106,13 +94,6 @@ def _print_missing_input(session: CoreSession, arguments: argparse.Namespace) ->
     shown = arguments.format in ("text", "html") and not arguments.output
     if not shown and (needs := reports.missing_input(arguments.name, session)):
         print_message(f"no data for {arguments.name} in this input; it needs: {needs}")
-
-
-def parse_options(arguments: argparse.Namespace) -> ReportOptions:
-    """Return the options of the report."""
-    from zlens.reports.options import ReportOptions
-
-    return ReportOptions.from_values(vars(arguments))
 
 
 def _width(arguments: argparse.Namespace) -> int | None:
@@ -131,6 +112,5 @@ def _list(arguments: argparse.Namespace, names: list[str], menu: Menu | None = N
     else:
         with inputs.open_session(names, inputs.parse_options(arguments)) as (session, _):
             entries = reports.list_reports(session, menu=menu)
-    with output.open_output(None) as out:
-        out.write(reports.format_report_list(entries))
+    output.write(reports.format_report_list(entries))
     return 0

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zlens.cli import model_output, output
+from zlens.cli.options import flag, option
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
+    from zlens.progress import Progress
+    from zlens.rendering.answer import Answer
     from zlens.rig.definition import RigDefinition
     from zlens.rig.runners import Runner
 
@@ -47,28 +50,33 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="ACTION", choices=("run", "list", "show", "suite"),
                         help="run, list, show or suite")  # fmt: skip
     parser.add_argument("scenario", metavar="SCENARIO", nargs="*", help="files, folders, or names from list")
-    parser.add_argument("--all", action="store_true", help="run all scenarios that zlens ships")
-    parser.add_argument(
-        "-o", "--output", dest="folder", metavar="DIR", default="rig",
-        help="folder for monitor data and report.html (rig); completed runs in it are reused",
-    )  # fmt: skip
-    parser.add_argument(
-        "--runner", default="simulate", metavar="RUNNER",
-        help="source of the monitor data: simulate; 'command:PROGRAM {scenario} {out}', also {seed}; "
+    flag(parser, "--all", "run all scenarios that zlens ships")
+    option(
+        parser,
+        "-o --output DIR",
+        "folder for monitor data and report.html (rig); completed runs in it are reused",
+        dest="folder",
+        default="rig",
+    )
+    option(
+        parser,
+        "--runner RUNNER",
+        "source of the monitor data: simulate; 'command:PROGRAM {scenario} {out}', also {seed}; "
         "files:DIR for existing data (simulate)",
-    )  # fmt: skip
-    parser.add_argument("--jobs", type=int, metavar="N", help="runs at the same time (one per processor)")
-    parser.add_argument("--seeds", type=int, metavar="N", help="runs of each case (the scenario's)")
+        default="simulate",
+    )
+    option(parser, "--jobs N", "runs at the same time (one per processor)", type=int)
+    option(parser, "--seeds N", "runs of each case (the scenario's)", type=int)
     model_output.add_setting(parser, "cp.slice=2")
     model_output.add_policy(parser)
-    parser.add_argument(
-        "--uncertain", type=int, metavar="N",
-        help="run in N worlds with assumed constants drawn from their ranges: what holds in how many",
-    )  # fmt: skip
-    parser.add_argument("--numbers", action="store_true", help="print every number, not only the summary")
-    parser.add_argument(
-        "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
+    option(
+        parser,
+        "--uncertain N",
+        "run in N worlds with assumed constants drawn from their ranges: what holds in how many",
+        type=int,
     )
+    flag(parser, "--numbers", "print every number, not only the summary")
+    output.add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -77,14 +85,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "list":
         rigs = _load_definitions(arguments.scenario or list(definition.shipped()))
         runs = [sum(len(rig_runs) for _, _, rig_runs in jobs.rig_jobs(rig)) for rig in rigs]
-        with output.open_output(None, arguments.format) as out:
-            out.write(model_output.render(tables.scenario_table(rigs, runs), arguments.format))
+        _print(tables.scenario_table(rigs, runs), arguments)
         return 0
     if arguments.action == "show":
         if not arguments.scenario:
             raise QueryError("which scenario?", cure="zlens rig list lists them")
-        with output.open_output(None) as out:
-            out.write("\n".join(description.text(rig) for rig in _load_definitions(arguments.scenario)))
+        output.write("\n".join(description.text(rig) for rig in _load_definitions(arguments.scenario)))
         return 0
     _check_numbers(arguments)
     return _run_suite(arguments) if arguments.action == "suite" else _run(arguments)
@@ -103,7 +109,6 @@ def _check_numbers(arguments: argparse.Namespace) -> None:
 def _run_suite(arguments: argparse.Namespace) -> int:
     from zlens import studies
     from zlens.cli import INTERRUPTED, UNUSABLE
-    from zlens.progress import Progress
     from zlens.rig import batch, runners, suite
 
     if arguments.all or len(arguments.scenario) > 1:
@@ -111,7 +116,7 @@ def _run_suite(arguments: argparse.Namespace) -> int:
     files = arguments.scenario or [str(suite.SHIPPED)]
     loaded = suite.changed(suite.load(files[0]), arguments.set)
     runner = runners.find(arguments.runner, arguments.policy)
-    with Progress(amount=lambda count: f"{count:.0f} runs") as progress:
+    with _progress() as progress:
         try:
             runs = suite.run(
                 loaded, runner, arguments.folder,
@@ -123,14 +128,12 @@ def _run_suite(arguments: argparse.Namespace) -> int:
         raise QueryError(f"no run succeeded: {runs.errors[0]}", cure="correct the suite")
     answer = studies.solve("regression", {"title": loaded.rig.title, "pair": runs.pairs})
     answer.notes += [f"Without {error}" for error in runs.errors[:3]]
-    with output.open_output(None, arguments.format) as out:
-        out.write(model_output.render(answer, arguments.format))
+    _print(answer, arguments)
     return UNUSABLE if runs.errors else 0
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from zlens.cli import INTERRUPTED
-    from zlens.progress import Progress
+    from zlens.cli import INTERRUPTED, UNUSABLE
     from zlens.rig import definition, results, runners, tables
     from zlens.rig import folder as left
 
@@ -142,7 +145,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.uncertain is not None:
         return _run_worlds(arguments, rigs, runner)
     is_interrupted = False
-    with Progress(amount=lambda count: f"{count:.0f} runs") as progress:
+    with _progress() as progress:
         try:
             outcomes = results.run(
                 rigs, runner, arguments.folder,
@@ -151,19 +154,17 @@ def _run(arguments: argparse.Namespace) -> int:
         except results.RigInterrupted as interrupt:
             outcomes, is_interrupted = interrupt.results, True
     left.write(outcomes, arguments.folder)
-    with output.open_output(None, arguments.format) as out:
-        if arguments.format in ("html", "json"):
-            name = left.REPORT if arguments.format == "html" else left.RESULTS
-            out.write((Path(arguments.folder) / name).read_text(encoding="utf-8") + "\n")
-        else:
-            out.write(model_output.render(tables.answer(outcomes, every=arguments.numbers), arguments.format))
-            if arguments.format == "text":
-                out.write(f"\nCharts and numbers: {Path(arguments.folder) / left.REPORT}\n")
+    folder = Path(arguments.folder)
+    written = {"html": folder / left.REPORT, "json": folder / left.RESULTS}
+    if arguments.format in written:
+        output.write(written[arguments.format].read_text(encoding="utf-8") + "\n", form=arguments.format)
+    else:
+        _print(tables.answer(outcomes, every=arguments.numbers), arguments)
+    if arguments.format == "text":
+        output.write(f"\nCharts and numbers: {written['html']}\n")
     if is_interrupted:
         return INTERRUPTED
     if any(result.errors for result in outcomes):
-        from zlens.cli import UNUSABLE
-
         return UNUSABLE
     return 0 if all(result.passed for result in outcomes) else _FAILED
 
@@ -171,10 +172,9 @@ def _run(arguments: argparse.Namespace) -> int:
 def _run_worlds(arguments: argparse.Namespace, rigs: list[RigDefinition], runner: Runner) -> int:
     """Run in worlds; exit status 1 if a conclusion does not hold in all of them."""
     from zlens.cli import INTERRUPTED, UNUSABLE
-    from zlens.progress import Progress
     from zlens.rig import batch, tables, uncertainty
 
-    with Progress(amount=lambda count: f"{count:.0f} runs") as progress:
+    with _progress() as progress:
         try:
             found = uncertainty.run(
                 rigs, runner, arguments.folder, arguments.uncertain,
@@ -182,14 +182,21 @@ def _run_worlds(arguments: argparse.Namespace, rigs: list[RigDefinition], runner
             )  # fmt: skip
         except batch.BatchInterrupted:
             return INTERRUPTED
-    with output.open_output(None, arguments.format) as out:
-        out.write(
-            model_output.render(tables.uncertain_answer(found, every=arguments.numbers), arguments.format)
-        )
+    _print(tables.uncertain_answer(found, every=arguments.numbers), arguments)
     if any(result.errors for result in found):
         return UNUSABLE
     held = all(one.holds == one.worlds for result in found for one in result.conclusions)
     return 0 if held else _FAILED
+
+
+def _progress() -> Progress:
+    from zlens.progress import Progress
+
+    return Progress(amount=lambda count: f"{count:.0f} runs")
+
+
+def _print(answer: Answer, arguments: argparse.Namespace) -> None:
+    output.write(model_output.render(answer, arguments.format), form=arguments.format)
 
 
 def _load_definitions(names: list[str]) -> list[RigDefinition]:

@@ -13,6 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from zlens.cli import complain, inputs, serve_options
+from zlens.cli.options import option
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -49,10 +50,10 @@ Examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser, required=False)
-    parser.add_argument(
-        "--rig",
-        metavar="DIR",
-        help="runs of the rig, from zlens rig run -o DIR: their results, and each as an input to open",
+    option(
+        parser,
+        "--rig DIR",
+        "runs of the rig, from zlens rig run -o DIR: their results, and each as an input to open",
     )
     serve_options.add_options(parser)
     inputs.add_options(parser)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from zlens.cli import listen_socket
+from zlens.cli.options import flag, option, repeated
 from zlens.errors import InputError, QueryError
 from zlens.exposition import limits as exposition
 from zlens.server.limits import RequestLimits
@@ -31,73 +32,69 @@ LIMITS = RequestLimits()
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for address, proxy and limits of the web UI."""
     address = parser.add_argument_group("address")
-    address.add_argument(
-        "--port",
+    option(
+        address,
+        "--port N",
+        f"port on this machine ({listen_socket.DEFAULT_PORT}, or the next free one)",
         type=int,
-        metavar="N",
-        help=f"port on this machine ({listen_socket.DEFAULT_PORT}, or the next free one)",
     )
-    address.add_argument(
-        "--listen",
-        metavar="HOST:PORT",
-        help="serve other machines too: 0.0.0.0:8017; needs a token. unix:FILE: a Unix socket, for a proxy",
+    option(
+        address,
+        "--listen HOST:PORT",
+        "serve other machines too: 0.0.0.0:8017; needs a token. unix:FILE: a Unix socket, for a proxy",
     )
-    address.add_argument(
-        "--token-file",
-        metavar="FILE",
-        help="read the token from FILE, which only you can read (default: generate and print one)",
+    option(
+        address,
+        "--token-file FILE",
+        "read the token from FILE, which only you can read (default: generate and print one)",
     )
-    address.add_argument("--open", action="store_true", help="open the web UI in the browser")
+    flag(address, "--open", "open the web UI in the browser")
     proxy = parser.add_argument_group("behind a proxy")
-    proxy.add_argument(
-        "--public-url", metavar="URL", help="the address that users see: https://perf.example/zlens"
+    option(proxy, "--public-url URL", "the address that users see: https://perf.example/zlens")
+    option(
+        proxy,
+        "--user-header NAME",
+        "the header in which the proxy names the user: X-Forwarded-User; needs --trust-proxy",
     )
-    proxy.add_argument(
-        "--user-header",
-        metavar="NAME",
-        help="the header in which the proxy names the user: X-Forwarded-User; needs --trust-proxy",
+    repeated(
+        proxy,
+        "--trust-proxy ADDRESS",
+        "believe that header from this address or network, or from the Unix socket (unix); repeatable",
     )
-    proxy.add_argument(
-        "--trust-proxy",
-        metavar="ADDRESS",
-        action="append",
-        default=[],
-        help="believe that header from this address or network, or from the Unix socket (unix); repeatable",
-    )
-    proxy.add_argument(
-        "--log",
-        metavar="FILE",
-        help="append a line of JSON per request: user and request, without any data; - is standard error",
+    option(
+        proxy,
+        "--log FILE",
+        "append a line of JSON per request: user and request, without any data; - is standard error",
     )
     limits = parser.add_argument_group("limits")
-    limits.add_argument(
-        "--metrics-rows",
+    option(
+        limits,
+        "--metrics-rows N",
+        "rows of each measure and system in /metrics, the largest (%(default)s); 0: all",
         type=int,
         default=exposition.DEFAULT_ROWS,
-        metavar="N",
-        help="rows of each measure and system in /metrics, the largest (%(default)s); 0: all",
     )
-    limits.add_argument(
-        "--user-requests",
-        type=int,
-        metavar="N",
-        default=LIMITS.questions,
-        help="requests that a user of --user-header may have in progress (%(default)s); of SQL and scenarios "
+    option(
+        limits,
+        "--user-requests N",
+        "requests that a user of --user-header may have in progress (%(default)s); of SQL and scenarios "
         "one at a time",
+        type=int,
+        default=LIMITS.questions,
     )
-    limits.add_argument(
-        "--query-memory",
+    option(
+        limits,
+        "--query-memory GB",
+        "memory of an SQL query, or of a scenario (%(default)g)",
         type=float,
-        metavar="GB",
         default=LIMITS.memory / _GB,
-        help="memory of an SQL query, or of a scenario (%(default)g)",
     )
-    limits.add_argument(
-        "--request-time",
+    option(
+        limits,
+        "--request-time SECONDS",
+        "time limit of a request (%(default)g)",
         type=float,
-        metavar="SECONDS",
         default=LIMITS.seconds,
-        help="time limit of a request (%(default)g)",
     )
 
 

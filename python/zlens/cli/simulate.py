@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from zlens.cli import INTERRUPTED, model_output, output
+from zlens.cli.options import flag, option
 from zlens.errors import InputError, QueryError
 
 if TYPE_CHECKING:
@@ -34,29 +35,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "scenario", metavar="SCENARIO.toml", nargs="?", help="the scenario; - for standard input"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="file for the monitor records")
-    parser.add_argument(
-        "--seed", type=int, metavar="N", help="seed of all random numbers (the scenario's, or 1)"
-    )
-    parser.add_argument("--hours", type=float, metavar="N", help="hours to record (the scenario's, or 1)")
-    parser.add_argument(
-        "--runs",
+    option(parser, "-o --output FILE", "file for the monitor records")
+    option(parser, "--seed N", "seed of all random numbers (the scenario's, or 1)", type=int)
+    option(parser, "--hours N", "hours to record (the scenario's, or 1)", type=float)
+    option(
+        parser,
+        "--runs N",
+        "simulate with N seeds, one more each, on all processors, into FILE-001 and so on",
         type=int,
         default=1,
-        metavar="N",
-        help="simulate with N seeds, one more each, on all processors, into FILE-001 and so on",
     )
     model_output.add_setting(parser, "user.LINUX1.demand=50")
     model_output.add_policy(parser)
-    parser.add_argument("--explain", action="store_true", help="list the constants that the scenario uses")
-    parser.add_argument("--example", action="store_true", help="print an example of a scenario")
-    parser.add_argument("--keys", action="store_true", help="list the keys of a scenario")
-    parser.add_argument(
-        "--format",
-        choices=("text", "csv", "json", "html"),
-        default="text",
-        help="format of the summary (text)",
-    )
+    flag(parser, "--explain", "list the constants that the scenario uses")
+    flag(parser, "--example", "print an example of a scenario")
+    flag(parser, "--keys", "list the keys of a scenario")
+    output.add_format(parser, help="format of the summary (text)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -64,8 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.models.system.model import EXAMPLE, SPEC
 
     if arguments.example or arguments.keys:
-        with output.open_output(None) as out:
-            out.write(EXAMPLE if arguments.example else "".join(scenario.describe_keys(SPEC)))
+        output.write(EXAMPLE if arguments.example else "".join(scenario.describe_keys(SPEC)))
         return 0
     from zlens.progress import Progress, duration_text
     from zlens.simulation import custom_policy, tables
@@ -86,8 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
             runs = simulation.simulate(prepared, arguments.output, progress=progress)
         answer, complete = tables.summary(prepared[0], runs), len(runs) == len(prepared)
         complete = complete and all(result.complete for result in runs)
-    with output.open_output(None, arguments.format) as out:
-        out.write(model_output.render(answer, arguments.format))
+    output.write(model_output.render(answer, arguments.format), form=arguments.format)
     return 0 if complete else INTERRUPTED
 
 

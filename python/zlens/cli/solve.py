@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from zlens.cli import inputs, model_output, output
+from zlens.cli.options import option
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -36,21 +37,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "scenario", metavar="SCENARIO.toml", nargs="?", help="the scenario; - for standard input"
     )
     model_output.configure(parser, "model", "a scenario of the model", "user.LINUX1.demand=50")
-    parser.add_argument(
-        "--sweep",
-        metavar="KEY=START:STOP[:STEP]",
-        help="solve for each value of a key and print the values",
-    )
-    parser.add_argument(
-        "--from",
+    option(parser, "--sweep KEY=START:STOP[:STEP]", "solve for each value of a key and print the values")
+    option(
+        parser,
+        "--from INPUT",
+        "build the scenario from a measured interval (shares, aliases, partitions, capacity, smt): "
+        "the busiest, or the one that contains --at",
         dest="measured",
         nargs="+",
-        metavar="INPUT",
-        help="build the scenario from a measured interval (shares, aliases, partitions, capacity, smt): "
-        "the busiest, or the one that contains --at",
     )
-    parser.add_argument("--at", metavar="TIME", help="a time in that interval: '2026-03-02 09:15'")
-    parser.add_argument("--system", metavar="NAME", help="the system, if the input has several")
+    option(parser, "--at TIME", "a time in that interval: '2026-03-02 09:15'")
+    option(parser, "--system NAME", "the system, if the input has several")
     output.add_options(parser)
 
 

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from zlens.cli import inputs, output
+from zlens.cli.options import option
 from zlens.cli.streams import print_message
 from zlens.errors import QueryError
 from zlens.schema.plain_text import format_count
@@ -32,19 +33,15 @@ _LONGEST_FILE = 16_000_000
 
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
-    parser.add_argument(
-        "-q", "--query", required=True, metavar="SQL", help="the query, or @FILE to read it from a file"
-    )
+    option(parser, "-q --query SQL", "the query, or @FILE to read it from a file", required=True)
     parser.add_argument(
         "--format",
         choices=("table", "csv", "json", "parquet"),
         default="table",
         help="output format (table); parquet needs -o",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
-    parser.add_argument(
-        "--rows", type=int, metavar="N", help="rows of a table to show (60 on a terminal, else all; 0: all)"
-    )
+    option(parser, "-o --output FILE", "write to FILE instead of standard output")
+    option(parser, "--rows N", "rows of a table to show (60 on a terminal, else all; 0: all)", type=int)
     inputs.add_options(parser)
 
 
@@ -62,23 +59,15 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.format == "parquet":
             with atomic_write(arguments.output) as temporary:
                 session.queries.write_parquet(query, temporary)
-            inputs.print_notes(session)
-            return inputs.exit_status(session.problems, strict=arguments.strict)
-        result = session.sql(query)
-        if arguments.format == "table":
+        elif arguments.format == "table":
+            result = session.sql(query)
             progress.close()
             with output.open_output(arguments.output) as out:
                 _table(out, session, result, arguments)
         else:
-            chunks = result.text(arguments.format)
-            # Errors of the query are raised before anything is written.
-            first = next(chunks, "")
-            progress.close()
-            with output.open_output(arguments.output, arguments.format) as out:
-                out.write(first)
-                out.writelines(chunks)
-        inputs.print_notes(session)
-        return inputs.exit_status(session.problems, strict=arguments.strict)
+            chunks = session.sql(query).text(arguments.format)
+            output.write_chunks(chunks, arguments.output, arguments.format, progress.close)
+        return inputs.finish(session, strict=arguments.strict)
 
 
 def _table(out: TextIO, session: CoreSession, result: QueryResult, arguments: argparse.Namespace) -> None:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from zlens.cli import model_output, output
+from zlens.cli.options import flag
 
 if TYPE_CHECKING:
     from zlens.rendering.answer import Answer
@@ -31,11 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", nargs="?", help="scaling, regression or trend")
     parser.add_argument("runs", metavar="RUNS.toml", nargs="?", help="the runs; - for standard input")
     model_output.configure(parser, "study", "a file of runs", "run.A1.busy=95.4")
-    parser.add_argument(
-        "--as-published",
-        action="store_true",
-        help="compute ITR from busy rounded to 0.1%%, as published tables do",
-    )
+    flag(parser, "--as-published", "compute ITR from busy rounded to 0.1%%, as published tables do")
     output.add_options(parser)
 
 

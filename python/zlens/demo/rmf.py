@@ -19,36 +19,20 @@ _escape = partial(escape, quote=False)
 #: Minutes of one report.
 INTERVAL = 15
 
+#: Type and heading of columns.
 _CPU_HEADS = (
-    ("T", "CPU Number"),
-    ("T", "CPU Type"),
-    ("N", "Time% Online"),
-    ("N", "Time% LPAR Busy"),
-    ("N", "Time% MVS Busy"),
-    ("N", "Time% Parked"),
-    ("N", "LOG PROC Share%"),
-    ("T", "HiperDispatch Priority"),
-    ("N", "I/O Interrupts Rate"),
-    ("N", "I/O Interrupts% via TPI"),
-)
+    ("T", "CPU Number"), ("T", "CPU Type"), ("N", "Time% Online"), ("N", "Time% LPAR Busy"),
+    ("N", "Time% MVS Busy"), ("N", "Time% Parked"), ("N", "LOG PROC Share%"),
+    ("T", "HiperDispatch Priority"), ("N", "I/O Interrupts Rate"), ("N", "I/O Interrupts% via TPI"),
+)  # fmt: skip
 _PARTITION_HEADS = (
-    ("T", "Partition Name"),
-    ("T", "Partition Status"),
-    ("N", "Partition Weight"),
-    ("N", "MSU Defined"),
-    ("N", "MSU Actual"),
-    ("T", "Capping Defined"),
-    ("N", "Capping WLM%"),
-    ("N", "Num of LOG PROCs"),
-    ("T", "PROC Type"),
-    ("T", "Effective Dispatch Time"),
-    ("T", "Total Dispatch Time"),
-    ("N", "Avg Util%: LOG PROC Effective"),
-    ("N", "Avg Util%: LOG PROC Total"),
-    ("N", "Avg Util%: PHYS PROC LPAR MGMT"),
-    ("N", "Avg Util%: PHYS PROC Effective"),
+    ("T", "Partition Name"), ("T", "Partition Status"), ("N", "Partition Weight"), ("N", "MSU Defined"),
+    ("N", "MSU Actual"), ("T", "Capping Defined"), ("N", "Capping WLM%"), ("N", "Num of LOG PROCs"),
+    ("T", "PROC Type"), ("T", "Effective Dispatch Time"), ("T", "Total Dispatch Time"),
+    ("N", "Avg Util%: LOG PROC Effective"), ("N", "Avg Util%: LOG PROC Total"),
+    ("N", "Avg Util%: PHYS PROC LPAR MGMT"), ("N", "Avg Util%: PHYS PROC Effective"),
     ("N", "Avg Util%: PHYS PROC Total"),
-)
+)  # fmt: skip
 
 
 def document(quarters: Sequence[MachineMinute]) -> str:
@@ -129,36 +113,14 @@ def _cpus(before: MachineMinute, after: MachineMinute) -> list[tuple[str, ...]]:
     mvs = [busy_pct * 1.012 for busy_pct in busy]
     rates = [round(busy_pct * 14.2, 2) for busy_pct in busy]
     rows: list[tuple[str, ...]] = [
-        (
-            f"{cpu:X}",
-            "CP",
-            "100.00",
-            f"{busy_pct:.2f}",
-            f"{mvs_pct:.2f}",
-            "0.00",
-            "100.0",
-            "HIGH",
-            f"{rate:.2f}",
-            "4.10",
-        )
+        (f"{cpu:X}", "CP", "100.00", f"{busy_pct:.2f}", f"{mvs_pct:.2f}", "0.00", "100.0", "HIGH",
+         f"{rate:.2f}", "4.10")
         for cpu, (busy_pct, mvs_pct, rate) in enumerate(zip(busy, mvs, rates, strict=True))
-    ]
+    ]  # fmt: skip
     count = len(busy)
+    means = f"{sum(busy) / count:.2f}", f"{sum(mvs) / count:.2f}"
     total = f"{100.0 * count:.1f}"
-    rows.append(
-        (
-            "TOTAL/AVERAGE",
-            "CP",
-            "",
-            f"{sum(busy) / count:.2f}",
-            f"{sum(mvs) / count:.2f}",
-            "",
-            total,
-            "",
-            f"{sum(rates):.2f}",
-            "4.10",
-        )
-    )
+    rows.append(("TOTAL/AVERAGE", "CP", "", *means, "", total, "", f"{sum(rates):.2f}", "4.10"))
     return rows
 
 
@@ -175,53 +137,25 @@ def _partitions(before: MachineMinute, after: MachineMinute) -> list[tuple[str, 
             total = sum(current.total_us) - sum(previous.total_us)
             # RMF's number of logical processors is a mean of the interval: the time they were online.
             capacity = sum(current.online_us) - sum(previous.online_us)
-            msu = (
-                ("0", str(round(effective / capacity_us * machine.MSU_CAPACITY)))
-                if kind == "CP"
-                else ("", "")
-            )
+            used_msu = str(round(effective / capacity_us * machine.MSU_CAPACITY))
+            msu, capped = (("0", used_msu), "0.0") if kind == "CP" else (("", ""), "")
+            processors = f"{capacity / interval_us:.4f}".rstrip("0").rstrip(".")
+            of_logical = _pct(effective, capacity), _pct(total, capacity)
+            of_physical = (_pct(part, capacity_us) for part in (total - effective, effective, total))
             rows.append(
-                (
-                    current.name,
-                    "Active",
-                    str(current.weight),
-                    *msu,
-                    "N N N",
-                    "0.0" if kind == "CP" else "",
-                    f"{capacity / interval_us:.4f}".rstrip("0").rstrip("."),
-                    kind,
-                    _duration(effective),
-                    _duration(total),
-                    _pct(effective, capacity),
-                    _pct(total, capacity),
-                    _pct(total - effective, capacity_us),
-                    _pct(effective, capacity_us),
-                    _pct(total, capacity_us),
-                )
-            )
+                (current.name, "Active", str(current.weight), *msu, "N N N", capped, processors, kind,
+                 _duration(effective), _duration(total), *of_logical, *of_physical)
+            )  # fmt: skip
             all_effective += effective
             all_total += total
             weight += current.weight
         own_us = after.management_us(kind) - before.management_us(kind)
         own_pct = _pct(own_us, capacity_us)
         rows.append(("*PHYSICAL*", *[""] * 7, kind, "", _duration(own_us), "", "", own_pct, "", own_pct))
-        management = all_total - all_effective + own_us
-        rows.append(
-            (
-                "TOTAL",
-                "",
-                str(weight),
-                *[""] * 5,
-                kind,
-                _duration(all_effective),
-                _duration(all_total + own_us),
-                "",
-                "",
-                _pct(management, capacity_us),
-                _pct(all_effective, capacity_us),
-                _pct(all_total + own_us, capacity_us),
-            )
-        )
+        used_us = all_total + own_us
+        of_physical = (_pct(part, capacity_us) for part in (used_us - all_effective, all_effective, used_us))
+        times = _duration(all_effective), _duration(used_us)
+        rows.append(("TOTAL", "", str(weight), *[""] * 5, kind, *times, "", "", *of_physical))
     return rows
 
 

@@ -7,14 +7,23 @@ coupling facility.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from zlens.demo import zos
+from zlens.demo.zos import Sections, Values
 
 #: Channel paths of the disks in hexadecimal; what they can do in a second, and the size of a data unit.
 _PATHS = ("50", "51", "52", "53")
 _MOST = {"MBC": 2_000_000, "MCU": 8_000, "MWU": 100_000, "MRU": 100_000}
 _UNIT = 4096
+#: What the path of a disk, and HiperSockets, have in common.
+_FICON = {
+    "FG3": ["DOC", "VLD", "SHR"], "FG4": ["XCM"], "CPD": 0x1A, "ACR": "FC_S", "CMG": 2, "US": _UNIT,
+    "GEN": 8, "SPD": 40,
+}  # fmt: skip
+_HIPERSOCKETS = {
+    "PID": "F0", "FG3": ["VLD", "SHR"], "CPD": 0x24, "ACR": "IQD", "CMG": 3,
+    "PDU": 64, "TDU": 64, "PUM": 1, "TUM": 1,
+}  # fmt: skip
 #: What nothing else in the demo determines: data units and bus cycles of a request, parts of the requests
 #: that are reads or zHPF, the part of other partitions, and the operations active when one starts.
 _UNITS_A_REQUEST, _CYCLES_A_UNIT = 3, 12
@@ -50,8 +59,6 @@ _EXECUTION_US = 4.0
 _FACILITY = {"FNAM": "ZLCF1", "FLVL": 16, "FPAM": 2, "FSCG": 14, "FSCU": 14, "FSCL": 14, "FPDN": 1}
 _STORAGE = {"GTSD": 524_288, "GTSF": 380_000, "GCSD": 524_288, "GCSF": 380_000}
 
-Sections = dict[str, list[dict[str, Any]]]
-
 
 def sections(requests: int, transactions: int, seconds: int, system: str) -> Iterator[tuple[str, Sections]]:
     """Yield what each record contains besides its interval, with the entity of roles that it describes.
@@ -64,8 +71,8 @@ def sections(requests: int, transactions: int, seconds: int, system: str) -> Ite
 
 
 def _channels(requests: int, seconds: int) -> Sections:
-    channels: list[dict[str, Any]] = []
-    extended: list[dict[str, Any]] = []
+    channels: list[Values] = []
+    extended: list[Values] = []
     of_path = zos.split_by_weight(requests, dict.fromkeys(_PATHS, 1.0))
     ticks = round(seconds * 1e6 / 1024)
     valid = {"FG2": ["STA"], "FG5": ["WD1", "WD2", "WD3", "WD4", "WD5"], "PTI": ticks}
@@ -82,54 +89,22 @@ def _channels(requests: int, seconds: int) -> Sections:
             "PWU": (own - reads) * _UNITS_A_REQUEST,
             "TBC": total * _UNITS_A_REQUEST * _CYCLES_A_UNIT,
         }
-        channels.append(
-            {
-                **valid,
-                **_MOST,
-                **words,
-                "PID": path,
-                "FG3": ["DOC", "VLD", "SHR"],
-                "FG4": ["XCM"],
-                "CPD": 0x1A,
-                "ACR": "FC_S",
-                "CMG": 2,
-                "US": _UNIT,
-                "GEN": 8,
-                "SPD": 40,
-                "EIX": number,
-            }
-        )
+        channels.append({**valid, **_FICON, **_MOST, **words, "PID": path, "EIX": number})
         fast = round(total * _ZHPF)
-        extended.append(
-            {
-                "ECP": path,
-                "EOC": total - fast,
-                "EOS": round((total - fast) * _ACTIVE),
-                "ETC": fast,
-                "ETS": round(fast * _ACTIVE),
-            }
-        )
+        operations = {"EOC": total - fast, "EOS": round((total - fast) * _ACTIVE)}
+        extended.append({"ECP": path, **operations, "ETC": fast, "ETS": round(fast * _ACTIVE)})
     sent = _MESSAGES * seconds
-    channels.append(
-        {
-            **valid,
-            "PID": "F0",
-            "FG3": ["VLD", "SHR"],
-            "CPD": 0x24,
-            "ACR": "IQD",
-            "CMG": 3,
-            **{"PDU": 64, "TDU": 64, "PUM": 1, "TUM": 1},
-            **{"PMS": sent, "TMS": 2 * sent, "PDS": sent * _MESSAGE_UNITS, "TDS": 2 * sent * _MESSAGE_UNITS},
-        }
-    )
+    messages = {"PMS": sent, "TMS": 2 * sent}
+    units = {"PDS": sent * _MESSAGE_UNITS, "TDS": 2 * sent * _MESSAGE_UNITS}
+    channels.append({**valid, **_HIPERSOCKETS, **messages, **units})
     control = {"CFL": ["CMF", "REP"], "SFL": ["MCS", "ECM"], "CMI": 2, "CSS": 1}
     return {"control": [control], "channel": channels, "extended": extended}
 
 
 def _coupling(transactions: int, seconds: int, system: str) -> Sections:
-    structures: list[dict[str, Any]] = []
-    found: list[dict[str, Any]] = []
-    caches: list[dict[str, Any]] = []
+    structures: list[Values] = []
+    found: list[Values] = []
+    caches: list[Values] = []
     executions = 0
     for number, (name, type, size, each, rate, mean, deviation, part) in enumerate(_STRUCTURES, 1):
         count = round(transactions * each + seconds * rate)

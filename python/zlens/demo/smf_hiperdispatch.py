@@ -8,13 +8,11 @@ thirty decisions, one is written, with the use of its minute.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from zlens.catalog import smf_sections, smf_writer
 from zlens.demo import machine, zos
 from zlens.demo.machine import PHYSICAL, MachineMinute
-from zlens.demo.zos import ClassWork
+from zlens.demo.zos import ClassWork, Sections, Values
 
 #: Time between decisions.
 DECISION_US = 2 * machine.SECOND
@@ -36,8 +34,6 @@ _HIGH = 3
 #: First numbers of ready work units in the buckets of a distribution, above the number of processors.
 _ABOVE = (0, 1, 2, 3, 4, 6, 11, 16, 21, 31, 41, 61, 81, 101, 121, 151)
 _GOAL_TYPES = {"system": 0, "average": 1, "percentile": 2, "velocity": 3}
-
-Values = dict[str, Any]
 
 
 class HiperDispatchWriter:
@@ -97,23 +93,17 @@ class HiperDispatchWriter:
             "VCM_CECPHYSMGMTIME": round(managed_us * part),
             "VCM_CECPHYSMGMTIMEADJ": round(managed_us * part),
         }
-        sections: dict[str, list[Values]] = {
-            "hd_header": [header],
-            "hd_capacity": [capacity],
-            "hd_processor": [{"HD_INT_PROC_IDX": cpu} for cpu in range(cpus)],
-        }
+        processors: list[Values] = [{"HD_INT_PROC_IDX": cpu} for cpu in range(cpus)]
+        sections: Sections = {"hd_header": [header], "hd_capacity": [capacity], "hd_processor": processors}
         return _encode("parking", current.end_us, sections)
 
     def topology(self, minute: MachineMinute) -> bytes:
         cpus = range(len(minute.use(machine.ZOS_PARTITION).total_us))
-        header = {
-            "VCM_SMF_SEQU": self.sequence,
-            "VCM_CPSPERAN": len(cpus),
-            "VCM_CURRTOPO_TOD": machine.START_US,
-        }
+        header = {"VCM_SMF_SEQU": self.sequence, "VCM_CPSPERAN": len(cpus)}
+        header["VCM_CURRTOPO_TOD"] = machine.START_US
         node = {"AN_POLARHI": len(cpus), "AN_CAP": len(cpus) * DECISION_US}
         node |= {name.replace("CP_", "AN_"): value for name, value in PLACE.items()}
-        sections: dict[str, list[Values]] = {
+        sections: Sections = {
             "topology": [header],
             "topology_processor": [
                 {"HD_TOPOCHG_CPU_INDEX": cpu, "CP_MISC": _HIGH, "CP_CAP": DECISION_US, **PLACE}
@@ -169,13 +159,9 @@ def queues(work: Sequence[ClassWork], processors: int, samples: int, length_us: 
     """
     spaces = [space for class_work in work for space in class_work.service.spaces]
     jobs = sum(space.kind == zos.JOB for space in spaces)
-    ready = sum(class_work.cpu_using + class_work.cpu_delay for class_work in work) / zos.samples_of(
-        length_us
-    )
-    shares = [
-        math.exp(-ready) * ready**units / math.factorial(units)
-        for units in range(processors + _LONGEST_QUEUE)
-    ]
+    waiting = sum(class_work.cpu_using + class_work.cpu_delay for class_work in work)
+    ready, longest = waiting / zos.samples_of(length_us), processors + _LONGEST_QUEUE
+    shares = [math.exp(-ready) * ready**units / math.factorial(units) for units in range(longest)]
     bounds = [0, *(processors + above for above in _ABOVE[1:])]
     weights = {
         f"U{place:02}": sum(shares[first:end])
@@ -203,13 +189,7 @@ def _constant(queue: str, number: int, samples: int) -> Values:
     return {f"{queue}MN": number, f"{queue}MM": number, f"{queue}TT": number * samples}
 
 
-def _encode(entity: str, end_us: int, sections: Mapping[str, Sequence[Values]]) -> bytes:
+def _encode(entity: str, end_us: int, sections: Sections) -> bytes:
     product = {"PNM": "SRM", "SLV": "SP7.1.1", "SNM": machine.ZOS_SYSTEM}
-    (layout,) = smf_sections.entity_layouts(entity)
-    return smf_writer.encode_record(
-        layout,
-        min(layout.subtypes),
-        system=machine.ZOS_SYSTEM,
-        local_us=end_us + machine.ZONE_S * machine.SECOND,
-        sections={"product": [product], "locations": [{}], **sections},
-    )
+    local_us = end_us + machine.ZONE_S * machine.SECOND
+    return zos.encode(entity, local_us, {"product": [product], "locations": [{}], **sections})

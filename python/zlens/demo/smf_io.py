@@ -6,18 +6,13 @@ Their requests and times are those of the service classes, distributed over the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from zlens.demo import zos
-from zlens.demo.zos import ClassWork
+from zlens.demo.zos import ClassWork, Sections, Values
 
 #: Disks by logical control unit: number and serial of the volume, storage group, share of the requests.
 _UNITS = {
-    0x40: (
-        (0x0A00, "ZLSYS1", "", 0.12),
-        (0x0A01, "ZLPAG1", "", 0.02),
-        (0x0A02, "ZLSPL1", "", 0.06),
-    ),
+    0x40: ((0x0A00, "ZLSYS1", "", 0.12), (0x0A01, "ZLPAG1", "", 0.02), (0x0A02, "ZLSPL1", "", 0.06)),
     0x41: (
         (0x0B00, "ZLDB01", "SGDB", 0.42),
         (0x0B01, "ZLDB02", "SGDB", 0.26),
@@ -28,22 +23,17 @@ _UNITS = {
 _PATHS = ("50", "51", "52", "53")
 _IO_PROCESSORS = ("0000", "0001")
 #: What nothing else in the demo determines: parts of pending time, of requests and of reads, and levels.
-_COMMAND_RESPONSE = 0.55
-_DEVICE_BUSY = 0.04
-_CU_BUSY = 0.06
-_CU_BUSY_REQUESTS = 0.0008
-_NO_ALIAS = 0.0004
+_COMMAND_RESPONSE, _DEVICE_BUSY, _CU_BUSY = 0.55, 0.04, 0.06
+_CU_BUSY_REQUESTS, _NO_ALIAS = 0.0008, 0.0004
 _READS, _SEQUENTIAL, _READ_HITS, _WRITE_HITS = 0.72, 0.15, 0.94, 0.99
 _ALLOCATIONS = 14
-_CYLINDERS = 10_017
+_DISK = {"CNF": ["STA"], "CNX": ["HPV", "CFC"], "DEV": "33909", "CU": "2107", "CAP": 10_017}
 _ALIASES = {"HAIU": 3, "HCAD": 2, "HIOQ": 1}
 _LOOKS = 1_000_000
 #: Microseconds of an I/O processor per request.
 _IOP_US = 45
 #: Sizes of cache and of non-volatile storage, in KB.
 _CACHE_KB = {"SCNF": 64_000_000, "SAVL": 63_400_000, "SCNV": 2_000_000}
-
-Sections = dict[str, list[dict[str, Any]]]
 
 
 def sections(work: Sequence[ClassWork], seconds: int, samples: int) -> Iterator[tuple[str, Sections]]:
@@ -81,17 +71,13 @@ def _devices(counts: dict[str, dict[str, int]], seconds: int, samples: int) -> S
             devices.append(
                 {
                     **count,
+                    **_DISK,
                     "MEC": count["SSC"],
                     "NUM": number,
                     "NM2": number,
                     "LCU": unit,
-                    "CNF": ["STA"],
-                    "CNX": ["HPV", "CFC"],
                     "SER": volume,
                     "SGN": group,
-                    "DEV": "33909",
-                    "CU": "2107",
-                    "CAP": _CYLINDERS,
                     "ALC": samples,
                     "NDA": _ALLOCATIONS * samples,
                     "NUX": round(max(0.0, concurrent - 0.5) * samples),
@@ -103,10 +89,10 @@ def _devices(counts: dict[str, dict[str, int]], seconds: int, samples: int) -> S
 
 
 def _queuing(counts: dict[str, dict[str, int]], seconds: int) -> Sections:
-    configurations: list[dict[str, Any]] = []
-    paths: list[dict[str, Any]] = []
-    units: list[dict[str, Any]] = []
-    pools: list[dict[str, Any]] = []
+    configurations: list[Values] = []
+    paths: list[Values] = []
+    units: list[Values] = []
+    pools: list[Values] = []
     evenly = dict.fromkeys(_PATHS, 1.0)
     total = 0
     for number, (unit, disks) in enumerate(_UNITS.items()):

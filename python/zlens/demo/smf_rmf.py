@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import Any
 
-from zlens.catalog import smf_sections, smf_writer
+from zlens.catalog import smf_writer
 from zlens.demo import machine, rmf, smf_coupling, smf_hiperdispatch, smf_io, smf_storage, zos
 from zlens.demo.machine import PHYSICAL, MachineMinute
-from zlens.demo.zos import ClassWork, SpaceWork
+from zlens.demo.zos import ClassWork, Sections, SpaceWork, Values
 from zlens.models.partitions.rolling_average import SAMPLE_S, WINDOW_S, RollingAverage
 
 QUARTER_US = rmf.INTERVAL * machine.MINUTE
@@ -39,7 +38,19 @@ _SAMPLE_MINUTES = round(SAMPLE_S / 60)
 _GOALS = {"percentile": 0x80, "average": 0x40, "velocity": 0x20, "system": 0x08}
 _REPORT_CLASS = {"CICSHI": "RCICS"}
 
-Sections = dict[str, list[dict[str, Any]]]
+#: Product section of records of RMF, without times.
+_PRODUCT = {
+    "MFV": 111, "PRD": "RMF", "SAM": SAMPLES, "CYC": 1000, "FLA": ["ISM"], "MVS": "ZV011100", "IML": 3,
+    "PTN": 3, "SYN": 0, "XNM": "ZLPLEX", "SNM": machine.ZOS_SYSTEM,
+}  # fmt: skip
+#: Control section of records of processors, without what changes.
+_CONTROL = {
+    "MOD": machine.MACHINE_TYPE, "BNP": sum(PHYSICAL.values()), "INB": ["PHY", "DGE"], "MDL": machine.MODEL,
+    "DSA": SAMPLES, "CPA": round(_ADJUSTMENT / _SCALE), "WLA": machine.MSU_CAPACITY,
+    "HWM": machine.HARDWARE_MODEL, "CSC": machine.SERIAL, "GJT": _STARTED_US, "HHF": ["HHS", "HHA"],
+    "MPC": machine.MODEL, "MCR": machine.MSU_CAPACITY, "MPR": machine.MSU_CAPACITY, "NRM": 256, "CAI": 100,
+    "CPA_ACTUAL": _ADJUSTMENT, "CPA_SCALING_FACTOR": _SCALE, "IPL_TIME": _STARTED_US,
+}  # fmt: skip
 
 
 class QuarterHourWriter:
@@ -88,25 +99,12 @@ class QuarterHourWriter:
         work = zos.simulate_quarter(
             self.random, dispatched, len(own_use.total_us), QUARTER_US, self.instructions
         )
-        product = {
-            **smf_writer.interval(end_us, QUARTER_S, machine.ZONE_S),
-            "MFV": 111,
-            "PRD": "RMF",
-            "SAM": SAMPLES,
-            "CYC": 1000,
-            "FLA": ["ISM"],
-            "MVS": "ZV011100",
-            "IML": 3,
-            "PTN": 3,
-            "SYN": 0,
-            "XNM": "ZLPLEX",
-            "SNM": machine.ZOS_SYSTEM,
-        }
+        product = smf_writer.interval(end_us, QUARTER_S, machine.ZONE_S) | _PRODUCT
         local_us = end_us + ZONE_US + _LATE_US
         sections = {"product": [product], **self.processors(before, current)}
         cpus = len(own_use.total_us)
         sections["asid"] = [smf_hiperdispatch.queues(work, cpus, SAMPLES, QUARTER_US)]
-        yield _encode("processor", local_us, sections)
+        yield zos.encode("processor", local_us, sections)
         storage = smf_storage.StorageQuarter(
             work, dispatched / (len(own_use.total_us) * QUARTER_US), QUARTER_S
         )
@@ -114,25 +112,25 @@ class QuarterHourWriter:
         yield smf_hiperdispatch.periods(work, end_us)
         for class_work in work:
             sections = {"product": [product], **_class(class_work, report="")}
-            yield _encode("class_period", local_us + 20_000, sections)
+            yield zos.encode("class_period", local_us + 20_000, sections)
             if report := _REPORT_CLASS.get(class_work.service.name):
                 sections = {"product": [product], **_class(class_work, report=report)}
-                yield _encode("class_period", local_us + 20_000, sections)
+                yield zos.encode("class_period", local_us + 20_000, sections)
             for space in class_work.works:
                 yield from self.address_space(class_work, space, end_us, storage)
         for entity, io_sections in smf_io.sections(work, QUARTER_S, SAMPLES):
-            yield _encode(entity, local_us + 30_000, {"product": [product], **io_sections})
+            yield zos.encode(entity, local_us + 30_000, {"product": [product], **io_sections})
         requests = sum(each.disk_io()["starts"] for each in work)
         transactions = sum(each.ended for each in work)
         for entity, found in smf_coupling.sections(requests, transactions, QUARTER_S, machine.ZOS_SYSTEM):
-            yield _encode(entity, local_us + 40_000, {"product": [product], **found})
+            yield zos.encode(entity, local_us + 40_000, {"product": [product], **found})
 
     # -- processors --------------------------------------------------------------------------------------
 
     def processors(self, before: MachineMinute, current: MachineMinute) -> Sections:
-        partitions: list[dict[str, Any]] = []
-        logical: list[dict[str, Any]] = []
-        cpus: list[dict[str, Any]] = []
+        partitions: list[Values] = []
+        logical: list[Values] = []
+        cpus: list[Values] = []
         for number, (use, previous) in enumerate(zip(current.uses, before.uses, strict=True), 1):
             is_own = use.name == machine.ZOS_PARTITION
             partitions.append(
@@ -171,45 +169,14 @@ class QuarterHourWriter:
         pairs = zip(current.physical, before.physical, strict=True)
         for address, ((kind, us), (_, us_then)) in enumerate(pairs):
             logical.append({"PDT": us - us_then, "VPA": address, "CIX": _TYPES.index(kind) + 1})
-        control = {
-            "MOD": machine.MACHINE_TYPE,
-            "BNP": sum(PHYSICAL.values()),
-            "INB": ["PHY", "DGE"],
-            "MDL": machine.MODEL,
-            "DSA": SAMPLES,
-            "CPA": round(_ADJUSTMENT / _SCALE),
-            "WLA": machine.MSU_CAPACITY,
-            "LAC": round(self.average.mean(current.end_us / 1e6).value or 0),
-            "HWM": machine.HARDWARE_MODEL,
-            "CSC": machine.SERIAL,
-            "GJT": _STARTED_US,
-            "HHF": ["HHS", "HHA"],
-            "MPC": machine.MODEL,
-            "MCR": machine.MSU_CAPACITY,
-            "MPR": machine.MSU_CAPACITY,
-            "NRM": 256,
-            "CAI": 100,
-            "CPA_ACTUAL": _ADJUSTMENT,
-            "CPA_SCALING_FACTOR": _SCALE,
-            "IPL_TIME": _STARTED_US,
-        }
+        control = {**_CONTROL, "LAC": round(self.average.mean(current.end_us / 1e6).value or 0)}
         names = [{"CIN": kind, "CTN": PHYSICAL[kind], "CAN": PHYSICAL[kind] * SAMPLES} for kind in _TYPES]
-        return {
-            "control": [control],
-            "cpu": cpus,
-            "partition": partitions,
-            "logical": logical,
-            "name": names,
-        }
+        return {"control": [control], "cpu": cpus, "partition": partitions, "logical": logical, "name": names}
 
     # -- jobs --------------------------------------------------------------------------------------------
 
     def address_space(
-        self,
-        class_work: ClassWork,
-        work: SpaceWork,
-        end_us: int,
-        storage: smf_storage.StorageQuarter,
+        self, class_work: ClassWork, work: SpaceWork, end_us: int, storage: smf_storage.StorageQuarter
     ) -> Iterator[bytes]:
         """Return the interval of a started task, or the end of a job and its step, which lasted a quarter."""
         space = work.space
@@ -226,12 +193,7 @@ class QuarterHourWriter:
             "JNM": f"JOB{4100 + self.jobs:05}" if is_job else f"STC{space.asid:05}",
             "STN": 1,
             "CLS": "A" if is_job else "",
-            "AST": started_us + ZONE_US,
-            "PPS": started_us + ZONE_US,
-            "SIT": started_us + ZONE_US,
-            "STD": started_us + ZONE_US,
-            "RST": started_us + ZONE_US,
-            "RSD": started_us + ZONE_US,
+            **dict.fromkeys(("AST", "PPS", "SIT", "STD", "RST", "RSD"), started_us + ZONE_US),
             "RUD": "ZLBATCH" if is_job else "ZLTASK",
             "ISS": start_us,
             "IET": end_us,
@@ -240,12 +202,7 @@ class QuarterHourWriter:
         sections: Sections = {
             "id": [identification],
             "cas": [
-                {
-                    "CPT": work.task,
-                    "CPS": work.srb,
-                    "IST": start_us + ZONE_US,
-                    "IDT": start_us + ZONE_US,
-                }
+                {"CPT": work.task, "CPS": work.srb, "IST": start_us + ZONE_US, "IDT": start_us + ZONE_US}
             ],
             "counter": [
                 {"INST_CP_TASK": work.task_instructions, "INST_CP_PREEMPTSRB": work.srb_instructions}
@@ -268,7 +225,7 @@ class QuarterHourWriter:
         for subtype in (4, 5) if is_job else (6,) if space.asid < 20 else (2,):
             written = {"TYP": subtype, "RVN": "05", "PNM": "SMF", "OSL": "SP7.1.1"}
             system = {"SYN": machine.ZOS_SYSTEM, "SYP": "ZLPLEX"}
-            yield _encode(
+            yield zos.encode(
                 "job",
                 end_us + ZONE_US + 2 * _LATE_US,
                 {"subsystem": [{**written, **system}], **sections},
@@ -282,7 +239,7 @@ def _effective_us(minute: MachineMinute) -> int:
     return sum(minute.use(machine.ZOS_PARTITION).effective_us)
 
 
-def _cpu(address: int, total_us: int) -> dict[str, Any]:
+def _cpu(address: int, total_us: int) -> Values:
     """Return a processor as z/OS sees it, and as the report of the same quarter prints it."""
     busy_pct = 100 * total_us / QUARTER_US
     interrupts = round(round(busy_pct * 14.2, 2) * QUARTER_S)
@@ -305,6 +262,8 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
     cpu, srb = zos.service_units(class_work.task), zos.service_units(class_work.srb)
     io = class_work.disk_io()
     units = io["starts"] * 0.5
+    using = class_work.cpu_using + class_work.io_using
+    delay = class_work.cpu_delay + class_work.io_delay
     # Transactions are active for their response time, address spaces all the time.
     active_us = class_work.response_us if class_work.buckets else len(service.spaces) * QUARTER_US
     period = {
@@ -330,18 +289,12 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
         "CQDTX": class_work.response_us * 0.1,
         "CCUS": class_work.cpu_using,
         "CIOU": class_work.io_using,
-        "CTOU": class_work.cpu_using + class_work.io_using,
+        "CTOU": using,
         "CCDE": class_work.cpu_delay,
         "CIOD": class_work.io_delay,
-        "CTOT": class_work.cpu_delay + class_work.io_delay,
+        "CTOT": delay,
         "CIDL": class_work.idle,
-        "CTSA": float(
-            class_work.cpu_using
-            + class_work.io_using
-            + class_work.cpu_delay
-            + class_work.io_delay
-            + class_work.idle
-        ),
+        "CTSA": float(using + delay + class_work.idle),
         "CICT": io["connect"],
         "CIDT": io["disconnect"],
         "CIWT": io["pending"],
@@ -349,7 +302,7 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
         "RTDM": goal.response_ms,
         "PLSC": service.name if report else "",
     }
-    sections: Sections = {
+    sections: dict[str, list[Values]] = {
         "wms": [
             {
                 "MSCF": ["MRCL"] if report else ["MOVE"],
@@ -381,25 +334,3 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
             for values in (bounds, class_work.buckets)
         ]
     return sections
-
-
-def _encode(
-    entity: str,
-    local_us: int,
-    sections: Sections,
-    *,
-    subtype: int | None = None,
-    header: dict[str, Any] | None = None,
-    lengths: dict[str, int] | None = None,
-) -> bytes:
-    """Return a record of the type that has the rows of an entity, of its first subtype if none is given."""
-    (layout,) = smf_sections.entity_layouts(entity)
-    return smf_writer.encode_record(
-        layout,
-        min(layout.subtypes) if subtype is None else subtype,
-        system=machine.ZOS_SYSTEM,
-        local_us=local_us,
-        sections=sections,
-        lengths=lengths,
-        header=header,
-    )

@@ -6,12 +6,10 @@ system, to which those of address spaces add up. I/O of an address space is its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from zlens.catalog import smf_sections, smf_writer
 from zlens.demo import machine, zos
-from zlens.demo.zos import ClassWork, SpaceWork
+from zlens.demo.zos import ClassWork, Sections, SpaceWork, Values
 
 #: Frames, slots and pages that nothing else in the demo files determines.
 _TOTAL_FRAMES = 2_097_152
@@ -41,8 +39,13 @@ _PAGES, _OPERATION_S = 6, 0.0015
 _UIC = 65_535
 #: Lengths of sections of address spaces that are not those of the newest level.
 LENGTHS = {"storage": 200}
-
-Sections = dict[str, list[dict[str, Any]]]
+#: Fields of an address space with operations and their times.
+_IO_FIELDS = {
+    "starts": ("TEP", "TEX", "AIS"),
+    "connect": ("TCN", "AIC"),
+    "disconnect": ("AID",),
+    "pending": ("AIW",),
+}
 
 
 class StorageQuarter:
@@ -61,14 +64,14 @@ class StorageQuarter:
 
     # -- records of the system -----------------------------------------------------------------------------
 
-    def records(self, product: Mapping[str, Any], local_us: int) -> Iterator[bytes]:
+    def records(self, product: Values, local_us: int) -> Iterator[bytes]:
         """Return the records of the system: its storage, and each page data set."""
-        yield _encode("image_storage", local_us, {"product": [dict(product)], "paging": [self.paging()]})
+        yield zos.encode("image_storage", local_us, {"product": [dict(product)], "paging": [self.paging()]})
         for page_data_set in self.page_data_sets():
             sections = {"product": [dict(product)], "page_data_set": [page_data_set]}
-            yield _encode("page_data_set", local_us, sections)
+            yield zos.encode("page_data_set", local_us, sections)
 
-    def paging(self) -> dict[str, Any]:
+    def paging(self) -> Values:
         """Return the section of frames, slots and pages of the system."""
         regions, lsqa = sum(self.regions.values()), _LSQA * len(self.regions)
         available = _TOTAL_FRAMES - _NUCLEUS - _SQA - _LPA - _CSA - lsqa - regions
@@ -114,7 +117,7 @@ class StorageQuarter:
             "NRN": pages_in + lpa + common,
         }
 
-    def page_data_sets(self) -> Iterator[dict[str, Any]]:
+    def page_data_sets(self) -> Iterator[Values]:
         """Return the section of each page data set; the pages of address spaces are in local ones."""
         paging = self.paging()
         local = paging["PIN"] - paging["SNI"] + paging["POT"]
@@ -145,13 +148,8 @@ class StorageQuarter:
     def sections(self, work: SpaceWork) -> Sections:
         """Return the sections of I/O and storage of an address space."""
         job = work.space.job
-        storage = {
-            "PGI": self.page_ins[job],
-            "PGO": self.page_outs[job],
-            "HVR": _HIGH.get(job, 0),
-            "HVA": 0,
-            "MEM": 0,
-        }
+        storage = {"PGI": self.page_ins[job], "PGO": self.page_outs[job], "HVR": _HIGH.get(job, 0)}
+        storage |= {"HVA": 0, "MEM": 0}
         return {"io_activity": [self.io[job]], "storage": [storage]}
 
 
@@ -160,15 +158,7 @@ def _io(work: ClassWork) -> dict[str, dict[str, int]]:
     weights = {each.space.job: float(each.task + each.srb) for each in work.works}
     parts = {name: zos.split_by_weight(count, weights) for name, count in work.disk_io().items()}
     return {
-        job: {
-            "TEP": parts["starts"][job],
-            "TEX": parts["starts"][job],
-            "TCN": parts["connect"][job],
-            "AIC": parts["connect"][job],
-            "AID": parts["disconnect"][job],
-            "AIW": parts["pending"][job],
-            "AIS": parts["starts"][job],
-        }
+        job: {field: parts[name][job] for name, fields in _IO_FIELDS.items() for field in fields}
         for job in weights
     }
 
@@ -178,10 +168,3 @@ def _extremes(names: Sequence[str], average: int, spread: float) -> dict[str, in
     least, most, *averages = names
     difference = round(average * spread)
     return {least: average - difference, most: average + difference, **dict.fromkeys(averages, average)}
-
-
-def _encode(entity: str, local_us: int, sections: Sections) -> bytes:
-    (layout,) = smf_sections.entity_layouts(entity)
-    return smf_writer.encode_record(
-        layout, min(layout.subtypes), system=machine.ZOS_SYSTEM, local_us=local_us, sections=sections
-    )

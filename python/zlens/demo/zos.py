@@ -10,8 +10,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
+
+from zlens.catalog import smf_sections, smf_writer
+from zlens.demo import machine
 
 #: Fraction of the dispatch time charged to address spaces at low load; less with more load.
 CAPTURED = 0.945
@@ -23,6 +27,9 @@ SAMPLE_MS = 250
 _OPERATION_S = 0.002
 #: Kind of the address spaces that are jobs.
 JOB = "JES2"
+Values = dict[str, Any]
+#: Sections of a record by their name.
+Sections = Mapping[str, Sequence[Values]]
 #: Bounds of the response time distribution, in percent of the goal.
 BOUNDS = (50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 200, 400)
 
@@ -62,69 +69,32 @@ class ServiceClass(Struct, frozen=True):
 
 
 CLASSES = (
-    ServiceClass(
-        "SYSTEM",
-        "SYSTEM",
-        "System address spaces",
-        Goal("system"),
-        0.07,
-        (
-            AddressSpace("*MASTER*", "IEEMB860", "STC", 1, 0.3),
-            AddressSpace("WLM", "IWMINJST", "STC", 12, 0.3),
-            AddressSpace("CATALOG", "IGG0CLX0", "STC", 34, 0.4),
-        ),
-        delays=(0.02, 0.05),
-    ),
-    ServiceClass(
-        "SYSSTC",
-        "SYSTEM",
-        "System tasks",
-        Goal("system"),
-        0.10,
-        (
-            AddressSpace("JES2", "HASJES20", "STC", 30, 0.35),
-            AddressSpace("TCPIP", "EZBTCPIP", "STC", 41, 0.45),
-            AddressSpace("HIS", "HISINIT", "STC", 52, 0.2),
-        ),
-        delays=(0.03, 0.08),
-    ),
-    ServiceClass(
-        "DB2HI",
-        "DATABASE",
-        "Database address spaces",
-        Goal("velocity", velocity=60, importance=1),
-        0.23,
-        (
-            AddressSpace("DB2PMSTR", "DSNYASCP", "STC", 60, 0.15),
-            AddressSpace("DB2PDBM1", "DSNYASCP", "STC", 61, 0.65),
-            AddressSpace("DB2PIRLM", "DXRRLM00", "STC", 62, 0.2),
-        ),
-        delays=(0.08, 0.35),
-    ),
-    ServiceClass(
-        "CICSHI",
-        "ONLINE",
-        "Transactions of the branches",
-        Goal("percentile", response_ms=200, percent=90, importance=2),
-        0.42,
-        (
-            AddressSpace("CICSTOR1", "DFHSIP", "STC", 70, 0.1),
-            AddressSpace("CICSAOR1", "DFHSIP", "STC", 71, 0.5),
-            AddressSpace("CICSAOR2", "DFHSIP", "STC", 72, 0.4),
-        ),
-        cost_s=0.0064,
-        delays=(0.1, 0.5),
-    ),
-    ServiceClass(
-        "BATCHLO",
-        "BATCH",
-        "Batch jobs",
-        Goal("velocity", velocity=20, importance=4),
-        0.18,
-        (AddressSpace("ZLBILL", "BILLRUN", JOB, 90, 0.6), AddressSpace("ZLSORT", "SORT", JOB, 91, 0.4)),
-        delays=(0.4, 3.2),
-    ),
-)
+    ServiceClass("SYSTEM", "SYSTEM", "System address spaces", Goal("system"), 0.07, (
+        AddressSpace("*MASTER*", "IEEMB860", "STC", 1, 0.3),
+        AddressSpace("WLM", "IWMINJST", "STC", 12, 0.3),
+        AddressSpace("CATALOG", "IGG0CLX0", "STC", 34, 0.4),
+    ), delays=(0.02, 0.05)),
+    ServiceClass("SYSSTC", "SYSTEM", "System tasks", Goal("system"), 0.10, (
+        AddressSpace("JES2", "HASJES20", "STC", 30, 0.35),
+        AddressSpace("TCPIP", "EZBTCPIP", "STC", 41, 0.45),
+        AddressSpace("HIS", "HISINIT", "STC", 52, 0.2),
+    ), delays=(0.03, 0.08)),
+    ServiceClass("DB2HI", "DATABASE", "Database address spaces", Goal("velocity", 60, importance=1), 0.23, (
+        AddressSpace("DB2PMSTR", "DSNYASCP", "STC", 60, 0.15),
+        AddressSpace("DB2PDBM1", "DSNYASCP", "STC", 61, 0.65),
+        AddressSpace("DB2PIRLM", "DXRRLM00", "STC", 62, 0.2),
+    ), delays=(0.08, 0.35)),
+    ServiceClass("CICSHI", "ONLINE", "Transactions of the branches",
+                 Goal("percentile", response_ms=200, percent=90, importance=2), 0.42, (
+        AddressSpace("CICSTOR1", "DFHSIP", "STC", 70, 0.1),
+        AddressSpace("CICSAOR1", "DFHSIP", "STC", 71, 0.5),
+        AddressSpace("CICSAOR2", "DFHSIP", "STC", 72, 0.4),
+    ), cost_s=0.0064, delays=(0.1, 0.5)),
+    ServiceClass("BATCHLO", "BATCH", "Batch jobs", Goal("velocity", 20, importance=4), 0.18, (
+        AddressSpace("ZLBILL", "BILLRUN", JOB, 90, 0.6),
+        AddressSpace("ZLSORT", "SORT", JOB, 91, 0.4),
+    ), delays=(0.4, 3.2)),
+)  # fmt: skip
 
 
 class SpaceWork(Struct, frozen=True):
@@ -243,6 +213,24 @@ def split_by_weight(total: int, weights: Mapping[str, float]) -> dict[str, int]:
         remaining -= parts[name]
         remaining_weight -= part_weight
     return parts
+
+
+def encode(
+    entity: str, local_us: int, sections: Sections, *, subtype: int | None = None, **more: Any
+) -> bytes:
+    """Return a record of the type that has the rows of an entity, of its first subtype if none is given.
+
+    `more` are further arguments of `smf_writer.encode_record`.
+    """
+    (layout,) = smf_sections.entity_layouts(entity)
+    return smf_writer.encode_record(
+        layout,
+        min(layout.subtypes) if subtype is None else subtype,
+        system=machine.ZOS_SYSTEM,
+        local_us=local_us,
+        sections=sections,
+        **more,
+    )
 
 
 def samples_of(length_us: int) -> int:

@@ -175,16 +175,14 @@ def _section(layout: RecordLayout, section: MonitorSection) -> list[str]:
         )
     else:
         lines.append(f"  found   at {section.offset}, every {section.stride}, {count}")
-    if section.bound:
-        lines.append(f"  bytes   {section.bound}")
-    if section.equal:
-        lines.append(f"  torn    where {' and '.join(section.equal)} differ")
-    if section.within:
-        lines.append(f"  within  {section.within}")
-    if section.match:
-        lines.append(f"  only    where {section.match[0]} begins with {section.match[1]}")
-    if section.subject:
-        lines.append(f"  subject {', '.join(section.subject)}")
+    facts = {
+        "bytes": section.bound,
+        "torn": section.equal and f"where {' and '.join(section.equal)} differ",
+        "within": section.within,
+        "only": section.match and f"where {section.match[0]} begins with {section.match[1]}",
+        "subject": ", ".join(section.subject),
+    }
+    lines += [f"  {label:<7} {text}" for label, text in facts.items() if text]
     lines += wrap_hanging("  source  ", section.source)
     lines.append(f"  status  {section.status}")
     if section.note:

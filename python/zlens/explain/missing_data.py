@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import layouts, roles
+from zlens.catalog.layouts import record_of_table as _record
 from zlens.catalog.reports.definition import FOLDER, ReportColumn, load_report, names
 from zlens.explain.lineage import column_lineage
 from zlens.rendering.text_lines import wrap_hanging
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 #: Names of fields in the synthetic layouts without a known public name.
 _OURS = re.compile(r"_ZL[A-Z0-9]+$")
-_RECORD = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 
 
 class AvailableData(Struct, frozen=True):
@@ -55,7 +55,10 @@ class MissingReportData(Struct):
     @property
     def records(self) -> list[str]:
         """Records that are missing from the input and would provide values."""
-        return sorted({record for missing in self.missing.values() for record in missing.records}, key=_order)
+        return sorted(
+            {record for missing in self.missing.values() for record in missing.records},
+            key=layouts.record_key,
+        )
 
     @property
     def roles(self) -> list[str]:
@@ -168,17 +171,8 @@ def _fields(rule: roles.RoleValue, columns: frozenset[str]) -> list[str]:
     return [f"difference of {name}" for name in undifferenced] or names
 
 
-def _record(table: str) -> str | None:
-    match = _RECORD.match(table)
-    return layouts.record_id(int(match[1]), int(match[2])) if match else None
-
-
 def _label(table: str) -> str:
     return _record(table) or table
-
-
-def _order(record: str) -> tuple[int, int]:
-    return layouts.record_key(record)
 
 
 def format_missing(reports: list[MissingReportData]) -> str:
@@ -199,7 +193,7 @@ def format_missing(reports: list[MissingReportData]) -> str:
             lines += wrap_hanging(
                 " " * (width + 4), f"zlens explain {report.entry.name} shows what its columns need"
             )
-    records = sorted({record for report in reports for record in report.records}, key=_order)
+    records = sorted({record for report in reports for record in report.records}, key=layouts.record_key)
     if records:
         lines += ["", "Records that are not in the input"]
     for record in records:

@@ -159,7 +159,7 @@ class BoundaryDocument(Struct):
                 "files": [_file_row(file) for file in self.files],
                 "resets": self.resets,
                 "problems": [astuple(problem) for problem in self.problems],
-                "intervals": None if self.intervals is None else _interval_rows(self.intervals),
+                "intervals": self.intervals and [astuple(interval) for interval in self.intervals],
             }
         )
 
@@ -381,10 +381,8 @@ def load_seam(data: bytes, file: str, key: str) -> BoundaryDocument:
 
 
 def _file_row(file: LakeFile) -> list[Any]:
-    return [
-        file.table, file.day, file.kind, file.rows, file.bytes, file.sha256, file.first_us, file.last_us,
-        file.open, file.foot,
-    ]  # fmt: skip
+    *row, _key = astuple(file)
+    return row
 
 
 # Measures ---------------------------------------------------------------------------------------
@@ -412,7 +410,7 @@ class MeasuresDocument(Struct):
     retained: Retained = field(default_factory=Retained)
 
     def dump(self) -> bytes:
-        files = [_measures_row(file) for file in self.files]
+        files = [astuple(file) for file in self.files]
         value = {"inputs": self.inputs, "schemas": self.schemas, "files": files}
         return dump(value | {"retained": self.retained.facts()})
 
@@ -425,12 +423,8 @@ class ConsolidatedDocument(Struct):
     files: list[MeasuresFile] = field(default_factory=list)
 
     def dump(self) -> bytes:
-        files = [_measures_row(file) for file in self.files]
+        files = [astuple(file) for file in self.files]
         return dump({"members": self.members, "schemas": self.schemas, "files": files})
-
-
-def _measures_row(file: MeasuresFile) -> list[Any]:
-    return [file.table, file.rows, file.bytes, file.sha256, file.foot]
 
 
 _MEASURES_FILE = FixedTuple(
@@ -510,13 +504,9 @@ class PartIntervals(Struct):
         return [interval.end_us for interval in self.intervals]
 
     def dump(self) -> bytes:
-        rows = _interval_rows(self.intervals)
+        rows = [astuple(interval) for interval in self.intervals]
         marks = [_mark_row(mark) for mark in self.marks]
         return dump({"intervals": rows, "marks": marks})
-
-
-def _interval_rows(intervals: list[Interval]) -> list[list[Any]]:
-    return [[*astuple(interval)] for interval in intervals]
 
 
 def _mark_row(mark: IntervalMark) -> list[int]:

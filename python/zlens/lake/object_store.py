@@ -144,9 +144,7 @@ class Remote(LakeFolder):
             return
         if any(not name.startswith((_PROBE, _PLANS)) for name in others):
             raise LakeError(
-                "there are other objects, and no lake",
-                file=self.url,
-                cure="name a new or an empty prefix",
+                "there are other objects, and no lake", file=self.url, cure="name a new or an empty prefix"
             )
         self._probe()
         with contextlib.suppress(ConflictError):

@@ -87,10 +87,7 @@ def _display_names(inputs: Iterable[LakeInput]) -> dict[str, str]:
 
 
 #: Facts of a system that not every record states.
-_FACTS = (
-    *("machine_type", "model", "serial", "release", "lpar", "lpar_number", "sysplex"),
-    "utc_offset_s",
-)
+_FACTS = (*("machine_type", "model", "serial", "release", "lpar", "lpar_number", "sysplex"), "utc_offset_s")
 
 
 class _ReaderPart(Struct, dict=True):

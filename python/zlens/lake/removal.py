@@ -268,8 +268,3 @@ def _remove_part(manifest: Manifest, imported: LakeInput, part: InputPart) -> No
         return
     used = {remaining.document for remaining in imported.parts.values()}
     imported.documents = {key: sha256 for key, sha256 in imported.documents.items() if key in used}
-
-
-def paths(parts: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the distinct names of inputs."""
-    return list(dict.fromkeys(path for _, path in parts))

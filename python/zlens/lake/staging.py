@@ -224,9 +224,7 @@ def _found(areas: Iterable[str | os.PathLike[str]]) -> tuple[list[_StagedInput],
                 by_digest[staged.input.sha256] = staged
     if not by_digest:
         raise InputError(
-            "the folder contains no staged input",
-            file=", ".join(map(str, areas)),
-            cure=phrase("lake_stage"),
+            "the folder contains no staged input", file=", ".join(map(str, areas)), cure=phrase("lake_stage")
         )
     return sorted(by_digest.values(), key=_StagedInput.order), duplicates
 

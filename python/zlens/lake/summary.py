@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from zlens.lake.lake_folder import find_part_document
 from zlens.lake.location import open_lake
+from zlens.schema.structs import attributes
 
 
 class FileTotals(Struct):
@@ -91,16 +92,11 @@ def contents(lake: str | os.PathLike[str]) -> LakeContents:
                     amount.add(file.rows, file.bytes)
         inputs.append(
             InputContents(
-                imported.sha256,
-                imported.path,
-                imported.source,
-                imported.bytes,
-                imported.added_us,
-                list(imported.parts),
-                imported.forgotten,
-                _first(part.first_us for part in imported.parts.values()),
-                _last(part.last_us for part in imported.parts.values()),
-                total,
+                **attributes(imported, "sha256", "path", "source", "bytes", "added_us", "forgotten"),
+                systems=list(imported.parts),
+                first_us=_first(part.first_us for part in imported.parts.values()),
+                last_us=_last(part.last_us for part in imported.parts.values()),
+                amount=total,
             )
         )
     lock.close()

@@ -16,7 +16,7 @@ from msgspec.structs import astuple
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.catalog.raw_columns import RawColumn
-from zlens.inputs.source import InventoryRow, RawTable, Source, SystemInfo, identity_ranges
+from zlens.inputs.source import RawTable, Source, SystemInfo, identity_ranges
 from zlens.lake import documents, duplicates, file_names, lake_folder
 from zlens.lake.documents import InputDocument, LakeFile, PartDocument, PartIntervals, SourceTimeRange
 from zlens.lake.lake_folder import Staging
@@ -251,13 +251,12 @@ class InputWriter:
             if reader is not None and system in self.subjects:
                 for name in self._pieces(place, system, reader):
                     side[name] = ((folder / name).stat().st_size, lake_folder.digest(folder / name))
-        add(documents.INVENTORY, documents.dump({"rows": [_inventory_row(row) for row in self.inventory]}))
+        add(documents.INVENTORY, documents.dump({"rows": [astuple(row) for row in self.inventory]}))
         problems = [
             problem for problem in self.source.problems(complete=True) if problem.system in (None, *systems)
         ]
         if problems:
-            rows = [list(astuple(problem)) for problem in problems]
-            add(documents.PROBLEMS, documents.dump({"rows": rows}))
+            add(documents.PROBLEMS, documents.dump({"rows": [astuple(problem) for problem in problems]}))
         resets = [reset for reset in self.source.resets() if reset[0] in systems]
         if resets:
             add(documents.RESETS, documents.dump({"rows": resets}))
@@ -387,11 +386,3 @@ def _pack(plain: Path, packed: Path) -> None:
 def _plain_values(info: list[dict[str, object]]) -> list[dict[str, object]]:
     allowed = (str, int, float, bool, type(None))
     return [{name: value for name, value in facts.items() if isinstance(value, allowed)} for facts in info]
-
-
-def _inventory_row(row: InventoryRow) -> list[object]:
-    return [
-        row.system, row.source, row.file, row.domain, row.record, row.name, row.title, row.kind,
-        row.count, row.bytes, row.first_us, row.last_us, row.min_length, row.max_length, row.layout,
-        row.duplicates, row.out_of_order, row.gaps, row.interval_s,
-    ]  # fmt: skip

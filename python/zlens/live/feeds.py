@@ -130,12 +130,7 @@ class FileFeed:
     def _position(self) -> Position:
         listed = {*self._listed()}
         self._done &= listed
-        return {
-            "file": self._path,
-            "inode": self._inode,
-            "offset": self._offset,
-            "done": sorted(self._done),
-        }
+        return {"file": self._path, "inode": self._inode, "offset": self._offset, "done": sorted(self._done)}
 
     def _next(self) -> bool:
         """Advance to the next file; returns False if there is none."""

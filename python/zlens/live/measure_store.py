@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -18,15 +18,8 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import SQL_TYPES
 from zlens.catalog.session_columns import measure_columns
 from zlens.engine.connection import Connection, connect
-from zlens.engine.results import ResultStream
+from zlens.engine.results import QueryResult, ResultStream
 from zlens.schema.temporary_folder import TemporaryFolder
-
-
-class ArrowStreamable(Protocol):
-    """Rows as an Arrow stream."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-
 
 #: A closed interval: system, source, end in microseconds since 1970, UTC.
 End = tuple[str, str, int]
@@ -53,17 +46,10 @@ class MeasureStore:
         self._lock = threading.RLock()
         self._tables: dict[str, _Table] = {}
         self._table_count = 0
-        self.rows = 0
 
     def close(self) -> None:
         self._connection.close()
         self._temporary.remove()
-
-    def bytes(self) -> int:
-        """Return the memory of the rows in bytes."""
-        with self._lock:
-            rows = self._connection.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchall()
-        return int(rows[0][0] or 0)
 
     def names(self) -> list[str]:
         """Return the measures that have rows."""
@@ -76,7 +62,7 @@ class MeasureStore:
     def add(
         self,
         name: str,
-        rows: ArrowStreamable,
+        rows: QueryResult,
         step: int,
         known: Iterable[End],
         limits: Mapping[tuple[str, str], int],
@@ -129,12 +115,9 @@ class MeasureStore:
         if not ends:
             return
         for hour in {(system, end // _HOUR_US) for system, _, end in ends} & self._tables[name].hours.keys():
-            deleted = self._run(
-                f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE {_intervals_sql(ends)}'
-            )
-            self.rows -= deleted[0][0]
+            self._run(f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE {_intervals_sql(ends)}')
 
-    def add_events(self, rows: ArrowStreamable, step: int) -> None:
+    def add_events(self, rows: QueryResult, step: int) -> None:
         """Add the rows of `event` that are not stored yet."""
         name = "event"
         with self._lock:
@@ -150,7 +133,7 @@ class MeasureStore:
                 of_hour = f"{_equals_sql('system', system)} AND {hour} = {number}"
                 self._insert(name, (system or "", number), f"FROM fresh WHERE {of_hour}", step)
 
-    def _register(self, rows: ArrowStreamable) -> None:
+    def _register(self, rows: QueryResult) -> None:
         self._connection.register("stream", rows)
         self._connection.execute("CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM stream")
         self._connection.unregister("stream")
@@ -168,8 +151,7 @@ class MeasureStore:
             self._connection.execute(f'CREATE TABLE "{table_name}" ({typed}, {_STEP} BIGINT)')
             table.hours[hour] = table_name
         columns = ", ".join(expressions.quote(column.name) for column in known)
-        ((count,),) = self._run(f'INSERT INTO "{table.hours[hour]}" SELECT {columns}, {step} {rows}')
-        self.rows += count
+        self._run(f'INSERT INTO "{table.hours[hour]}" SELECT {columns}, {step} {rows}')
 
     def forget(self, system: str, before_us: int) -> None:
         """Drop the hours of a system that ended by a time."""
@@ -177,9 +159,7 @@ class MeasureStore:
             for table in self._tables.values():
                 expired = [h for h in table.hours if h[0] == system and (h[1] + 1) * _HOUR_US <= before_us]
                 for hour in expired:
-                    name = table.hours.pop(hour)
-                    self.rows -= self._run(f'SELECT count(*) FROM "{name}"')[0][0]
-                    self._run(f'DROP TABLE "{name}"')
+                    self._run(f'DROP TABLE "{table.hours.pop(hour)}"')
                 if expired:
                     table.ends = {end for end in table.ends if (end[0], end[2] // _HOUR_US) in table.hours}
 

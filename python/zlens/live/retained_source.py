@@ -51,11 +51,7 @@ class RetainedSource:
 
     @classmethod
     def of(
-        cls,
-        parts: Parts,
-        options: Options,
-        infos: Mapping[tuple[str, str], SystemInfo],
-        intervals: Intervals,
+        cls, parts: Parts, options: Options, infos: Mapping[tuple[str, str], SystemInfo], intervals: Intervals
     ) -> RetainedSource:
         """Open the source of some files, limited to the systems in `infos`."""
         source = parts.open([*parts.sizes], options)
@@ -105,8 +101,5 @@ def _with_intervals(info: SystemInfo, intervals: Intervals) -> SystemInfo:
         return info
     start_us = ordered[0].end_us - round((ordered[0].seconds or 0) * 1e6)
     return replace(
-        info,
-        known=ordered,
-        first_us=min(start_us, info.first_us or start_us),
-        last_us=ordered[-1].end_us,
+        info, known=ordered, first_us=min(start_us, info.first_us or start_us), last_us=ordered[-1].end_us
     )

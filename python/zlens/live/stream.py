@@ -263,8 +263,8 @@ class LiveStream(Struct):
         if position and isinstance(self.feed, ReleasableFeed):
             self.feed.release_before(position)
 
-    def problem(self, kind: str, detail: str, *, system: str | None = None) -> Problem:
-        return Problem(system, self.spool.state.reader, self.name, None, None, kind, detail, None)
+    def problem(self, kind: str, detail: str) -> Problem:
+        return Problem(None, self.spool.state.reader, self.name, None, None, kind, detail, None)
 
 
 def _position_at(positions: list[tuple[int, Position]], end: int) -> Position:

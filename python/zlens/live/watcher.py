@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.catalog import groups, measures, session_columns
@@ -26,7 +26,7 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, Source, SystemInfo, identity_ranges
 from zlens.lake.file_names import LIVE
 from zlens.lake.location import open_folder
-from zlens.live.alerts import FindingAlert, FindingAlerts
+from zlens.live.alerts import FindingAlerts
 from zlens.live.feeds import Feed, FeedGroup
 from zlens.live.measure_store import End, MeasureStore
 from zlens.live.polling import PollingFeed
@@ -34,6 +34,7 @@ from zlens.live.retained_source import Parts, RetainedSource
 from zlens.live.spool import Spool
 from zlens.live.storage import Storage
 from zlens.live.stream import ClosedSegment, LiveStream
+from zlens.live.watch_step import ClosedInterval, WatchStep
 from zlens.readers.streaming import CutPoint
 from zlens.schema.temporary_folder import TemporaryFolder
 from zlens.session.session import CoreSession
@@ -61,52 +62,6 @@ class RetentionLimits(Struct, frozen=True):
     measures: float = 86_400.0
     part: float = 3600.0
     grace: float = 10.0
-
-
-class ClosedInterval(Struct, frozen=True):
-    """A closed interval: its length, and the mean utilization of its processors."""
-
-    system: str
-    source: str
-    end_us: int
-    seconds: float | None
-    busy_pct: float | None
-
-    @property
-    def key(self) -> End:
-        return self.system, self.source, self.end_us
-
-
-class WatchStep(Struct):
-    """Result of one step: closed intervals, findings that appeared or cleared, and problems of the data.
-
-    errors   messages about failed actions
-    notes    messages that need no action
-    """
-
-    number: int
-    closed: list[ClosedInterval] = field(default_factory=list)
-    opened: list[FindingAlert] = field(default_factory=list)
-    cleared: list[FindingAlert] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        messages = self.errors or self.notes
-        return bool(self.closed or self.opened or self.cleared or self.problems or messages)
-
-    def merge(self, other: WatchStep) -> WatchStep:
-        """Return this step merged with a later one."""
-        return WatchStep(
-            other.number,
-            self.closed + other.closed,
-            self.opened + other.opened,
-            self.cleared + other.cleared,
-            self.problems + other.problems,
-            self.errors + other.errors,
-            self.notes + other.notes,
-        )
 
 
 class Watcher:

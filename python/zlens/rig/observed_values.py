@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zlens.catalog import aggregation, measures
-from zlens.catalog.aggregation import MeasureQuery
 from zlens.catalog.expressions import literal, quote
+from zlens.catalog.measure_query import MeasureQuery
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import Options
 from zlens.rig.definition import Observation

@@ -29,6 +29,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 Prose = Annotated[str, Meta(pattern=r"\S", title="a text")]
 
 
+def doc(text: str) -> Meta:
+    """Return the annotation of a key with its help."""
+    return Meta(description=text)
+
+
 class FactTable(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a file of facts."""
 
@@ -36,8 +41,8 @@ class FactTable(Struct, frozen=True, forbid_unknown_fields=True):
 class SourcedTable(FactTable, frozen=True, kw_only=True):
     """A table that states its source."""
 
-    source: Annotated[str, Meta(description="where it is from")]
-    status: Annotated[str, Meta(description="how well it is known")]
+    source: Annotated[str, doc("where it is from")]
+    status: Annotated[str, doc("how well it is known")]
 
 
 def one_of(words: Iterable[str], description: str | None = None) -> Meta:
@@ -72,6 +77,11 @@ def convert(values: Mapping[str, Any], table: type[T], problem: DocumentErrors) 
             return msgspec.convert(values, table, str_keys=True, dec_hook=_compile)
     except msgspec.ValidationError as error:
         raise _find_error(values, table, "", problem) or problem.general_error(str(error)) from None
+
+
+def attributes(value: object, *names: str) -> dict[str, Any]:
+    """Return some attributes of an object by name, in this order."""
+    return {name: getattr(value, name) for name in names}
 
 
 def refuse_controls(values: Any, problem: DocumentErrors, location: str = "") -> None:

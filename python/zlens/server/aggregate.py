@@ -9,8 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from zlens.catalog import aggregation, measures
-from zlens.catalog.aggregation import MeasureQuery
 from zlens.catalog.expressions import quote
+from zlens.catalog.measure_query import MeasureQuery
 from zlens.catalog.measures import Measure, MeasureColumn
 from zlens.errors import QueryError
 from zlens.server import buckets, json_values, time_series

@@ -35,7 +35,7 @@ from zlens.server.endpoints.endpoint import ROOT, Endpoint, WrongParameterError
 from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.live_updates import MAX_CLIENTS, EventStreamResponse, LiveWorkspace, ServedWorkspace
 from zlens.server.request_log import RequestLog
-from zlens.server.response_bodies import LINES, BodySender, BusyError, JsonLinesResponse, TooManyError
+from zlens.server.response_bodies import LINES, BodySender, BusyError, StreamedResponse, TooManyError
 from zlens.server.running_requests import RunningRequests
 from zlens.server.sql_workers import GONE, GoneError, Server, Work, WorkerResponse
 from zlens.server.workspace import Workspace
@@ -359,7 +359,7 @@ async def _streamed(
         finally:
             task.cancel()
 
-    response = JsonLinesResponse(lines())
+    response = StreamedResponse(lines())
     response.headers[PROBLEMS] = str(len(served.current.session.problems))
     return response
 

@@ -9,6 +9,7 @@ from zlens.explain.description import Description
 from zlens.explain.value_origin import RecordBytes, find_origin
 from zlens.inputs.options import parse_time_spec
 from zlens.server import buckets, json_values
+from zlens.server.json_values import attributes
 from zlens.server.workspace import Workspace
 
 #: Labels that name an option of the command line.
@@ -54,38 +55,21 @@ def origin(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         buckets.span(request),
     )
     return {
-        "column": found.column,
-        "system": found.system,
-        "source": found.source,
+        **attributes(found, "column", "system", "source"),
         "end": json_values.epoch_seconds(found.end),
-        "subject": json_values.json_value(found.subject),
-        "value": json_values.json_value(found.value),
-        "unit": found.unit,
-        "formula": found.formula,
-        "inputs": json_values.json_value(found.inputs),
+        **attributes(found, "subject", "value", "unit", "formula", "inputs"),
         "records": [_record(record) for record in found.records],
         "more": found.more,
     }
 
 
 def _record(record: RecordBytes) -> dict[str, Any]:
+    field_keys = ("column", "value", "difference", "offset", "length")
     return {
-        "table": record.table,
-        "file": record.file,
-        "offset": record.offset,
+        **attributes(record, "table", "file", "offset"),
         "time": json_values.epoch_seconds(record.time),
-        "before": record.before,
-        "roles": json_values.json_value(record.roles),
-        "fields": [
-            {
-                "column": field.column,
-                "value": json_values.json_value(field.value),
-                "difference": json_values.json_value(field.difference),
-                "offset": field.offset,
-                "length": field.length,
-            }
-            for field in record.fields
-        ],
+        **attributes(record, "before", "roles"),
+        "fields": [attributes(field, *field_keys) for field in record.fields],
         "hex": None if record.data is None else record.data.hex(),
         "note": record.note,
     }

@@ -64,11 +64,7 @@ def verdict(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
 
 def _clause(clause: Clause) -> dict[str, Any]:
     return {
-        "kind": clause.kind,
-        "before": clause.before,
-        "text": clause.text,
-        "view": clause.view,
-        "settings": clause.settings,
+        **json_values.attributes(clause, "kind", "before", "text", "view", "settings"),
         "from": json_values.epoch_seconds(clause.start),
         "to": json_values.epoch_seconds(clause.end),
     }
@@ -123,8 +119,7 @@ def _stages(workspace: Workspace, request: dict[str, Any]) -> _SharedEvaluation:
     kind = (
         _EvaluationByMachine if workspace.has_many_systems and request["input"] is None else _SharedEvaluation
     )
-    stages: _SharedEvaluation = workspace.compute_once(key, lambda: kind(workspace, window, classes))
-    return stages
+    return workspace.compute_once(key, lambda: kind(workspace, window, classes))
 
 
 class _SharedEvaluation:
@@ -223,9 +218,7 @@ def evidence(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     times, value, threshold, applied = zip(*result.points, strict=True) if result.points else ((), (), (), ())
     return {
         "rule": result.rule.id,
-        "unit": result.unit,
-        "column": result.column,
-        "sql": result.sql,
+        **json_values.attributes(result, "unit", "column", "sql"),
         "t": [json_values.epoch_seconds(time) for time in times],
         "value": json_values.json_value(list(value)),
         "threshold": json_values.json_value(list(threshold)),

@@ -128,19 +128,12 @@ def _systems(workspace: Workspace, members: list[fleet.FleetMember]) -> dict[str
     def row(member: fleet.FleetMember) -> dict[str, Any]:
         info = infos[member.system, member.source]
         return {
-            "system": member.system,
-            "source": member.source,
+            **json_values.attributes(member, "system", "source"),
             "machine": info.last_machine,
             "sysplex": info.sysplex,
             "cluster": clusters.get(member.system),
             "release": info.release,
-            "mean": json_values.json_value(member.mean),
-            "busiest": json_values.json_value(member.busiest),
-            "at": json_values.json_value(member.at),
-            "before": json_values.json_value(member.before),
-            "change": json_values.json_value(member.change),
-            "growth": json_values.json_value(member.growth),
-            "meets": member.meets,
+            **json_values.attributes(member, "mean", "busiest", "at", "before", "change", "growth", "meets"),
             "series": _series(member.hours, axis),
         }
 

@@ -29,6 +29,7 @@ READY = "/readyz"
 HEALTH = ("/healthz", READY)
 #: Maximum bytes of a request body.
 BODY = 1024 * 1024
+_OPEN = "open the address that zlens serve prints"
 
 SECURITY = (
     (
@@ -92,29 +93,14 @@ class Guard(Struct):
         """Return the refusal of a request; None if it is allowed."""
         host = request.header("host")
         if host is None or not self._allowed(host):
-            return Refusal(
-                403,
-                "Host",
-                "Host header not allowed",
-                "open the address that zlens serve prints",
-            )
+            return Refusal(403, "Host", "Host header not allowed", _OPEN)
         origin = request.header("origin")
         if origin is not None and not self._same(origin, host):
-            return Refusal(
-                403,
-                "Origin",
-                "cross-site request not allowed",
-                "open the address that zlens serve prints",
-            )
+            return Refusal(403, "Origin", "cross-site request not allowed", _OPEN)
         if not _has_data(request.path):
             return None
         if request.header("sec-fetch-site") not in (None, "none", "same-origin"):
-            return Refusal(
-                403,
-                "Origin",
-                "cross-site request not allowed",
-                "open the address that zlens serve prints",
-            )
+            return Refusal(403, "Origin", "cross-site request not allowed", _OPEN)
         refusal = None if request.path == LOGIN else self._refuse_unauthenticated(request)
         if refusal is not None:
             return refusal

@@ -38,6 +38,11 @@ def json_value(value: Any) -> Any:
     return str(value)
 
 
+def attributes(value: object, *names: str) -> dict[str, Any]:
+    """Return some attributes of an object by name, converted."""
+    return {name: json_value(getattr(value, name)) for name in names}
+
+
 def rows(table: Iterable[Sequence[Any]]) -> list[list[Any]]:
     return [[json_value(value) for value in row] for row in table]
 

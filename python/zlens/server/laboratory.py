@@ -119,11 +119,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
                 "title": table.title,
                 "columns": [
                     {
-                        "key": column.key,
-                        "heading": column.heading,
-                        "unit": column.unit,
-                        "text": column.text,
-                        "decimals": column.decimals,
+                        **json_values.attributes(column, "key", "heading", "unit", "text", "decimals"),
                         "whole": _whole([row[index] for row in table.rows]),
                     }
                     for index, column in enumerate(table.columns)

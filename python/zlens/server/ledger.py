@@ -29,13 +29,9 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         titles = {name: account.title for name, account in ledger.accounts().items()}
         texts = {name: account.text for name, account in ledger.accounts().items()}
         return {
-            "title": ledger.title,
-            "unit": ledger.unit,
-            "text": ledger.text,
-            "not_counted": ledger.not_counted,
-            "needs": ledger.needs,
+            **json_values.attributes(ledger, "title", "unit", "text", "not_counted", "needs"),
             "ledgers": [{"name": name, "title": load_ledger(name).title} for name in ledger_names()],
-            "levels": [{"name": level.name, "title": level.title} for level in ledger.levels],
+            "levels": [json_values.attributes(level, "name", "title") for level in ledger.levels],
             "rows": [
                 json_values.json_value(
                     {
@@ -50,5 +46,4 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         }
 
     key = "ledger", request["name"], request["top"], *window
-    answered: dict[str, Any] = workspace.compute_once(key, work)
-    return answered
+    return workspace.compute_once(key, work)

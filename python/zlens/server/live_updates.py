@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from zlens.server import json_values, schema
+from zlens.server.response_bodies import StreamedResponse
 from zlens.server.workspace import Workspace
 
 if TYPE_CHECKING:
     from zlens.live.alerts import FindingAlert
-    from zlens.live.watcher import Watcher, WatchStep
+    from zlens.live.watch_step import WatchStep
+    from zlens.live.watcher import Watcher
 
 #: Content type of server-sent events.
 EVENTS = "text/event-stream"
@@ -182,11 +183,9 @@ def event(workspace: Workspace, live: Watcher, step: WatchStep) -> dict[str, Any
         "systems": [schema.system(session, info, ()) for info in session.systems_in_order],
         "closed": [
             {
-                "system": interval.system,
-                "source": interval.source,
+                **json_values.attributes(interval, "system", "source"),
                 "end": interval.end_us / 1e6,
-                "seconds": interval.seconds,
-                "busy_pct": interval.busy_pct,
+                **json_values.attributes(interval, "seconds", "busy_pct"),
             }
             for interval in step.closed[-_SHOWN:]
         ],
@@ -201,8 +200,7 @@ def _alert(alert: FindingAlert) -> dict[str, Any]:
         "rule": finding.rule.id,
         "severity": finding.severity,
         "title": finding.rule.title,
-        "system": finding.system,
-        "data": finding.data,
+        **json_values.attributes(finding, "system", "data"),
         "subject": finding.subject or None,
         "value": json_values.json_value(finding.value),
         "unit": finding.rule.unit or None,
@@ -211,30 +209,19 @@ def _alert(alert: FindingAlert) -> dict[str, Any]:
     }
 
 
-class EventStreamResponse(Response):
+class EventStreamResponse(StreamedResponse):
     """A stream of events until the client disconnects."""
 
     def __init__(self, workspace: LiveWorkspace) -> None:
-        super().__init__(headers={"content-type": EVENTS, "cache-control": "no-store"})
-        del self.headers["content-length"]
-        self._workspace = workspace
+        super().__init__(workspace.events(), EVENTS, _SEND_TIMEOUT_S)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-        await send(start)
-
         async def wait_for_disconnect() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
 
-        async def send_events() -> None:
-            async with aclosing(self._workspace.events()) as events:
-                async for event in events:
-                    async with asyncio.timeout(_SEND_TIMEOUT_S):
-                        await send({"type": "http.response.body", "body": event, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
-
-        tasks = {asyncio.ensure_future(wait_for_disconnect()), asyncio.ensure_future(send_events())}
+        sending = super().__call__(scope, receive, send)
+        tasks = {asyncio.ensure_future(wait_for_disconnect()), asyncio.ensure_future(sending)}
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:

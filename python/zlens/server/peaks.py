@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from zlens.catalog import measures
 from zlens.catalog import peaks as facts
-from zlens.catalog.comparison_metrics import compared_metrics
+from zlens.catalog.comparison_metrics import ComparedMetric, compared_metrics
 from zlens.catalog.expressions import literal
 from zlens.catalog.peaks import SubjectGroup
-from zlens.compare import measure_run
+from zlens.compare import SideRun, measure_run
 from zlens.compare.comparison import REGRESSION_CRITERION
 from zlens.compare.correlation import correlated_metrics as moved_with
 from zlens.compare.correlation import metric_changes
@@ -93,28 +93,16 @@ def correlated_metrics(workspace: Workspace, request: dict[str, Any]) -> dict[st
     run = _complete_run(workspace, request["system"])
     settings = facts.load_peak_facts()
     first, last = buckets.span(request)
-    results = (
-        []
-        if run is None
-        else moved_with(
-            run,
-            BUSY_COLUMN,
-            [metric for metric in compared_metrics() if metric.key not in settings.parts],
-            (first or peak.rows[0].start, last or peak.rows[-1].end),
-            (peak.start, peak.end),
-        )
-    )
+    metrics = [metric for metric in compared_metrics() if metric.key not in settings.parts]
+    window = first or peak.rows[0].start, last or peak.rows[-1].end
+    results = [] if run is None else moved_with(run, BUSY_COLUMN, metrics, window, (peak.start, peak.end))
     strong = [result for result in results if abs(result.correlation) >= settings.correlation]
     return {
         "rows": [
             {
                 "title": " ".join([result.metric.heading, *result.subject]),
                 "correlation": result.correlation,
-                "value": json_values.json_value(result.value),
-                "usual": json_values.json_value(result.usual),
-                "unit": result.metric.unit,
-                "explain": result.metric.key,
-                "view": settings.view_of(result.metric.table, result.metric.column),
+                **_values_of_metric(result.metric, result),
             }
             for result in strong[: settings.moved]
         ],
@@ -144,14 +132,7 @@ def window_changes(workspace: Workspace, request: dict[str, Any]) -> dict[str, A
             groups.append(_rows_of_group(group, rows, []))
     return {
         "metrics": [
-            {
-                "title": change.metric.heading,
-                "value": json_values.json_value(change.value),
-                "usual": json_values.json_value(change.usual),
-                "unit": change.metric.unit,
-                "explain": change.metric.key,
-                "view": settings.view_of(change.metric.table, change.metric.column),
-            }
+            {"title": change.metric.heading, **_values_of_metric(change.metric, change)}
             for change in changes
             if change.size > REGRESSION_CRITERION
         ][: settings.moved],
@@ -159,16 +140,25 @@ def window_changes(workspace: Workspace, request: dict[str, Any]) -> dict[str, A
     }
 
 
+def _values_of_metric(metric: ComparedMetric, values: object) -> dict[str, Any]:
+    """Return the value of a metric and the usual one, with its unit, explanation and view."""
+    return {
+        **json_values.attributes(values, "value", "usual"),
+        "unit": metric.unit,
+        "explain": metric.key,
+        "view": facts.load_peak_facts().view_of(metric.table, metric.column),
+    }
+
+
 def _complete_run(workspace: Workspace, system: str) -> SystemRun | None:
     """Return the run of a comparison of the complete input, which comparisons share."""
     complete_input = (None,) * 5
 
-    def work() -> Any:
+    def work() -> SideRun:
         with workspace.open_narrow(*complete_input) as session:
             return measure_run(session, "base")
 
-    run: SystemRun | None = workspace.compute_once(("run", complete_input), work).systems.get(system)
-    return run
+    return workspace.compute_once(("run", complete_input), work).systems.get(system)
 
 
 def with_processors(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
@@ -286,10 +276,7 @@ def _recording_baselines(
             for statistic in ["total" if group.statistic == "total" else "p50"]
         ]
 
-    baselines: list[tuple[SubjectGroup, dict[tuple[Any, ...], float]]] = workspace.compute_once(
-        ("whole", system, source), work
-    )
-    return baselines
+    return workspace.compute_once(("whole", system, source), work)
 
 
 def _group(
@@ -311,11 +298,7 @@ def _group(
 
 
 def _values(
-    workspace: Workspace,
-    system: str,
-    group: SubjectGroup,
-    baseline: dict[tuple[Any, ...], float],
-    peak: Peak,
+    workspace: Workspace, system: str, group: SubjectGroup, baseline: dict[tuple[Any, ...], float], peak: Peak
 ) -> list[tuple[tuple[Any, ...], float, float]]:
     """Return the subjects of a group with their values in a peak and outside of it."""
     within = {"from": json_values.epoch_seconds(peak.start), "to": json_values.epoch_seconds(peak.end)}
@@ -428,8 +411,7 @@ def _events(workspace: Workspace, system: str) -> list[dict[str, Any]]:
         counts = Counter(event["kind"] for event in events)
         return [event for event in events if counts[event["kind"]] <= facts.load_peak_facts().frequent]
 
-    rows_of_system: list[dict[str, Any]] = workspace.compute_once(("events", system), work)
-    return rows_of_system
+    return workspace.compute_once(("events", system), work)
 
 
 def _event(event: dict[str, Any]) -> dict[str, Any]:

@@ -71,20 +71,22 @@ class _Body(Response):
         await self._sender.send(self, scope, receive, send)
 
 
-class JsonLinesResponse(Response):
-    """Lines of JSON, each sent when it is available; the client has `patience_s` to receive it."""
+class StreamedResponse(Response):
+    """Parts of a body, each sent when it is available; the client has `patience_s` to receive it."""
 
-    def __init__(self, lines: AsyncGenerator[bytes], patience_s: float = PATIENCE_S) -> None:
-        super().__init__(headers={"content-type": LINES, "cache-control": "no-store"})
+    def __init__(
+        self, parts: AsyncGenerator[bytes], media: str = LINES, patience_s: float = PATIENCE_S
+    ) -> None:
+        super().__init__(headers={"content-type": media, "cache-control": "no-store"})
         del self.headers["content-length"]
-        self._lines = lines
+        self._parts = parts
         self._patience_s = patience_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with aclosing(self._lines) as lines:
+        async with aclosing(self._parts) as parts:
             start = {"type": "http.response.start", "status": self.status_code}
             await send({**start, "headers": self.raw_headers})
-            async for line in lines:
+            async for part in parts:
                 async with asyncio.timeout(self._patience_s):
-                    await send({"type": "http.response.body", "body": line, "more_body": True})
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
             await send({"type": "http.response.body", "body": b""})

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from zlens.engine.cancellation import CancelToken
 from zlens.errors import CanceledError
+from zlens.schema.structs import attributes
 from zlens.server.current_user import USER
 from zlens.server.limits import RequestLimits
 from zlens.server.response_bodies import BusyError, TooManyError
@@ -40,9 +41,7 @@ class RunningRequest(Struct):
             "id": self.id,
             "what": self.what,
             "seconds": round(time.monotonic() - self.began, 3),
-            "done": self.cancel.done,
-            "of": self.cancel.of,
-            "text": self.cancel.text,
+            **attributes(self.cancel, "done", "of", "text"),
         }
 
 

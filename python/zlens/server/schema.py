@@ -17,6 +17,7 @@ from zlens.models import interval_choice
 from zlens.rendering.rows import iso
 from zlens.reports import report_list
 from zlens.server.aggregate import measure
+from zlens.server.json_values import attributes
 from zlens.server.workspace import Workspace
 from zlens.session.session import CoreSession
 from zlens.session.source_choice import SystemSource
@@ -87,10 +88,7 @@ def _systems(workspace: Workspace) -> dict[str, Any]:
         "every_s": session.options.every_s,
         "hints": hint_regions(),
         "statuses": measures.STATUSES,
-        "glossary": [
-            {"name": term.name, "text": term.text, "source": term.source, "of": term.of}
-            for term in glossary.terms()
-        ],
+        "glossary": [attributes(term, "name", "text", "source", "of") for term in glossary.terms()],
     }
 
 
@@ -124,18 +122,8 @@ def system(
         if intervals:
             first, last = intervals[0].start_us, intervals[-1].end_us
     return {
-        "system": info.system,
-        "source": info.source,
-        "lpar": info.lpar,
-        "machine": info.machine,
-        "machine_type": info.machine_type,
-        "model": info.model,
-        "serial": info.serial,
-        "release": info.release,
-        "utc_offset_s": info.utc_offset_s,
-        "local_time": info.local_time,
-        "dated": info.dated,
-        "nominal_s": info.nominal_s,
+        **attributes(info, "system", "source", "lpar", "machine", "machine_type", "model", "serial"),
+        **attributes(info, "release", "utc_offset_s", "local_time", "dated", "nominal_s"),
         "intervals": count,
         "start": _time(first),
         "end": _time(last),
@@ -159,12 +147,7 @@ def _measure(workspace: Workspace, table: measures.Measure) -> dict[str, Any]:
         "records": table.records,
         "columns": [
             {
-                "name": column.name,
-                "type": column.type,
-                "unit": column.unit,
-                "text": column.text,
-                "status": column.status,
-                "aggregate": column.aggregate,
+                **attributes(column, "name", "type", "unit", "text", "status", "aggregate"),
                 "formula": column.formula or column.definition,
                 "scope": column.scope,
             }

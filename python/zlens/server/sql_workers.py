@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from msgspec import Struct, field
 
@@ -36,6 +36,9 @@ from zlens.errors import CanceledError, QueryError, ZlensError
 from zlens.schema.temporary_folder import TemporaryFolder
 from zlens.server.current_user import USER
 from zlens.server.limits import RequestLimits
+
+if TYPE_CHECKING:
+    from zlens.live.session_transfer import Published
 
 #: Queries that run at a time; others wait.
 MAX_WORKERS = 3
@@ -64,18 +67,6 @@ class WorkerResponse(Struct, frozen=True):
     status: int
     problems: int
     body: bytes
-
-
-class Data(Protocol):
-    """A snapshot of live data."""
-
-    def description(self) -> bytes:
-        """Return the description that a worker needs to open the data."""
-        ...
-
-    def write(self, request: dict[str, Any], path: str) -> None:
-        """Write the rows that a worker requests to a file."""
-        ...
 
 
 class GoneError(QueryError):
@@ -130,11 +121,11 @@ class SqlWorkers:
             os.waitpid(self._pid, 0)
         self._temporary.remove()
 
-    def of(self, data: Data) -> ProcessesOf:
+    def of(self, data: Published) -> ProcessesOf:
         """Return the workers for live data."""
         return ProcessesOf(self, data)
 
-    def run_query(self, request: dict[str, Any], data: Data | None = None) -> WorkerResponse:
+    def run_query(self, request: dict[str, Any], data: Published | None = None) -> WorkerResponse:
         """Return the response of a worker; a cancel ends it whatever it does.
 
         Raises GoneError if the data no longer exist.
@@ -183,7 +174,7 @@ class SqlWorkers:
             self._waiting.remove(turn)
             turn.began.set()
 
-    def end_idle(self, matches: Callable[[Data | None], bool]) -> None:
+    def end_idle(self, matches: Callable[[Published | None], bool]) -> None:
         """Kill the idle workers whose data match a condition."""
         with self._guard:
             workers = [worker for worker in self._idle if matches(worker.data)]
@@ -191,7 +182,7 @@ class SqlWorkers:
         for worker in workers:
             worker.end()
 
-    def _take(self, data: Data | None) -> _SqlWorker:
+    def _take(self, data: Published | None) -> _SqlWorker:
         """Return the worker of these data that was used last, which has the most tables, or a new one."""
         # Workers of other data would not be reused, but use memory.
         self.end_idle(lambda other: other is not data)
@@ -204,7 +195,7 @@ class SqlWorkers:
                 return worker
             worker.end()
 
-    def _fork(self, data: Data | None) -> _SqlWorker:
+    def _fork(self, data: Published | None) -> _SqlWorker:
         folder = tempfile.mkdtemp(dir=self._temporary.path)
         if data is not None:
             Path(folder, _DESCRIPTION).write_bytes(data.description())
@@ -224,7 +215,7 @@ class SqlWorkers:
 class ProcessesOf:
     """The workers for some data; the data stay open until `close`."""
 
-    def __init__(self, workers: SqlWorkers, data: Data) -> None:
+    def __init__(self, workers: SqlWorkers, data: Published) -> None:
         self._workers, self._data = workers, data
 
     def run_query(self, request: dict[str, Any]) -> WorkerResponse:
@@ -241,7 +232,7 @@ class _SqlWorker:
     data       the live data that it serves, if any
     """
 
-    def __init__(self, channel: socket.socket, folder: str, memory: int, data: Data | None) -> None:
+    def __init__(self, channel: socket.socket, folder: str, memory: int, data: Published | None) -> None:
         self.data = data
         self._channel = channel
         self._folder = folder

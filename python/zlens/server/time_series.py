@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from zlens.catalog.aggregation import MeasureQuery
 from zlens.catalog.expressions import quote
+from zlens.catalog.measure_query import MeasureQuery
 
 
 def series_sql(query: MeasureQuery, series: MeasureQuery, rows_select: str, series_select: str) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.catalog import time_blocks
-from zlens.catalog.aggregation import MeasureQuery
+from zlens.catalog.measure_query import MeasureQuery
 from zlens.catalog.time_blocks import BlockQuery, TimeWindow
 from zlens.server.workspace import Workspace
 
@@ -65,8 +65,7 @@ class WindowQueries(Struct, frozen=True):
     def _narrower(self, query: MeasureQuery) -> MeasureQuery:
         conditions = [query.where, *self.groups, self.window.condition()]
         return replace(
-            query,
-            where=" AND ".join(condition for condition in conditions if condition != "true") or "true",
+            query, where=" AND ".join(condition for condition in conditions if condition != "true") or "true"
         )
 
     def _of_intervals(self, query: MeasureQuery, cached_table: str) -> str:

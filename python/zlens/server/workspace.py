@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from zlens.server.rig_runs import RigRuns
 from zlens.server.sql_workers import ProcessesOf, SqlWorkers
 from zlens.session.session import CoreSession
 
+_T = TypeVar("_T")
 #: Maximum open narrower sessions, with the measures that they have computed.
 MAX_NARROW_SESSIONS = 6
 #: Maximum open runs of the rig.
@@ -202,7 +203,7 @@ class Workspace(Struct):
             raise QueryError(f"no system is named {system!r}", expected=f"one of {', '.join(names)}")
         return names
 
-    def compute_once(self, key: Any, compute: Callable[[], Any]) -> Any:
+    def compute_once(self, key: Any, compute: Callable[[], _T]) -> _T:
         """Return a cached answer; the first request computes it with `compute`, others wait."""
         with self._guard:
             lock = self._answering.setdefault(key, threading.RLock())
@@ -210,7 +211,8 @@ class Workspace(Struct):
             with self._guard:
                 if key in self._answers:
                     self._answers.move_to_end(key)
-                    return self._answers[key]
+                    known: _T = self._answers[key]
+                    return known
             try:
                 answer = compute()
             except BaseException:
@@ -242,14 +244,7 @@ class Workspace(Struct):
         with cancellation.hold_lock(self._guard):
             count, requested = self._wanted.get(table, (0, frozenset()))
             if not requested >= set(columns):
-                leading = {
-                    "system",
-                    "source",
-                    "interval_end",
-                    "seconds",
-                    "flag",
-                    *measures.load_measure(table).key,
-                }
+                leading = {*measures.LEADING_NAMES, *measures.load_measure(table).key}
                 requested = requested | {name for name in {*columns, *leading} if name in names}
                 count += 1
                 if count > MAX_PARTIAL_TABLES:

@@ -236,13 +236,7 @@ class Queries:
 
     # -- compiling -------------------------------------------------------------------------------------
 
-    def _compile(
-        self,
-        reads: Sequence[TableReads],
-        *,
-        staged: bool = False,
-        keep: bool = False,
-    ) -> Plan:
+    def _compile(self, reads: Sequence[TableReads], *, staged: bool = False, keep: bool = False) -> Plan:
         """Return the plan of queries that read these columns; `staged`: only what they share, by cost."""
         while True:
             plan = compile_queries(

@@ -29,7 +29,7 @@ from zlens.inputs.source import (
     SystemInfo,
     table_prefix,
 )
-from zlens.inputs.unix_time import from_unix_us, to_unix_us
+from zlens.inputs.unix_time import from_unix_us
 from zlens.session.open_inputs import open_inputs
 from zlens.session.selection import condition, is_selected
 from zlens.session.source_tables import SourceTables
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from zlens.engine.engine import Engine
     from zlens.engine.results import QueryResult
     from zlens.readers.throughput.table import Throughput
-    from zlens.session.busiest import IntervalLoad
     from zlens.session.queries import Queries
     from zlens.session.source_choice import SystemSource
     from zlens.session.throughput_join import ClockOffset
@@ -321,25 +320,9 @@ class CoreSession:
         """Return the clock offset with the best correlation of rate and busy, for each source of a system."""
         if self.throughput is None:
             return []
-        from zlens.session.throughput_join import suggest_offset
+        from zlens.session.throughput_join import suggest_offsets
 
-        rows = self.sql(
-            "SELECT system, source, interval_end, seconds, 'busy', busy_pct FROM load WHERE flag IS NULL "
-            # Counters measure the work of a system if they are its only source.
-            "UNION ALL SELECT system, source, interval_end, max(seconds), 'cycles', sum(cycles / seconds) "
-            "FROM cpumf_type WHERE flag IS NULL AND system NOT IN (SELECT DISTINCT system FROM load) "
-            "GROUP BY system, source, interval_end ORDER BY interval_end"
-        ).rows
-        suggestions = []
-        for info in self.systems:
-            own_rows = (
-                [] if info.local_time else [row for row in rows if row[:2] == (info.system, info.source)]
-            )
-            busy = [(to_unix_us(end), seconds, value) for _, _, end, seconds, _, value in own_rows]
-            measure = own_rows[0][4] if own_rows else "busy"
-            offset = self.options.throughput_offset_s
-            suggestions.append(suggest_offset(self.throughput, info, busy, self.options.tz, offset, measure))
-        return [suggestion for suggestion in suggestions if suggestion is not None]
+        return suggest_offsets(self, self.throughput)
 
     def throughput_notes(self, *, suggested: bool = False) -> list[str]:
         """Return how the throughput file was interpreted, in lines; suggested: with a clock offset."""
@@ -351,11 +334,7 @@ class CoreSession:
         lines = describe(
             self.throughput, self.systems, self.throughput_rows(intervals), len(intervals), self.options
         )
-        return (
-            lines + [throughput_offset.describe() for throughput_offset in self.throughput_offsets()]
-            if suggested
-            else lines
-        )
+        return lines + [offset.describe() for offset in self.throughput_offsets()] if suggested else lines
 
     # -- intervals -----------------------------------------------------------------------------------
 
@@ -454,26 +433,8 @@ class CoreSession:
         """Return the intervals in the busiest window, for each system that has one without a gap."""
         from zlens.session import busiest
 
-        peaks = busiest.peaks(self._loads(), minutes, self.options.every_s)
+        peaks = busiest.peaks(busiest.loads(self), minutes, self.options.every_s)
         return record_intervals.within_time_range(intervals, peaks)
-
-    def _loads(self) -> list[tuple[SystemInfo, list[IntervalLoad]]]:
-        """Return the utilization of each system in the selected intervals, if its source records it."""
-        from zlens.session.busiest import IntervalLoad
-
-        without_peak = self.narrow(replace(self.options, peak_minutes=None, every_s=None))
-        try:
-            rows = without_peak.sql(
-                f"SELECT system, source, interval_end, seconds, {_busy_weight()} AS weight, busy_pct "
-                "FROM load WHERE weight > 0 AND busy_pct IS NOT NULL ORDER BY interval_end"
-            ).rows
-        finally:
-            without_peak.close()
-        loads: dict[tuple[str, str], list[IntervalLoad]] = {}
-        for system, source, end, seconds, weight, busy in rows:
-            load = IntervalLoad(Interval(to_unix_us(end), seconds), weight, busy)
-            loads.setdefault((system, source), []).append(load)
-        return [(info, loads[key]) for info in self.systems if (key := (info.system, info.source)) in loads]
 
     # -- the engine's tables -------------------------------------------------------------------------
 
@@ -627,12 +588,3 @@ def _span(session: CoreSession, info: SystemInfo) -> str:
         session.display(from_unix_us(info.intervals[index].end_us), info.system) for index in (0, -1)
     )
     return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({info.system})"
-
-
-def _busy_weight() -> str:
-    """Return SQL of an interval's weight in a mean of busy; NULL for a short interval or a gap."""
-    from zlens.catalog import aggregation, measures
-
-    column = measures.load_measure("load").column("busy_pct")
-    assert column is not None
-    return f"CASE WHEN {aggregation.unflagged_sql()} THEN {aggregation.weight_sql(column)} END"

@@ -216,29 +216,15 @@ def throughput_tables(
 
 
 def _system_row(info: SystemInfo, factor: float | None) -> tuple[Any, ...]:
-    values: dict[str, Any] = {
-        "system": info.system,
-        "source": info.source,
-        "machine_type": info.machine_type,
-        "model": info.model,
-        "serial": info.serial,
-        "machine": info.machine,
-        "release": info.release,
-        "lpar": info.lpar,
-        "lpar_number": info.lpar_number,
-        "sysplex": info.sysplex,
+    computed = {
         **{f"mt_{kind}": count for kind, count in info.threads.items()},
-        "utc_offset_s": info.utc_offset_s,
-        "leap_s": info.leap_s,
-        "local_time": info.local_time,
         "factor": factor,
-        "nominal_s": info.nominal_s,
         "first_time": info.first_us,
         "last_time": info.last_us,
         "files": len(info.files),
-        "synthetic": info.synthetic,
     }
-    return tuple(values.get(column.name) for column in measures.load_measure("system").columns)
+    names = [column.name for column in measures.load_measure("system").columns]
+    return tuple(computed[name] if name in computed else getattr(info, name, None) for name in names)
 
 
 def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ import datetime as dt
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -18,8 +18,12 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.source import Interval, SystemInfo
+from zlens.inputs.unix_time import to_unix_us
 from zlens.readers.throughput.table import Throughput, ThroughputRow
 from zlens.schema.wording import phrase
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 _SECOND = 1_000_000
 
@@ -193,6 +197,26 @@ class ClockOffset(Struct, frozen=True):
             f"throughput offset {self.offset_s:g} (give or take {self.step_s:g} s{at_given}; "
             f"{self.intervals} intervals)"
         )
+
+
+def suggest_offsets(session: CoreSession, throughput: Throughput) -> list[ClockOffset]:
+    """Return the clock offset with the best correlation of rate and busy, for each source of a system."""
+    rows = session.sql(
+        "SELECT system, source, interval_end, seconds, 'busy', busy_pct FROM load WHERE flag IS NULL "
+        # Counters measure the work of a system if they are its only source.
+        "UNION ALL SELECT system, source, interval_end, max(seconds), 'cycles', sum(cycles / seconds) "
+        "FROM cpumf_type WHERE flag IS NULL AND system NOT IN (SELECT DISTINCT system FROM load) "
+        "GROUP BY system, source, interval_end ORDER BY interval_end"
+    ).rows
+    suggestions = []
+    for info in session.systems:
+        own_rows = [] if info.local_time else [row for row in rows if row[:2] == (info.system, info.source)]
+        busy = [(to_unix_us(end), seconds, value) for _, _, end, seconds, _, value in own_rows]
+        measure = own_rows[0][4] if own_rows else "busy"
+        options = session.options
+        suggestion = suggest_offset(throughput, info, busy, options.tz, options.throughput_offset_s, measure)
+        suggestions += [] if suggestion is None else [suggestion]
+    return suggestions
 
 
 def suggest_offset(

@@ -6,8 +6,9 @@ import math
 from collections.abc import Collection
 from typing import NamedTuple
 
-from zlens.catalog import aggregation, measures
+from zlens.catalog import measures
 from zlens.catalog.expressions import literal, quote
+from zlens.catalog.measure_query import MeasureQuery
 from zlens.session.session import CoreSession
 from zlens.studies.fleet import Span
 
@@ -87,9 +88,7 @@ def _query(kind: SharedMeasure, systems: Collection[str], span: Span) -> tuple[s
     columns = [(kind.measured(), ["mean"])]
     if kind.name != kind.key:
         columns.append((name, ["last"]))
-    query = aggregation.MeasureQuery(
-        table, columns, quote(table.name), [kind.key], where=" AND ".join(conditions)
-    )
+    query = MeasureQuery(table, columns, quote(table.name), [kind.key], where=" AND ".join(conditions))
     mean, *last = map(quote, query.names())
     name_column = last[0] if last else quote(kind.key)
     return f"SELECT system, source, {name_column}, {mean} FROM ({query.sql()}) ORDER BY ALL", {

@@ -9,8 +9,9 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.catalog import measures, peaks
-from zlens.catalog.aggregation import MeasureQuery, default_statistic, statistic_name
+from zlens.catalog.aggregation import default_statistic, statistic_name
 from zlens.catalog.expressions import literal, quote
+from zlens.catalog.measure_query import MeasureQuery
 from zlens.catalog.peaks import SubjectGroup
 from zlens.session.session import CoreSession
 

@@ -22,7 +22,7 @@ from zlens.catalog import measures as catalog_measures
 from zlens.catalog.reports import menus
 from zlens.errors import CatalogError, QueryError
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, Prose, one_of
+from zlens.schema.structs import FactTable, Prose, doc, one_of
 from zlens.schema.wording import phrase
 
 FOLDER = FACTS / "reports"
@@ -58,36 +58,30 @@ _TotalRule = Literal["sum", "mean", "min", "max", "mix", "count", "none"]
 class ReportColumnKeys(FactTable, frozen=True, kw_only=True):
     """One column: contents, width and documentation. Columns may share keys, or take them from a base."""
 
-    column: Annotated[Name, Meta(description="the column of the query that it shows; default: its key")] = ""
-    name: Annotated[str, Meta(description="its full name; default: its heading")] = ""
+    column: Annotated[Name, doc("the column of the query that it shows; default: its key")] = ""
+    name: Annotated[str, doc("its full name; default: its heading")] = ""
     head: Annotated[
-        str | None,
-        Meta(title="a text, with | between lines", description="the lines of its heading"),
+        str | None, Meta(title="a text, with | between lines", description="the lines of its heading")
     ] = field(default=None, name="heading")
-    group: Annotated[Name | None, Meta(description="the heading over several columns that it is under")] = (
-        None
-    )
-    type: Annotated[
-        Literal["number", "id", "text", "time", "bool"], Meta(description="the type of its values")
-    ] = "number"
+    group: Annotated[Name | None, doc("the heading over several columns that it is under")] = None
+    type: Annotated[Literal["number", "id", "text", "time", "bool"], doc("the type of its values")] = "number"
     width: Annotated[int, Meta(ge=1, le=200, description="its width in characters")] = 0
     decimals: Annotated[int, Meta(ge=0, le=9, description="its digits after the decimal point")] = 0
     align: Annotated[
         str, one_of(("left", "right"), "the alignment; default: numbers and ids right, others left")
     ] = ""
-    keep: Annotated[bool, Meta(description="whether it is on every part of a folded report")] = False
-    hexadecimal: Annotated[bool, Meta(description="whether its texts are hexadecimal numbers")] = False
+    keep: Annotated[bool, doc("whether it is on every part of a folded report")] = False
+    hexadecimal: Annotated[bool, doc("whether its texts are hexadecimal numbers")] = False
     mean: Annotated[str, one_of(MEAN_RULES, "how its mean is computed")] = ""
-    total: Annotated[_TotalRule, Meta(description="how its total is computed")] = "none"
+    total: Annotated[_TotalRule, doc("how its total is computed")] = "none"
     measures: Annotated[
-        tuple[_Measure, ...],
-        Meta(description="the measures that it shows: unit, text, source and status come from there"),
+        tuple[_Measure, ...], doc("the measures that it shows: unit, text, source and status come from there")
     ] = ()
-    text: Annotated[Prose, Meta(description="its description, if the measures do not describe it")] = ""
-    unit: Annotated[str, Meta(description="the unit of its values")] = ""
-    source_note: Annotated[Prose, Meta(description="a remark on its source beyond the measures")] = ""
+    text: Annotated[Prose, doc("its description, if the measures do not describe it")] = ""
+    unit: Annotated[str, doc("the unit of its values")] = ""
+    source_note: Annotated[Prose, doc("a remark on its source beyond the measures")] = ""
     status: Annotated[str, one_of(STATUSES, "status of its source; default: the status of its measures")] = ""
-    missing: Annotated[str, Meta(description="why it may have no value, beyond what measures need")] = ""
+    missing: Annotated[str, doc("why it may have no value, beyond what measures need")] = ""
 
 
 class SharedKeys(ReportColumnKeys, frozen=True, kw_only=True):
@@ -135,27 +129,21 @@ class ReportColumn(ReportColumnKeys, frozen=True, kw_only=True):
 class RowKind(FactTable, frozen=True):
     """One kind of row of a table."""
 
-    kind: Annotated[
-        Literal["mean", "total", "peak", "interval", "row", "query"], Meta(description="subject of its rows")
-    ]
-    label: Annotated[str, Meta(description="the text instead of the time")] = ""
-    named: Annotated[bool, Meta(description="whether its first column has the label, too")] = False
+    kind: Annotated[Literal["mean", "total", "peak", "interval", "row", "query"], doc("subject of its rows")]
+    label: Annotated[str, doc("the text instead of the time")] = ""
+    named: Annotated[bool, doc("whether its first column has the label, too")] = False
     of: Annotated[
         Literal["mean", "interval", "row"],
-        Meta(description="total: the kind of row it adds up; row or query: interval, if each row is of one"),
+        doc("total: the kind of row it adds up; row or query: interval, if each row is of one"),
     ] = "mean"
-    by: Annotated[tuple[Name, ...], Meta(description="total: one row per value of these columns")] = ()
-    rule: Annotated[_TotalRule | None, Meta(description="total: one rule for every number column")] = None
-    cells: Annotated[dict[str, str], Meta(description="fixed texts by column key")] = field(
-        default_factory=dict
-    )
-    query: Annotated[
-        _Query, Meta(description="its own query; of a total of rows: the rows of intervals to add")
-    ] = ""
-    adds: Annotated[tuple[Name, ...], Meta(description="total of rows: columns that its query gives")] = ()
-    blank: Annotated[bool, Meta(description="whether a blank line separates intervals")] = False
-    overall: Annotated[bool, Meta(description="query: over all members, whatever groups are shown")] = False
-    order: Annotated[tuple[Name, ...], Meta(description="query: columns that sort its rows")] = ()
+    by: Annotated[tuple[Name, ...], doc("total: one row per value of these columns")] = ()
+    rule: Annotated[_TotalRule | None, doc("total: one rule for every number column")] = None
+    cells: Annotated[dict[str, str], doc("fixed texts by column key")] = {}
+    query: Annotated[_Query, doc("its own query; of a total of rows: the rows of intervals to add")] = ""
+    adds: Annotated[tuple[Name, ...], doc("total of rows: columns that its query gives")] = ()
+    blank: Annotated[bool, doc("whether a blank line separates intervals")] = False
+    overall: Annotated[bool, doc("query: over all members, whatever groups are shown")] = False
+    order: Annotated[tuple[Name, ...], doc("query: columns that sort its rows")] = ()
 
     @property
     def time_label(self) -> str:
@@ -171,34 +159,28 @@ class RowKind(FactTable, frozen=True):
 class ReportTableKeys(FactTable, frozen=True, kw_only=True):
     """One table without its columns: its query, and the presentation of its rows."""
 
-    key: Annotated[Name, Meta(description="its name in CSV and JSON")] = ""
-    query: Annotated[_Query, Meta(description="the query of its rows")] = ""
-    title: Annotated[str, Meta(description="its heading")] = ""
-    title_values: Annotated[
-        _Query, Meta(description="the query of block and values that replace braces in the title")
-    ] = ""
-    time: Annotated[Name | None, Meta(description="the query's column of times")] = None
-    subject: Annotated[tuple[Name, ...], Meta(description="the columns that identify its rows")] = ()
-    measures: Annotated[
-        tuple[Name, ...], Meta(description="measures that columns show by their keys, if they name no others")
-    ] = ()
-    groups: Annotated[dict[str, Prose], Meta(description="headings over neighboring columns, by key")] = (
-        field(default_factory=dict)
+    key: Annotated[Name, doc("its name in CSV and JSON")] = ""
+    query: Annotated[_Query, doc("the query of its rows")] = ""
+    title: Annotated[str, doc("its heading")] = ""
+    title_values: Annotated[_Query, doc("the query of block and values that replace braces in the title")] = (
+        ""
     )
-    rows: Annotated[tuple[RowKind, ...], Meta(description="the kinds of its rows")] = ()
+    time: Annotated[Name | None, doc("the query's column of times")] = None
+    subject: Annotated[tuple[Name, ...], doc("the columns that identify its rows")] = ()
+    measures: Annotated[
+        tuple[Name, ...], doc("measures that columns show by their keys, if they name no others")
+    ] = ()
+    groups: Annotated[dict[str, Prose], doc("headings over neighboring columns, by key")] = {}
+    rows: Annotated[tuple[RowKind, ...], doc("the kinds of its rows")] = ()
     sort: Annotated[
-        Name | None,
-        Meta(description="the column that sorts its rows, numbers from the highest; default: the subject"),
+        Name | None, doc("the column that sorts its rows, numbers from the highest; default: the subject")
     ] = None
     peak: Annotated[
-        Name | None,
-        Meta(description="the column whose highest value selects the interval in the row of peaks"),
+        Name | None, doc("the column whose highest value selects the interval in the row of peaks")
     ] = None
-    lines: Annotated[
-        dict[str, str], Meta(description="if rows contain names: the value column of each name column")
-    ] = field(default_factory=dict)
+    lines: Annotated[dict[str, str], doc("if rows contain names: the value column of each name column")] = {}
     as_printed: Annotated[
-        bool, Meta(description="whether its rows of a listing are printed with their own columns and digits")
+        bool, doc("whether its rows of a listing are printed with their own columns and digits")
     ] = False
     line_count: Annotated[
         int, Meta(ge=0, le=1000, description="the number of names in its rows; 0: its columns are counted")
@@ -243,14 +225,10 @@ class ReportTableFile(ReportTableKeys, frozen=True, kw_only=True):
             description="the table whose keys and columns it inherits",
         ),
     ] = ""
-    base_rows: Annotated[bool, Meta(description="whether the rows of its base come before its own")] = False
-    order: Annotated[
-        tuple[Name, ...], Meta(description="its columns, and inherited columns of its base")
-    ] = ()
-    columns: Annotated[dict[Name, ReportColumnKeys], Meta(description="its columns, by key")] = field(
-        default_factory=dict
-    )
-    shared: Annotated[tuple[SharedKeys, ...], Meta(description="keys that several columns share")] = ()
+    base_rows: Annotated[bool, doc("whether the rows of its base come before its own")] = False
+    order: Annotated[tuple[Name, ...], doc("its columns, and inherited columns of its base")] = ()
+    columns: Annotated[dict[Name, ReportColumnKeys], doc("its columns, by key")] = {}
+    shared: Annotated[tuple[SharedKeys, ...], doc("keys that several columns share")] = ()
 
 
 class ReportTable(ReportTableKeys, frozen=True, kw_only=True):
@@ -287,9 +265,9 @@ class ReportTable(ReportTableKeys, frozen=True, kw_only=True):
 class Footnote(FactTable, frozen=True):
     """A footnote."""
 
-    text: Annotated[Prose, Meta(description="the footnote")]
+    text: Annotated[Prose, doc("the footnote")]
     when: Annotated[
-        _Query, Meta(description="a query that returns a row if it applies; its values may be in the text")
+        _Query, doc("a query that returns a row if it applies; its values may be in the text")
     ] = ""
 
 
@@ -297,22 +275,22 @@ class MissingColumns(FactTable, frozen=True):
     """Columns of the classic report that zlens omits because no public source provides them."""
 
     columns: Annotated[tuple[Prose, ...], Meta(min_length=1, description="their headings")]
-    role: Annotated[Prose, Meta(description="the role or record that would provide them")]
-    why: Annotated[Prose, Meta(description="why no input provides them")]
+    role: Annotated[Prose, doc("the role or record that would provide them")]
+    why: Annotated[Prose, doc("why no input provides them")]
 
 
 class ReportKeys(FactTable, frozen=True, kw_only=True):
     """A report without its tables."""
 
-    title: Annotated[Prose, Meta(description="its title")]
-    text: Annotated[Prose, Meta(description="its description")]
-    source: Annotated[Prose, Meta(description="where it is described")]
+    title: Annotated[Prose, doc("its title")]
+    text: Annotated[Prose, doc("its description")]
+    source: Annotated[Prose, doc("where it is described")]
     status: Annotated[str, one_of(STATUSES, "how well it is known")]
-    needs: Annotated[Prose, Meta(description="the records it needs")]
-    number: Annotated[str, Meta(description="its number")] = ""
-    block: Annotated[Name, Meta(description="the query's column with a header for each value")] = "system"
+    needs: Annotated[Prose, doc("the records it needs")]
+    number: Annotated[str, doc("its number")] = ""
+    block: Annotated[Name, doc("the query's column with a header for each value")] = "system"
     members: Annotated[
-        _Query, Meta(description="the systems of each block, if the table of systems has no such column")
+        _Query, doc("the systems of each block, if the table of systems has no such column")
     ] = ""
     opening: Annotated[
         int, Meta(ge=0, le=99, description="its position among the first reports; 0: not first")
@@ -325,22 +303,21 @@ class ReportKeys(FactTable, frozen=True, kw_only=True):
             description="the first level of z/VM that it does not describe; '': it describes all",
         ),
     ] = ""
-    leading_zero: Annotated[
-        bool, Meta(description="whether it prints a zero before the decimal point: 0.43, not .43")
-    ] = False
+    leading_zero: Annotated[bool, doc("whether it prints a zero before the decimal point: 0.43, not .43")] = (
+        False
+    )
     means: Annotated[
-        Literal["weighted", "plain"],
-        Meta(description="by the rules of the catalog, or plain like those of IBM's report"),
+        Literal["weighted", "plain"], doc("by the rules of the catalog, or plain like those of IBM's report")
     ] = "weighted"
-    untimed: Annotated[str, Meta(description="why none of its tables has rows of intervals")] = ""
-    notes: Annotated[tuple[Footnote, ...], Meta(description="its footnotes")] = ()
-    absent: Annotated[tuple[MissingColumns, ...], Meta(description="columns it leaves out")] = ()
+    untimed: Annotated[str, doc("why none of its tables has rows of intervals")] = ""
+    notes: Annotated[tuple[Footnote, ...], doc("its footnotes")] = ()
+    absent: Annotated[tuple[MissingColumns, ...], doc("columns it leaves out")] = ()
 
 
 class ReportFile(ReportKeys, frozen=True, kw_only=True):
     """A report."""
 
-    tables: Annotated[tuple[ReportTableFile, ...], Meta(description="its tables")] = ()
+    tables: Annotated[tuple[ReportTableFile, ...], doc("its tables")] = ()
 
 
 class ReportDefinition(ReportKeys, frozen=True, kw_only=True):

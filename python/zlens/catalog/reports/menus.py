@@ -5,20 +5,20 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated
 
-from msgspec import Meta, field
+from msgspec import field
 
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable
+from zlens.schema.structs import FactTable, SourcedTable, doc
 
 
 class Menu(FactTable, frozen=True):
     """A menu; one without groups leads to all of them."""
 
-    number: Annotated[str, Meta(description="its number")]
-    name: Annotated[str, Meta(description="its name; empty if it has none")]
-    title: Annotated[str, Meta(description="its heading")]
-    groups: Annotated[tuple[str, ...], Meta(description="groups of reports")]
+    number: Annotated[str, doc("its number")]
+    name: Annotated[str, doc("its name; empty if it has none")]
+    title: Annotated[str, doc("its heading")]
+    groups: Annotated[tuple[str, ...], doc("groups of reports")]
 
     def contains_group(self, group: str) -> bool:
         return not self.groups or group in self.groups
@@ -27,10 +27,8 @@ class Menu(FactTable, frozen=True):
 class MenuFile(SourcedTable, frozen=True):
     """All menus."""
 
-    note: Annotated[str, Meta(description="a remark")]
-    groups: Annotated[
-        dict[str, str], Meta(description="names of groups that differ from those of their folders")
-    ]
+    note: Annotated[str, doc("a remark")]
+    groups: Annotated[dict[str, str], doc("names of groups that differ from those of their folders")]
     menus: tuple[Menu, ...] = field(name="menu")
 
 

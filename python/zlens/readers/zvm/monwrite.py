@@ -95,8 +95,7 @@ class _MonwriteTables(Mapping[str, list[RawTable]]):
 
     def _parts(self, name: str) -> list[RawTable]:
         if name not in self._tables:
-            match = _TABLE.match(name)
-            record = layouts.record_id(int(match[1]), int(match[2])) if match else ""
+            record = layouts.record_of_table(name) or ""
             self._tables[name] = [
                 self._source.raw_table(system, record, plan)
                 for system in self._source.groups
@@ -106,9 +105,6 @@ class _MonwriteTables(Mapping[str, list[RawTable]]):
                 if plan["table"] == name
             ]
         return self._tables[name]
-
-
-_TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 
 
 class MonwriteSource:

@@ -49,13 +49,7 @@ ENDPOINTS = (
         "expected",
         "Expected and observed values of a measured interval",
         "laboratory:expected",
-        (
-            Key("model", Choice(models.MEASURED), "the model"),
-            ANY_SYSTEM,
-            SOURCE,
-            _AT,
-            _SET,
-        ),
+        (Key("model", Choice(models.MEASURED), "the model"), ANY_SYSTEM, SOURCE, _AT, _SET),
         {**_ANSWER, "system": "the system", "at": "end of the interval"},
     ),
     Endpoint(

@@ -65,10 +65,7 @@ ENDPOINTS = (
         "export",
         "All rows of a SQL query as a file",
         "sql:export",
-        (
-            _QUERY,
-            Key("form", Choice(("csv", "parquet")), "format of the file"),
-        ),
+        (_QUERY, Key("form", Choice(("csv", "parquet")), "format of the file")),
         {},
         media="application/octet-stream",
         apart=True,

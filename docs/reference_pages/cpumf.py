@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from reference_pages.markdown_format import format_table
 from zlens.catalog import cpumf, cpumf_weights, generations
 from zlens.catalog.cpumf import CpumfMetric
-from zlens.explain.markdown_format import format_table
 
 _INTRODUCTION = """\
 # CPU Measurement Facility

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from reference_pages.markdown_format import format_markdown, format_table
 from zlens.catalog import measures
-from zlens.explain.markdown_format import format_markdown, format_table
 from zlens.explain.names import describe_measure
 
 _INTRODUCTION = """\
@@ -26,11 +26,7 @@ def measures_page() -> str:
     lines += ["", "**Over time** says how `--every` aggregates a column when it joins intervals:", ""]
     lines += [f"- {aggregate}: {words}" for aggregate, words in measures.AGGREGATES.items()]
     plain = ", ".join(name for name in names if measures.load_measure(name).plain)
-    lines += [
-        "",
-        f"**Every table** begins with these columns, except {plain}, which list all of theirs:",
-        "",
-    ]
+    lines += ["", f"**Every table** begins with these columns, except {plain}, which list all of theirs:", ""]
     lines += _columns(measures.LEADING)
     states = {True: "no reader provides it yet", False: "filled"}
     tables = map(measures.load_measure, names)

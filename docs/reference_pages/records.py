@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from reference_pages.markdown_format import format_table
 from zlens.catalog import layouts as catalog
 from zlens.catalog.layouts import KIND_STATUS, RecordLayout
-from zlens.explain.markdown_format import format_table
 
 
 def records_page() -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from reference_pages.markdown_format import format_markdown
 from zlens.catalog import smf, smf_sections
-from zlens.explain.markdown_format import format_markdown
 from zlens.explain.smf import describe_record, describe_table
 
 _INTRODUCTION = """\

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from reference_pages.markdown_format import format_markdown, format_table
 from zlens.catalog import caveats, rules
 from zlens.catalog.rules import CLASSES, KINDS
-from zlens.explain.markdown_format import format_markdown, format_table
 from zlens.explain.rules import describe_rule
 
 _INTRODUCTION = """\

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reference_pages.markdown_format import format_table
 from zlens.catalog import exposition
 from zlens.catalog.exposition import MetricGroup
-from zlens.explain.markdown_format import format_table
 
 _INTRODUCTION = """\
 # Metrics
