@@ -18,7 +18,7 @@ from zlens.models.allocation import water_fill
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer_columns import answer_columns, answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "HyperPAV aliases: shares of a pool, and response of volumes with a base and aliases"
@@ -34,10 +34,6 @@ _RARELY = 0.005
 
 _USES = answer_columns("aliases", "uses")
 _DEVICES = answer_columns("aliases", "devices")
-_STEPS = answer_columns("aliases", "by_aliases")
-
-
-_PUBLISHED = answer_columns("aliases", "bursts")
 
 
 def allocate(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
@@ -88,7 +84,7 @@ def solve(scenario: Scenario) -> Answer:
         device_rows = _responses(scenario, volumes, counts, notes)
         steps, curves = _steps(volumes, aliases)
         tables += [_without_empty_measurements("devices", "Volumes", _DEVICES, device_rows)]
-        tables += [AnswerTable("by_aliases", "By number of aliases of its own", _STEPS, steps)]
+        tables += [answer_table("aliases", "by_aliases", "By number of aliases of its own", steps)]
         tables += _published({device["bursts"] for device in devices} - {"chance"})
         charts += curves
         figures.append(_mean_response(volumes, device_rows))
@@ -117,7 +113,7 @@ def _gets_if_unlimited(aliases: float, shares: Sequence[float], wants: Sequence[
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for valid keys that contradict each other."""
-    error = scenario.problem.general_error
+    error = scenario.error
     uses, devices = scenario["use"], scenario["device"]
     if not uses and not devices:
         raise error("the scenario has neither use nor device", "add [[use]] or [[device]]")
@@ -176,7 +172,7 @@ def volume(
                 "of the nearer end is used"
             )
     if device["resp"] is not None:
-        error, path = scenario.problem.general_error, f"device.{device['name']}"
+        error, path = scenario.error, f"device.{device['name']}"
         if device["resp"] < serv:
             raise error(
                 f"{path}.resp is {device['resp']:g} ms, less than its service time of {serv:g} ms",
@@ -337,7 +333,7 @@ def _published(kinds: set[str]) -> list[AnswerTable]:
         for kind, measured in dasd.published().items()
         for row in (measured.rows if kind in kinds else ())
     ]
-    return [AnswerTable("bursts", "Bursts as published", _PUBLISHED, rows)] if rows else []
+    return [answer_table("aliases", "bursts", "Bursts as published", rows)] if rows else []
 
 
 def _mean_response(volumes: Sequence[Volume], rows: Sequence[tuple[Any, ...]]) -> AnswerFigure:

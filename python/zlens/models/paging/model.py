@@ -8,24 +8,20 @@ from zlens.models.paging import page_space
 from zlens.models.paging.page_space import GB, PAGE
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, AnswerFigure
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "paging: space that guests can need, how full it gets, and pages per I/O on the paging volumes"
 SPEC = key_table("paging.scenario")
 EXAMPLE = example("paging")
 
-_SPACE = answer_columns("paging", "space")
-_STORBUF_COLUMNS = answer_columns("paging", "storbuf")
-_LOADS = answer_columns("paging", "loads")
-
 
 def solve(scenario: Scenario) -> Answer:
     """Solve the parts that the scenario requests: space needed, space available and I/O."""
     answer = Answer("paging", scenario.title or "Paging", [])
     if not scenario["guest"] and scenario["io"] is None:
-        raise scenario.problem.general_error("the scenario has neither guest nor io", "add [[guest]] or [io]")
+        raise scenario.error("the scenario has neither guest nor io", "add [[guest]] or [io]")
     need = _space(scenario, answer) if scenario["guest"] else None
     slots = sum(_slots(scenario, volume) * volume["count"] for volume in scenario["volume"])
     _fullness(scenario, need, slots, answer)
@@ -63,7 +59,7 @@ def _space(scenario: Scenario, answer: Answer) -> float:
         for name, count, size in parts
         if size or count
     ]
-    answer.tables.append(AnswerTable("space", "Paging space that is needed", _SPACE, rows))
+    answer.tables.append(answer_table("paging", "space", "Paging space that is needed", rows))
     answer.figures += [
         AnswerFigure("needed", need / GB, "GB", "Paging space needed"),
         AnswerFigure("needed_slots", need / PAGE, "pages", "The same", 0),
@@ -82,7 +78,7 @@ def _space(scenario: Scenario, answer: Answer) -> float:
 def _slots(scenario: Scenario, volume: dict[str, Any]) -> int:
     """Return the pages that one such volume can hold."""
     if (volume["cylinders"] is None) == (volume["slots"] is None):
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"volume.{volume['name']} has no size or two", "write cylinders = 65520, or slots = ..."
         )
     if volume["slots"] is not None:
@@ -133,24 +129,22 @@ def _storage(scenario: Scenario, answer: Answer) -> None:
         for name, percent in zip(("E1", "E2", "E3"), defaults.percent, strict=True)
     ]
     answer.tables.append(
-        AnswerTable("storbuf", f"SET SRM STORBUF, defaults of {defaults.text}", _STORBUF_COLUMNS, rows)
+        answer_table("paging", "storbuf", f"SET SRM STORBUF, defaults of {defaults.text}", rows)
     )
 
 
 def _io(scenario: Scenario, answer: Answer) -> None:
     io = scenario["io"]
     if (io["io_rate"] is None) == (io["pages_per_io"] is None):
-        raise scenario.problem.general_error(
-            "io needs exactly one of io_rate and pages_per_io", "set one of them"
-        )
+        raise scenario.error("io needs exactly one of io_rate and pages_per_io", "set one of them")
     volumes = io["volumes"] or sum(volume["count"] for volume in scenario["volume"])
     if not volumes:
-        raise scenario.problem.general_error("io has no volumes", "add [[volume]], or write io.volumes = ...")
+        raise scenario.error("io has no volumes", "add [[volume]], or write io.volumes = ...")
     rate = io["page_rate"]
     current = io["pages_per_io"] or page_space.pages_per_io(rate, io["io_rate"]) or 1.0
     service, per_page = io["service_ms"] / 1000, io["per_page_ms"]
     if current < 1:
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"{rate:g} pages in {io['io_rate']:g} I/Os are less than one page per I/O",
             "check page_rate and io_rate",
         )
@@ -180,7 +174,7 @@ def _io(scenario: Scenario, answer: Answer) -> None:
         for load in loads
     ]
     answer.tables.append(
-        AnswerTable("loads", f"{rate:,.0f} pages per second on {volumes:,} volumes", _LOADS, rows)
+        answer_table("paging", "loads", f"{rate:,.0f} pages per second on {volumes:,} volumes", rows)
     )
     answer.charts.append(
         Chart(

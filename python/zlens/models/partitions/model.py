@@ -214,7 +214,7 @@ def _assumptions(scenario: Scenario, pools: Sequence[Pool]) -> None:
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for valid keys that contradict each other."""
-    error = scenario.problem.general_error
+    error = scenario.error
     partitions, groups, processors = scenario["partition"], scenario["group"], scenario["processors"]
     for entry_kind, entries in (("partition", partitions), ("group", groups)):
         seen: set[tuple[str, str]] = set()
@@ -271,7 +271,7 @@ def _check_partition(
     groups: dict[tuple[str, str], dict[str, Any]],
     same: list[dict[str, Any]],
 ) -> None:
-    error = scenario.problem.general_error
+    error = scenario.error
     path = f"partition.{partition['name']}"
     if partition["dedicated"] == (partition["weight"] is not None):
         state = "dedicated but has a weight" if partition["dedicated"] else "shared but has no weight"

@@ -12,7 +12,7 @@ from msgspec import Struct
 from zlens.models.partitions import prsm, zvm_limits
 from zlens.models.partitions.prsm import Claim, Polarity
 from zlens.rendering.answer import AnswerTable, Value
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer_columns import answer_table
 
 #: Less than this much of a core is negligible.
 NEGLIGIBLE = 1e-9
@@ -96,7 +96,7 @@ def display_name(member: PartitionMember, several: set[str]) -> str:
 
 
 def partitions(rows: Sequence[Row]) -> AnswerTable:
-    return AnswerTable("partitions", "Partitions", answer_columns("partitions", "partitions"), rows)
+    return answer_table("partitions", "partitions", "Partitions", rows)
 
 
 def partition_row(name: str, pool: Pool, member: PartitionMember) -> Row:
@@ -136,9 +136,7 @@ def partition_row(name: str, pool: Pool, member: PartitionMember) -> Row:
 
 
 def polarization(rows: Sequence[Row]) -> AnswerTable:
-    return AnswerTable(
-        "polarization", "Polarity of logical cores", answer_columns("partitions", "polarization"), rows
-    )
+    return answer_table("partitions", "polarization", "Polarity of logical cores", rows)
 
 
 def polarity_row(name: str, member: PartitionMember) -> Row:
@@ -168,7 +166,7 @@ def polarity_row(name: str, member: PartitionMember) -> Row:
 
 
 def machine(rows: Sequence[Row]) -> AnswerTable:
-    return AnswerTable("machine", "Physical cores", answer_columns("partitions", "machine"), rows)
+    return answer_table("partitions", "machine", "Physical cores", rows)
 
 
 def machine_row(pool: Pool, max_run_ms: float) -> Row:
@@ -192,7 +190,7 @@ def machine_row(pool: Pool, max_run_ms: float) -> Row:
 
 def bands(rows: Sequence[Row]) -> AnswerTable:
     title = "How closely PR/SM follows weights while all want their share (usually within 1%)"
-    return AnswerTable("bands", title, answer_columns("partitions", "bands"), rows)
+    return answer_table("partitions", "bands", title, rows)
 
 
 def band_row(name: str, pool: Pool, member: PartitionMember) -> Row:
@@ -222,9 +220,7 @@ def band_row(name: str, pool: Pool, member: PartitionMember) -> Row:
 
 
 def capacities(rows: Sequence[Row]) -> AnswerTable:
-    return AnswerTable(
-        "capacity_groups", "Group capacity", answer_columns("partitions", "capacity_groups"), rows
-    )
+    return answer_table("partitions", "capacity_groups", "Group capacity", rows)
 
 
 def capacity_rows(
@@ -260,7 +256,7 @@ def capacity_rows(
 
 
 def zvm(rows: Sequence[Row]) -> AnswerTable:
-    return AnswerTable("zvm", "Limits of z/VM", answer_columns("partitions", "zvm"), rows)
+    return answer_table("partitions", "zvm", "Limits of z/VM", rows)
 
 
 def zvm_rows(partitions: Sequence[dict[str, Any]]) -> list[Row]:
@@ -306,9 +302,7 @@ def physlog(lines: Sequence[dict[str, Any]]) -> AnswerTable:
     for line in lines:
         total, t_l, lcot_l = prsm.physical(line["lgclc"], line["ovrhd"], line["lpmgt"])
         rows.append((line["type"], line["lgclc"], line["ovrhd"], lcot_l, line["lpmgt"], total, t_l))
-    return AnswerTable(
-        "physlog", "Physical cores as in FCX302 PHYSLOG", answer_columns("partitions", "physlog"), rows
-    )
+    return answer_table("partitions", "physlog", "Physical cores as in FCX302 PHYSLOG", rows)
 
 
 def notes(pools: Sequence[Pool], display_names: Mapping[int, str], crowded_from: float) -> list[str]:

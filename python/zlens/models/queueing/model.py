@@ -8,16 +8,13 @@ from typing import Any
 from zlens.models.queueing import queues
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, AnswerFigure
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "queues: throughput, response and utilization, exact for open, closed and mixed systems"
 SPEC = key_table("queueing.scenario")
 EXAMPLE = example("queueing")
-
-_CLASSES = answer_columns("queueing", "classes")
-_STATIONS = answer_columns("queueing", "stations")
 
 
 def solve(scenario: Scenario) -> Answer:
@@ -37,8 +34,8 @@ def solve(scenario: Scenario) -> Answer:
         "Busy", "bars", [str(row[0]) for row in rows], (ChartSeries("busy", [row[1] for row in rows]),), "%"
     )
     tables = [
-        AnswerTable("classes", "Classes", _CLASSES, of_classes),
-        AnswerTable("stations", "Stations", _STATIONS, rows),
+        answer_table("queueing", "classes", "Classes", of_classes),
+        answer_table("queueing", "stations", "Stations", rows),
     ]
     return Answer("queueing", scenario.title or "Queues", tables, figures, [chart], notes)
 
@@ -156,7 +153,7 @@ def _mixed(
     }
     for station in stations:
         if station["kind"] == "queue" and taken[station["name"]] >= 1.0:
-            raise scenario.problem.general_error(
+            raise scenario.error(
                 f"the open classes use all of {station['name']} ({100 * taken[station['name']]:.4g}%)",
                 "lower their rates; closed classes would get nothing there",
             )
@@ -210,7 +207,7 @@ def _closed(
                 [station["kind"] == "delay" for station in stations],
             )
         except ValueError as error:
-            raise scenario.problem.general_error(
+            raise scenario.error(
                 f"{error} are too many to solve",
                 "merge classes",
                 f"{queues.MOST_STATES:,} at most",
@@ -240,7 +237,7 @@ def _speeds(station: dict[str, Any]) -> list[float] | None:
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for valid keys that contradict each other."""
-    error = scenario.problem.general_error
+    error = scenario.error
     stations, classes = scenario["station"], scenario["class"]
     names = {station["name"] for station in stations}
     if len(names) < len(stations) or len({class_["name"] for class_ in classes}) < len(classes):

@@ -9,16 +9,12 @@ from typing import Any
 from zlens.models.relocation import isfc
 from zlens.models.scenario import Scenario
 from zlens.rendering.answer import AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer_columns import answer_table
 
 #: A MiB in MB of 10^6 bytes.
 MB_IN_MIB = 1.048576
 #: The first device number of CTCs without one.
 _FIRST_NUMBER = 0xC000
-
-
-_CHPIDS = answer_columns("relocation", "chpids")
-_DEVICES = answer_columns("relocation", "devices")
 
 
 def link(scenario: Scenario) -> tuple[float, list[AnswerFigure], list[AnswerTable], list[str]]:
@@ -52,8 +48,8 @@ def link(scenario: Scenario) -> tuple[float, list[AnswerFigure], list[AnswerTabl
     ]
     path = [_device_row(device, chpids, sender_devices, receiver_devices) for device in devices]
     tables = [
-        AnswerTable("chpids", "Link", _CHPIDS, rows),
-        AnswerTable("devices", "Write path", _DEVICES, path),
+        answer_table("relocation", "chpids", "Link", rows),
+        answer_table("relocation", "devices", "Write path", path),
     ]
     return rate, figures, tables, [*notes, *_link_notes(chpids, rows, devices)]
 
@@ -165,14 +161,14 @@ def _number(scenario: Scenario, name: str, text: str) -> int:
     except ValueError:
         number = -1
     if not 0 <= number <= 0xFFFF:
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"link.chpid.{name}.rdevs has {text}", "write device numbers", expected='"0000" to "FFFF"'
         )
     return number
 
 
 def check_link(scenario: Scenario) -> None:
-    error, link = scenario.problem.general_error, scenario["link"]
+    error, link = scenario.error, scenario["link"]
     if link["rate"] is None and not link["chpid"]:
         raise error("link has neither rate nor chpid", "write rate = 300 (MiB/s), or [[link.chpid]]")
     if link["from"] is not None and link["to"] is not None and link["from"].upper() == link["to"].upper():

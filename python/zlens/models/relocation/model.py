@@ -20,7 +20,7 @@ from zlens.models.relocation import link as relocation_link
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import COLORS, Chart, ChartSeries
 
 SUMMARY = "live guest relocation: passes, quiesce and total time, cancellation, the ISFC link"
@@ -29,10 +29,6 @@ SUMMARY = "live guest relocation: passes, quiesce and total time, cancellation, 
 PAGES_IN_MIB = 256
 SPEC = key_table("relocation.scenario")
 EXAMPLE = example("relocation")
-
-_GUESTS = answer_columns("relocation", "relocations")
-_PASSES = answer_columns("relocation", "passes")
-_OPTIONS = answer_columns("relocation", "options")
 
 
 def solve(scenario: Scenario) -> Answer:
@@ -74,9 +70,14 @@ def solve(scenario: Scenario) -> Answer:
         *figures,
     ]
     tables = [
-        AnswerTable("relocations", "Relocations", _GUESTS, [_row(outcome, rules) for outcome in outcomes]),
-        AnswerTable(
-            "passes", "Passes", _PASSES, [row for outcome in outcomes for row in _pass_rows(outcome, rules)]
+        answer_table(
+            "relocation", "relocations", "Relocations", [_row(outcome, rules) for outcome in outcomes]
+        ),
+        answer_table(
+            "relocation",
+            "passes",
+            "Passes",
+            [row for outcome in outcomes for row in _pass_rows(outcome, rules)],
         ),
         _options(scenario, guests, rules, per_second, most_each, several),
         *tables,
@@ -203,8 +204,8 @@ def _options(
                     math.fsum(outcome.pages for outcome in outcomes) / PAGES_IN_MIB,
                 )
             )
-    return AnswerTable(
-        "options", "The same guests with other options, MAXQUIESCE and MAXTOTAL NOLIMIT", _OPTIONS, rows
+    return answer_table(
+        "relocation", "options", "The same guests with other options, MAXQUIESCE and MAXTOTAL NOLIMIT", rows
     )
 
 
@@ -272,7 +273,7 @@ def _charts(outcomes: Sequence[precopy.RelocationOutcome]) -> list[Chart]:
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for valid keys that contradict each other."""
-    error = scenario.problem.general_error
+    error = scenario.error
     names = [guest["name"] for guest in scenario["guest"]]
     if len(set(names)) < len(names):
         raise error("two guests have the same name", "use unique names")
@@ -289,7 +290,7 @@ def check_combinations(scenario: Scenario) -> None:
 
 
 def _check_guest(scenario: Scenario, guest: dict[str, Any]) -> None:
-    error, path = scenario.problem.general_error, f"guest.{guest['name']}"
+    error, path = scenario.error, f"guest.{guest['name']}"
     if touched(guest) > guest["memory"]:
         raise error(f"{path}.touched is {guest['touched']:g}", "reduce it",
                     expected=f"at most its memory, {guest['memory']:g}")  # fmt: skip
