@@ -137,7 +137,9 @@ def test_eighty_fcx108_busy_of_paging_volumes(
 
 
 def test_eighty_blocks_grew_with_partition() -> None:
-    found = [page_space.pages_per_io(rate, 224 * each) for rate, each, _, _ in FCX108]
+    io = {"service_ms": 1.0, "volumes": 224}
+    answers = [solve(io={**io, "page_rate": rate, "io_rate": 224 * each}) for rate, each, _, _ in FCX108]
+    found = [answer.figure("pages_per_io") for answer in answers]
     assert found == pytest.approx([5.23, 9.09, 17.11, 20.06, 19.72], abs=0.01)
 
 

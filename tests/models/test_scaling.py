@@ -87,14 +87,14 @@ def test_two_processors_of_z14() -> None:
 def test_eighty_table_3(partitions: int, each: int, capability: float) -> None:
     found = scaling.deployment(Z14, 80, partitions)
     assert found.sizes == (each,) * partitions
-    assert found.capability == pytest.approx(capability, abs=0.0051)
+    assert found.value == pytest.approx(capability, abs=0.0051)
     assert (found.how, found.error) == ("stated", 0.0)
 
 
 def test_twelve_z196_processors_as_cluster() -> None:
     """IBM's experiment with one, two and four members estimates the gain of smaller n-ways."""
     curve = capacity_curves.capacity_curves()["z196-m66"].curve
-    found = [scaling.deployment(curve, 12, members).capability or 0.0 for members in (1, 2, 4)]
+    found = [scaling.deployment(curve, 12, members).value or 0.0 for members in (1, 2, 4)]
     assert found == pytest.approx([9.353, 10.419, 11.038], abs=0.002)
     assert [one / found[0] for one in found] == pytest.approx([1.0, 1.114, 1.18], abs=0.002)
 
@@ -171,8 +171,8 @@ def test_factor_outside_curve_is_null() -> None:
     assert scaling.capability(Z14, 161) is None
     assert scaling.capability_ratio(Z14, 161, 16) is None
     assert scaling.factor([(1, 1.0), (2, 0.2)], 4).value is None
-    assert scaling.deployment([(1, 1.0)], 4, 2).capability is None
-    assert scaling.deployment([(1, 1.0)], 4, 4).capability == 4
+    assert scaling.deployment([(1, 1.0)], 4, 2).value is None
+    assert scaling.deployment([(1, 1.0)], 4, 4).value == 4
 
 
 def test_errors_of_partitions_add_up() -> None:
@@ -199,14 +199,14 @@ def test_processors_are_spread_evenly() -> None:
         assert found.sizes[0] - found.sizes[-1] <= 1
         assert list(found.sizes) == sorted(found.sizes, reverse=True)
         expected = sum(size * dict(curve)[size] for size in found.sizes)
-        assert found.capability == pytest.approx(expected)
+        assert found.value == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("machine", sorted(capacity_curves.capacity_curves()))
 def test_more_partitions_increase_capacity(machine: str) -> None:
     curve = capacity_curves.capacity_curves()[machine].curve
     for total in (12, 40):
-        found = [scaling.deployment(curve, total, k).capability or 0 for k in range(1, total + 1)]
+        found = [scaling.deployment(curve, total, k).value or 0 for k in range(1, total + 1)]
         assert found == sorted(found)
         assert found[-1] == pytest.approx(total)
 

@@ -7,10 +7,17 @@ sorting, not iteration. Amounts are in the caller's unit and must be finite and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import accumulate
 
 from msgspec import Struct
+
+
+def proportional(amount: float, weights: Sequence[float]) -> list[float]:
+    """Return the parts of an amount in proportion to weights; 0 if all weights are 0."""
+    total = math.fsum(weights)
+    return [amount * weight / total if total else 0.0 for weight in weights]
 
 
 def water_fill(capacity: float, weights: Sequence[float], caps: Sequence[float]) -> list[float]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
-from zlens.errors import InputError, ScenarioError
+from zlens.errors import InputError, ScenarioError, ZlensError
 from zlens.models.constants import constant
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.rendering.answer import Assumption
@@ -50,6 +50,11 @@ class Scenario(Struct):
     def title(self) -> str | None:
         title: str | None = self.values["title"]
         return title
+
+    @property
+    def error(self) -> Callable[..., ZlensError]:
+        """Builds the error of keys that contradict each other: message, cure, what is expected."""
+        return self.problem.general_error
 
     def assume(self, name: str) -> None:
         """Record that the answer depends on a constant that is not a key of the scenario."""
@@ -135,6 +140,13 @@ def apply_setting(values: _Table, setting: str) -> _Table:
             cure="write user.LINUX1.demand=50",
         )
     return set_value(values, path.strip(), _value(text.strip()))
+
+
+def apply_settings(values: _Table, settings: Iterable[str]) -> _Table:
+    """Return the scenario with the settings, as `apply_setting` does one."""
+    for setting in settings:
+        values = apply_setting(values, setting)
+    return values
 
 
 def set_value(values: _Table, path: str, value: Any) -> _Table:

@@ -23,8 +23,8 @@ from zlens.models.partitions.measurement import PartitionInterval
 from zlens.models.partitions.msu import KINDS, ImageFacts, Line, PartitionMsu, Subject, peak_hour, sum_lines
 from zlens.models.partitions.rolling_average import WINDOW_S
 from zlens.plan.case import ClassUse, MeasuredInterval, Setting, WhatIfCase
-from zlens.rendering.answer import Answer, AnswerTable, Value
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, Value
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.plain_text import format_list
 
@@ -286,15 +286,13 @@ def _answer(
         )
     if not waits:
         notes.append("No work waits, before or after")
-    changes = AnswerTable("changes", "What changes", answer_columns("plan", "changes"), first.changes)
+    changes = answer_table("plan", "changes", "What changes", first.changes)
     tables = [
         changes,
-        AnswerTable(
-            "averages", "Highest hour of the four-hour average", answer_columns("plan", "averages"), rows
-        ),
+        answer_table("plan", "averages", "Highest hour of the four-hour average", rows),
     ]
     if waits:
-        tables.append(AnswerTable("waits", "Work that waits", answer_columns("plan", "waits"), waits))
+        tables.append(answer_table("plan", "waits", "Work that waits", waits))
     for name, value, unit, text in _ASSUMED:
         first.assume_own(name, value, unit, text)
     line = old["machine", "machine"]

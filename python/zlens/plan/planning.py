@@ -27,7 +27,7 @@ from zlens.plan import FAMILIES, course, guest_shares, smt
 from zlens.plan import tables as plan_tables
 from zlens.plan.case import MeasuredInterval, Setting, WhatIfCase, WhatIfKey, situation
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer_columns import answer_columns, answer_table
 from zlens.schema.wording import phrase
 
 #: Measure that each of the two scenarios is built from, and the limits of averages.
@@ -261,7 +261,7 @@ def list_settings(
             for key in form.full_keys()
         ]
         rows_of_all.append((smt.KEY, phrase("set", what=f"{smt.KEY}=on"), smt.VALUE, smt.TEXT))
-        table = AnswerTable("whatifs", "", _FORMS, rows_of_all)
+        table = answer_table("plan", "whatifs", "", rows_of_all)
         return Answer("plan", "What-ifs for a measured interval", [table], notes=list(_NOTES))
     name, end = choose_interval(session, (), system, at)
     interval = situation(session, name, end)

@@ -13,7 +13,7 @@ from zlens.models.partitions.measurement import Pair
 from zlens.models.shares import measurement as measured_shares
 from zlens.plan.case import WhatIfCase
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Assumption, Value, by_name
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer_columns import answer_table
 from zlens.schema.plain_text import format_list
 from zlens.schema.wording import phrase, sentence
 
@@ -24,7 +24,6 @@ _NEGLIGIBLE = 5e-4
 #: Kinds of columns, the prefix of their texts: "given" is measured, or assumed if --set changes it.
 _GIVEN, _MEASURED, _SOLVED = "given", "measured", "solved"
 
-_CHANGES = answer_columns("plan", "changes")
 _NAMES = (AnswerColumn("name", "Partition"), AnswerColumn("type", "Type"))
 
 
@@ -78,7 +77,6 @@ _MACHINE = (
     *_two("crowding", "Not Vh per left", "cores", _SOLVED, "logical cores per physical core not used by Vh"),
     *_two("idle", "Idle", "cores", _SOLVED, "of the shared cores, if all want what they used", 2),
 )
-_PROCESSORS = answer_columns("plan", "processors")
 _USERS = (AnswerColumn("name", "User"), AnswerColumn("type", "Type"))
 _SHARES = (
     *_USERS,
@@ -92,7 +90,6 @@ _GETS = (
     *_three("% of 1", "its expected use", 1, "points"),
     *_LIMIT,
 )
-_KINDS = answer_columns("plan", "kinds")
 
 
 class SolvedPartitions(Struct):
@@ -120,7 +117,7 @@ def answer(case: WhatIfCase, *, machine: bool) -> Answer:
     title = f"Plan for {interval.system}, interval that ended {interval.shown}"
     result = Answer("plan", title, [])
     if case.changes:
-        result.tables.append(AnswerTable("changes", "Settings", _CHANGES, case.changes))
+        result.tables.append(answer_table("plan", "changes", "Settings", case.changes))
     else:
         result.notes.append("No setting changes anything: before and after are the same")
     before = after = None
@@ -131,8 +128,8 @@ def answer(case: WhatIfCase, *, machine: bool) -> Answer:
     result.notes = [*case.notes, *result.notes]
     result.assumptions += case.assumptions
     result.tables.append(
-        AnswerTable(
-            "kinds", "Which numbers are measured, solved or assumed", _KINDS, list(_kinds(result.tables))
+        answer_table(
+            "plan", "kinds", "Which numbers are measured, solved or assumed", list(_kinds(result.tables))
         )
     )
     return result
@@ -319,7 +316,7 @@ def _add_guests(
         (kind, number, processors[kind], processors[kind] - number)
         for kind, number in old["processors"].items()
     ]
-    result.tables.append(AnswerTable("processors", "Processors for guests", _PROCESSORS, rows))
+    result.tables.append(answer_table("plan", "processors", "Processors for guests", rows))
     first, then = (measured_shares.by_user(models.solve("shares", values)) for values in (old, new))
     shares: list[Row] = []
     gets: list[Row] = []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
+from operator import attrgetter
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from zlens.rendering.answer import AnswerColumn
+from zlens.rendering.answer import AnswerColumn, AnswerTable, Value
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable
@@ -32,3 +34,15 @@ def _file(name: str) -> dict[str, dict[str, AnswerColumnFacts]]:
 def answer_columns(file: str, table: str) -> tuple[AnswerColumn, ...]:
     """Return the columns of a table of a file. Only code names one, so an unknown one is a bug."""
     return tuple(AnswerColumn(key, **asdict(facts)) for key, facts in _file(file)[table].items())
+
+
+def answer_table(
+    file: str, key: str, title: str, rows: Iterable[tuple[Value, ...] | Struct], columns: str = ""
+) -> AnswerTable:
+    """Return a table with the columns that a file has under `columns`, by default under the key of the table.
+
+    rows: a value for each column, or structs with an attribute of the name of each
+    """
+    found = answer_columns(file, columns or key)
+    values = attrgetter(*(column.key for column in found))
+    return AnswerTable(key, title, found, [row if isinstance(row, tuple) else values(row) for row in rows])

@@ -5,29 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from zlens.models.constants import constant
-from zlens.rendering.answer import Answer, AnswerTable, Value
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, Value
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.rig.definition import AREAS, PUBLISHED, Control, RigDefinition
 from zlens.rig.results import RigResult, VariantOutcome
 from zlens.rig.uncertainty import UncertainResult, chance_limit
 from zlens.rig.verdict import ObservationVerdict
 
-_SUMMARY = answer_columns("rig", "summary")
-_NUMBERS = answer_columns("rig", "numbers")
-_LISTED = answer_columns("rig", "scenarios")
-_CONCLUSIONS = answer_columns("rig", "conclusions")
-_BANDS = answer_columns("rig", "bands")
-_SAMPLED = answer_columns("rig", "sampled")
-
 
 def answer(results: Sequence[RigResult], *, every: bool = False) -> Answer:
     """Return the summary of results; every: with all numbers."""
     ordered = in_order(results)
-    tables = [AnswerTable("summary", "", _SUMMARY, [row for one in ordered for row in _summary(one)])]
+    tables = [answer_table("rig", "summary", "", [row for one in ordered for row in _summary(one)])]
     if every:
         rows = [row for one in ordered for row in _numbers(one)]
-        tables.append(AnswerTable("numbers", "Expected and observed", _NUMBERS, rows))
+        tables.append(answer_table("rig", "numbers", "Expected and observed", rows))
     failed = [one for one in ordered if not one.passed]
     notes = [note for one in failed for note in _why(one)]
     passed = len(ordered) - len(failed)
@@ -66,11 +59,11 @@ def uncertain_answer(found: Sequence[UncertainResult], *, every: bool = False) -
         )
         notes += [f"{name}: {error}" for error in result.errors[:3]]
     tables = [
-        AnswerTable("conclusions", "", _CONCLUSIONS, conclusions),
-        AnswerTable("bands", "Observed in all worlds", _BANDS, bands),
+        answer_table("rig", "conclusions", "", conclusions),
+        answer_table("rig", "bands", "Observed in all worlds", bands),
     ]
     if every:
-        tables.append(AnswerTable("sampled", "Sampled", _SAMPLED, sampled))
+        tables.append(answer_table("rig", "sampled", "Sampled", sampled))
     held = sum(one.holds == one.worlds for result in found for one in result.conclusions)
     title = f"{held} of {len(conclusions)} conclusions hold in all worlds"
     return Answer("rig", title, tables, notes=notes)
@@ -106,7 +99,7 @@ def scenario_table(rigs: Sequence[RigDefinition], runs: Sequence[int]) -> Answer
         (rig.name, rig.area, rig.title, count, rig.source.publication)
         for rig, count in sorted(zip(rigs, runs, strict=True), key=lambda one: AREAS.index(one[0].area))
     ]
-    return Answer("rig", f"{len(rigs)} scenarios", [AnswerTable("scenarios", "", _LISTED, rows)])
+    return Answer("rig", f"{len(rigs)} scenarios", [answer_table("rig", "scenarios", "", rows)])
 
 
 def variant_label(outcome: VariantOutcome) -> str:

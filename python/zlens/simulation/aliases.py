@@ -19,7 +19,7 @@ _MOST = 10_000
 
 def machine(scenario: Scenario) -> dict[str, Any]:
     model.check_combinations(scenario)
-    error, uses, devices = scenario.problem.general_error, scenario["use"], scenario["device"]
+    error, uses, devices = scenario.error, scenario["use"], scenario["device"]
     names = [use["name"] for use in uses]
     if len(names) > 2 or (len(names) == 2 and PAGING not in names):
         raise error(f"the uses are {', '.join(names[:5])}", f"name them MDISK and {PAGING}",

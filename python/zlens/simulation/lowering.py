@@ -105,7 +105,7 @@ def _time(scenario: Scenario, value: float | str, zone: float, where: str) -> fl
 
 
 def _check_cores(scenario: Scenario, found: Sequence[SystemPartition]) -> None:
-    error = scenario.problem.general_error
+    error = scenario.error
     for part in found:
         for entry in part.cores:
             if not scenario["processors"][entry["type"]]:
@@ -182,7 +182,7 @@ class _MachineLowering:
         longest = self.scenario["run_time_longest"]
         hardware_counters = self._counters(given, machine_type.generation)
         if given["cpi_time"] and hardware_counters is None:
-            raise self.scenario.problem.general_error(
+            raise self.scenario.error(
                 "machine.cpi_time needs the hardware counters of the machine",
                 f"leave hardware_counters out, and set machine.type to one of {_types_with_counters()}",
             )
@@ -265,7 +265,7 @@ class _MachineLowering:
         given = [cap for cap in caps if cap is not None]
         names = [entry[key] for key in ("group", "capacity_group") if entry[key] is not None]
         if len(names) > 1:
-            raise self.scenario.problem.general_error(
+            raise self.scenario.error(
                 f"partition.{part.name} is in group {names[0]} and in capacity_group {names[1]}",
                 "leave one out: simulated partitions are in one group",
             )
@@ -502,7 +502,7 @@ class _MachineLowering:
             shares = [entry["minidisk_share"], entry["paging_share"]]
         ranks = {one["ranks"] for one in self.scenario["control_unit"] if one["server"] == entry["server"]}
         if entry["server"] is not None and len(ranks) > 1:
-            raise self.scenario.problem.general_error(
+            raise self.scenario.error(
                 f"control_unit.{entry['name']}.ranks differs from that of others of {entry['server']}",
                 "use the same for each",
             )

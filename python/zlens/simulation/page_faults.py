@@ -29,7 +29,7 @@ def computed(
     kind            page_faults of CP, if given
     needed, frames  pages in use and frames for them, in MiB
     """
-    error = scenario.problem.general_error
+    error = scenario.error
     short = needed > frames
     room = f"{needed:,.0f} MiB in use, {frames:,.0f} MiB of frames"
     given = next((user for user in part.users if user["load"] and user["load"]["page_rate"]), None)

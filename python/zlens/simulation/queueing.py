@@ -16,7 +16,7 @@ _MOST = 100_000
 
 def machine(scenario: Scenario) -> dict[str, Any]:
     model.check_combinations(scenario)
-    error = scenario.problem.general_error
+    error = scenario.error
     stations = {station["name"]: station for station in scenario["station"]}
     for name, station in stations.items():
         if station["speeds"] is not None:
@@ -53,10 +53,10 @@ def _transaction(scenario: Scenario, class_: Entry, stations: dict[str, Entry]) 
                 variation = station["arrival_variation"]
             steps.append({"cpu": 1000 * demand, "user": name, **times})
     if not steps:
-        raise scenario.problem.general_error(f"{path} only thinks", "add a demand at a station")
+        raise scenario.error(f"{path} only thinks", "add a demand at a station")
     if class_["rate"] is None:
         if not class_["customers"]:
-            raise scenario.problem.general_error(f"{path} has no customers", "write customers = 1 or more")
+            raise scenario.error(f"{path} has no customers", "write customers = 1 or more")
         return {
             "name": class_["name"],
             "customers": class_["customers"],
@@ -64,7 +64,7 @@ def _transaction(scenario: Scenario, class_: Entry, stations: dict[str, Entry]) 
             "step": steps,
         }
     if not class_["rate"]:
-        raise scenario.problem.general_error(f"{path}.rate is 0", "write a rate above 0")
+        raise scenario.error(f"{path}.rate is 0", "write a rate above 0")
     return {
         "name": class_["name"],
         "rate": class_["rate"],

@@ -17,7 +17,7 @@ def machine(scenario: Scenario) -> dict[str, Any]:
     link = scenario["link"]
     for guest in guests:
         if guest["pattern"] == "sweep" and guest["change_rate"]:
-            raise scenario.problem.general_error(
+            raise scenario.error(
                 f'guest.{guest["name"]}.pattern is "sweep"',
                 'write pattern = "uniform" with a smaller changing',
                 "a pattern of random writes, to be simulated",

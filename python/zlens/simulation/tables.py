@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, AnswerFigure
+from zlens.rendering.answer_columns import answer_table
 from zlens.simulation.run import PreparedScenario, SimulationRun
-
-_CONSTANTS = answer_columns("simulation", "constants")
-_FILES = answer_columns("simulation", "files")
-_PARTITIONS = answer_columns("simulation", "partitions")
-_USERS = answer_columns("simulation", "users")
-_TRANSACTIONS = answer_columns("simulation", "transactions")
-_DECISIONS = answer_columns("simulation", "decisions")
 
 
 def constants(ready: PreparedScenario) -> Answer:
     """Return the constants that a simulation uses, with their status and source."""
     rows = [(one.name, one.value, one.unit, one.status, one.text, one.source) for one in ready.constants]
-    table = AnswerTable("constants", "", _CONSTANTS, rows)
+    table = answer_table("simulation", "constants", "", rows)
     return Answer("simulation", f"Assumptions of the simulation of {ready.title or ready.model}", [table])
 
 
@@ -43,19 +36,19 @@ def summary(ready: PreparedScenario, runs: Sequence[SimulationRun]) -> Answer:
                 ended, refused = _per((one["completed"], one["refused"]), seconds)
                 transactions.append((name, system, run.seed, ended, one["mean_response_s"], refused))
     tables = [
-        AnswerTable("files", "Files", _FILES, files),
-        AnswerTable("partitions", "Partitions", _PARTITIONS, partitions),
-        AnswerTable("users", "Users", _USERS, users),
+        answer_table("simulation", "files", "Files", files),
+        answer_table("simulation", "partitions", "Partitions", partitions),
+        answer_table("simulation", "users", "Users", users),
     ]
     if transactions:
-        tables.append(AnswerTable("transactions", "Transactions", _TRANSACTIONS, transactions))
+        tables.append(answer_table("simulation", "transactions", "Transactions", transactions))
     decisions = [
         (cost.method, cost.system, run.seed, cost.decisions, cost.seconds,
          1e6 * cost.seconds / cost.decisions if cost.decisions else None)
         for run in runs for cost in run.decisions
     ]  # fmt: skip
     if decisions:
-        tables.append(AnswerTable("decisions", "Decisions of the policy", _DECISIONS, decisions))
+        tables.append(answer_table("simulation", "decisions", "Decisions of the policy", decisions))
     assumed = sum(one.status != "given" for one in ready.constants)
     notes = [f"{assumed} values are assumptions, which --explain lists"] if assumed else []
     if not all(run.complete for run in runs):

@@ -18,7 +18,7 @@ _MOST = 999
 
 
 def machine(scenario: Scenario) -> dict[str, Any]:
-    error = scenario.problem.general_error
+    error = scenario.error
     if scenario["policy"] != "zvm":
         raise scenario.problem.value("policy", scenario["policy"], '"zvm", to be simulated')
     uses = scenario["history"] or ([] if scenario["used"] is None else [scenario["used"]])

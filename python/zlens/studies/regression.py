@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.models.capacity import scaling
+from zlens.models.optional_numbers import ratio
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
@@ -123,7 +123,7 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[RunPair]:
             for side, run_values in sides
         ]
         (base, _), (comparison, _) = runs
-        etrr, itrr = scaling.ratio(comparison.etr, base.etr), scaling.ratio(comparison.itr, base.itr)
+        etrr, itrr = ratio(comparison.etr, base.etr), ratio(comparison.itr, base.itr)
         if etrr is None and itrr is None:
             raise problem.general_error(
                 f"{location}, {name}, has no throughput for both runs",
@@ -310,7 +310,7 @@ def _cpu_ratio(pair: RunPair) -> float | None:
     if not pair.runs:
         return None
     base, comparison = pair.runs
-    return scaling.ratio(comparison.cpu_s, base.cpu_s)
+    return ratio(comparison.cpu_s, base.cpu_s)
 
 
 def _notes(

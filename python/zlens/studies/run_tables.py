@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from zlens.rendering.answer import AnswerColumn, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer_columns import answer_table
 from zlens.studies.measurement import MeasuredRun
 from zlens.studies.runs import WorkloadRun
 
@@ -43,4 +43,4 @@ def window(runs: Sequence[tuple[str, MeasuredRun]]) -> AnswerTable | None:
         )
         for name, measured in runs
     ]
-    return AnswerTable("measured", "Measured", answer_columns("studies", "measured"), rows)
+    return answer_table("studies", "measured", "Measured", rows)

@@ -13,6 +13,7 @@ from functools import cached_property
 from msgspec import Struct, field
 
 from zlens.models.capacity import scaling
+from zlens.models.optional_numbers import ratio
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import metrics as smt_metrics
 
@@ -103,7 +104,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
     @cached_property
     def busy_of_unparked(self) -> float | None:
         """Mean busy of unparked processors, percent."""
-        return _over(self.total, self.unparked)
+        return ratio(self.total, self.unparked)
 
     # CPU time of a transaction --------------------------------------------------------------
 
@@ -117,11 +118,11 @@ class WorkloadRun(Struct, frozen=True, dict=True):
     @cached_property
     def tv(self) -> float | None:
         """System T/V: all CPU time over guest CPU time."""
-        return _over(self.total, self.guest_pct)
+        return ratio(self.total, self.guest_pct)
 
     def per_transaction(self, busy_pct: float | None) -> float | None:
         """Return CPU seconds per transaction from busy summed over all processors, percent of one."""
-        return None if busy_pct is None else _over(busy_pct / 100, self.etr)
+        return None if busy_pct is None else ratio(busy_pct / 100, self.etr)
 
     @cached_property
     def cpu_s(self) -> float | None:
@@ -162,14 +163,14 @@ class WorkloadRun(Struct, frozen=True, dict=True):
         """Instructions per transaction: given, or cycles of its CPU time over CPI."""
         if self.instructions_given is not None or self.cpu_s is None or self.ghz is None:
             return self.instructions_given
-        return _over(self.cpu_s * self.ghz * 1e9, self.cpi)
+        return ratio(self.cpu_s * self.ghz * 1e9, self.cpi)
 
     @cached_property
     def clock_ghz(self) -> float | None:
         """Clock rate from instructions, CPI and CPU time if all are given, else as given."""
         if self.instructions_given is None or self.cpi is None:
             return self.ghz
-        return _over(self.instructions_given * self.cpi / 1e9, self.cpu_s)
+        return ratio(self.instructions_given * self.cpi / 1e9, self.cpu_s)
 
     @cached_property
     def complexity_s(self) -> float | None:
@@ -184,7 +185,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
     def _part_s(self, part_cpi: float | None) -> float | None:
         if self.cpu_s is None or part_cpi is None:
             return None
-        return _over(self.cpu_s * part_cpi, self.cpi)
+        return ratio(self.cpu_s * part_cpi, self.cpi)
 
     # Threads --------------------------------------------------------------------------------------
 
@@ -230,14 +231,14 @@ class WorkloadRun(Struct, frozen=True, dict=True):
     @cached_property
     def processor_bound(self) -> float | None:
         """Maximum transactions per second of the logical processors, at the CPU time of this run."""
-        return _over(self.processors, self.cpu_s)
+        return ratio(self.processors, self.cpu_s)
 
     @cached_property
     def client_bound(self) -> float | None:
         """Maximum transactions per second that the clients' virtual CPUs can send."""
         if self.clients is None:
             return None
-        return _over(self.clients * self.client_vcpus, self.client_s)
+        return ratio(self.clients * self.client_vcpus, self.client_s)
 
     @cached_property
     def bound_by(self) -> str | None:
@@ -251,7 +252,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
         """ETR as a fraction of the lower bound."""
         if self.processor_bound is None or self.client_bound is None or self.etr is None:
             return None
-        return _over(self.etr, min(self.processor_bound, self.client_bound))
+        return ratio(self.etr, min(self.processor_bound, self.client_bound))
 
     # Inconsistencies ------------------------------------------------------------------------------
 
@@ -291,7 +292,3 @@ class WorkloadRun(Struct, frozen=True, dict=True):
                 "check that they are guests of this partition"
             )
         return sentences
-
-
-def _over(value: float | None, by: float | None) -> float | None:
-    return scaling.ratio(value, by)

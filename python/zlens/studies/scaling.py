@@ -61,23 +61,21 @@ def _runs(scenario: Scenario, as_published: bool) -> list[tuple[WorkloadRun, Mea
     for number, values in enumerate(scenario["run"], 1):
         location = f"run[{number}]"
         if values["name"] in seen:
-            raise scenario.problem.general_error(
-                f'{location}.name is "{values["name"]}" again', cure="use unique names"
-            )
+            raise scenario.error(f'{location}.name is "{values["name"]}" again', cure="use unique names")
         seen.add(values["name"])
         run, measured = run_of(values, location, scenario.problem, as_published=as_published)
         if run.processors is None:
-            raise scenario.problem.general_error(
+            raise scenario.error(
                 f"{location}.processors is missing: logical processors online", cure="add processors"
             )
         if run.cores is not None and run.cores > run.processors + 0.5:
-            raise scenario.problem.general_error(
+            raise scenario.error(
                 f"{location}.cores is {run.cores:g}, but it has {run.processors:g} processors",
                 expected="a processor or more on each core",
                 cure=f"change {location}.cores",
             )
         if run.etr is None and run.itr is None:
-            raise scenario.problem.general_error(
+            raise scenario.error(
                 f"{location} has no throughput",
                 expected="etr, itr, or a file with throughput",
                 cure=f"add {location}.etr",
@@ -108,7 +106,7 @@ def _curve(
             continue
         earlier = points.setdefault(_cores(run), run.caf)
         if earlier != run.caf:
-            raise scenario.problem.general_error(
+            raise scenario.error(
                 f"run[{n}].factor is {run.caf:g}, but {_cores(run)} cores have {earlier:g} elsewhere",
                 cure="keep one of the two",
             )

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from zlens.models.capacity import curve_sources, scaling, usl
 from zlens.models.constants import constant
+from zlens.models.optional_numbers import ratio
 from zlens.models.scenario import Scenario
 from zlens.studies.notes import AS_PUBLISHED, machine_note, run_notes, shorten_list, shorten_notes
 from zlens.studies.scaled_run import ScaledRun
@@ -118,8 +119,8 @@ def _busy_notes(rows: list[ScaledRun], scenario: Scenario) -> Iterator[str]:
 
 def _other_limit_notes(rows: list[ScaledRun]) -> Iterator[str]:
     for prior, current in pairwise(rows):
-        itr_ratio = scaling.ratio(current.scaled.itr, prior.scaled.itr)
-        etr_ratio = scaling.ratio(current.run.etr, prior.run.etr)
+        itr_ratio = ratio(current.scaled.itr, prior.scaled.itr)
+        etr_ratio = ratio(current.run.etr, prior.run.etr)
         if itr_ratio is not None and etr_ratio is not None and etr_ratio < 1 < itr_ratio:
             yield (
                 f"From {prior.run.name} to {current.run.name} the ETR falls while the ITR rises: something "

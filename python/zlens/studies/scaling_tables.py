@@ -8,9 +8,10 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from zlens.models.capacity import scaling, usl
+from zlens.models.capacity import usl
+from zlens.models.optional_numbers import ratio
 from zlens.rendering.answer import AnswerColumn, AnswerTable, Value
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.studies.run_tables import other_numbers, window
 from zlens.studies.scaled_run import ScaledRun
@@ -159,7 +160,7 @@ def _head(column: RunColumn, relative: bool) -> AnswerColumn:
 def _cells(column: RunColumn, rows: Sequence[ScaledRun], relative: bool) -> list[Value]:
     values = [attrgetter(column.path)(row) for row in rows]
     if column.kind == "ratio":
-        return [scaling.ratio(value, values[0]) for value in values]
+        return [ratio(value, values[0]) for value in values]
     by = {"time": 1.0 if relative else 1000.0, "part": 100.0}.get(column.kind)
     return values if by is None else [None if value is None else value * by for value in values]
 
@@ -178,7 +179,7 @@ def _law(fit: usl.UslFit | None, relative: bool) -> AnswerTable | None:
     ]
     rows.append(("cores at peak throughput", fit.peak, None, None, None))
     rows.append(("largest error of a run (%)", 100 * fit.largest_error, None, None, None))
-    return AnswerTable("usl", "", answer_columns("studies", "usl"), rows)
+    return answer_table("studies", "usl", "", rows)
 
 
 # Charts -------------------------------------------------------------------------------------------
@@ -195,7 +196,7 @@ def charts(rows: Sequence[ScaledRun], fit: usl.UslFit | None, *, relative: bool)
         lines = [*ratios, ChartSeries("expected", [row.scaled.ratio for row in rows])]
         if fit is not None and len(fit.values) == len(rows):
             base = rows[0].scaled.itr
-            lines.append(ChartSeries("USL", [scaling.ratio(value, base) for value in fit.values]))
+            lines.append(ChartSeries("USL", [ratio(value, base) for value in fit.values]))
         yield Chart("Ratios to the smallest run", "lines", sizes, tuple(lines), "", "cores")
         efficiency = ChartSeries("efficiency", [_percent(row.scaled.efficiency) for row in rows])
         labels = [f"{row.scaled.run.processors} cores" for row in rows]

@@ -14,11 +14,12 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.models.aliases import dasd
-from zlens.models.allocation import water_fill
+from zlens.models.allocation import proportional, water_fill
+from zlens.models.optional_numbers import difference, product, ratio, total
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
-from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "HyperPAV aliases: shares of a pool, and response of volumes with a base and aliases"
@@ -32,23 +33,10 @@ _MOST_USES = 100
 #: Probability of waiting below which one more alias makes no difference.
 _RARELY = 0.005
 
-_USES = answer_columns("aliases", "uses")
-_DEVICES = answer_columns("aliases", "devices")
-_STEPS = answer_columns("aliases", "by_aliases")
-
-
-_PUBLISHED = answer_columns("aliases", "bursts")
-
 
 def allocate(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
     """Return the aliases that each use has in use, by share; unused ones go to the others by share."""
     return water_fill(aliases, shares, [min(want, aliases) for want in wants])
-
-
-def entitlements(aliases: float, shares: Sequence[float]) -> list[float]:
-    """Return the parts of the pool by share; 0 if no use has a share."""
-    total = sum(shares)
-    return [aliases * share / total if total else 0.0 for share in shares]
 
 
 def split(aliases: int, needs: Sequence[float]) -> list[int]:
@@ -75,36 +63,34 @@ def solve(scenario: Scenario) -> Answer:
     wants = [_wants(use, volumes) for use in all_uses]
     gets = allocate(aliases, shares, wants)
     could = _gets_if_unlimited(aliases, shares, wants)
-    entitled = entitlements(aliases, shares)
+    entitled = proportional(aliases, shares)
     rows = [_use(use, *amounts) for use, *amounts in zip(all_uses, entitled, wants, gets, could, strict=True)]
     figures = [
         AnswerFigure("in_use", math.fsum(gets), "aliases", "in use on average", 2),
         AnswerFigure("free", aliases - math.fsum(gets), "aliases", "free on average", 2),
     ]
-    tables = [_without_empty_measurements("uses", "Uses of the aliases", _USES, rows)] if uses else []
+    tables = [_without_empty_measurements("uses", "Uses of the aliases", rows)] if uses else []
     charts = [_shares_chart(rows)] if uses else []
     if volumes:
         counts = {use["name"]: math.floor(can + 1e-9) for use, can in zip(all_uses, could, strict=True)}
         device_rows = _responses(scenario, volumes, counts, notes)
         steps, curves = _steps(volumes, aliases)
-        tables += [_without_empty_measurements("devices", "Volumes", _DEVICES, device_rows)]
-        tables += [AnswerTable("by_aliases", "By number of aliases of its own", _STEPS, steps)]
+        tables += [_without_empty_measurements("devices", "Volumes", device_rows)]
+        tables += [answer_table("aliases", "by_aliases", "By number of aliases of its own", steps)]
         tables += _published({device["bursts"] for device in devices} - {"chance"})
         charts += curves
         figures.append(_mean_response(volumes, device_rows))
     follow = ("uses", "gets") if uses else ("devices", "response")
-    return Answer(
-        "aliases", scenario.title or "HyperPAV aliases", tables, figures, charts, notes, follow=follow
-    )
+    title = scenario.title or "HyperPAV aliases"
+    return Answer("aliases", title, tables, figures, charts, notes, follow=follow)
 
 
-def _without_empty_measurements(
-    key: str, title: str, columns: tuple[AnswerColumn, ...], rows: Sequence[tuple[Any, ...]]
-) -> AnswerTable:
+def _without_empty_measurements(key: str, title: str, rows: Sequence[tuple[Any, ...]]) -> AnswerTable:
     """Return a table without its last two columns (measurements) if they are empty."""
-    if all(row[-2] is None for row in rows):
-        columns, rows = columns[:-2], [row[:-2] for row in rows]
-    return AnswerTable(key, title, columns, rows)
+    table = answer_table("aliases", key, title, rows)
+    if any(row[-2] is not None for row in rows):
+        return table
+    return AnswerTable(key, title, table.columns[:-2], [row[:-2] for row in rows])
 
 
 def _gets_if_unlimited(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
@@ -117,7 +103,7 @@ def _gets_if_unlimited(aliases: float, shares: Sequence[float], wants: Sequence[
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for valid keys that contradict each other."""
-    error = scenario.problem.general_error
+    error = scenario.error
     uses, devices = scenario["use"], scenario["device"]
     if not uses and not devices:
         raise error("the scenario has neither use nor device", "add [[use]] or [[device]]")
@@ -131,9 +117,8 @@ def check_combinations(scenario: Scenario) -> None:
     for device in devices:
         path = f"device.{device['name']}"
         if device["use"] is None and len(uses) > 1:
-            raise error(
-                f"{path}.use is missing, and the pool has {len(uses)} uses", f'add use = "{uses[0]["name"]}"'
-            )
+            what = f"{path}.use is missing, and the pool has {len(uses)} uses"
+            raise error(what, f'add use = "{uses[0]["name"]}"')
         if device["use"] is not None and device["use"] not in use_names:
             raise error(f"{path}.use is {device['use']}, which does not exist", "add [[use]] with that name")
         parts = [device[key] is not None for key in ("pend", "disc", "conn")]
@@ -176,12 +161,10 @@ def volume(
                 "of the nearer end is used"
             )
     if device["resp"] is not None:
-        error, path = scenario.problem.general_error, f"device.{device['name']}"
+        error, path = scenario.error, f"device.{device['name']}"
         if device["resp"] < serv:
-            raise error(
-                f"{path}.resp is {device['resp']:g} ms, less than its service time of {serv:g} ms",
-                "correct one of them",
-            )
+            what = f"{path}.resp is {device['resp']:g} ms, less than its service time of {serv:g} ms"
+            raise error(what, "correct one of them")
         if burst is None:
             burst = dasd.burst_of(device["rate"], serv, device["resp"], device["aliases_then"])
             if burst is None:
@@ -190,14 +173,8 @@ def volume(
                     f"and {device['rate'] * serv / 1000:.2f} requests in service no request waits, or all do",
                     "set aliases_then to the aliases it had, or set burst",
                 )
-    return Volume(
-        device["name"],
-        device["use"] or uses[0]["name"],
-        device["rate"],
-        serv,
-        device["resp"],
-        1.0 if burst is None else burst,
-    )
+    use = device["use"] or uses[0]["name"]
+    return Volume(device["name"], use, device["rate"], serv, device["resp"], 1.0 if burst is None else burst)
 
 
 def _wants(use: dict[str, Any], volumes: Sequence[Volume]) -> float:
@@ -211,29 +188,16 @@ def _wants(use: dict[str, Any], volumes: Sequence[Volume]) -> float:
 
 
 def _use(use: dict[str, Any], entitled: float, wants: float, gets: float, could: float) -> tuple[Any, ...]:
-    observed = use["in_use"]
-    return (
-        use["name"],
-        use["share"],
-        entitled,
-        None if wants == math.inf else wants,
-        gets,
-        max(0.0, gets - entitled),
-        could,
-        "demand" if gets >= wants - 1e-9 else "share",
-        observed,
-        None if observed is None else gets - observed,
-    )
+    observed, wanted = use["in_use"], None if wants == math.inf else wants
+    bound_by = "demand" if gets >= wants - 1e-9 else "share"
+    solved = (entitled, wanted, gets, max(0.0, gets - entitled), could, bound_by)
+    return (use["name"], use["share"], *solved, observed, difference(gets, observed))
 
 
 def _shares_chart(rows: Sequence[tuple[Any, ...]]) -> Chart:
-    series = [
-        ChartSeries("entitled", [row[2] for row in rows]),
-        ChartSeries("gets", [row[4] for row in rows]),
-    ]
-    if any(row[8] is not None for row in rows):
-        series.append(ChartSeries("observed", [row[8] for row in rows]))
-    return Chart("Aliases", "bars", [str(row[0]) for row in rows], tuple(series), "aliases")
+    shown = {"entitled": 2, "gets": 4} | ({"observed": 8} if any(row[8] is not None for row in rows) else {})
+    series = tuple(ChartSeries(name, [row[index] for row in rows]) for name, index in shown.items())
+    return Chart("Aliases", "bars", [str(row[0]) for row in rows], series, "aliases")
 
 
 def _responses(
@@ -262,28 +226,15 @@ def _responses(
             )
         elif with_part is None:
             notes.append(f"{volume.name}: its part, {part} of {count} aliases, is not enough; it needs more")
-        rows.append(
-            (
-                volume.name,
-                volume.use,
-                volume.rate,
-                volume.serv,
-                dasd.busy(volume.rate, volume.serv),
-                count,
-                None if with_all is None else with_all.response,
-                part,
-                None if with_part is None else with_part.response,
-                None if with_part is None else with_part.queued,
-                volume.burst,
-                volume.resp,
-                None
-                if volume.resp is None
-                else dasd.mean_queue_length(volume.rate, volume.resp, volume.serv),
-            )
-        )
-    if all(volume.burst == 1.0 for volume in volumes) and any(
-        row[6] is None or row[9] is None or row[9] > 0.01 for row in rows
-    ):
+        queued_then = None
+        if volume.resp is not None:
+            queued_then = dasd.mean_queue_length(volume.rate, volume.resp, volume.serv)
+        subject = (volume.name, volume.use, volume.rate, volume.serv, dasd.busy(volume.rate, volume.serv))
+        response, queued = (with_part.response, with_part.queued) if with_part else (None, None)
+        waits = (count, with_all.response if with_all else None, part, response, queued)
+        rows.append((*subject, *waits, volume.burst, volume.resp, queued_then))
+    some_wait = any(row[6] is None or row[9] is None or row[9] > 0.01 for row in rows)
+    if some_wait and all(volume.burst == 1.0 for volume in volumes):
         factors = [row.factor for row in dasd.published()["paging"].rows]
         notes.append(
             "random arrivals are optimistic if requests come in bursts: published paging volumes waited "
@@ -306,17 +257,8 @@ def _steps(volumes: Sequence[Volume], aliases: int) -> tuple[list[tuple[Any, ...
                 rows.append((volume.name, count, None, 100.0, None, None, None))
                 responses.append(None)
                 continue
-            rows.append(
-                (
-                    volume.name,
-                    count,
-                    100 * queue.utilization,
-                    100 * queue.waits,
-                    queue.wait,
-                    queue.response,
-                    queue.queued,
-                )
-            )
+            times = (queue.wait, queue.response, queue.queued)
+            rows.append((volume.name, count, 100 * queue.utilization, 100 * queue.waits, *times))
             responses.append(queue.response)
             if queue.waits < _RARELY:
                 break
@@ -337,16 +279,11 @@ def _published(kinds: set[str]) -> list[AnswerTable]:
         for kind, measured in dasd.published().items()
         for row in (measured.rows if kind in kinds else ())
     ]
-    return [AnswerTable("bursts", "Bursts as published", _PUBLISHED, rows)] if rows else []
+    return [answer_table("aliases", "bursts", "Bursts as published", rows)] if rows else []
 
 
 def _mean_response(volumes: Sequence[Volume], rows: Sequence[tuple[Any, ...]]) -> AnswerFigure:
     """Return the mean response over all requests with aliases split; None if a volume's wait is unbounded."""
-    responses = [row[8] for row in rows]
-    total = sum(volume.rate for volume in volumes)
-    mean = None
-    if total and None not in responses:
-        mean = (
-            sum(volume.rate * response for volume, response in zip(volumes, responses, strict=True)) / total
-        )
+    weighted = total(product(volume.rate, row[8]) for volume, row in zip(volumes, rows, strict=True))
+    mean = ratio(weighted, sum(volume.rate for volume in volumes))
     return AnswerFigure("response", mean, "ms", "response over all volumes, aliases split", 3)

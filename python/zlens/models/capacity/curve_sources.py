@@ -38,9 +38,7 @@ def named_curve(scenario: Scenario) -> NamedCurve | None:
     """Return the curve that a scenario selects; None without one."""
     sources = [key for key in ("machine", "factors", "adjustments", "data") if scenario[key] is not None]
     if len(sources) > 1:
-        raise scenario.problem.general_error(
-            f"{' and '.join(sources)} each provide a curve", "keep one of them"
-        )
+        raise scenario.error(f"{' and '.join(sources)} each provide a curve", "keep one of them")
     if scenario["machine"] is not None:
         return _catalog_curve_of(scenario)
     if scenario["factors"] is not None:

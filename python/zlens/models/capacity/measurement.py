@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -18,8 +18,9 @@ from zlens.errors import QueryError, ScenarioError
 from zlens.models import scenario as scenarios
 from zlens.models.capacity import curve_sources
 from zlens.models.interval_choice import BUSY, interval_sql, local_time
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
-from zlens.rendering.answer_columns import answer_columns
+from zlens.models.optional_numbers import product, total
+from zlens.rendering.answer import Answer, AnswerFigure, Value
+from zlens.rendering.answer_columns import answer_table
 from zlens.schema.wording import phrase
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 TABLE = "cpu"
 #: Keys of the scenario that select a curve.
 _CURVES = ("machine", "factors", "adjustments", "data")
-
-_MEASURED = answer_columns("capacity", "measured")
 
 
 def busy(_settings: Sequence[str] = ()) -> str:
@@ -60,28 +59,22 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
         )
     if len(types) > 1:
         notes.append("processors of several types: the curve is for one capability and applied to all")
-    for setting in settings:
-        values = scenarios.apply_setting(values, setting)
-        notes.append(f"changed: {setting}")
+    values = scenarios.apply_settings(values, settings)
+    notes += [f"changed: {setting}" for setting in settings]
     solved = models.solve("capacity", values)
     # For the measured processors, even if --set changes processors.
     factor = models.solve("capacity", {**values, "processors": number}).figure("factor")
     rows: list[tuple[Value, ...]] = [
-        (kind, online, parked, used, factor, _times(online, factor), _times(used, factor))
+        (kind, online, parked, used, factor, product(online, factor), product(used, factor))
         for kind, online, parked, used in types
     ]
-    used_all = [row[3] for row in types]
-    used = None if None in used_all else _times(sum(used_all), factor)
-    tables = [AnswerTable("measured", "Processors of the interval", _MEASURED, rows)]
+    used = product(total(row[3] for row in types), factor)
+    tables = [answer_table("capacity", "measured", "Processors of the interval", rows)]
     for table in solved.tables:
         retitled = text is not None and table.key == "sizes"
         tables.append(replace(table, title=f"Partitions of {text}") if retitled else table)
     figures = [*solved.figures, AnswerFigure("used", used, "processors", "Capability used")]
     return replace(solved, tables=tables, figures=figures, notes=[*notes, *solved.notes])
-
-
-def _times(number: float | None, factor: float | None) -> float | None:
-    return None if number is None or factor is None else number * factor
 
 
 def _processors(session: CoreSession, where: str) -> tuple[list[Sequence[Any]], str]:
@@ -101,9 +94,8 @@ def _processors(session: CoreSession, where: str) -> tuple[list[Sequence[Any]], 
 
 def _curve(session: CoreSession, system: str) -> curve_sources.NamedCurve:
     """Return the curve of a system's machine; raise QueryError if the data does not determine it."""
-    opened = cast(Any, session)
     source = system
-    if opened.has_data("role.linux_caf"):
+    if session.has_data("role.linux_caf"):
         peers = session.sql(
             "SELECT other.system FROM system AS own JOIN system AS other ON own.machine = other.machine "
             f"WHERE own.system = {literal(system)} AND other.system IN (SELECT system FROM role.linux_caf) "
@@ -111,10 +103,7 @@ def _curve(session: CoreSession, system: str) -> curve_sources.NamedCurve:
         ).rows
         source = str(peers[0][0]) if peers else system
     try:
-        return curve_sources.curve_of_session(opened, source)
+        return curve_sources.curve_of_session(session, source)
     except ScenarioError as error:
-        raise QueryError(
-            error.message,
-            expected=error.expected,
-            cure=phrase("machine_or_sysinfo"),
-        ) from None
+        cure = phrase("machine_or_sysinfo")
+        raise QueryError(error.message, expected=error.expected, cure=cure) from None

@@ -15,10 +15,11 @@ from zlens.catalog.capacity_curves import Point
 from zlens.models.capacity import replacement, scaling
 from zlens.models.capacity import runs as capacity_runs
 from zlens.models.capacity.curve_sources import NamedCurve, named_curve
+from zlens.models.optional_numbers import product, ratio
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, AnswerFigure
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = (
@@ -27,9 +28,6 @@ SUMMARY = (
 SPEC = key_table("capacity.scenario")
 EXAMPLE = example("capacity")
 
-_SIZES = answer_columns("capacity", "sizes")
-_DEPLOYMENTS = answer_columns("capacity", "deployments")
-
 
 def solve(scenario: Scenario) -> Answer:
     """Add the tables of sizes, deployments and runs that the scenario requests."""
@@ -37,7 +35,7 @@ def solve(scenario: Scenario) -> Answer:
     answer = Answer("capacity", scenario.title or "Capability", [])
     replaced = replacement.requested(scenario)
     if source is None and not scenario["run"] and not replaced:
-        raise scenario.problem.general_error(
+        raise scenario.error(
             "the scenario has neither curve nor run",
             "write machine = ..., factors, adjustments or data",
             f"a machine of the catalog: {', '.join(capacity_curves.capacity_curves())}",
@@ -64,7 +62,7 @@ def _without_curve(scenario: Scenario) -> None:
     if scenario["usl"] == "curve":
         requested.append("usl")
     if requested:
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"{requested[0]} needs the curve of a machine",
             "write machine = ..., factors, adjustments or data",
         )
@@ -75,48 +73,34 @@ def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
     curve = source.curve
     sizes = scenario["sizes"] or _own_sizes(scenario, curve)
     answer.tables.append(
-        AnswerTable("sizes", f"Partitions of {source.text}", _SIZES, _size_rows(curve, sizes))
+        answer_table("capacity", "sizes", f"Partitions of {source.text}", _size_rows(curve, sizes))
     )
     if scenario["processors"] is not None:
         total = scenario["processors"]
-        factor = scaling.factor(curve, total, capacity_curves.complete_curves())
-        capability = None if factor.value is None else total * factor.value
+        factor = scaling.factor(curve, total, capacity_curves.complete_curves()).value
+        together = "of the processors in one partition"
         answer.figures += [
-            AnswerFigure("factor", factor.value, "", "Factor of the processors in one partition", 4),
-            AnswerFigure(
-                "capability", capability, "processors", "Capability of the processors in one partition"
-            ),
+            AnswerFigure("factor", factor, "", f"Factor {together}", 4),
+            AnswerFigure("capability", product(total, factor), "processors", f"Capability {together}"),
         ]
         rows = _deployment_rows(scenario, curve)
-        answer.tables.append(AnswerTable("deployments", f"{total:,} processors deployed", _DEPLOYMENTS, rows))
-        answer.charts.append(
-            Chart(
-                f"Capability of {total:,} processors by deployment",
-                "bars",
-                [str(row[1]) for row in rows],
-                (ChartSeries("capability", [row[3] for row in rows]),),
-                "processors",
-            )
-        )
+        answer.tables.append(answer_table("capacity", "deployments", f"{total:,} processors deployed", rows))
+        title = f"Capability of {total:,} processors by deployment"
+        deployed = ChartSeries("capability", [row[3] for row in rows])
+        answer.charts.append(Chart(title, "bars", [str(row[1]) for row in rows], (deployed,), "processors"))
         answer.follow = ("deployments", "capability")
         if too_many := [n for n in scenario["partitions"] if n > total]:
             answer.notes.append(
                 f"{total:,} processors cannot form {_enumerated(too_many)} partitions: left out"
             )
     chart_sizes = _along(curve, sizes)
-    answer.charts.append(
-        Chart(
-            "Effective capability",
-            "lines",
-            [float(n) for n in chart_sizes],
-            (
-                ChartSeries("capability", [scaling.capability(curve, n) for n in chart_sizes]),
-                ChartSeries("linear", [float(n) for n in chart_sizes]),
-            ),
-            "processors",
-            "processors",
-        )
+    linear = [float(n) for n in chart_sizes]
+    series = (
+        ChartSeries("capability", [scaling.capability(curve, n) for n in chart_sizes]),
+        ChartSeries("linear", linear),
     )
+    chart = Chart("Effective capability", "lines", linear, series, "processors", "processors")
+    answer.charts.append(chart)
     if source.status == "given":
         rises = next((n for (_, previous), (n, current) in pairwise(curve) if current > previous), None)
         if rises is not None:
@@ -173,17 +157,9 @@ def _size_rows(curve: Sequence[Point], sizes: Sequence[int]) -> list[tuple[Any, 
     rows: list[tuple[Any, ...]] = []
     for n in sizes:
         factor = scaling.factor(curve, n, capacity_curves.complete_curves())
-        capability = None if factor.value is None else n * factor.value
-        rows.append(
-            (
-                n,
-                factor.value,
-                factor.how if factor.value is not None else "unknown",
-                _percent(factor.error, factor.value),
-                capability,
-                scaling.capability_ratio(curve, n, sizes[0]),
-            )
-        )
+        stated = (factor.value, factor.shown_how, factor.error_pct)
+        to_first = scaling.capability_ratio(curve, n, sizes[0])
+        rows.append((n, *stated, product(n, factor.value), to_first))
     return rows
 
 
@@ -195,26 +171,15 @@ def _deployment_rows(scenario: Scenario, curve: Sequence[Point]) -> list[tuple[A
         if partitions > total:
             continue
         deployment = scaling.deployment(curve, total, partitions, capacity_curves.complete_curves())
-        first = deployment.capability if not rows else first
-        gain = scaling.ratio(deployment.capability, first)
-        rows.append(
-            (
-                f"{partitions:,} partition{'s' * (partitions > 1)}",
-                " + ".join(
-                    f"{deployment.sizes.count(size):,} x {size:,}" for size in dict.fromkeys(deployment.sizes)
-                ),
-                deployment.sizes[0],
-                deployment.capability,
-                None if gain is None else 100 * (gain - 1),
-                deployment.how if deployment.capability is not None else "unknown",
-                _percent(deployment.error, deployment.capability),
-            )
-        )
+        value, sizes = deployment.value, deployment.sizes
+        first = value if not rows else first
+        gain = ratio(value, first)
+        name = f"{partitions:,} partition{'s' * (partitions > 1)}"
+        shown = " + ".join(f"{sizes.count(size):,} x {size:,}" for size in dict.fromkeys(sizes))
+        gained = None if gain is None else 100 * (gain - 1)
+        how, error = deployment.shown_how, deployment.error_pct
+        rows.append((name, shown, sizes[0], value, gained, how, error))
     return rows
-
-
-def _percent(error: float | None, value: float | None) -> float | None:
-    return None if error is None or not value else 100 * error / value
 
 
 def _along(curve: Sequence[Point], sizes: Sequence[int]) -> list[int]:

@@ -13,11 +13,10 @@ from zlens.catalog.capacity_curves import Point
 from zlens.catalog.generations import MachineType
 from zlens.models.capacity import scaling
 from zlens.models.scenario import Scenario
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, AnswerFigure
+from zlens.rendering.answer_columns import answer_table
 
 OLD, NEW = "from_machine", "to_machine"
-_MACHINES = answer_columns("capacity", "machines")
 
 
 def requested(scenario: Scenario) -> bool:
@@ -25,7 +24,7 @@ def requested(scenario: Scenario) -> bool:
     given = [key for key in (OLD, NEW) if scenario[key] is not None]
     if len(given) == 1:
         (missing,) = {OLD, NEW} - {*given}
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"{given[0]} is given without {missing}", f"write {missing} = ..., too", ", ".join(_known())
         )
     return bool(given)
@@ -39,7 +38,7 @@ def add(scenario: Scenario, answer: Answer) -> None:
         (one.type, one.name, _capability(one), ratio, one.capability_status, one.capability_source)
         for one, ratio in ((old, 1.0), (new, speed))
     ]
-    answer.tables.append(AnswerTable("machines", f"{old.name} to {new.name}", _MACHINES, rows))
+    answer.tables.append(answer_table("capacity", "machines", f"{old.name} to {new.name}", rows))
     answer.figures.append(
         AnswerFigure("speed", speed, "", f"Processors of {old.name} that one of {new.name} replaces", 3)
     )
@@ -50,11 +49,8 @@ def add(scenario: Scenario, answer: Answer) -> None:
     count = scenario["processors"] or 1
     if count > 1:
         needed = _needed(_curve(scenario, old), _curve(scenario, new), count, speed)
-        answer.figures.append(
-            AnswerFigure(
-                "needed", needed, "processors", f"Processors of {new.name} for {count:,} of {old.name}", 0
-            )
-        )
+        text = f"Processors of {new.name} for {count:,} of {old.name}"
+        answer.figures.append(AnswerFigure("needed", needed, "processors", text, 0))
         if needed is None:
             answer.notes.append(f"No number of processors on the curve of {new.name} is enough")
 
@@ -72,7 +68,7 @@ def _machine(scenario: Scenario, key: str) -> MachineType:
     if found is None:
         raise scenario.problem.value(key, name, f"one of {', '.join(_known())}")
     if found.capability is None:
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"the capability of a processor of {found.type} ({found.name}) is not public",
             f"name another machine in {key}",
             ", ".join(_known()),
@@ -88,10 +84,9 @@ def _capability(machine: MachineType) -> int:
 def _curve(scenario: Scenario, machine: MachineType) -> Sequence[Point]:
     found = capacity_curves.curve_of_type(machine.type, machine.capability)
     if found is None:
-        with_curve = {
-            curve.type for curve in capacity_curves.capacity_curves().values() if not curve.secondary
-        }
-        raise scenario.problem.general_error(
+        curves = capacity_curves.capacity_curves().values()
+        with_curve = {curve.type for curve in curves if not curve.secondary}
+        raise scenario.error(
             f"the capability of several processors of {machine.type} ({machine.name}) is not public",
             "leave out processors: the answer is for one of each",
             f"machines with a curve: {', '.join(sorted(with_curve))}",
@@ -104,8 +99,5 @@ def _needed(old: Sequence[Point], new: Sequence[Point], count: int, speed: float
     wanted = scaling.capability(old, count)
     if wanted is None:
         return None
-    for number in range(1, new[-1][0] + 1):
-        capability = scaling.capability(new, number)
-        if capability is not None and capability * speed >= wanted:
-            return number
-    return None
+    numbers = range(1, new[-1][0] + 1)
+    return next((n for n in numbers if (scaling.capability(new, n) or 0.0) * speed >= wanted), None)

@@ -5,32 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import astuple
+
 from zlens.catalog.capacity_curves import Point
 from zlens.models.capacity import scaling, usl
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, AnswerFigure
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
-
-_RUNS = answer_columns("capacity", "runs")
-_LAW = answer_columns("capacity", "law")
-_FITTED = answer_columns("capacity", "fitted")
 
 
 def add(scenario: Scenario, curve: Sequence[Point] | None, answer: Answer) -> None:
     """Add tables, figures, a chart and notes on the runs of a scenario to the answer."""
     runs = [
-        scaling.ScalingRun(
-            run["processors"], run["etr"], run["busy"], run["itr"], run["name"] or f"run {number}"
-        )
+        scaling.ScalingRun(**{**run, "name": run["name"] or f"run {number}"})
         for number, run in enumerate(scenario["run"], 1)
     ]
     _check_combinations(scenario, runs)
     compared = scaling.compared(runs, curve)
     bends = scaling.rolloffs(compared, scenario["rolloff_gain"])
     rows = [_row(scaled, bends) for scaled in compared]
-    answer.tables.append(AnswerTable("runs", "Runs", _RUNS, rows))
+    answer.tables.append(answer_table("capacity", "runs", "Runs", rows))
     last = compared[-1]
     answer.figures += [
         AnswerFigure("itrr", last.itrr, "", "ITR ratio of the largest run", 3),
@@ -44,21 +40,16 @@ def add(scenario: Scenario, curve: Sequence[Point] | None, answer: Answer) -> No
 
 def add_law_of_curve(scenario: Scenario, curve: Sequence[Point], answer: Answer) -> None:
     """Add the law fitted to the curve of a machine, where one processor is 1 by definition."""
-    sizes = [float(n) for n, _ in curve]
-    values = [n * value for n, value in curve]
-    fit = usl.fit(sizes, values, gamma=1.0, confidence=scenario["confidence"] / 100)
-    _add_law(scenario, fit, sizes, values, "capability of the machine", answer)
+    points = [(float(n), n * value) for n, value in curve]
+    _add_law(scenario, points, 1.0, "capability of the machine", answer)
 
 
 def _check_combinations(scenario: Scenario, runs: Sequence[scaling.ScalingRun]) -> None:
     for run in runs:
-        has_etr_busy_itr = (run.etr is not None, run.busy is not None, run.itr is not None)
-        if not (has_etr_busy_itr[0] or has_etr_busy_itr[2]):
-            raise scenario.problem.general_error(f"run {run.name} has no throughput", "set etr or itr")
-        if has_etr_busy_itr[2] and has_etr_busy_itr[0] and has_etr_busy_itr[1]:
-            raise scenario.problem.general_error(
-                f"run {run.name} has itr as well as etr and busy", "leave itr out"
-            )
+        if run.etr is None and run.itr is None:
+            raise scenario.error(f"run {run.name} has no throughput", "set etr or itr")
+        if None not in (run.etr, run.busy, run.itr):
+            raise scenario.error(f"run {run.name} has itr as well as etr and busy", "leave itr out")
 
 
 def _row(scaled: scaling.Scaled, bends: Sequence[scaling.Rolloff]) -> tuple[Any, ...]:
@@ -68,20 +59,8 @@ def _row(scaled: scaling.Scaled, bends: Sequence[scaling.Rolloff]) -> tuple[Any,
         verdict = "falls" if bend.falls else "rolls off"
     elif scaled.gain is not None:
         verdict = "scales"
-    run = scaled.run
-    return (
-        run.name,
-        run.processors,
-        run.etr,
-        run.busy,
-        scaled.itr,
-        scaled.etrr,
-        scaled.itrr,
-        scaled.ratio,
-        scaled.efficiency,
-        scaled.gain,
-        verdict,
-    )
+    run, (_, *compared) = scaled.run, astuple(scaled)
+    return (run.name, run.processors, run.etr, run.busy, *compared, verdict)
 
 
 def _add_notes(
@@ -97,11 +76,10 @@ def _add_notes(
             f"From {bend.after:,} to {bend.until:,} processors {effect}: look for serialization, for "
             "algorithms that grow with the size, or for contended cache lines"
         )
-    gains = [scaled.gain for scaled in compared if scaled.gain is not None]
-    if gains and not bends:
-        answer.notes.append("No sharp bend: the ITR gains enough at every step")
-    elif not gains:
+    if all(scaled.gain is None for scaled in compared):
         scenario.unused("rolloff_gain")
+    elif not bends:
+        answer.notes.append("No sharp bend: the ITR gains enough at every step")
     if not has_curve:
         answer.notes.append(
             "Expected is linear because no machine is set; on real machines each processor adds less"
@@ -119,54 +97,45 @@ def _add_notes(
 
 
 def _add_fit(scenario: Scenario, compared: Sequence[scaling.Scaled], answer: Answer) -> usl.UslFit | None:
-    points = [(float(scaled.run.processors), scaled.itr) for scaled in compared]
-    sizes = [n for n, rate in points if rate is not None]
-    rates = [rate for _, rate in points if rate is not None]
-    if len(set(sizes)) < 2:
+    points = [(float(scaled.run.processors), scaled.itr) for scaled in compared if scaled.itr is not None]
+    if len({n for n, _ in points}) < 2:
         scenario.unused("usl_fits_within")
         return None
-    fit = usl.fit(sizes, rates, gamma=scenario["usl_one"], confidence=scenario["confidence"] / 100)
-    _add_law(scenario, fit, sizes, rates, "ITR of the runs", answer)
-    return fit
+    return _add_law(scenario, points, scenario["usl_one"], "ITR of the runs", answer)
 
 
 def _add_law(
     scenario: Scenario,
-    fit: usl.UslFit | None,
-    sizes: Sequence[float],
-    rates: Sequence[float],
+    points: Sequence[tuple[float, float]],
+    gamma: float | None,
     subject: str,
     answer: Answer,
-) -> None:
+) -> usl.UslFit | None:
+    sizes, rates = zip(*points, strict=True)
+    fit = usl.fit(sizes, rates, gamma=gamma, confidence=scenario["confidence"] / 100)
     if fit is None:
         scenario.unused("usl_fits_within")
         answer.notes.append(
             "The Universal Scalability Law needs runs of at least three sizes; it is not fitted"
         )
-        return
-    rows = [
-        (parameter.name, parameter.value, parameter.low, parameter.high, parameter.how)
-        for parameter in fit.parameters
-    ]
+        return None
     title = f"Universal Scalability Law of the {subject}, confidence {scenario['confidence']:g}%"
-    answer.tables.append(AnswerTable("law", title, _LAW, rows))
+    answer.tables.append(answer_table("capacity", "law", title, fit.parameters))
     fitted = [
-        (int(n), rate, value, low, high, 100 * error)
-        for n, rate, value, low, high, error in zip(
+        (int(n), rate, *values, 100 * error)
+        for n, rate, *values, error in zip(
             sizes, rates, fit.values, fit.lows, fit.highs, fit.errors, strict=True
         )
     ]
-    answer.tables.append(AnswerTable("fitted", "Throughput by the law", _FITTED, fitted))
+    answer.tables.append(answer_table("capacity", "fitted", "Throughput by the law", fitted))
+    bound, miss = scenario["usl_fits_within"], 100 * fit.largest_error
     answer.figures += [
-        AnswerFigure(
-            "usl_miss", 100 * fit.largest_error, "%", "Largest error of the Universal Scalability Law", 1
-        ),
+        AnswerFigure("usl_miss", miss, "%", "Largest error of the Universal Scalability Law", 1),
         AnswerFigure("usl_peak", fit.peak, "processors", "Peak throughput by the law at", 1),
     ]
-    bound = scenario["usl_fits_within"]
-    if 100 * fit.largest_error > bound:
+    if miss > bound:
         answer.notes.append(
-            f"The Universal Scalability Law does not fit: its error is up to {100 * fit.largest_error:.1f}%, "
+            f"The Universal Scalability Law does not fit: its error is up to {miss:.1f}%, "
             f"more than {bound:g}%; do not use its parameters or its peak"
         )
     elif fit.freedom == 0:
@@ -175,6 +144,7 @@ def _add_law(
         )
     else:
         _add_parameter_notes(fit, answer)
+    return fit
 
 
 def _add_parameter_notes(fit: usl.UslFit, answer: Answer) -> None:
@@ -201,6 +171,5 @@ def _add_chart(compared: Sequence[scaling.Scaled], fit: usl.UslFit | None, answe
     ]
     if fit is not None and base:
         series.append(ChartSeries("law", [fit.throughput_at(n) / base for n in sizes]))
-    answer.charts.append(
-        Chart("ITR by size, relative to the smallest run", "lines", sizes, tuple(series), "", "processors")
-    )
+    title = "ITR by size, relative to the smallest run"
+    answer.charts.append(Chart(title, "lines", sizes, tuple(series), "", "processors"))

@@ -15,38 +15,38 @@ from itertools import pairwise
 from msgspec import Struct
 
 from zlens.catalog.capacity_curves import Point
+from zlens.models.optional_numbers import difference, product, ratio, total
 
 #: A curve with a value for every number of processors.
 Curve = Mapping[int, float]
 
 
 class Factor(Struct, frozen=True):
-    """A capacity adjustment factor.
+    """A capacity adjustment factor, or the capability that follows from factors.
 
     value  capability of each processor relative to a single one; None beyond the reach of the curve
     error  estimated error of the value; 0 if stated, None if it cannot be estimated
-    how    "stated", "between" (interpolated) or "beyond" (extrapolated)
+    how    "stated", "between" (interpolated) or "beyond" (extrapolated); of several the least certain
     """
 
     value: float | None
     error: float | None
     how: str
 
+    @property
+    def shown_how(self) -> str:
+        return "unknown" if self.value is None else self.how
 
-class Deployment(Struct, frozen=True):
-    """Processors spread evenly over partitions.
+    @property
+    def error_pct(self) -> float | None:
+        """Estimated error in percent of the value."""
+        return ratio(product(100, self.error), self.value)
 
-    sizes       processors of each partition, largest first
-    capability  of all partitions, in single processors; None beyond the reach of the curve
-    how         the least certain way a factor was obtained: "stated", "between", "beyond"
-    error       estimated error of the capability
-    """
 
-    partitions: int
+class Deployment(Factor, frozen=True):
+    """Capability of processors spread evenly over partitions: sizes are their processors, largest first."""
+
     sizes: tuple[int, ...]
-    capability: float | None
-    error: float | None
-    how: str
 
 
 class ScalingRun(Struct, frozen=True):
@@ -88,9 +88,6 @@ class Rolloff(Struct, frozen=True):
     def falls(self) -> bool:
         """Whether more processors did less work."""
         return self.gain < 0
-
-
-# The curve ----------------------------------------------------------------------------------------
 
 
 def factor(curve: Sequence[Point], processors: int, complete: Sequence[Curve] = ()) -> Factor:
@@ -146,14 +143,12 @@ def _line_error(low: int, high: int, processors: int, reference: Curve) -> float
 
 def capability(curve: Sequence[Point], processors: int) -> float | None:
     """Return the effective capability n x c(n) of a partition of n processors, in single processors."""
-    value = factor(curve, processors).value
-    return None if value is None else processors * value
+    return product(processors, factor(curve, processors).value)
 
 
 def capability_ratio(curve: Sequence[Point], processors: int, base: int) -> float | None:
     """Return (m x c(m)) / (n x c(n)): expected ratio of m processors to the base of n."""
-    value, base_value = capability(curve, processors), capability(curve, base)
-    return None if value is None or base_value is None else value / base_value
+    return ratio(capability(curve, processors), capability(curve, base))
 
 
 def deployment(
@@ -165,18 +160,9 @@ def deployment(
     factors = [(size, count, factor(curve, size, complete)) for size, count in parts]
     how = max((point.how for _, _, point in factors), key=("stated", "between", "beyond").index)
     sizes = tuple(size for size, count in parts for _ in range(count))
-    total, error = 0.0, 0.0
-    all_estimated = True
-    for size, count, point in factors:
-        if point.value is None:
-            return Deployment(partitions, sizes, None, None, how)
-        total += size * count * point.value
-        all_estimated = all_estimated and point.error is not None
-        error += size * count * (point.error or 0.0)
-    return Deployment(partitions, sizes, total, error if all_estimated else None, how)
-
-
-# Runs ---------------------------------------------------------------------------------------------
+    value = total(product(size * count, point.value) for size, count, point in factors)
+    error = total(product(size * count, point.error) for size, count, point in factors)
+    return Deployment(value, None if value is None else error, how, sizes)
 
 
 def itr(etr: float, busy: float) -> float | None:
@@ -184,44 +170,25 @@ def itr(etr: float, busy: float) -> float | None:
     return etr / (busy / 100) if busy > 0 else None
 
 
-def ratio(value: float | None, base: float | None) -> float | None:
-    """Return one value divided by another; None if either is missing or the base is 0."""
-    return value / base if value is not None and base else None
-
-
 def compared(runs: Sequence[ScalingRun], curve: Sequence[Point] | None = None) -> list[Scaled]:
     """Compare runs with the smallest, by size; without a curve, linear scaling is expected."""
     results: list[Scaled] = []
-    base: Scaled | None = None
     for run in sorted(runs, key=lambda run: run.processors):
         run_itr = run.itr
         if run_itr is None and run.etr is not None and run.busy is not None:
             run_itr = itr(run.etr, run.busy)
-        first = base.run if base else run
-        expected = (
-            run.processors / first.processors
-            if curve is None
-            else capability_ratio(curve, run.processors, first.processors)
-        )
-        itrr = ratio(run_itr, base.itr if base else run_itr)
-        scaled = Scaled(
-            run,
-            run_itr,
-            ratio(run.etr, first.etr),
-            itrr,
-            expected,
-            ratio(itrr, expected),
-            _gain(results[-1], itrr, expected) if results else None,
-        )
-        results.append(scaled)
-        base = base or scaled
+        first = results[0].run if results else run
+        expected: float | None = run.processors / first.processors
+        if curve is not None:
+            expected = capability_ratio(curve, run.processors, first.processors)
+        itrr = ratio(run_itr, results[0].itr if results else run_itr)
+        gain = None
+        if results:
+            previous = results[-1]
+            gain = ratio(difference(itrr, previous.itrr), difference(expected, previous.ratio))
+        etrr = ratio(run.etr, first.etr)
+        results.append(Scaled(run, run_itr, etrr, itrr, expected, ratio(itrr, expected), gain))
     return results
-
-
-def _gain(previous: Scaled, itrr: float | None, expected: float | None) -> float | None:
-    if itrr is None or expected is None or previous.itrr is None or previous.ratio is None:
-        return None
-    return ratio(itrr - previous.itrr, expected - previous.ratio)
 
 
 def rolloffs(runs: Sequence[Scaled], below: float) -> list[Rolloff]:

@@ -47,7 +47,6 @@ class UslFit(Struct, frozen=True):
     values   fitted throughput of each observation
     lows, highs  confidence interval of the fitted curve at each observation
     errors   (fitted - observed) / observed of each observation
-    squared  coefficient of determination
     peak     processors at which throughput is greatest; None if it always rises
     """
 
@@ -57,7 +56,6 @@ class UslFit(Struct, frozen=True):
     lows: tuple[float | None, ...]
     highs: tuple[float | None, ...]
     errors: tuple[float, ...]
-    squared: float | None
     peak: float | None
 
     @property
@@ -127,7 +125,6 @@ def _fit(
         tuple(None if s is None else v - s for v, s in zip(values, spreads, strict=True)),
         tuple(None if s is None else v + s for v, s in zip(values, spreads, strict=True)),
         tuple(v / rate - 1 for v, rate in zip(values, rates, strict=True)),
-        _determination(rates, squares),
         peak_size(solution[1], solution[2]),
     )
 
@@ -156,12 +153,6 @@ def _parameters(
         low, high = (None, None) if spread is None else (value - spread, value + spread)
         parameters.append(Parameter(name, value, low, high, how))
     return parameters[0], parameters[1], parameters[2]
-
-
-def _determination(rates: Sequence[float], squares: float) -> float | None:
-    mean = sum(rates) / len(rates)
-    total_squares = sum((rate - mean) ** 2 for rate in rates)
-    return 1 - squares / total_squares if total_squares > 0 else None
 
 
 def _squares(sizes: Sequence[float], rates: Sequence[float], parameters: Parameters) -> float:

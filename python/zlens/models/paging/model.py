@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from zlens.models.optional_numbers import ratio
 from zlens.models.paging import page_space
 from zlens.models.paging.page_space import GB, PAGE
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, AnswerFigure
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "paging: space that guests can need, how full it gets, and pages per I/O on the paging volumes"
 SPEC = key_table("paging.scenario")
 EXAMPLE = example("paging")
 
-_SPACE = answer_columns("paging", "space")
-_STORBUF_COLUMNS = answer_columns("paging", "storbuf")
-_LOADS = answer_columns("paging", "loads")
-
 
 def solve(scenario: Scenario) -> Answer:
     """Solve the parts that the scenario requests: space needed, space available and I/O."""
     answer = Answer("paging", scenario.title or "Paging", [])
     if not scenario["guest"] and scenario["io"] is None:
-        raise scenario.problem.general_error("the scenario has neither guest nor io", "add [[guest]] or [io]")
+        raise scenario.error("the scenario has neither guest nor io", "add [[guest]] or [io]")
     need = _space(scenario, answer) if scenario["guest"] else None
     slots = sum(_slots(scenario, volume) * volume["count"] for volume in scenario["volume"])
     _fullness(scenario, need, slots, answer)
@@ -63,7 +60,7 @@ def _space(scenario: Scenario, answer: Answer) -> float:
         for name, count, size in parts
         if size or count
     ]
-    answer.tables.append(AnswerTable("space", "Paging space that is needed", _SPACE, rows))
+    answer.tables.append(answer_table("paging", "space", "Paging space that is needed", rows))
     answer.figures += [
         AnswerFigure("needed", need / GB, "GB", "Paging space needed"),
         AnswerFigure("needed_slots", need / PAGE, "pages", "The same", 0),
@@ -81,32 +78,30 @@ def _space(scenario: Scenario, answer: Answer) -> float:
 
 def _slots(scenario: Scenario, volume: dict[str, Any]) -> int:
     """Return the pages that one such volume can hold."""
-    if (volume["cylinders"] is None) == (volume["slots"] is None):
-        raise scenario.problem.general_error(
-            f"volume.{volume['name']} has no size or two", "write cylinders = 65520, or slots = ..."
-        )
-    if volume["slots"] is not None:
-        return int(volume["slots"])
-    return int(volume["cylinders"]) * page_space.SLOTS_OF_CYLINDER
+    slots, cylinders = volume["slots"], volume["cylinders"]
+    if (cylinders is None) == (slots is None):
+        cure = "write cylinders = 65520, or slots = ..."
+        raise scenario.error(f"volume.{volume['name']} has no size or two", cure)
+    return int(cylinders) * page_space.SLOTS_OF_CYLINDER if slots is None else int(slots)
 
 
 def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer) -> None:
     bound = scenario["full_from"]
     used = scenario["used_pct"]
     has_note = False
+    available = slots * PAGE
     if slots:
-        answer.figures.append(AnswerFigure("there_is", slots * PAGE / GB, "GB", "Paging space available"))
-        sizes = {_slots(scenario, volume) for volume in scenario["volume"]}
-        if len(sizes) > 1:
+        answer.figures.append(AnswerFigure("there_is", available / GB, "GB", "Paging space available"))
+        if len({_slots(scenario, volume) for volume in scenario["volume"]}) > 1:
             answer.notes.append(
                 "The volumes differ in size and will not be loaded evenly: IBM advises one model for all"
             )
     if slots and need is not None:
-        full_pct = 100 * need / (slots * PAGE)
+        full_pct = 100 * need / available
         answer.figures.append(AnswerFigure("full", full_pct, "%", "Full if everything is paged out", 1))
         if full_pct > 100:
             answer.notes.append(
-                f"If the guests use all they may, {(need - slots * PAGE) / GB:.1f} GB do not fit: a "
+                f"If the guests use all they may, {(need - available) / GB:.1f} GB do not fit: a "
                 "system whose page space is full ends with abend PGT004"
             )
         elif full_pct > bound:
@@ -128,35 +123,29 @@ def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer
 
 def _storage(scenario: Scenario, answer: Answer) -> None:
     defaults = page_space.storbuf()[scenario["storbuf"]]
-    rows = [
-        (name, percent, percent / 100 * scenario["real"])
-        for name, percent in zip(("E1", "E2", "E3"), defaults.percent, strict=True)
-    ]
+    each = zip(("E1", "E2", "E3"), defaults.percent, strict=True)
+    rows = [(name, percent, percent / 100 * scenario["real"]) for name, percent in each]
     answer.tables.append(
-        AnswerTable("storbuf", f"SET SRM STORBUF, defaults of {defaults.text}", _STORBUF_COLUMNS, rows)
+        answer_table("paging", "storbuf", f"SET SRM STORBUF, defaults of {defaults.text}", rows)
     )
 
 
 def _io(scenario: Scenario, answer: Answer) -> None:
     io = scenario["io"]
     if (io["io_rate"] is None) == (io["pages_per_io"] is None):
-        raise scenario.problem.general_error(
-            "io needs exactly one of io_rate and pages_per_io", "set one of them"
-        )
+        raise scenario.error("io needs exactly one of io_rate and pages_per_io", "set one of them")
     volumes = io["volumes"] or sum(volume["count"] for volume in scenario["volume"])
     if not volumes:
-        raise scenario.problem.general_error("io has no volumes", "add [[volume]], or write io.volumes = ...")
+        raise scenario.error("io has no volumes", "add [[volume]], or write io.volumes = ...")
     rate = io["page_rate"]
-    current = io["pages_per_io"] or page_space.pages_per_io(rate, io["io_rate"]) or 1.0
+    current = io["pages_per_io"] or ratio(rate, io["io_rate"]) or 1.0
     service, per_page = io["service_ms"] / 1000, io["per_page_ms"]
     if current < 1:
-        raise scenario.problem.general_error(
-            f"{rate:g} pages in {io['io_rate']:g} I/Os are less than one page per I/O",
-            "check page_rate and io_rate",
-        )
+        what = f"{rate:g} pages in {io['io_rate']:g} I/Os are less than one page per I/O"
+        raise scenario.error(what, "check page_rate and io_rate")
 
     def load_of(pages: float) -> page_space.Load:
-        takes = page_space.service_of(pages, current, service, None if per_page is None else per_page / 1000)
+        takes = page_space.service_of(pages, current, service, ratio(per_page, 1000))
         return page_space.paging_load(rate, pages, volumes, takes, scenario["busy_at_most"])
 
     today = load_of(current)
@@ -167,34 +156,14 @@ def _io(scenario: Scenario, answer: Answer) -> None:
         AnswerFigure("volumes", float(today.volumes_least), "", "Volumes needed to meet the target", 0),
         AnswerFigure("megabytes", rate * PAGE / 1e6, "MB/s", "Data paged", 1),
     ]
-    rows = [
-        (
-            load.pages,
-            load.rate,
-            load.each,
-            load.busy_least,
-            load.busy_most,
-            load.volumes_least,
-            load.volumes_most,
-        )
-        for load in loads
-    ]
-    answer.tables.append(
-        AnswerTable("loads", f"{rate:,.0f} pages per second on {volumes:,} volumes", _LOADS, rows)
+    title = f"{rate:,.0f} pages per second on {volumes:,} volumes"
+    answer.tables.append(answer_table("paging", "loads", title, loads))
+    pages = [load.pages for load in loads]
+    series = (
+        ChartSeries("at least", [load.busy_least for load in loads]),
+        ChartSeries("at most", [load.busy_most for load in loads]),
     )
-    answer.charts.append(
-        Chart(
-            "Busy of a paging volume",
-            "lines",
-            [load.pages for load in loads],
-            (
-                ChartSeries("at least", [load.busy_least for load in loads]),
-                ChartSeries("at most", [load.busy_most for load in loads]),
-            ),
-            "%",
-            "pages in one I/O",
-        )
-    )
+    answer.charts.append(Chart("Busy of a paging volume", "lines", pages, series, "%", "pages in one I/O"))
     if per_page is None:
         answer.notes.append(
             "No public source states how the service time of a paging I/O grows with its pages: busy lies "

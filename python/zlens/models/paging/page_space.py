@@ -67,17 +67,8 @@ class Load(Struct, frozen=True):
     volumes_most: int
 
 
-def pages_per_io(page_rate: float, io_rate: float) -> float | None:
-    """Return pages in one I/O: pages per second over I/O per second."""
-    return page_rate / io_rate if io_rate > 0 else None
-
-
 def paging_load(
-    page_rate: float,
-    pages: float,
-    volumes: int,
-    service: tuple[float, float],
-    at_most: float,
+    page_rate: float, pages: float, volumes: int, service: tuple[float, float], at_most: float
 ) -> Load:
     """Return paging I/O for `page_rate` pages per second and `pages` pages per I/O.
 

@@ -22,8 +22,8 @@ from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import interval_sql, local_time
 from zlens.models.partitions.model import TYPES
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value, by_name
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, AnswerFigure, Value, by_name
+from zlens.rendering.answer_columns import answer_table
 from zlens.schema.plain_text import format_list, replace_controls
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ _SAME = 0.005
 #: Maximum number of names in a note.
 _MOST_NAMES = 5
 
-_COMPARED = answer_columns("partitions", "compared")
-_POLARITY = answer_columns("partitions", "polarity")
 
 Pair = tuple[str, str]
 
@@ -271,9 +269,9 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
         subject = (row["name"], row["type"], row["cores"], row["weight"], row["entitlement"])
         rows.append((*subject, expected, used, error, beyond, could, bound))
     polarity = list(_polarity(solved, pairs, measurement))
-    tables = [AnswerTable("compared", "Expected and used", _COMPARED, rows)]
+    tables = [answer_table("partitions", "compared", "Expected and used", rows)]
     if polarity:
-        tables.append(AnswerTable("polarity", "Polarity of logical cores", _POLARITY, polarity))
+        tables.append(answer_table("partitions", "polarity", "Polarity of logical cores", polarity))
     tables.append(solved.table("machine"))
     figures = [
         AnswerFigure(

@@ -31,67 +31,27 @@ EXAMPLE = example("partitions")
 def solve(scenario: Scenario) -> Answer:
     """Solve each type of core separately."""
     check_combinations(scenario)
-    pools = [
-        _pool(scenario, kind, type_partitions)
-        for kind in TYPES
-        if (
-            type_partitions := [partition for partition in scenario["partition"] if partition["type"] == kind]
-        )
-    ]
-    several = {
-        name
-        for name, count in Counter(partition["name"] for partition in scenario["partition"]).items()
-        if count > 1
-    }
-    members = [(pool, member) for pool in pools for member in pool.members]
-    display_names = {id(member): tables.display_name(member, several) for _, member in members}
-    rows = [tables.partition_row(display_names[id(member)], pool, member) for pool, member in members]
-    result_tables = [
-        tables.partitions(rows),
-        tables.polarization(
-            [tables.polarity_row(display_names[id(member)], member) for _, member in members],
-        ),
-        tables.machine(
-            [tables.machine_row(pool, scenario["run_time_longest"]) for pool in pools],
-        ),
-    ]
-    bands = [
-        tables.band_row(display_names[id(member)], pool, member) for pool, member in members if member.claim
-    ]
-    if bands:
-        result_tables.append(tables.bands(bands))
-    capacities = tables.capacity_rows(scenario["group"], pools, scenario["msu_per_core"], display_names)
-    if capacities:
-        result_tables.append(tables.capacities(capacities))
-    limits = tables.zvm_rows(scenario["partition"])
-    if limits:
-        result_tables.append(tables.zvm(limits))
-    if scenario["physlog"]:
-        result_tables.append(tables.physlog(scenario["physlog"]))
-    chart = Chart(
-        "Entitled and used",
-        "bars",
-        [str(row[0]) for row in rows],
-        (
-            ChartSeries("entitled", [_number(row[5]) for row in rows]),
-            ChartSeries("gets", [_number(row[9]) for row in rows]),
-        ),
-        "cores",
+    partitions = scenario["partition"]
+    of_types = {kind: [one for one in partitions if one["type"] == kind] for kind in TYPES}
+    pools = [_pool(scenario, kind, entries) for kind, entries in of_types.items() if entries]
+    result_tables = tables.answer_tables(scenario, pools)
+    members = [member for pool in pools for member in pool.members]
+    series = (
+        ChartSeries("entitled", [float(member.entitled) for member in members]),
+        ChartSeries("gets", [float(member.amount) for member in members]),
     )
+    chart = Chart("Entitled and used", "bars", [member.shown for member in members], series, "cores")
     _assumptions(scenario, pools)
+    limits = [row for table in result_tables if table.key == "zvm" for row in table.rows]
     return Answer(
         "partitions",
         scenario.title or "PR/SM partitions",
         result_tables,
         [figure for pool in pools for figure in _figures(pool)],
         [chart],
-        [*tables.notes(pools, display_names, scenario["crowded_from"]), *tables.zvm_notes(limits)],
+        [*tables.notes(pools, scenario["crowded_from"]), *tables.zvm_notes(limits)],
         follow=("partitions", "allocation"),
     )
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
 
 
 def _pool(scenario: Scenario, kind: str, type_partitions: Sequence[dict[str, Any]]) -> Pool:
@@ -100,41 +60,34 @@ def _pool(scenario: Scenario, kind: str, type_partitions: Sequence[dict[str, Any
     shared = physical - sum(partition["cores"] for partition in type_partitions if partition["dedicated"])
     sharing = [partition for partition in type_partitions if not partition["dedicated"]]
     entitled = prsm.entitlements(shared, [partition["weight"] for partition in sharing])
-    of_group = {
-        group["name"]: _limit(scenario, group) for group in scenario["group"] if group["type"] == kind
-    }
     claims = [_claim(scenario, partition, part) for partition, part in zip(sharing, entitled, strict=True)]
-    groups = {
-        name: [
-            index
-            for index, partition in enumerate(sharing)
-            if name in (partition["group"], partition["capacity_group"])
-        ]
-        for name in of_group
-    }
+    groups = []
+    for group in scenario["group"]:
+        if group["type"] == kind:
+            name = group["name"]
+            of_group = [n for n, one in enumerate(sharing) if name in (one["group"], one["capacity_group"])]
+            groups.append((name, of_group, group_limit(scenario, group)))
     management = sum(line["lpmgt"] for line in scenario["physlog"] if line["type"] == kind) / 100
     capacity = max(0.0, shared - management)
-    amounts = prsm.allocate(capacity, claims, [(groups[name], of_group[name]) for name in groups])
-    group_bounds = _group_bounds(amounts, claims, [(name, groups[name], of_group[name]) for name in groups])
+    amounts = prsm.allocate(capacity, claims, [(inside, limit) for _, inside, limit in groups])
+    group_bounds = _group_bounds(amounts, claims, groups)
+    times = Counter(partition["name"] for partition in scenario["partition"])
     at_shared = iter(range(len(sharing)))
     members = []
     for partition in type_partitions:
+        name, cores = partition["name"], partition["cores"]
+        shown = f"{name} {kind}" if times[name] > 1 else name
         if partition["dedicated"]:
-            amount = min(
-                partition["demand"] if partition["demand"] is not None else partition["cores"],
-                partition["cores"],
-            )
-            members.append(
-                PartitionMember(partition, None, float(partition["cores"]), None, float(amount), "dedicated")
-            )
+            amount = float(min(cores if partition["demand"] is None else partition["demand"], cores))
+            members.append(PartitionMember(shown, partition, None, float(cores), None, amount, "dedicated"))
             continue
         index = next(at_shared)
         claim, part, amount = claims[index], entitled[index], amounts[index]
         polarity = None
         if partition["polarization"] == "vertical":
-            polarity = prsm.vertical(part, partition["cores"], scenario["integer_entitlement"])
+            polarity = prsm.vertical(part, cores, scenario["integer_entitlement"])
         bound = _bound(claim, amount, group_bounds.get(index), shared=bool(capacity))
-        members.append(PartitionMember(partition, claim, part, polarity, amount, bound))
+        members.append(PartitionMember(shown, partition, claim, part, polarity, amount, bound))
     return Pool(kind, physical, shared, capacity, members)
 
 
@@ -145,7 +98,7 @@ def _claim(scenario: Scenario, partition: dict[str, Any], entitled: float) -> Cl
     return Claim(float(partition["weight"]), float(used), demand, limits)
 
 
-def _limit(scenario: Scenario, group: dict[str, Any]) -> float:
+def group_limit(scenario: Scenario, group: dict[str, Any]) -> float:
     """Return the limit of a group, in cores."""
     if group["absolute_cap"] is not None:
         return float(group["absolute_cap"])
@@ -214,15 +167,12 @@ def _assumptions(scenario: Scenario, pools: Sequence[Pool]) -> None:
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for valid keys that contradict each other."""
-    error = scenario.problem.general_error
+    error = scenario.error
     partitions, groups, processors = scenario["partition"], scenario["group"], scenario["processors"]
     for entry_kind, entries in (("partition", partitions), ("group", groups)):
-        seen: set[tuple[str, str]] = set()
-        for entry in entries:
-            pair = (entry["name"], entry["type"])
-            if pair in seen:
-                raise error(f"{entry_kind} {pair[0]} is given twice with type {pair[1]}", "use unique names")
-            seen.add(pair)
+        for (name, kind), count in Counter((entry["name"], entry["type"]) for entry in entries).items():
+            if count > 1:
+                raise error(f"{entry_kind} {name} is given twice with type {kind}", "use unique names")
     group_by_key = {(group["name"], group["type"]): group for group in groups}
     by_name: dict[str, list[dict[str, Any]]] = {}
     for entry in partitions:
@@ -234,10 +184,11 @@ def check_combinations(scenario: Scenario) -> None:
         if (group["absolute_cap"] is None) == (group["capacity"] is None):
             raise error(f"{path} needs exactly one limit", "write absolute_cap = 2.5, or capacity = 100")
         if group["capacity"] is not None and group["type"] != "CP":
-            raise error(
-                f"{path} has a group capacity, which z/OS supports for CPs only", "write absolute_cap"
-            )
-    in_msu = [entry for entry in (*partitions, *groups) if _in_msu(entry)]
+            what = f"{path} has a group capacity, which z/OS supports for CPs only"
+            raise error(what, "write absolute_cap")
+    keys = ("defined_capacity", "capacity")
+    entries = (*partitions, *groups)
+    in_msu = [entry for entry in entries if any(entry.get(key) is not None for key in keys)]
     if in_msu and scenario["msu_per_core"] is None:
         raise error(
             f"{in_msu[0]['name']} has a limit in MSU, but the rating of a core is missing",
@@ -246,11 +197,7 @@ def check_combinations(scenario: Scenario) -> None:
     for kind, number in processors.items():
         if kind not in TYPES:
             raise error(f"processors.{kind} is not a processor type", f"write one of {', '.join(TYPES)}")
-        taken = sum(
-            partition["cores"]
-            for partition in partitions
-            if partition["type"] == kind and partition["dedicated"]
-        )
+        taken = sum(one["cores"] for one in partitions if one["type"] == kind and one["dedicated"])
         if taken > number:
             raise error(f"{taken} {kind} cores are dedicated, but only {number} exist", "dedicate fewer")
     for kind in {partition["type"] for partition in partitions} - set(processors):
@@ -261,17 +208,13 @@ def check_combinations(scenario: Scenario) -> None:
         raise error(f"physlog has two lines for {kind}", "keep one of them")
 
 
-def _in_msu(entry: dict[str, Any]) -> bool:
-    return any(entry.get(key) is not None for key in ("defined_capacity", "capacity"))
-
-
 def _check_partition(
     scenario: Scenario,
     partition: dict[str, Any],
     groups: dict[tuple[str, str], dict[str, Any]],
     same: list[dict[str, Any]],
 ) -> None:
-    error = scenario.problem.general_error
+    error = scenario.error
     path = f"partition.{partition['name']}"
     if partition["dedicated"] == (partition["weight"] is not None):
         state = "dedicated but has a weight" if partition["dedicated"] else "shared but has no weight"
@@ -286,9 +229,8 @@ def _check_partition(
     if partition["unparked"] is not None and partition["unparked"] > partition["cores"]:
         raise error(f"{path}.unparked exceeds its cores", "reduce it")
     if partition["unparked"] is not None and partition["polarization"] == "horizontal":
-        raise error(
-            f"{path}.unparked is given, but the partition is horizontal", 'write polarization = "vertical"'
-        )
+        what = f"{path}.unparked is given, but the partition is horizontal"
+        raise error(what, 'write polarization = "vertical"')
     for key, limit in (("group", "absolute_cap"), ("capacity_group", "capacity")):
         group = groups.get((partition[key], partition["type"]))
         if partition[key] is not None and (group is None or group[limit] is None):
@@ -297,9 +239,8 @@ def _check_partition(
                 f"add [[group]] with that name and type, and {limit}",
             )
     if partition["type"] != "CP" and partition["defined_capacity"] is not None:
-        raise error(
-            f"{path}.defined_capacity is given, but z/OS supports it for CPs only", "write absolute_cap"
-        )
+        what = f"{path}.defined_capacity is given, but z/OS supports it for CPs only"
+        raise error(what, "write absolute_cap")
     if partition["smt"] != "non-SMT" and partition["polarization"] == "horizontal":
         raise error(f"{path}.smt is {partition['smt']}, but the partition is horizontal",
                     "write polarization = \"vertical\": z/VM requires it for multithreading")  # fmt: skip
@@ -310,7 +251,5 @@ def _check_partition(
         if any(peer[key] != partition[key] for peer in others):
             raise error(f"{path}.{key} differs between its types", "use the same value for each")
     if len(others) > 1 and not zvm_limits.mode(partition["mode"]).mixed:
-        raise error(
-            f"{path}.mode is {partition['mode']}, but the partition has cores of several types",
-            'write mode = "z/VM"',
-        )
+        what = f"{path}.mode is {partition['mode']}, but the partition has cores of several types"
+        raise error(what, 'write mode = "z/VM"')

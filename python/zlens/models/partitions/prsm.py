@@ -13,7 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.models.allocation import CapGroup, crossing_fill, group_fill
+from zlens.models.allocation import CapGroup, crossing_fill, group_fill, proportional
+from zlens.models.optional_numbers import ratio
 from zlens.models.published_numbers import number
 
 #: Tolerance for an entitlement to count as an integer: the rounding error of a division.
@@ -79,8 +80,7 @@ def entitlements(shared: float, weights: Sequence[float]) -> list[float]:
     Source: PR/SM Planning Guide, use of processing weights; z/OS MVS Planning: Workload Management, group
     capacity.
     """
-    total = math.fsum(weights)
-    return [shared * weight / total if total else 0.0 for weight in weights]
+    return proportional(shared, weights)
 
 
 def vertical(entitled: float, cores: int, integer: str = "one medium beside lows") -> Polarity:
@@ -166,4 +166,4 @@ def physical(lgclc: float, ovrhd: float, lpmgt: float) -> tuple[float, float | N
     Source: z/VM 6.4 Performance, whose printed rows obey it.
     """
     total = lgclc + ovrhd + lpmgt
-    return total, (total / lgclc if lgclc else None), ((lgclc + ovrhd) / lgclc if lgclc else None)
+    return total, ratio(total, lgclc), ratio(lgclc + ovrhd, lgclc)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
 
+from zlens.models.optional_numbers import ratio
 from zlens.models.partitions import prsm, zvm_limits
 from zlens.models.partitions.prsm import Claim, Polarity
+from zlens.models.scenario import Scenario
 from zlens.rendering.answer import AnswerTable, Value
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer_columns import answer_table
 
 #: Less than this much of a core is negligible.
 NEGLIGIBLE = 1e-9
@@ -25,8 +27,12 @@ Row = tuple[Value, ...]
 
 
 class PartitionMember(Struct, frozen=True):
-    """A partition's cores of one type, solved. claim: None if dedicated; polarity: None unless vertical."""
+    """A partition's cores of one type, solved. claim: None if dedicated; polarity: None unless vertical.
 
+    shown: name of the partition, with the type if it has several
+    """
+
+    shown: str
     entry: dict[str, Any]
     claim: Claim | None
     entitled: float
@@ -89,196 +95,114 @@ class Pool(Struct, frozen=True, dict=True):
         return self.others / left if left > 0 else None
 
 
-def display_name(member: PartitionMember, several: set[str]) -> str:
-    """Return the name of a partition, with its type if it has several."""
-    name: str = member.entry["name"]
-    return f"{name} {member.entry['type']}" if name in several else name
+def answer_tables(scenario: Scenario, pools: Sequence[Pool]) -> list[AnswerTable]:
+    """Return the tables of the solved types of cores; those about weights, groups and z/VM if there are any."""
+    members = [(pool, member) for pool in pools for member in pool.members]
+    bands = "How closely PR/SM follows weights while all want their share (usually within 1%)"
+    machine = [_machine_row(pool, scenario["run_time_longest"]) for pool in pools]
+    found = {
+        "partitions": ("Partitions", [_partition_row(*each) for each in members]),
+        "polarization": ("Polarity of logical cores", [_polarity_row(member) for _, member in members]),
+        "machine": ("Physical cores", machine),
+        "bands": (bands, [_band_row(*each) for each in members if each[1].claim]),
+        "capacity_groups": ("Group capacity", _capacity_rows(scenario, pools)),
+        "zvm": ("Limits of z/VM", _zvm_rows(scenario["partition"])),
+        "physlog": ("Physical cores as in FCX302 PHYSLOG", list(map(_physlog_row, scenario["physlog"]))),
+    }
+    always = ("partitions", "polarization", "machine")
+    return [
+        answer_table("partitions", key, title, rows)
+        for key, (title, rows) in found.items()
+        if rows or key in always
+    ]
 
 
-def partitions(rows: Sequence[Row]) -> AnswerTable:
-    return AnswerTable("partitions", "Partitions", answer_columns("partitions", "partitions"), rows)
-
-
-def partition_row(name: str, pool: Pool, member: PartitionMember) -> Row:
-    entry, claim = member.entry, member.claim
+def _partition_row(pool: Pool, member: PartitionMember) -> Row:
+    entry, claim, cores = member.entry, member.claim, float(member.entry["cores"])
     demand = entry["demand"] if entry["demand"] is not None else float(member.unparked)
     unmet = max(0.0, demand - member.amount)
-    subject = (name, entry["type"], entry["cores"], entry["weight"])
-    if claim is None:
-        cores = float(entry["cores"])
-        return (
-            *subject,
-            None,
-            cores,
-            entry["demand"],
-            cores,
-            "cores",
-            member.amount,
-            0.0,
-            unmet,
-            member.bound_by,
-        )
-    share = 100 * entry["weight"] / pool.weights
-    by, limit = claim.lowest_limit
-    excess = max(0.0, member.amount - member.entitled)
-    return (
-        *subject,
-        share,
-        member.entitled,
-        entry["demand"],
-        limit,
-        by,
-        member.amount,
-        excess,
-        unmet,
-        member.bound_by,
-    )
+    share, entitled, (by, limit), excess = None, cores, ("cores", cores), 0.0
+    if claim is not None:
+        share, entitled = 100 * entry["weight"] / pool.weights, member.entitled
+        by, limit = claim.lowest_limit
+        excess = max(0.0, member.amount - entitled)
+    subject = (member.shown, entry["type"], entry["cores"], entry["weight"], share, entitled)
+    return (*subject, entry["demand"], limit, by, member.amount, excess, unmet, member.bound_by)
 
 
-def polarization(rows: Sequence[Row]) -> AnswerTable:
-    return AnswerTable(
-        "polarization", "Polarity of logical cores", answer_columns("partitions", "polarization"), rows
-    )
-
-
-def polarity_row(name: str, member: PartitionMember) -> Row:
-    entry, cores = member.entry, member.entry["cores"]
-    subject = (name, entry["type"])
+def _polarity_row(member: PartitionMember) -> Row:
+    entry, cores, polarity = member.entry, member.entry["cores"], member.polarity
+    subject = (member.shown, entry["type"])
     if member.claim is None:
         high = cores if entry["polarization"] == "vertical" else None
         others = None if high is None else 0
         return (*subject, "dedicated", 100.0 * cores, high, others, None, others, 100.0, 0)
-    entitled = 100 * member.entitled
-    parked = cores - member.unparked
-    polarity = member.polarity
+    entitled, parked = 100 * member.entitled, cores - member.unparked
     if polarity is None:
         return (*subject, "horizontal", entitled, None, None, None, None, entitled / cores, parked)
     medium = 100 * polarity.share if polarity.medium else None
-    return (
-        *subject,
-        "vertical",
-        entitled,
-        polarity.high,
-        polarity.medium,
-        medium,
-        polarity.low,
-        None,
-        parked,
-    )
+    counts = (polarity.high, polarity.medium, medium, polarity.low)
+    return (*subject, "vertical", entitled, *counts, None, parked)
 
 
-def machine(rows: Sequence[Row]) -> AnswerTable:
-    return AnswerTable("machine", "Physical cores", answer_columns("partitions", "machine"), rows)
-
-
-def machine_row(pool: Pool, max_run_ms: float) -> Row:
-    per_shared = pool.logical / pool.shared if pool.shared else None
+def _machine_row(pool: Pool, max_run_ms: float) -> Row:
     run = prsm.run_time(pool.shared, pool.logical, max_run_ms) if pool.logical else None
-    return (
-        pool.kind,
-        pool.physical,
-        pool.physical - pool.shared,
-        pool.shared,
-        pool.logical,
-        per_shared,
-        pool.high,
-        pool.others,
-        pool.shared - pool.high,
-        pool.crowding,
-        run,
-        prsm.OF_HIGH if pool.high else None,
-    )
+    cores = (pool.kind, pool.physical, pool.physical - pool.shared, pool.shared, pool.logical)
+    in_use = (pool.high, pool.others, pool.shared - pool.high, pool.crowding)
+    return (*cores, ratio(pool.logical, pool.shared), *in_use, run, prsm.OF_HIGH if pool.high else None)
 
 
-def bands(rows: Sequence[Row]) -> AnswerTable:
-    title = "How closely PR/SM follows weights while all want their share (usually within 1%)"
-    return AnswerTable("bands", title, answer_columns("partitions", "bands"), rows)
-
-
-def band_row(name: str, pool: Pool, member: PartitionMember) -> Row:
-    entry, total = member.entry, pool.weights
-    if member.polarity is None:
-        weakest = member.entitled / entry["cores"]
-        weight = entry["weight"] / entry["cores"]
+def _band_row(pool: Pool, member: PartitionMember) -> Row:
+    entry, total, polarity = member.entry, pool.weights, member.polarity
+    cores = entry["cores"]
+    if polarity is None:
+        weakest, weight = member.entitled / cores, entry["weight"] / cores
     else:
-        weakest = member.polarity.share if member.polarity.medium else min(1.0, member.entitled)
+        weakest = polarity.share if polarity.medium else min(1.0, member.entitled)
         weight = weakest * total / pool.shared if pool.shared else 0.0
     share = entry["weight"] / total
-    low, high = prsm.accuracy_band(share, weakest, capped=entry["capped"])
-    near = high - share <= prsm.STRAYS * share + NEGLIGIBLE
-    per_core = (low * total / entry["cores"], high * total / entry["cores"])
-    return (
-        name,
-        entry["type"],
-        weight,
-        100 * weakest,
-        "3.6% of its share" if near else "3.6% of all",
-        *(per_core if member.polarity is None else (None, None)),
-        100 * low,
-        100 * high,
-        low * pool.shared,
-        high * pool.shared,
-    )
+    band = prsm.accuracy_band(share, weakest, capped=entry["capped"])
+    near = band[1] - share <= prsm.STRAYS * share + NEGLIGIBLE
+    rule = "3.6% of its share" if near else "3.6% of all"
+    per_core = (end * total / cores if polarity is None else None for end in band)
+    ends = (*per_core, *(100 * end for end in band), *(end * pool.shared for end in band))
+    return (member.shown, entry["type"], weight, 100 * weakest, rule, *ends)
 
 
-def capacities(rows: Sequence[Row]) -> AnswerTable:
-    return AnswerTable(
-        "capacity_groups", "Group capacity", answer_columns("partitions", "capacity_groups"), rows
-    )
-
-
-def capacity_rows(
-    groups: Sequence[dict[str, Any]],
-    pools: Sequence[Pool],
-    msu_per_core: float | None,
-    display_names: Mapping[int, str],
-) -> list[Row]:
+def _capacity_rows(scenario: Scenario, pools: Sequence[Pool]) -> list[Row]:
     rows: list[Row] = []
-    for group in groups:
-        if group["capacity"] is None or msu_per_core is None:
+    for group in scenario["group"]:
+        name, limit = group["name"], group["capacity"]
+        if limit is None or scenario["msu_per_core"] is None:
             continue
-        inside = [
-            member
-            for pool in pools
-            for member in pool.sharing
-            if member.entry["capacity_group"] == group["name"]
-        ]
+        sharing = (member for pool in pools for member in pool.sharing)
+        inside = [member for member in sharing if member.entry["capacity_group"] == name]
         weights = [member.entry["weight"] for member in inside]
-        for member, share in zip(inside, prsm.entitlements(group["capacity"], weights), strict=True):
-            gets = member.amount * msu_per_core
-            rows.append(
-                (
-                    group["name"],
-                    display_names[id(member)],
-                    member.entry["weight"],
-                    group["capacity"],
-                    share,
-                    gets,
-                )
-            )
+        for member, weight, share in zip(inside, weights, prsm.entitlements(limit, weights), strict=True):
+            gets = member.amount * scenario["msu_per_core"]
+            rows.append((name, member.shown, weight, limit, share, gets))
     return rows
 
 
-def zvm(rows: Sequence[Row]) -> AnswerTable:
-    return AnswerTable("zvm", "Limits of z/VM", answer_columns("partitions", "zvm"), rows)
+def _physlog_row(line: dict[str, Any]) -> Row:
+    total, t_l, lcot_l = prsm.physical(line["lgclc"], line["ovrhd"], line["lpmgt"])
+    return (line["type"], line["lgclc"], line["ovrhd"], lcot_l, line["lpmgt"], total, t_l)
 
 
-def zvm_rows(partitions: Sequence[dict[str, Any]]) -> list[Row]:
+def _zvm_rows(partitions: Sequence[dict[str, Any]]) -> list[Row]:
     """Return one row for each level of multithreading."""
-    cores: dict[str, dict[str, int]] = {}
-    first: dict[str, dict[str, Any]] = {}
+    by_name: dict[str, list[dict[str, Any]]] = {}
     for partition in partitions:
         if partition["zvm"] is not None:
-            first.setdefault(partition["name"], partition)
-            cores.setdefault(partition["name"], {})[partition["type"]] = partition["cores"]
+            by_name.setdefault(partition["name"], []).append(partition)
     rows: list[Row] = []
-    for name, partition in first.items():
+    for name, (first, *others) in by_name.items():
+        cores = {one["type"]: one["cores"] for one in (first, *others)}
+        release, mode = first["zvm"], first["mode"]
         for smt in zvm_limits.SMT:
-            fit = zvm_limits.fit(
-                zvm_limits.release(partition["zvm"]), zvm_limits.mode(partition["mode"]), smt, cores[name]
-            )
-            counts = (sum(cores[name].values()), fit.limit, fit.used, fit.processors, fit.numbers)
-            rows.append((name, partition["zvm"], partition["mode"], smt, partition["smt"] == smt, *counts))
+            fit = zvm_limits.fit(zvm_limits.release(release), zvm_limits.mode(mode), smt, cores)
+            counts = (sum(cores.values()), fit.limit, fit.used, fit.processors, fit.numbers)
+            rows.append((name, release, mode, smt, first["smt"] == smt, *counts))
     return rows
 
 
@@ -301,27 +225,14 @@ def zvm_notes(rows: Sequence[Row]) -> list[str]:
     return texts
 
 
-def physlog(lines: Sequence[dict[str, Any]]) -> AnswerTable:
-    rows = []
-    for line in lines:
-        total, t_l, lcot_l = prsm.physical(line["lgclc"], line["ovrhd"], line["lpmgt"])
-        rows.append((line["type"], line["lgclc"], line["ovrhd"], lcot_l, line["lpmgt"], total, t_l))
-    return AnswerTable(
-        "physlog", "Physical cores as in FCX302 PHYSLOG", answer_columns("partitions", "physlog"), rows
-    )
-
-
-def notes(pools: Sequence[Pool], display_names: Mapping[int, str], crowded_from: float) -> list[str]:
+def notes(pools: Sequence[Pool], crowded_from: float) -> list[str]:
     """Return the notes of an answer about partitions."""
     texts: list[str] = []
     for pool in pools:
         texts += _crowding_notes(pool, crowded_from)
-        texts += _partition_notes(pool, display_names)
-    if any(
-        member.entry["defined_capacity"] or member.entry["capacity_group"]
-        for pool in pools
-        for member in pool.sharing
-    ):
+        texts += _partition_notes(pool)
+    entries = [member.entry for pool in pools for member in pool.sharing]
+    if any(entry["defined_capacity"] or entry["capacity_group"] for entry in entries):
         texts.append(
             "Defined and group capacity limit the four-hour rolling average: until that reaches the "
             "limit, a partition may use more"
@@ -344,12 +255,12 @@ def _crowding_notes(pool: Pool, crowded_from: float) -> list[str]:
             "remove or park vertical-lows that are not needed"]  # fmt: skip
 
 
-def _partition_notes(pool: Pool, display_names: Mapping[int, str]) -> list[str]:
+def _partition_notes(pool: Pool) -> list[str]:
     kind = pool.kind
 
     def names(members: Sequence[PartitionMember]) -> str:
         more = ", ..." if len(members) > _MOST_NAMES else ""
-        return ", ".join(display_names[id(member)] for member in members[:_MOST_NAMES]) + more
+        return ", ".join(member.shown for member in members[:_MOST_NAMES]) + more
 
     texts: list[str] = []
     idle = pool.capacity - pool.used
@@ -361,12 +272,8 @@ def _partition_notes(pool: Pool, display_names: Mapping[int, str]) -> list[str]:
     if too_few:
         texts.append(f"{kind}: {names(too_few)} cannot use the entitlement from the weight: "
                      "too few logical cores are online or unparked")  # fmt: skip
-    below = [
-        member
-        for member in pool.sharing
-        if member.entry["absolute_cap"] is not None
-        and member.entry["absolute_cap"] < member.entitled - NEGLIGIBLE
-    ]
+    capped = [(member, member.entry["absolute_cap"]) for member in pool.sharing]
+    below = [one for one, cap in capped if cap is not None and cap < one.entitled - NEGLIGIBLE]
     if below:
         texts.append(f"{kind}: the absolute cap of {names(below)} is below the entitlement from the weight, "
                      "which IBM does not recommend")  # fmt: skip
@@ -376,12 +283,8 @@ def _partition_notes(pool: Pool, display_names: Mapping[int, str]) -> list[str]:
             f"{kind}: {names(too_many)} has more logical cores than the machine has shared physical ones"
         )
     weights = sorted({member.entry["weight"] for member in pool.sharing})
-    near = next((pair for pair in pairwise(weights) if _same(*pair)), None)
+    near = next((pair for pair in pairwise(weights) if pair[1] - pair[0] < _SAME_WEIGHT * pair[1]), None)
     if near:
         texts.append(f"{kind}: weights {near[0]} and {near[1]} are less than 2% apart, "
                      "which PR/SM does not distinguish")  # fmt: skip
     return texts
-
-
-def _same(lower: float, upper: float) -> bool:
-    return upper - lower < _SAME_WEIGHT * upper

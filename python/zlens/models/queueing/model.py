@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
+from zlens.models.optional_numbers import product, ratio
 from zlens.models.queueing import queues
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, AnswerFigure
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
+
+Entry = dict[str, Any]
+Row = tuple[Any, ...]
+#: Rows of stations, rows of classes, and notes.
+Solution = tuple[list[Row], list[Row], list[str]]
 
 SUMMARY = "queues: throughput, response and utilization, exact for open, closed and mixed systems"
 SPEC = key_table("queueing.scenario")
 EXAMPLE = example("queueing")
-
-_CLASSES = answer_columns("queueing", "classes")
-_STATIONS = answer_columns("queueing", "stations")
 
 
 def solve(scenario: Scenario) -> Answer:
@@ -28,48 +32,48 @@ def solve(scenario: Scenario) -> Answer:
     solve_rows = _mixed if len(kinds) > 1 else _open if True in kinds else _closed
     rows, of_classes, notes = solve_rows(scenario, stations, classes)
     busiest = max(rows, key=lambda row: -1.0 if row[1] is None else row[1])
+    throughput = math.fsum(row[1] for row in of_classes)
     figures = [
-        AnswerFigure("throughput", _sum(row[1] for row in of_classes), "1/s", "Throughput", 4),
+        AnswerFigure("throughput", throughput, "1/s", "Throughput", 4),
         AnswerFigure("response", _mean(of_classes), "s", "Mean response time", 4),
         AnswerFigure("busiest", busiest[1], "%", f"Busy of the busiest station, {busiest[0]}", 2),
     ]
-    chart = Chart(
-        "Busy", "bars", [str(row[0]) for row in rows], (ChartSeries("busy", [row[1] for row in rows]),), "%"
-    )
+    series = ChartSeries("busy", [row[1] for row in rows])
+    chart = Chart("Busy", "bars", [str(row[0]) for row in rows], (series,), "%")
     tables = [
-        AnswerTable("classes", "Classes", _CLASSES, of_classes),
-        AnswerTable("stations", "Stations", _STATIONS, rows),
+        answer_table("queueing", "classes", "Classes", of_classes),
+        answer_table("queueing", "stations", "Stations", rows),
     ]
     return Answer("queueing", scenario.title or "Queues", tables, figures, [chart], notes)
 
 
-def _sum(values: Any) -> float | None:
-    addends = list(values)
-    return None if None in addends else math.fsum(addends)
-
-
-def _mean(of_classes: list[tuple[Any, ...]]) -> float | None:
+def _mean(of_classes: list[Row]) -> float | None:
     if any(row[2] is None for row in of_classes):
         return None
     total = math.fsum(row[1] for row in of_classes)
-    return math.fsum(row[1] * row[2] for row in of_classes) / total if total else None
+    return ratio(math.fsum(row[1] * row[2] for row in of_classes), total)
 
 
-def _open(
-    scenario: Scenario, stations: list[dict[str, Any]], classes: list[dict[str, Any]]
-) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]:
+def _work(classes: list[Entry], rates: Mapping[str, float], station: Entry) -> float:
+    """Return the work per second that classes bring to a station at these rates, in servers."""
+    name = station["name"]
+    return math.fsum(rates[class_["name"]] * class_["demand"].get(name, 0.0) for class_ in classes)
+
+
+def _open(scenario: Scenario, stations: list[Entry], classes: list[Entry]) -> Solution:
     """Solve each station separately; queueing slows all classes equally, as with evenly shared servers."""
-    rows: list[tuple[Any, ...]] = []
+    rows: list[Row] = []
     stretched: dict[str, float | None] = {}
     notes = []
-    served, full = _served(stations, classes)
+    arriving = {class_["name"]: float(class_["rate"]) for class_ in classes}
+    served, full = _served(stations, classes, dict(arriving))
     throughput = math.fsum(served.values())
     for station in stations:
         name, servers = station["name"], station["servers"]
-        offered = math.fsum(served[class_["name"]] * class_["demand"].get(name, 0.0) for class_ in classes)
+        offered = _work(classes, served, station)
         if station["kind"] == "delay":
             stretched[name] = 1.0
-            rows.append((name, None, offered, offered / throughput if throughput else None))
+            rows.append((name, None, offered, ratio(offered, throughput)))
             continue
         # One aggregate class: the mean demand, at the total arrival rate.
         service = offered / throughput if throughput else 0.0
@@ -80,9 +84,9 @@ def _open(
         if queue is None:
             stretched[name] = None
             rows.append((name, min(100.0, 100.0 * offered / servers), None, None))
-            arriving = math.fsum(class_["rate"] * class_["demand"].get(name, 0.0) for class_ in classes)
-            comparison = "more arrives than" if arriving > servers else "as much arrives as"
-            servers_needed = f"{arriving:.4g} server{'' if arriving == 1 else 's'}"
+            needed = _work(classes, arriving, station)
+            comparison = "more arrives than" if needed > servers else "as much arrives as"
+            servers_needed = f"{needed:.4g} server{'' if needed == 1 else 's'}"
             notes.append(
                 f"{name}: {comparison} can be served (work for {servers_needed}, and it has {servers}), "
                 "so its queue grows without limit"
@@ -97,32 +101,24 @@ def _open(
         )
     of_classes = []
     for class_ in classes:
-        parts = [
-            None if stretched[name] is None else stretched[name] * demand
-            for name, demand in class_["demand"].items()
-            if demand
-        ]
+        parts = [product(stretched[name], demand) for name, demand in class_["demand"].items() if demand]
         response = None if None in parts else math.fsum(part for part in parts if part is not None)
         rate = served[class_["name"]]
-        of_classes.append((class_["name"], rate, response, None if response is None else rate * response))
+        of_classes.append((class_["name"], rate, response, product(rate, response)))
     return rows, of_classes, notes
 
 
 def _served(
-    stations: list[dict[str, Any]], classes: list[dict[str, Any]]
+    stations: list[Entry], classes: list[Entry], served: dict[str, float]
 ) -> tuple[dict[str, float], set[str]]:
-    """Return the throughput of each open class, and the stations that are full.
+    """Return the throughput of each open class, and the stations that are full. served: rates of arrivals.
 
     Stations fill in sequence, the most overloaded first; each passes on what it can serve.
     """
-    served = {class_["name"]: float(class_["rate"]) for class_ in classes}
     full: set[str] = set()
     for _ in stations:
         loads = {
-            station["name"]: math.fsum(
-                served[class_["name"]] * class_["demand"].get(station["name"], 0.0) for class_ in classes
-            )
-            / station["servers"]
+            station["name"]: _work(classes, served, station) / station["servers"]
             for station in stations
             if station["kind"] == "queue" and station["name"] not in full
         }
@@ -136,9 +132,7 @@ def _served(
     return served, full
 
 
-def _mixed(
-    scenario: Scenario, stations: list[dict[str, Any]], classes: list[dict[str, Any]]
-) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]:
+def _mixed(scenario: Scenario, stations: list[Entry], classes: list[Entry]) -> Solution:
     """Solve open and closed classes at the same stations exactly.
 
     Open work occupies its part of each server and closed classes use the rest: their demands grow by
@@ -148,30 +142,25 @@ def _mixed(
     """
     opened = [class_ for class_ in classes if class_["rate"] is not None]
     closed = [class_ for class_ in classes if class_["rate"] is None]
-    taken = {
-        station["name"]: math.fsum(
-            class_["rate"] * class_["demand"].get(station["name"], 0.0) for class_ in opened
-        )
-        for station in stations
-    }
+    rates = {class_["name"]: class_["rate"] for class_ in opened}
+    taken = {station["name"]: _work(opened, rates, station) for station in stations}
+    remaining = dict.fromkeys(taken, 1.0)
     for station in stations:
-        if station["kind"] == "queue" and taken[station["name"]] >= 1.0:
-            raise scenario.problem.general_error(
-                f"the open classes use all of {station['name']} ({100 * taken[station['name']]:.4g}%)",
-                "lower their rates; closed classes would get nothing there",
-            )
-    remaining = {
-        station["name"]: 1.0 if station["kind"] == "delay" else 1.0 - taken[station["name"]]
-        for station in stations
-    }
+        if station["kind"] == "queue":
+            name = station["name"]
+            remaining[name] -= taken[name]
+            if taken[name] >= 1.0:
+                what = f"the open classes use all of {name} ({100 * taken[name]:.4g}%)"
+                cure = "lower their rates; closed classes would get nothing there"
+                raise scenario.error(what, cure)
     slowed = [
         {**class_, "demand": {name: demand / remaining[name] for name, demand in class_["demand"].items()}}
         for class_ in closed
     ]
     rows, of_closed, notes = _closed(scenario, stations, slowed)
     by_name = {row[0]: row for row in rows}
-    throughput = math.fsum(row[1] for row in of_closed) + math.fsum(class_["rate"] for class_ in opened)
-    merged_rows: list[tuple[Any, ...]] = []
+    throughput = math.fsum(row[1] for row in of_closed) + math.fsum(rates.values())
+    merged_rows: list[Row] = []
     residence: dict[str, float] = {}
     for station in stations:
         name = station["name"]
@@ -179,12 +168,11 @@ def _mixed(
         if station["kind"] == "delay":
             residence[name] = 1.0
             inside += taken[name]
-            merged_rows.append((name, None, inside, inside / throughput if throughput else None))
-            continue
-        residence[name] = (1.0 + inside) / remaining[name]
-        inside += taken[name] * residence[name]
-        busy = busy * remaining[name] + 100.0 * taken[name]
-        merged_rows.append((name, busy, inside, inside / throughput if throughput else None))
+        else:
+            residence[name] = (1.0 + inside) / remaining[name]
+            inside += taken[name] * residence[name]
+            busy = busy * remaining[name] + 100.0 * taken[name]
+        merged_rows.append((name, busy, inside, ratio(inside, throughput)))
     of_open = {}
     for class_ in opened:
         response = math.fsum(residence[name] * demand for name, demand in class_["demand"].items())
@@ -193,9 +181,7 @@ def _mixed(
     return merged_rows, [of_classes[class_["name"]] for class_ in classes], notes
 
 
-def _closed(
-    scenario: Scenario, stations: list[dict[str, Any]], classes: list[dict[str, Any]]
-) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]:
+def _closed(scenario: Scenario, stations: list[Entry], classes: list[Entry]) -> Solution:
     names = [station["name"] for station in stations]
     demands = [[class_["demand"].get(name, 0.0) for name in names] for class_ in classes]
     station_speeds = [_speeds(station) for station in stations]
@@ -210,19 +196,14 @@ def _closed(
                 [station["kind"] == "delay" for station in stations],
             )
         except ValueError as error:
-            raise scenario.problem.general_error(
-                f"{error} are too many to solve",
-                "merge classes",
-                f"{queues.MOST_STATES:,} at most",
-            ) from None
-    rows: list[tuple[Any, ...]] = []
-    for index, station in enumerate(stations):
-        speeds = station_speeds[index]
+            at_most = f"{queues.MOST_STATES:,} at most"
+            raise scenario.error(f"{error} are too many to solve", "merge classes", at_most) from None
+    rows: list[Row] = []
+    for index, (station, speeds) in enumerate(zip(stations, station_speeds, strict=True)):
         top = 1.0 if speeds is None else max(speeds, default=0.0)
-        busy = 100.0 * network.utilization[index] / top if top else None
+        busy = ratio(100.0 * network.utilization[index], top)
         in_station = math.fsum(queue[index] for queue in network.queue)
-        total = math.fsum(network.throughput)
-        rows.append((station["name"], busy, in_station, in_station / total if total else None))
+        rows.append((station["name"], busy, in_station, ratio(in_station, math.fsum(network.throughput))))
     of_classes = [
         (class_["name"], rate, response, rate * response)
         for class_, rate, response in zip(classes, network.throughput, network.response, strict=True)
@@ -230,7 +211,7 @@ def _closed(
     return rows, of_classes, []
 
 
-def _speeds(station: dict[str, Any]) -> list[float] | None:
+def _speeds(station: Entry) -> list[float] | None:
     if station["kind"] == "delay":
         return []
     if station["speeds"] is not None:
@@ -240,7 +221,7 @@ def _speeds(station: dict[str, Any]) -> list[float] | None:
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for valid keys that contradict each other."""
-    error = scenario.problem.general_error
+    error = scenario.error
     stations, classes = scenario["station"], scenario["class"]
     names = {station["name"] for station in stations}
     if len(names) < len(stations) or len({class_["name"] for class_ in classes}) < len(classes):
@@ -252,9 +233,8 @@ def check_combinations(scenario: Scenario) -> None:
             raise error(f"{path} needs exactly one of rate and customers", "set one of them")
         for name in class_["demand"]:
             if name not in names:
-                raise error(
-                    f"{path}.demand.{name} is not a station", f"write one of {', '.join(sorted(names))}"
-                )
+                cure = f"write one of {', '.join(sorted(names))}"
+                raise error(f"{path}.demand.{name} is not a station", cure)
         if not class_["think"] + sum(class_["demand"].values()):
             raise error(f"{path} has no demand at any station", "set a demand")
         if class_["rate"] is not None and class_["think"]:

@@ -124,11 +124,10 @@ def _convolved(
     queue, busy = [0.0] * len(terms), [0.0] * len(terms)
     for index in reversed(range(len(terms))):
         others = _convolve(prefixes[index], suffix)
-        parts = [
-            (count, term * others[customers - count] / combined[customers])
+        queue[index] = math.fsum(
+            count * (term * others[customers - count] / combined[customers])
             for count, term in enumerate(terms[index])
-        ]
-        queue[index] = math.fsum(count * part for count, part in parts)
+        )
         busy[index] = rate * demands[index]
         suffix = _convolve(suffix, terms[index])
     residence = tuple(length / rate for length in queue)
@@ -153,7 +152,7 @@ def _terms(demand: float, kind: Sequence[float] | None, customers: int, estimate
         return [1.0] + [0.0] * customers
     logs, total = [0.0], 0.0
     for count in range(1, customers + 1):
-        speed = 1.0 if kind is None else _speed(kind, count) if kind else float(count)
+        speed = 1.0 if kind is None else kind[min(count, len(kind)) - 1] if kind else float(count)
         total += math.log(demand * estimate / speed)
         logs.append(total)
     top = max(logs)
@@ -165,10 +164,6 @@ def _convolve(first: Sequence[float], second: Sequence[float]) -> list[float]:
     count = len(first)
     reverse = second[::-1]
     return [sum(map(mul, first[: index + 1], reverse[count - 1 - index :])) for index in range(count)]
-
-
-def _speed(speeds: Sequence[float], count: int) -> float:
-    return speeds[min(count, len(speeds)) - 1]
 
 
 def multi_class_network(

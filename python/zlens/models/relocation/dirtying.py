@@ -8,7 +8,6 @@ changed. `SequentialWrites` is the other extreme: every write goes to another pa
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -26,14 +25,6 @@ _GAUSS = (
 )
 
 
-class WriteModel(Protocol):
-    """A model of writes."""
-
-    def changed(self, seconds: float) -> float:
-        """Return the number of different pages written in this time."""
-        ...
-
-
 class SequentialWrites(Struct, frozen=True):
     """Writes go to the pages in turn, `rate` per second: min(pages, rate T).
 
@@ -44,6 +35,7 @@ class SequentialWrites(Struct, frozen=True):
     rate: float
 
     def changed(self, seconds: float) -> float:
+        """Return the number of different pages written in this time."""
         return min(self.pages, self.rate * seconds)
 
 
@@ -53,9 +45,13 @@ class RandomWrites(Struct, frozen=True):
     kinds: tuple[tuple[float, float], ...]
 
     def changed(self, seconds: float) -> float:
+        """Return the number of different pages written in this time."""
         if seconds <= 0:
             return 0.0
         return math.fsum(-pages * math.expm1(-rate * seconds) for pages, rate in self.kinds)
+
+
+WriteModel = SequentialWrites | RandomWrites
 
 
 def uniform(pages: float, rate: float) -> RandomWrites:

@@ -9,7 +9,7 @@ from typing import Any
 from zlens.models.relocation import isfc
 from zlens.models.scenario import Scenario
 from zlens.rendering.answer import AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer_columns import answer_table
 
 #: A MiB in MB of 10^6 bytes.
 MB_IN_MIB = 1.048576
@@ -17,29 +17,18 @@ MB_IN_MIB = 1.048576
 _FIRST_NUMBER = 0xC000
 
 
-_CHPIDS = answer_columns("relocation", "chpids")
-_DEVICES = answer_columns("relocation", "devices")
-
-
 def link(scenario: Scenario) -> tuple[float, list[AnswerFigure], list[AnswerTable], list[str]]:
     """Return the throughput of the link in MiB/s, with figures, tables and notes."""
     settings, chpids = scenario["link"], scenario["link"]["chpid"]
     if not chpids:
         scenario.unused("isfc_rate_per_gb")
-        return (
-            settings["rate"],
-            [AnswerFigure("link", settings["rate"], "MiB/s", "The link carries", 1)],
-            [],
-            [],
-        )
+        rate = settings["rate"]
+        return rate, [AnswerFigure("link", rate, "MiB/s", "The link carries", 1)], [], []
     devices = _devices(scenario)
     sender, receiver, notes = _sides(settings)
-    sender_devices, receiver_devices = (
-        isfc.writes_on(devices, sender, receiver),
-        isfc.writes_on(devices, receiver, sender),
-    )
+    sides = isfc.writes_on(devices, sender, receiver), isfc.writes_on(devices, receiver, sender)
     rows = [
-        _chpid_row(settings, chpid, [device for device in devices if device.chpid == index], sender_devices)
+        _chpid_row(settings, chpid, [device for device in devices if device.chpid == index], sides[0])
         for index, chpid in enumerate(chpids)
     ]
     carried = math.fsum(row[4] for row in rows) / MB_IN_MIB
@@ -50,10 +39,17 @@ def link(scenario: Scenario) -> tuple[float, list[AnswerFigure], list[AnswerTabl
         AnswerFigure("capacity_factor", factor, "", "ISFC capacity factor", 0),
         AnswerFigure("ctcs", float(len(devices)), "", "CTC devices", 0),
     ]
-    path = [_device_row(device, chpids, sender_devices, receiver_devices) for device in devices]
+    path = [
+        (
+            f"{device.number:04X}",
+            chpids[device.chpid]["name"],
+            *(side.index(device) + 1 if device in side else None for side in sides),
+        )
+        for device in devices
+    ]
     tables = [
-        AnswerTable("chpids", "Link", _CHPIDS, rows),
-        AnswerTable("devices", "Write path", _DEVICES, path),
+        answer_table("relocation", "chpids", "Link", rows),
+        answer_table("relocation", "devices", "Write path", path),
     ]
     return rate, figures, tables, [*notes, *_link_notes(chpids, rows, devices)]
 
@@ -75,26 +71,9 @@ def _chpid_row(
     sender_devices: Sequence[isfc.Device],
 ) -> tuple[Any, ...]:
     written = sum(device in sender_devices for device in devices)
-    carries = isfc.chpid_rate(
-        chpid["speed"],
-        written,
-        per_gb=settings["rate_per_gb"],
-        share=chpid["share"],
-        ssch=settings["ssch_per_device"],
-    )
+    per_gb, ssch = settings["rate_per_gb"], settings["ssch_per_device"]
+    carries = isfc.chpid_rate(chpid["speed"], written, per_gb=per_gb, share=chpid["share"], ssch=ssch)
     return chpid["name"], chpid["speed"], len(devices), written, carries, carries / isfc.mb_per_ssch()
-
-
-def _device_row(
-    device: isfc.Device,
-    chpids: Sequence[dict[str, Any]],
-    sender_devices: Sequence[isfc.Device],
-    receiver_devices: Sequence[isfc.Device],
-) -> tuple[Any, ...]:
-    positions = (
-        side.index(device) + 1 if device in side else None for side in (sender_devices, receiver_devices)
-    )
-    return (f"{device.number:04X}", chpids[device.chpid]["name"], *positions)
 
 
 def _link_notes(
@@ -111,11 +90,7 @@ def _link_notes(
         notes.append(f"chpids of several speeds ({listed} Gb/s): IBM recommends chpids of one speed")
         # Each side leaves out devices at one end of the numbers.
         ends = {devices[0].chpid, devices[-1].chpid}
-        fast = [
-            chpid["name"]
-            for index, chpid in enumerate(chpids)
-            if index in ends and chpid["speed"] == max(speeds)
-        ]
+        fast = [chpids[index]["name"] for index in sorted(ends) if speeds[index] == max(speeds)]
         if fast and len(chpids) > 2:
             notes.append(
                 f"fast chpid {', '.join(fast)} is at an end of the device numbers, where a side does not "
@@ -165,14 +140,13 @@ def _number(scenario: Scenario, name: str, text: str) -> int:
     except ValueError:
         number = -1
     if not 0 <= number <= 0xFFFF:
-        raise scenario.problem.general_error(
-            f"link.chpid.{name}.rdevs has {text}", "write device numbers", expected='"0000" to "FFFF"'
-        )
+        what = f"link.chpid.{name}.rdevs has {text}"
+        raise scenario.error(what, "write device numbers", '"0000" to "FFFF"')
     return number
 
 
 def check_link(scenario: Scenario) -> None:
-    error, link = scenario.problem.general_error, scenario["link"]
+    error, link = scenario.error, scenario["link"]
     if link["rate"] is None and not link["chpid"]:
         raise error("link has neither rate nor chpid", "write rate = 300 (MiB/s), or [[link.chpid]]")
     if link["from"] is not None and link["to"] is not None and link["from"].upper() == link["to"].upper():

@@ -8,19 +8,22 @@ they do not settle is a key of the scenario.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 from msgspec.structs import replace
 
 from zlens.catalog import codes
 from zlens.models.constants import constant
+from zlens.models.optional_numbers import ratio
 from zlens.models.relocation import dirtying, precopy
 from zlens.models.relocation import link as relocation_link
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import COLORS, Chart, ChartSeries
 
 SUMMARY = "live guest relocation: passes, quiesce and total time, cancellation, the ISFC link"
@@ -29,10 +32,6 @@ SUMMARY = "live guest relocation: passes, quiesce and total time, cancellation, 
 PAGES_IN_MIB = 256
 SPEC = key_table("relocation.scenario")
 EXAMPLE = example("relocation")
-
-_GUESTS = answer_columns("relocation", "relocations")
-_PASSES = answer_columns("relocation", "passes")
-_OPTIONS = answer_columns("relocation", "options")
 
 
 def solve(scenario: Scenario) -> Answer:
@@ -45,15 +44,17 @@ def solve(scenario: Scenario) -> Answer:
         live_least=scenario["live_passes"],
         passes_most=scenario["passes_most"],
         quiesce_passes=scenario["quiesce_passes"],
-        no_progress=None if scenario["no_progress"] is None else scenario["no_progress"] / 100,
+        no_progress=ratio(scenario["no_progress"], 100),
     )
     guests = [guest_of(scenario, guest) for guest in scenario["guest"]]
-    per_second = rate * PAGES_IN_MIB
-    most_each = math.inf if most_per_guest is None else most_per_guest * PAGES_IN_MIB
-    several = scenario["link"]["several"] / 100
-    outcomes = precopy.relocate(
-        guests, rules, per_second, at_once=scenario["at_once"], most_each=most_each, several=several
+    relocate = partial(
+        precopy.relocate,
+        rules=rules,
+        rate=rate * PAGES_IN_MIB,
+        most_each=math.inf if most_per_guest is None else most_per_guest * PAGES_IN_MIB,
+        several=scenario["link"]["several"] / 100,
     )
+    outcomes = relocate(guests, at_once=scenario["at_once"])
     scenario.assume("relocation_changes")
     if len(guests) == 1:
         scenario.unused("isfc_several")
@@ -62,42 +63,43 @@ def solve(scenario: Scenario) -> Answer:
     if all(guest.immediate for guest in guests):
         for name in ("relocation_stop_below", "relocation_live_passes", "relocation_passes_most"):
             scenario.unused(name)
+    quiesce, ends, moved = _extremes(outcomes)
+    canceled = float(sum(outcome.end_code != 0 for outcome in outcomes))
     figures = [
-        AnswerFigure("quiesce", max(outcome.quiesce for outcome in outcomes), "s", "Longest quiesce", 3),
-        AnswerFigure("total", max(outcome.ends for outcome in outcomes), "s", "All relocations", 2),
-        AnswerFigure(
-            "moved", math.fsum(outcome.pages for outcome in outcomes) / PAGES_IN_MIB, "MiB", "Moved", 1
-        ),
-        AnswerFigure(
-            "cancelled", float(sum(outcome.end_code != 0 for outcome in outcomes)), "", "Cancelled", 0
-        ),
+        AnswerFigure("quiesce", quiesce, "s", "Longest quiesce", 3),
+        AnswerFigure("total", ends, "s", "All relocations", 2),
+        AnswerFigure("moved", moved, "MiB", "Moved", 1),
+        AnswerFigure("cancelled", canceled, "", "Cancelled", 0),
         *figures,
     ]
+    rows = [_row(outcome, rules) for outcome in outcomes]
+    passes = [row for outcome in outcomes for row in _pass_rows(outcome, rules)]
     tables = [
-        AnswerTable("relocations", "Relocations", _GUESTS, [_row(outcome, rules) for outcome in outcomes]),
-        AnswerTable(
-            "passes", "Passes", _PASSES, [row for outcome in outcomes for row in _pass_rows(outcome, rules)]
-        ),
-        _options(scenario, guests, rules, per_second, most_each, several),
+        answer_table("relocation", "relocations", "Relocations", rows),
+        answer_table("relocation", "passes", "Passes", passes),
+        _options(guests, scenario["at_once"], relocate),
         *tables,
     ]
     notes = [*_notes(outcomes, guests), *notes]
     guest_names = ", ".join(outcome.name for outcome in outcomes[:3]) + (", ..." if len(outcomes) > 3 else "")
-    title = scenario.title or f"Relocation of {guest_names}"
-    return Answer(
-        "relocation", title, tables, figures, _charts(outcomes), notes, follow=("relocations", "quiesce")
-    )
+    title, follow = scenario.title or f"Relocation of {guest_names}", ("relocations", "quiesce")
+    return Answer("relocation", title, tables, figures, _charts(outcomes), notes, follow=follow)
+
+
+def _extremes(outcomes: Sequence[precopy.RelocationOutcome]) -> tuple[float, float, float]:
+    """Return the longest quiesce and the end of all relocations, seconds, and MiB sent."""
+    moved = math.fsum(outcome.pages for outcome in outcomes) / PAGES_IN_MIB
+    return max(outcome.quiesce for outcome in outcomes), max(outcome.ends for outcome in outcomes), moved
 
 
 def guest_of(scenario: Scenario, guest: dict[str, Any]) -> precopy.RelocatingGuest:
-    immediate = scenario["immediate"] if guest["immediate"] is None else guest["immediate"]
-    quiesce = guest["maxquiesce"] if guest["maxquiesce"] is not None else scenario["maxquiesce"]
+    keys = ("immediate", "maxquiesce", "maxtotal")
+    immediate, quiesce, total = (scenario[key] if guest[key] is None else guest[key] for key in keys)
     if quiesce is None and immediate:
         quiesce = "NOLIMIT"
     if quiesce is None:
         scenario.assume("relocation_maxquiesce")
         quiesce = constant("relocation_maxquiesce").default
-    total = guest["maxtotal"] if guest["maxtotal"] is not None else scenario["maxtotal"]
     return precopy.RelocatingGuest(
         guest["name"],
         touched(guest) * PAGES_IN_MIB,
@@ -138,52 +140,29 @@ def _writes(guest: dict[str, Any]) -> dirtying.WriteModel:
 def _row(outcome: precopy.RelocationOutcome, rules: precopy.StopRules) -> tuple[Any, ...]:
     live = sum(not pass_.quiesced for pass_ in outcome.passes)
     quiesced = [pass_ for pass_ in outcome.passes if pass_.quiesced]
-    return (
-        outcome.name,
-        outcome.begins,
-        outcome.seconds,
-        outcome.quiesce,
-        outcome.quiesce_needed,
-        live + min(len(quiesced), rules.quiesce_passes),
-        outcome.pages / PAGES_IN_MIB,
-        math.fsum(pass_.pages for pass_ in quiesced),
-        outcome.stopped_by,
-        outcome.end_code,
-        codes.words("relocation_end")[str(outcome.end_code)],
-    )
+    times = (outcome.begins, outcome.seconds, outcome.quiesce, outcome.quiesce_needed)
+    passes = live + min(len(quiesced), rules.quiesce_passes)
+    sent = (outcome.pages / PAGES_IN_MIB, math.fsum(pass_.pages for pass_ in quiesced))
+    end = codes.words("relocation_end")[str(outcome.end_code)]
+    return (outcome.name, *times, passes, *sent, outcome.stopped_by, outcome.end_code, end)
 
 
-def _pass_rows(outcome: precopy.RelocationOutcome, rules: precopy.StopRules) -> list[tuple[Any, ...]]:
-    return [
-        (
-            outcome.name,
-            None if pass_.quiesced and not rules.quiesce_passes else number,
-            "quiesced" if pass_.quiesced else "running",
-            pass_.begins,
-            pass_.seconds,
-            pass_.pages / PAGES_IN_MIB,
-            pass_.pages,
-            pass_.whole,
-        )
-        for number, pass_ in enumerate(outcome.passes, 1)
-    ]
+def _pass_rows(outcome: precopy.RelocationOutcome, rules: precopy.StopRules) -> Iterator[tuple[Any, ...]]:
+    for number, pass_ in enumerate(outcome.passes, 1):
+        shown = None if pass_.quiesced and not rules.quiesce_passes else number
+        subject = (outcome.name, shown, "quiesced" if pass_.quiesced else "running")
+        sent = (pass_.pages / PAGES_IN_MIB, pass_.pages)
+        yield (*subject, pass_.begins, pass_.seconds, *sent, pass_.whole)
 
 
 def _options(
-    scenario: Scenario,
     guests: Sequence[precopy.RelocatingGuest],
-    rules: precopy.StopRules,
-    rate: float,
-    most_each: float,
-    several: float,
+    requested: int,
+    relocate: Callable[..., list[precopy.RelocationOutcome]],
 ) -> AnswerTable:
     """Return the same guests in sequence and at once, with and without IMMEDIATE, ignoring limits."""
-    concurrent = len(guests) if scenario["at_once"] == 1 else min(scenario["at_once"], len(guests))
-    ways = (
-        [(1, "in sequence")]
-        if len(guests) == 1
-        else [(1, "in sequence"), (concurrent, f"{concurrent} at once")]
-    )
+    concurrent = len(guests) if requested == 1 else min(requested, len(guests))
+    ways = [(1, "in sequence"), (concurrent, f"{concurrent} at once")][: len(guests)]
     rows = []
     for at_once, words in ways:
         for immediate in (False, True):
@@ -191,21 +170,12 @@ def _options(
                 replace(guest, immediate=immediate, max_total=math.inf, max_quiesce=math.inf)
                 for guest in guests
             ]
-            outcomes = precopy.relocate(
-                free, rules, rate, at_once=at_once, most_each=most_each, several=several
-            )
-            rows.append(
-                (
-                    f"{words}, IMMEDIATE" if immediate else words,
-                    max(outcome.quiesce for outcome in outcomes),
-                    math.fsum(outcome.seconds for outcome in outcomes) / len(outcomes),
-                    max(outcome.ends for outcome in outcomes),
-                    math.fsum(outcome.pages for outcome in outcomes) / PAGES_IN_MIB,
-                )
-            )
-    return AnswerTable(
-        "options", "The same guests with other options, MAXQUIESCE and MAXTOTAL NOLIMIT", _OPTIONS, rows
-    )
+            outcomes = relocate(free, at_once=at_once)
+            quiesce, ends, moved = _extremes(outcomes)
+            mean = math.fsum(outcome.seconds for outcome in outcomes) / len(outcomes)
+            rows.append((f"{words}, IMMEDIATE" if immediate else words, quiesce, mean, ends, moved))
+    title = "The same guests with other options, MAXQUIESCE and MAXTOTAL NOLIMIT"
+    return answer_table("relocation", "options", title, rows)
 
 
 def _notes(
@@ -243,45 +213,31 @@ def _makes_no_progress(outcome: precopy.RelocationOutcome) -> bool:
 def _charts(outcomes: Sequence[precopy.RelocationOutcome]) -> list[Chart]:
     charted = outcomes[: len(COLORS)]
     max_passes = max(len(outcome.passes) for outcome in charted)
-    series = tuple(
-        ChartSeries(
-            outcome.name,
-            [
-                outcome.passes[number].pages if number < len(outcome.passes) else None
-                for number in range(max_passes)
-            ],
-        )
-        for outcome in charted
-    )
+    pages = zip_longest(*([pass_.pages for pass_ in outcome.passes] for outcome in charted))
+    lines = zip(*pages, strict=True)
+    series = tuple(ChartSeries(one.name, list(line)) for one, line in zip(charted, lines, strict=False))
     labels = [str(number) for number in range(1, max_passes + 1)]
     suffix = f", the first {len(charted)} of {len(outcomes):,} guests" if len(outcomes) > len(charted) else ""
     charts = [Chart(f"Pages by pass{suffix}", "bars", labels, series, "pages")] if max_passes else []
     if len(outcomes) > 1:
         names = [outcome.name for outcome in outcomes]
-        charts.append(
-            Chart(
-                "Quiesce",
-                "bars",
-                names,
-                (ChartSeries("quiesce", [outcome.quiesce for outcome in outcomes]),),
-                "s",
-            )
-        )
+        quiesce = ChartSeries("quiesce", [outcome.quiesce for outcome in outcomes])
+        charts.append(Chart("Quiesce", "bars", names, (quiesce,), "s"))
     return charts
 
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for valid keys that contradict each other."""
-    error = scenario.problem.general_error
+    error = scenario.error
     names = [guest["name"] for guest in scenario["guest"]]
     if len(set(names)) < len(names):
         raise error("two guests have the same name", "use unique names")
-    if scenario["passes_most"] < scenario["live_passes"] + scenario["quiesce_passes"]:
+    fewest = scenario["live_passes"] + scenario["quiesce_passes"]
+    if scenario["passes_most"] < fewest:
         raise error(
             f"passes_most is {scenario['passes_most']}",
             "increase it, or reduce live_passes or quiesce_passes",
-            expected=f"at least {scenario['live_passes'] + scenario['quiesce_passes']}, "
-            "the sum of live_passes and quiesce_passes",
+            f"at least {fewest}, the sum of live_passes and quiesce_passes",
         )
     for guest in scenario["guest"]:
         _check_guest(scenario, guest)
@@ -289,16 +245,14 @@ def check_combinations(scenario: Scenario) -> None:
 
 
 def _check_guest(scenario: Scenario, guest: dict[str, Any]) -> None:
-    error, path = scenario.problem.general_error, f"guest.{guest['name']}"
-    if touched(guest) > guest["memory"]:
-        raise error(f"{path}.touched is {guest['touched']:g}", "reduce it",
-                    expected=f"at most its memory, {guest['memory']:g}")  # fmt: skip
-    if guest["paged_out"] > touched(guest):
-        raise error(f"{path}.paged_out is {guest['paged_out']:g}", "reduce it",
-                    expected=f"at most what was touched, {touched(guest):g}")  # fmt: skip
-    if changing(guest) > touched(guest):
-        raise error(f"{path}.changing is {guest['changing']:g}", "reduce it",
-                    expected=f"at most what was touched, {touched(guest):g}")  # fmt: skip
+    error, path = scenario.error, f"guest.{guest['name']}"
+    for key, amount, name, most in (
+        ("touched", touched(guest), "its memory", guest["memory"]),
+        ("paged_out", guest["paged_out"], "what was touched", touched(guest)),
+        ("changing", changing(guest), "what was touched", touched(guest)),
+    ):
+        if amount > most:
+            raise error(f"{path}.{key} is {guest[key]:g}", "reduce it", f"at most {name}, {most:g}")
     needs = {"hot set": ("hot_pages", "hot_writes"), "zipf": ("exponent",)}
     for pattern, keys in needs.items():
         for key in keys:

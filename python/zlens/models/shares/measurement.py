@@ -18,8 +18,8 @@ from zlens.catalog.expressions import literal
 from zlens.models import interval_choice
 from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import BUSY, interval_sql
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, AnswerFigure, Value
+from zlens.rendering.answer_columns import answer_table
 from zlens.schema.plain_text import replace_controls
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 TABLE = "guest"
 #: Minimum number of idle processors for a note.
 _IDLE = 0.1
-
-_COLUMNS = answer_columns("shares", "compared")
 
 
 def busy(_settings: Sequence[str] = ()) -> str:
@@ -241,7 +239,7 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
             2,
         ),
     ]
-    table = AnswerTable("compared", "Expected and observed", _COLUMNS, rows)
+    table = answer_table("shares", "compared", "Expected and observed", rows)
     capacity = ", ".join(f"{number:.2f} {kind}" for kind, number in values["processors"].items())
     notes = [
         f"Processors for guests, measured: {capacity} (online and not parked, less CP's own time)",

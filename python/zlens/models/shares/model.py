@@ -17,8 +17,8 @@ from zlens.catalog import processor_types
 from zlens.models.allocation import CapGroup, group_fill
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, AnswerFigure
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what limits each user"
@@ -30,8 +30,6 @@ EXAMPLE = example("shares")
 
 #: Less than this much of a processor is negligible.
 _NEGLIGIBLE = 1e-9
-
-_COLUMNS = answer_columns("shares", "users")
 
 
 class ShareUser(Struct, frozen=True):
@@ -254,7 +252,7 @@ def solve(scenario: Scenario) -> Answer:
                 f"{', '.join(blocked[:5])} would use more: "
                 "a virtual CPU never has more than one logical processor"
             )
-    table = AnswerTable("users", "Users", _COLUMNS, rows)
+    table = answer_table("shares", "users", "Users", rows)
     chart = Chart(
         "Entitled and used",
         "bars",
@@ -275,7 +273,7 @@ def solve(scenario: Scenario) -> Answer:
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for valid keys that contradict each other."""
-    error = scenario.problem.general_error
+    error = scenario.error
     users, pools = scenario["user"], scenario["pool"]
     entries = Counter((user["name"], user["type"]) for user in users)
     for (name, kind), count in entries.items():

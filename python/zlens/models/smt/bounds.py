@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from zlens.models.optional_numbers import ratio
+
 #: Transactions per second from running virtual CPUs and the demand of a transaction.
 _Speed = Callable[[float, float], float]
 #: Bounds with a smaller relative difference are the same.
@@ -143,9 +145,9 @@ def path_factor(raw: float, base: float, density: float, factor: float) -> float
 
     raw: raw demand of the run, base: work of the base run, both per transaction
     """
-    return raw / (base * slowdown(density, factor)) if base else None
+    return ratio(raw, base * slowdown(density, factor))
 
 
 def itr_ratio(etr_ratio: float, base_busy: float, busy: float) -> float | None:
     """Return ITRR: ITR = ETR / mean busy of all logical processors, relative to the base."""
-    return etr_ratio * base_busy / busy if busy else None
+    return ratio(etr_ratio * base_busy, busy)

@@ -17,11 +17,11 @@ from zlens import models
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import interval_sql, local_time
-from zlens.models.smt import metrics as smt_metrics
+from zlens.models.optional_numbers import difference, product, ratio, total
 from zlens.models.smt.model import TYPES
 from zlens.models.smt.switch import switch_bounds
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer import Answer, AnswerFigure, Value
+from zlens.rendering.answer_columns import answer_table
 from zlens.schema.plain_text import format_list
 
 if TYPE_CHECKING:
@@ -37,10 +37,6 @@ _NEARLY_TWO = 0.02
 #: Maximum number of names in a note, and of guests shown.
 _MOST_NAMES = 8
 _MOST_GUESTS = 20
-
-_COMPARED = answer_columns("smt", "compared")
-_TYPES = answer_columns("smt", "observed_types")
-_TIMES = answer_columns("smt", "observed_times")
 
 
 class MeasuredCores(Struct):
@@ -171,13 +167,9 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
         return Answer("smt", title, [], notes=notes)
     for setting in settings:
         key, _, text = setting.partition("=")
-        if key.strip() != "max_capacity_factor":
-            values = scenarios.apply_setting(values, setting)
-            continue
-        for core in values["core"]:
-            values = scenarios.apply_setting(
-                values, f"core.{core['name']}.max_capacity_factor={text.strip()}"
-            )
+        of_all = key.strip() == "max_capacity_factor"
+        each = [f"core.{core['name']}.max_capacity_factor={text.strip()}" for core in values["core"]]
+        values = scenarios.apply_settings(values, each if of_all else [setting])
     solved = models.solve("smt", values)
     entries = {core["name"]: core for core in values["core"]}
     rows = [_row(measurement, entries[str(row["name"])], row) for row in solved.table("cores").records()]
@@ -187,12 +179,12 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
         for type_row in _type_rows(measurement, row, entries)
     ]
     tables = [
-        AnswerTable("compared", "Solved and recorded, core by core", _COMPARED, rows),
-        AnswerTable("types", "Types of cores", _TYPES, types),
+        answer_table("smt", "compared", "Solved and recorded, core by core", rows),
+        answer_table("smt", "types", "Types of cores", types, columns="observed_types"),
     ]
     times, time_notes = _times(session, interval_sql(system, end), solved)
     if times:
-        tables.append(AnswerTable("times", "CPU time of guests", _TIMES, times))
+        tables.append(answer_table("smt", "times", "CPU time of guests", times, columns="observed_times"))
     figures = [
         _worst("productivity", rows, 11, "points", "Productivity: largest error of a core"),
         _worst("density", rows, 5, "threads", "Thread density: largest error of a core"),
@@ -221,22 +213,14 @@ def _row(measurement: MeasuredCores, entry: Mapping[str, Any], row: Mapping[str,
     circular = "productivity" in entry
     productivity = None if circular else row["productivity_pct"]
     utilization = None if circular else row["mt_utilization_pct"]
+    maximum = None if circular else _maximum(density, productivity_said)
+    recorded = measurement.types.get(str(row["type"]), {}).get("max_capacity_factor_pct")
     return (
-        name,
-        row["type"],
-        row["core_busy_pct"],
-        solved_density,
-        density_said,
-        _difference(density_said, solved_density),
-        row["capacity_factor_pct"],
-        _maximum(density, productivity_said) if not circular else None,
-        measurement.types.get(str(row["type"]), {}).get("max_capacity_factor_pct"),
-        productivity,
-        productivity_said,
-        _difference(productivity_said, productivity),
-        utilization,
-        utilization_said,
-        _difference(utilization_said, utilization),
+        *(name, row["type"], row["core_busy_pct"]),
+        *_with_error(solved_density, density_said),
+        *(row["capacity_factor_pct"], maximum, recorded),
+        *_with_error(productivity, productivity_said),
+        *_with_error(utilization, utilization_said),
     )
 
 
@@ -267,44 +251,23 @@ def _type_rows(
         maximum = 100.0 * (1.0 + (factor / 100.0 - 1.0) / (density - 1.0))
     checked = not any(str(core["name"]) in measurement.alone for core in cores)
     circular = any("productivity" in core for core in cores)
-    used = row["used_pct"]
+    used = None if circular else row["used_pct"]
+    density_solved = row["thread_density"] if checked else None
+    productivity = None if circular else row["productivity_pct"]
+    left = row["available_pct"] if shares and not circular else None
+    how_productive = "MT util / core busy; RMF prints the plain mean of cores"
     lines: tuple[tuple[str, str, float | None, str, str], ...] = (
-        (
-            "thread density",
-            "threads",
-            row["thread_density"] if checked else None,
-            "thread_density",
-            "density of cores, by busy time",
-        ),
+        ("thread density", "threads", density_solved, "thread_density", "density of cores, by busy time"),
         ("CF", "%", row["capacity_factor_pct"], "capacity_factor_pct", "CF of cores, by busy time"),
         ("max CF", "%", maximum, "max_capacity_factor_pct", "recorded density and CF of the type"),
-        (
-            "productivity",
-            "%",
-            None if circular else row["productivity_pct"],
-            "productivity_pct",
-            "MT util / core busy; RMF prints the plain mean of cores",
-        ),
-        (
-            "MT utilization",
-            "%",
-            None if circular or used is None else used / row["cores"],
-            "mt_utilization_pct",
-            "mean of cores",
-        ),
-        ("used", "% of 1", None if circular else used, "mt_used_pct", "sum of MT util of cores"),
-        (
-            "left",
-            "% of 1",
-            row["available_pct"] if shares and not circular else None,
-            "mt_available_pct",
-            "entitlement less used",
-        ),
+        ("productivity", "%", productivity, "productivity_pct", how_productive),
+        ("MT utilization", "%", ratio(used, row["cores"]), "mt_utilization_pct", "mean of cores"),
+        ("used", "% of 1", used, "mt_used_pct", "sum of MT util of cores"),
+        ("left", "% of 1", left, "mt_available_pct", "entitlement less used"),
     )
     for number, unit, value, column, how in lines:
-        value_recorded = recorded.get(column)
-        if value is not None or value_recorded is not None:
-            yield (kind, number, unit, value, value_recorded, _difference(value_recorded, value), how)
+        if value is not None or recorded.get(column) is not None:
+            yield (kind, number, unit, *_with_error(value, recorded.get(column)), how)
 
 
 def _times(session: CoreSession, where: str, solved: Answer) -> tuple[list[tuple[Value, ...]], list[str]]:
@@ -324,14 +287,11 @@ def _times(session: CoreSession, where: str, solved: Answer) -> tuple[list[tuple
         type_rows = [row for row in rows if row[1] == kind or (row[1] is None and len(types) == 1)]
         if density is None or not type_rows:
             continue
-        total = (
-            "all guests",
-            kind,
-            *(smt_metrics.total([row[index] for row in type_rows]) for index in (2, 3, 4)),
-        )
-        for name, _, raw, mt1, prorated in (total, *type_rows[:_MOST_GUESTS]):
-            share = None if raw is None else raw / density
-            mt1_solved = None if share is None or factor is None else share * factor / 100.0
+        times = (total(row[index] for row in type_rows) for index in (2, 3, 4))
+        all_guests = ("all guests", kind, *times)
+        for name, _, raw, mt1, prorated in (all_guests, *type_rows[:_MOST_GUESTS]):
+            share = ratio(raw, density)
+            mt1_solved = ratio(product(share, factor), 100.0)
             subject = (name, kind, raw, mt1_solved, mt1, _relative_error(mt1, mt1_solved))
             time_rows.append((*subject, share, prorated, _relative_error(prorated, share)))
     notes = []
@@ -390,8 +350,8 @@ def _worst(key: str, rows: Sequence[tuple[Value, ...]], index: int, unit: str, t
     return AnswerFigure(key, max(errors, default=None), unit, text, 3)
 
 
-def _difference(recorded: float | None, solved: float | None) -> float | None:
-    return None if recorded is None or solved is None else recorded - solved
+def _with_error(solved: float | None, recorded: float | None) -> tuple[Value, ...]:
+    return solved, recorded, difference(recorded, solved)
 
 
 def _relative_error(recorded: float | None, solved: float | None) -> float | None:

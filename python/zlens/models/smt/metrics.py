@@ -13,7 +13,8 @@ import math
 from collections.abc import Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
+
+from zlens.models.optional_numbers import difference, product, ratio, total
 
 
 class StateTimes(Struct, frozen=True):
@@ -77,15 +78,16 @@ def measured(core: StateTimes, maximum: float | None = None) -> CoreMetrics:
     """
     busy = core.one + core.two
     if not busy:
-        return CoreMetrics(busy=_ratio(0.0, core.wall), maximum=maximum, utilization=_ratio(0.0, core.wall))
-    single = _ratio(core.work_one, core.one) or None
-    double = _ratio(core.work_two, core.two) or None
+        idle = ratio(0.0, core.wall)
+        return CoreMetrics(busy=idle, maximum=maximum, utilization=idle)
+    single = ratio(core.work_one, core.one) or None
+    double = ratio(core.work_two, core.two) or None
     if maximum is not None:
         single = single or (double and double / maximum)
         double = double or (single and single * maximum)
     work = core.work_one + core.work_two
     return CoreMetrics(
-        busy=_ratio(busy, core.wall),
+        busy=ratio(busy, core.wall),
         density=(core.one + 2.0 * core.two) / busy,
         factor=single and work / busy / single,
         maximum=double / single if single and double else maximum,
@@ -104,8 +106,7 @@ def by_density(density: float, maximum: float | None, busy: float | None = None)
         return CoreMetrics(busy=busy, density=density)
     factor = 1.0 + (density - 1.0) * (maximum - 1.0)
     productivity = factor / maximum
-    used = None if busy is None else busy * productivity
-    return CoreMetrics(busy, density, factor, maximum, productivity, used)
+    return CoreMetrics(busy, density, factor, maximum, productivity, product(busy, productivity))
 
 
 def by_productivity(productivity: float, maximum: float | None, busy: float) -> CoreMetrics:
@@ -120,7 +121,7 @@ def by_productivity(productivity: float, maximum: float | None, busy: float) -> 
 
 def density_of(core_busy: float, threads_busy: Sequence[float]) -> float | None:
     """Return thread density from busy times of a core and its threads, in one unit; None for an idle core."""
-    return sum(threads_busy) / core_busy if core_busy else None
+    return ratio(sum(threads_busy), core_busy)
 
 
 class CpuTimes(Struct, frozen=True):
@@ -138,7 +139,7 @@ class CpuTimes(Struct, frozen=True):
     @property
     def scale(self) -> float | None:
         """Prorated over raw time: the factor of Linux's scaled CPU time."""
-        return self.prorated / self.raw if self.raw else None
+        return ratio(self.prorated, self.raw)
 
 
 def cpu_times(single: float, double: float, maximum: float | None) -> CpuTimes:
@@ -163,9 +164,9 @@ def thread_cpu_times(
     return of_each
 
 
-def appl(mt1: float, interval: float, maximum: float) -> float:
+def appl(mt1: float | None, interval: float | None, maximum: float | None) -> float | None:
     """Return RMF's APPL % as a ratio: MT-1 equivalent time over interval x largest capacity factor."""
-    return mt1 / (interval * maximum)
+    return ratio(mt1, product(interval, maximum))
 
 
 def real_use(core: float, thread: float, management: float, maximum: float) -> float:
@@ -185,41 +186,26 @@ def combined_metrics(
     Densities are weighted by busy time, as in RMF's multithreading analysis; available = shares - used.
     """
     all_metrics = [metrics for metrics, _ in cores]
-    busy = total([metrics.busy for metrics in all_metrics])
-    used = total([metrics.utilization for metrics in all_metrics])
+    busy = total(metrics.busy for metrics in all_metrics)
+    used = total(metrics.utilization for metrics in all_metrics)
     running = [metrics for metrics in all_metrics if metrics.busy != 0]
     density = _weighted(running, "density")
     maxima = {metrics.maximum for metrics in running}
     maximum = maxima.pop() if len(maxima) == 1 else None
+    factor, productivity = _weighted(running, "factor"), ratio(used, busy)
+    if maximum is None and factor:
+        maximum = ratio(factor, productivity)
     combined = CoreMetrics(
-        busy=None if busy is None else busy / len(cores),
-        density=density,
-        factor=_weighted(running, "factor"),
-        maximum=maximum,
-        productivity=used / busy if used is not None and busy else None,
-        utilization=None if used is None else used / len(cores),
+        ratio(busy, len(cores)), density, factor, maximum, productivity, ratio(used, len(cores))
     )
-    if maximum is None and combined.factor and combined.productivity:
-        combined = replace(combined, maximum=combined.factor / combined.productivity)
-    share = sum(share for _, share in cores)
-    return combined, used, None if used is None else share - used
+    return combined, used, difference(sum(share for _, share in cores), used)
 
 
 def _weighted(cores: Sequence[CoreMetrics], name: str) -> float | None:
     """Return the mean of a metric weighted by core-busy time; None if any value is unknown."""
     values = [getattr(core, name) for core in cores]
-    busy = total([core.busy for core in cores])
+    busy = total(core.busy for core in cores)
     if not busy or None in values:
         return None
     parts = [value * (core.busy or 0.0) for value, core in zip(values, cores, strict=True)]
     return math.fsum(parts) / busy
-
-
-def total(values: Sequence[float | None]) -> float | None:
-    """Return the sum of values; None if any value is unknown."""
-    present = [value for value in values if value is not None]
-    return sum(present) if len(present) == len(values) else None
-
-
-def _ratio(value: float, by: float | None) -> float | None:
-    return value / by if by else None

@@ -19,13 +19,14 @@ from zlens.errors import QueryError
 from zlens.models import interval_choice
 from zlens.models.constants import constant
 from zlens.models.interval_choice import interval_sql
+from zlens.models.optional_numbers import ratio
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.smt import bounds as smt_bounds
-from zlens.models.smt import tables as smt_tables
+from zlens.models.smt import published
 from zlens.models.smt.bounds import DemandPart, ThroughputBound
 from zlens.models.smt.throughput import MISSES
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer_columns import answer_table
 from zlens.schema.validators import Integer, Number
 
 if TYPE_CHECKING:
@@ -37,11 +38,6 @@ _TWICE = 2.0
 _MOST_BOUNDS = 12
 #: Name of the remainder: CP itself, and guests that the data does not report.
 _REST = ""
-
-_CHANGES = answer_columns("smt", "changes")
-_BOUNDS = answer_columns("smt", "bounds")
-_NUMBERS = answer_columns("smt", "numbers")
-_PUBLISHED = answer_columns("smt", "published")
 
 
 class Settings(Struct):
@@ -140,9 +136,9 @@ def switch_bounds(
                 "shown, none of virtual CPUs or serialization"
             )
     answer.tables += [
-        AnswerTable("changes", f"Multithreading {switch}", _CHANGES, changes),
-        AnswerTable("bounds", "Bounds on throughput", _BOUNDS, bounds),
-        AnswerTable("numbers", "Numbers", _NUMBERS, [row for cores in changing for row in cores.numbers]),
+        answer_table("smt", "changes", f"Multithreading {switch}", changes),
+        answer_table("smt", "bounds", "Bounds on throughput", bounds),
+        answer_table("smt", "numbers", "Numbers", [row for cores in changing for row in cores.numbers]),
         _published(threads),
     ]
     _add_transactions(session, where, answer, changes)
@@ -203,33 +199,26 @@ def _cores(session: CoreSession, where: str, system: str, parsed: Settings) -> I
         raw = (threads_busy if threads == 2 else busy) if all_measured else None
         cores_of_type = SwitchedCores(kind, int(cores), threads, raw, entitled=of_type[4])
         cores_of_type.number("cores", cores, "cores", "measured", "online processors, by core")
+        how, origin = "assumed", "the data reports no threads"
         if activated or processors > cores:
-            cores_of_type.number("threads", threads, "per core", "measured", "threads activated or observed")
-        else:
-            cores_of_type.number("threads", threads, "per core", "assumed", "the data reports no threads")
-        cores_of_type.number(
-            "threads busy",
-            raw,
-            "processors",
-            "unknown" if raw is None else "measured",
-            "busy of processors",
-        )
+            how, origin = "measured", "threads activated or observed"
+        cores_of_type.number("threads", threads, "per core", how, origin)
+        how = "unknown" if raw is None else "measured"
+        cores_of_type.number("threads busy", raw, "processors", how, "busy of processors")
         _set_slowdown(cores_of_type, of_type, parsed)
         yield cores_of_type
 
 
 def _set_slowdown(cores: SwitchedCores, of_type: Sequence[Any], parsed: Settings) -> None:
     """Set the slowdown of threads and the largest capacity factor."""
-    density, factor, recorded = of_type[1], _ratio(of_type[2]), _ratio(of_type[3])
+    density, factor, recorded = of_type[1], ratio(of_type[2], 100.0), ratio(of_type[3], 100.0)
     cores.maximum = parsed.maximum or recorded
+    how, origin = "assumed", "unknown; two threads cannot do more: an upper bound"
     if parsed.maximum:
-        cores.number("max CF", 100 * parsed.maximum, "%", "assumed", "set: max_capacity_factor")
+        how, origin = "assumed", "set: max_capacity_factor"
     elif recorded:
-        cores.number("max CF", 100 * recorded, "%", "measured", "recorded by the system")
-    else:
-        cores.number(
-            "max CF", 100 * _TWICE, "%", "assumed", "unknown; two threads cannot do more: an upper bound"
-        )
+        how, origin = "measured", "recorded by the system"
+    cores.number("max CF", 100 * (cores.maximum or _TWICE), "%", how, origin)
     if cores.threads == 1 or not cores.raw:
         return
     how = "measured"
@@ -261,7 +250,7 @@ def _switchable(
     if threads == 1:
         return list(changing)
     under = "z/VM" if source == "zvm-monitor" else "z/OS"
-    able = smt_tables.second_thread(under)
+    able = published.second_thread(under)
     answer.notes.append(
         f"Cores that can have two threads under {under}: {', '.join(able.types)} ({able.source})"
     )
@@ -312,15 +301,8 @@ def _parts(cores: SwitchedCores, users: Sequence[GuestProcessors], parsed: Setti
         if not user.used:
             continue
         serial = parsed.serial.get(user.name, user.busiest / user.used if user.virtual_cpus > 1 else 0.0)
-        parts.append(
-            DemandPart(
-                user.name,
-                user.used / cores.slowing,
-                user.virtual_cpus,
-                serial,
-                parsed.at_once.get(user.name, 1),
-            )
-        )
+        at_once = parsed.at_once.get(user.name, 1)
+        parts.append(DemandPart(user.name, user.used / cores.slowing, user.virtual_cpus, serial, at_once))
     rest = max(0.0, raw - sum(user.used for user in users))
     return [*parts, DemandPart(_REST, rest / cores.slowing, 2 * cores.cores)]
 
@@ -332,13 +314,10 @@ def _switch_type(
     parts = _parts(cores, users, parsed)
     maximum = cores.maximum or _TWICE
     work = sum(part.demand for part in parts)
-    cores.number(
-        "work",
-        work,
-        "cores",
-        "measured" if cores.threads == 1 else "solved",
-        "threads busy" if cores.threads == 1 else "threads busy / (density / CF)",
-    )
+    how, origin = "measured", "threads busy"
+    if cores.threads != 1:
+        how, origin = "solved", "threads busy / (density / CF)"
+    cores.number("work", work, "cores", how, origin)
     bounds_now = smt_bounds.work_bounds(parts, cores.cores, cores.threads, maximum)
     bounds_then = smt_bounds.work_bounds(parts, cores.cores, threads, maximum)
     pairs = [(now, then) for now, then in zip(bounds_now, bounds_then, strict=True) if _is_shown(then)]
@@ -351,42 +330,23 @@ def _switch_type(
     density = None
     if limiting is not None and limiting.demand and threads == 2:
         density = max(1.0, limiting.at_once * work / limiting.demand / cores.cores)
+    growth = ratio(bound_then or None, bound_now)
     for key, value, text in (
-        ("most", bound_then, f"{cores.kind}: at most, relative to the throughput of the interval"),
-        (
-            "ratio",
-            bound_then / bound_now if bound_then and bound_now else None,
-            f"{cores.kind}: that bound over the current one",
-        ),
-        *((("predicted", predicted, f"{cores.kind}: predicted, then / now"),) if parsed.point else ()),
+        ("most", bound_then, "at most, relative to the throughput of the interval"),
+        ("ratio", growth, "that bound over the current one"),
+        ("predicted", predicted, "predicted, then / now"),
     ):
-        answer.figures.append(AnswerFigure(f"{key}_{cores.kind.lower()}", value, "", text, 3))
-    row = (
-        cores.kind,
-        cores.cores,
-        cores.threads,
-        threads,
-        bound_now,
-        bound_then,
-        bound_then / bound_now if bound_then and bound_now else None,
-        limiting.held_by if limiting else None,
-        _value_of(serial),
-        density,
-        predicted,
-    )
+        if key != "predicted" or parsed.point:
+            figure = AnswerFigure(f"{key}_{cores.kind.lower()}", value, "", f"{cores.kind}: {text}", 3)
+            answer.figures.append(figure)
+    subject = (cores.kind, cores.cores, cores.threads, threads, bound_now, bound_then, growth)
+    held_by = limiting.held_by if limiting else None
+    row = (*subject, held_by, _value_of(serial), density, predicted)
     pairs.sort(key=lambda pair: (pair[1].held_by != "processors", _value_of(pair[1]) or 0.0))
-    rows: list[tuple[Value, ...]] = [
-        (
-            cores.kind,
-            then.held_by,
-            then.demand,
-            then.at_once,
-            now.most,
-            then.most,
-            _bound_basis(then, parsed),
-        )
-        for now, then in pairs[:_MOST_BOUNDS]
-    ]
+    rows: list[tuple[Value, ...]] = []
+    for now, then in pairs[:_MOST_BOUNDS]:
+        at_most = (then.held_by, then.demand, then.at_once, now.most, then.most)
+        rows.append((cores.kind, *at_most, _bound_basis(then, parsed)))
     if len(pairs) > _MOST_BOUNDS:
         answer.notes.append(f"{cores.kind}: {len(pairs) - _MOST_BOUNDS} higher bounds are not shown")
     return row, rows
@@ -442,15 +402,10 @@ def _bound_basis(bound: ThroughputBound, parsed: Settings) -> str:
 
 def _published(threads: int) -> AnswerTable:
     """Return IBM's published ranges of throughput, inverted if threads are switched off."""
-    rows: list[tuple[Value, ...]] = []
-    for row in smt_tables.ranges():
-        if "throughput" not in row.what:
-            continue
-        low, high, mean = row.low, row.high, row.mean
-        if threads == 1:
-            low, high, mean = 1.0 / high, 1.0 / low, None
-        rows.append((row.what, row.machine, low, high, mean, row.publication))
-    return AnswerTable("published", "", _PUBLISHED, rows)
+    rows = [row for row in published.ranges() if "throughput" in row.what]
+    if threads == 1:
+        rows = [replace(row, low=1.0 / row.high, high=1.0 / row.low, mean=None) for row in rows]
+    return answer_table("smt", "published", "", rows)
 
 
 def _add_transactions(
@@ -520,7 +475,3 @@ def _add_notes(
 
 def _value_of(bound: ThroughputBound | None) -> float | None:
     return None if bound is None else bound.most
-
-
-def _ratio(percent: float | None) -> float | None:
-    return None if percent is None else percent / 100.0

@@ -10,13 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
+from zlens.models.optional_numbers import product, ratio
 from zlens.models.scenario import Scenario
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt.bounds import DemandPart, ThroughputBound
-from zlens.models.smt.tables import AGAINST, BOUNDS, DEMANDS, RUNS, published
-from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
+from zlens.models.smt.published import ranges
+from zlens.rendering.answer import Answer, AnswerFigure, Value
+from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 
 #: Rounding of printed percentages can exceed 1 or 2 threads by this much.
@@ -64,26 +66,34 @@ class SmtRun(Struct, frozen=True):
         return tuple(demand / slowing for demand in self.raw)
 
     def parts(self, demands: Sequence[float]) -> list[DemandPart]:
-        return [
-            DemandPart(
-                part["name"],
-                demand,
-                part["guests"] * part["virtual_cpus"],
-                part["serial"] / 100.0,
-                part["serial_at_once"],
-            )
-            for part, demand in zip(self.says["part"], demands, strict=True)
-        ]
+        parts = []
+        for part, demand in zip(self.says["part"], demands, strict=True):
+            virtual_cpus = part["guests"] * part["virtual_cpus"]
+            serial = part["serial"] / 100.0
+            parts.append(DemandPart(part["name"], demand, virtual_cpus, serial, part["serial_at_once"]))
+        return parts
 
 
 class ExpectedThroughput(Struct, frozen=True):
     """Expected throughput of a run. predicted: None without path factors."""
 
     bounds: list[ThroughputBound]
-    limiting: ThroughputBound | None
     demands: str
     predicted: float | None = None
     density: float | None = None
+
+    @property
+    def limiting(self) -> ThroughputBound | None:
+        return smt_bounds.lowest_bound(self.bounds)
+
+    @property
+    def most(self) -> float | None:
+        """Transactions per second that the limiting bound allows."""
+        return self.limiting.most if self.limiting else None
+
+    @property
+    def held_by(self) -> str | None:
+        return self.limiting.held_by if self.limiting else None
 
 
 def add_runs(answer: Answer, scenario: Scenario) -> None:
@@ -94,46 +104,38 @@ def add_runs(answer: Answer, scenario: Scenario) -> None:
     base = _base(scenario, with_demands)
     expected = [_expected(scenario, answer, run, base, with_demands) for run in runs]
     pairs = list(zip(runs, expected, strict=True))
+    bounds = [row for run, outlook in pairs for row in _bound_rows(run, outlook)]
     answer.tables += [
-        AnswerTable("runs", "Throughput", RUNS, [_row(run, expected_) for run, expected_ in pairs]),
-        AnswerTable(
-            "bounds",
-            "Bounds",
-            BOUNDS,
-            [row for run, expected_ in pairs for row in _bound_rows(run, expected_)],
-        ),
+        answer_table("smt", "runs", "Throughput", [_row(run, outlook) for run, outlook in pairs]),
+        answer_table("smt", "bounds", "Bounds", bounds, columns="run_bounds"),
     ]
     measured = [run for run in runs if run.measured]
     if measured:
         reference = base if base is not None and base.measured else measured[0]
-        rows = [_compare_to_base(run, reference) for run in measured]
-        answer.tables.append(AnswerTable("against", f"Measured, relative to {reference.name}", AGAINST, rows))
-        rows = [row for run in measured for row in _demand_rows(run, reference)]
-        answer.tables.append(AnswerTable("demands", "Demands", DEMANDS, rows))
+        compared = [_compare_to_base(run, reference) for run in measured]
+        demands = [row for run in measured for row in _demand_rows(run, reference)]
+        answer.tables += [
+            answer_table("smt", "against", f"Measured, relative to {reference.name}", compared),
+            answer_table("smt", "demands", "Demands", demands),
+        ]
     if any(run.says["threads"] == 2 for run in runs):
-        answer.tables.append(published())
+        answer.tables.append(answer_table("smt", "published", "", ranges(), columns="published_ranges"))
     for run, outlook in pairs if len(pairs) <= _MOST_FIGURES else ():
-        bound = outlook.limiting.most if outlook.limiting else None
-        answer.figures.append(
-            AnswerFigure(f"bound_{run.name}", bound, "1/s", f"{run.name}: throughput at most", 3)
-        )
-        if outlook.predicted is not None:
-            answer.figures.append(
-                AnswerFigure(
-                    f"predicted_{run.name}", outlook.predicted, "1/s", f"{run.name}: throughput predicted", 3
-                )
-            )
-        if run.measured and bound and run.says["etr"] > bound * _BEYOND:
+        name, most, predicted = run.name, outlook.most, outlook.predicted
+        answer.figures.append(AnswerFigure(f"bound_{name}", most, "1/s", f"{name}: throughput at most", 3))
+        if predicted is not None:
+            text = f"{name}: throughput predicted"
+            answer.figures.append(AnswerFigure(f"predicted_{name}", predicted, "1/s", text, 3))
+        if run.measured and most and run.says["etr"] > most * _BEYOND:
             answer.notes.append(
-                f"{run.name}: measured throughput is above the bound of "
-                f"{outlook.limiting and outlook.limiting.held_by}: its data is inconsistent, or a part "
-                "has more virtual CPUs than the scenario states"
+                f"{name}: measured throughput is above the bound of {outlook.held_by}: its data is "
+                "inconsistent, or a part has more virtual CPUs than the scenario states"
             )
     answer.charts.append(_chart(pairs))
 
 
 def _run(scenario: Scenario, says: Mapping[str, Any]) -> SmtRun:
-    error, path = scenario.problem.general_error, f"run.{says['name']}"
+    error, path = scenario.error, f"run.{says['name']}"
     measured = says["etr"] is not None
     if measured != (says["processor_busy"] is not None):
         has, missing = ("etr", "processor_busy") if measured else ("processor_busy", "etr")
@@ -171,7 +173,7 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
     if says["threads"] == 1:
         for key in ("thread_density", "capacity_factor"):
             if says[key] is not None:
-                raise scenario.problem.general_error(
+                raise scenario.error(
                     f"run.{says['name']}.{key} is given, but the run has one thread per core",
                     "write threads = 2, or leave it out",
                 )
@@ -180,14 +182,13 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
     if density is None and says["core_busy"] and says["processor_busy"] is not None:
         density = 2.0 * says["processor_busy"] / says["core_busy"]
         if not 1.0 - _ROUNDING <= density <= 2.0 + _ROUNDING:
-            raise scenario.problem.general_error(
+            raise scenario.error(
                 f"run.{says['name']}: its threads sum to {density:.2f} of core_busy",
                 "processor_busy and core_busy must be from the same interval",
                 "1 to 2",
             )
         density = min(2.0, max(1.0, density))
-    factor = None if says["capacity_factor"] is None else says["capacity_factor"] / 100.0
-    maximum = None if says["max_capacity_factor"] is None else says["max_capacity_factor"] / 100.0
+    factor, maximum = (ratio(says[key], 100.0) for key in ("capacity_factor", "max_capacity_factor"))
     if factor is None and density is not None and maximum is not None:
         factor = 1.0 + (density - 1.0) * (maximum - 1.0)
     if maximum is None and factor is not None and density is not None and density > 1.0:
@@ -196,7 +197,7 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
 
 
 def _check_combinations(scenario: Scenario, runs: Sequence[SmtRun]) -> None:
-    error = scenario.problem.general_error
+    error = scenario.error
     if len({run.name for run in runs}) < len(runs):
         raise error("two runs have the same name", "use unique names")
     for run in runs:
@@ -223,7 +224,7 @@ def _base(scenario: Scenario, with_demands: Mapping[str, SmtRun]) -> SmtRun | No
 def _find_run(scenario: Scenario, with_demands: Mapping[str, SmtRun], name: str, key: str) -> SmtRun:
     run = with_demands.get(name)
     if run is None:
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"{key} is {name}, but no measured run has that name",
             "name another run",
             ", ".join(list(with_demands)[:20]) or "a run with etr and processor_busy",
@@ -239,23 +240,23 @@ def _expected(
     from_own = None
     if run.raw is not None:
         bounds = smt_bounds.raw_bounds(run.parts(run.raw), run.processors)
-        from_own = ExpectedThroughput(bounds, smt_bounds.lowest_bound(bounds), "its own")
+        from_own = ExpectedThroughput(bounds, "its own")
         if not point:
             return from_own
     if base is None:
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"run.{run.name} has no demands, and no run was measured",
             "add a run with etr, processor_busy and busy of its parts, or demand to each part",
         )
     by = run.says["calibrated_by"]
     from_run = base if by is None else _find_run(scenario, with_demands, by, f"run.{run.name}.calibrated_by")
     if point and not from_run.measured:
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"run.{run.name} is predicted from run.{from_run.name}, which was not measured",
             f"add etr and processor_busy to run.{from_run.name}",
         )
     if by is not None and from_run.says["threads"] != run.says["threads"]:
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"run.{run.name}.calibrated_by is {by}, which was measured with threads = "
             f"{from_run.says['threads']}, not {run.says['threads']}",
             "path factors must come from a measured run with as many threads; leave it out for bounds only",
@@ -271,7 +272,7 @@ def _expected(
     parts = run.parts(work)
     maximum = _maximum(answer, run, from_run, base)
     if maximum is None and point:
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"run.{run.name} is predicted, but has no max_capacity_factor",
             "add it, or leave out path factors for bounds only",
         )
@@ -280,47 +281,43 @@ def _expected(
     if threads == 2:
         scenario.assume("smt_idle_cores_first")
     bounds = smt_bounds.work_bounds(parts, cores, threads, maximum)
-    limiting = smt_bounds.lowest_bound(bounds)
     density = smt_bounds.density_at(parts, cores, threads, maximum)
     demands = f"of {base.name}" + (f", path of {by}" if by else ", path given" if point else "")
+    expected = ExpectedThroughput(bounds, demands, None, density)
     if not point:
-        if threads != base.says["threads"]:
-            answer.notes.append(_no_point(run))
-        else:
-            answer.notes.append(
-                f"{run.name}: no point value without path factors; name the run that has them "
-                f"(calibrated_by), or set a path for each part"
-            )
-        return ExpectedThroughput(bounds, limiting, demands, None, density)
-    reached = _part_of_bound_reached(scenario, from_run)
-    bound = limiting.most if limiting else None
-    predicted = None if reached is None or bound is None else reached * bound
+        answer.notes.append(
+            f"{run.name}: no point value without path factors; name the run that has them "
+            "(calibrated_by), or set a path for each part"
+            if threads == base.says["threads"]
+            else f"{run.name}: no point value, only bounds, because no path factor is calibrated "
+            f"(calibrated_by). {MISSES}"
+        )
+        return expected
+    predicted = product(_part_of_bound_reached(scenario, from_run), expected.most)
     if predicted is not None:
         scenario.assume("smt_bound_reached")
     _path_notes(answer, run, from_run, by, paths or [])
-    if from_own is not None:
-        return replace(from_own, predicted=predicted, density=density)
-    return ExpectedThroughput(bounds, limiting, demands, predicted, density)
+    return replace(from_own or expected, predicted=predicted, density=density)
 
 
 def _work_of_parts(scenario: Scenario, run: SmtRun, source: SmtRun) -> list[float]:
     """Return the work of each part of a run, from another run by part name."""
     if source.work is None:
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"run.{source.name} has no slowdown of its threads",
             "add thread_density (or core_busy), and max_capacity_factor or capacity_factor",
         )
     demands = {part["name"]: demand for part, demand in zip(source.says["part"], source.work, strict=True)}
     for part in run.says["part"]:
         if part["name"] not in demands:
-            raise scenario.problem.general_error(
+            raise scenario.error(
                 f"run.{run.name}.part.{part['name']} is not a part of run.{source.name}",
                 "use the same part names",
                 ", ".join(demands),
             )
     if len(demands) > len(run.says["part"]):
         missing = set(demands) - {part["name"] for part in run.says["part"]}
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"run.{run.name} has no part {min(missing)} of run.{source.name}",
             "add it: its demand is part of a transaction",
         )
@@ -351,19 +348,10 @@ def _part_of_bound_reached(scenario: Scenario, run: SmtRun) -> float | None:
     if run.work is None:
         return None
     if run.maximum is None:
-        raise scenario.problem.general_error(
-            f"run.{run.name} has no max_capacity_factor", "add it to calibrate with"
-        )
+        raise scenario.error(f"run.{run.name} has no max_capacity_factor", "add it to calibrate with")
     bounds = smt_bounds.work_bounds(run.parts(run.work), run.says["cores"], run.says["threads"], run.maximum)
     limiting = smt_bounds.lowest_bound(bounds)
-    return run.says["etr"] / limiting.most if limiting is not None and limiting.most else None
-
-
-def _no_point(run: SmtRun) -> str:
-    return (
-        f"{run.name}: no point value, only bounds, because no path factor is calibrated (calibrated_by). "
-        f"{MISSES}"
-    )
+    return ratio(run.says["etr"], limiting.most if limiting else None)
 
 
 def _path_notes(
@@ -381,56 +369,31 @@ def _path_notes(
 
 
 def _row(run: SmtRun, expected: ExpectedThroughput) -> tuple[Value, ...]:
-    etr = run.says["etr"]
-    bound = expected.limiting.most if expected.limiting else None
-    return (
-        run.name,
-        run.says["cores"],
-        run.says["threads"],
-        etr,
-        bound,
-        expected.limiting.held_by if expected.limiting else None,
-        100.0 * etr / bound if etr is not None and bound else None,
-        expected.demands,
-        expected.predicted,
-        100.0 * (expected.predicted / etr - 1.0) if expected.predicted is not None and etr else None,
-        expected.density,
-    )
+    etr, predicted = run.says["etr"], expected.predicted
+    reached = ratio(product(100.0, etr), expected.most)
+    error = 100.0 * (predicted / etr - 1.0) if predicted is not None and etr else None
+    bound = (expected.most, expected.held_by, reached, expected.demands)
+    return (run.name, run.says["cores"], run.says["threads"], etr, *bound, predicted, error, expected.density)
 
 
 def _bound_rows(run: SmtRun, expected: ExpectedThroughput) -> list[tuple[Value, ...]]:
-    return [
-        (
-            run.name,
-            bound.held_by,
-            bound.demand,
-            bound.at_once,
-            bound.most,
-            "binds" if bound is expected.limiting else "",
-        )
-        for bound in expected.bounds
-    ]
+    limiting = expected.limiting
+    return [(run.name, *astuple(bound), "binds" if bound is limiting else "") for bound in expected.bounds]
 
 
 def _compare_to_base(run: SmtRun, base: SmtRun) -> tuple[Value, ...]:
     says = run.says
-    ratio = says["etr"] / base.says["etr"]
+    etrr = says["etr"] / base.says["etr"]
     raw, base_work = sum(run.raw or ()), sum(base.work or ())
-    has_factors = run.density is not None and run.factor is not None
-    slowing = smt_bounds.slowdown(run.density or 1.0, run.factor or 1.0) if has_factors else None
+    slowing = path = None
+    if run.density is not None and run.factor is not None:
+        slowing = smt_bounds.slowdown(run.density or 1.0, run.factor or 1.0)
+        path = smt_bounds.path_factor(raw, base_work, run.density or 1.0, run.factor or 1.0)
     return (
-        run.name,
-        ratio,
-        smt_bounds.itr_ratio(ratio, base.says["processor_busy"], says["processor_busy"]),
-        raw / sum(base.raw or ()) if sum(base.raw or ()) else None,
-        run.density,
-        None if run.factor is None else 100.0 * run.factor,
-        None if run.maximum is None else 100.0 * run.maximum,
-        slowing,
-        smt_bounds.path_factor(raw, base_work, run.density or 1.0, run.factor or 1.0)
-        if has_factors
-        else None,
-        None if says["in_system"] is None else says["in_system"] / says["etr"],
+        *(run.name, etrr, smt_bounds.itr_ratio(etrr, base.says["processor_busy"], says["processor_busy"])),
+        *(ratio(raw, sum(base.raw or ())), run.density),
+        *(product(100.0, run.factor), product(100.0, run.maximum)),
+        *(slowing, path, ratio(says["in_system"], says["etr"])),
     )
 
 
@@ -456,9 +419,7 @@ def _demand_rows(run: SmtRun, base: SmtRun) -> list[tuple[Value, ...]]:
 def _chart(pairs: Sequence[tuple[SmtRun, ExpectedThroughput]]) -> Chart:
     series = [
         ChartSeries("measured", [run.says["etr"] for run, _ in pairs]),
-        ChartSeries(
-            "at most", [expected.limiting.most if expected.limiting else None for _, expected in pairs]
-        ),
+        ChartSeries("at most", [expected.most for _, expected in pairs]),
     ]
     if any(expected.predicted is not None for _, expected in pairs):
         series.append(ChartSeries("predicted", [expected.predicted for _, expected in pairs]))

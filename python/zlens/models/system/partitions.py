@@ -146,7 +146,7 @@ def system_partitions(scenario: Scenario) -> list[SystemPartition]:
 def _partition_of(
     scenario: Scenario, by_name: dict[str, SystemPartition], entry: Entry, location: str
 ) -> SystemPartition:
-    error, name = scenario.problem.general_error, entry["partition"]
+    error, name = scenario.error, entry["partition"]
     if name is not None:
         if name not in by_name:
             raise error(
@@ -183,7 +183,7 @@ def _place_volumes(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> 
         ]
         location = f"volume[{number}]"
         if not homes:
-            raise scenario.problem.general_error(
+            raise scenario.error(
                 f"{location}.control_unit is {volume['control_unit']}, which does not exist",
                 "add [[control_unit]] with that name",
                 where=location,
@@ -193,7 +193,7 @@ def _place_volumes(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> 
 
 def _add_arrivals(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> None:
     """Add the users that are relocated to other systems of the machine, where they continue."""
-    error = scenario.problem.general_error
+    error = scenario.error
     by_system = {part.system: part for part in all_parts if part.zvm}
     for part in all_parts:
         users = {user["name"]: user for user in part.users}
@@ -230,13 +230,13 @@ def _unique(scenario: Scenario, subject: str, values: Iterable[Any], cure: str =
     for value, times in Counter(value for value in values if value is not None).items():
         if times > 1:
             shown = f"{value:04X}" if subject.endswith("device") or subject.endswith("ssid") else value
-            raise scenario.problem.general_error(f"{subject} {shown} is given {times} times", cure)
+            raise scenario.error(f"{subject} {shown} is given {times} times", cure)
 
 
 def _named(scenario: Scenario, subject: str, name: str, pattern: re.Pattern[str] = _NAME) -> None:
     if not pattern.fullmatch(name):
         max_length = 8 if pattern is _NAME else 6
-        raise scenario.problem.general_error(
+        raise scenario.error(
             f"{subject} is called {name[:40]!r}",
             "use a shorter name of letters and digits",
             f"a name of up to {max_length} characters, as monitor records have",
@@ -259,7 +259,7 @@ def _check_numbers(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> 
 
 
 def _check_part(scenario: Scenario, part: SystemPartition) -> None:
-    error = scenario.problem.general_error
+    error = scenario.error
     for key in ("number", "system", "storage", "ipl"):
         if len({entry[key] for entry in part.cores if entry[key] is not None}) > 1:
             raise error(f"partition.{part.name}.{key} differs between its types", "set it once")
@@ -321,7 +321,7 @@ def _check_part(scenario: Scenario, part: SystemPartition) -> None:
 
 
 def _check_user(scenario: Scenario, part: SystemPartition, user: Entry) -> None:
-    error, path = scenario.problem.general_error, f"user.{user['name']}"
+    error, path = scenario.error, f"user.{user['name']}"
     _named(scenario, "a user", user["name"])
     if not part.processors(user["type"]):
         raise error(
@@ -356,30 +356,26 @@ def _check_user(scenario: Scenario, part: SystemPartition, user: Entry) -> None:
 
 def _check_profile(scenario: Scenario, path: str, profile: Sequence[tuple[float, float]]) -> None:
     if any(current[0] <= previous[0] for previous, current in pairwise(profile)):
-        raise scenario.problem.general_error(
-            f"the seconds of {path} do not increase", "order its entries by time"
-        )
+        raise scenario.error(f"the seconds of {path} do not increase", "order its entries by time")
 
 
 def _check_volumes(scenario: Scenario, part: SystemPartition, path: str, names: Sequence[str]) -> None:
     known = [volume["name"] for volume in part.volumes]
     for name in names:
         if name not in known:
-            raise scenario.problem.general_error(
+            raise scenario.error(
                 f"{path} has {name}, which does not exist in partition {part.name}",
                 "add [[volume]] with that name",
             )
         if next(volume for volume in part.volumes if volume["name"] == name)["offline"]:
-            raise scenario.problem.general_error(
-                f"{path} has {name}, which is offline at times", "use another volume"
-            )
+            raise scenario.error(f"{path} has {name}, which is offline at times", "use another volume")
 
 
 def _check_users(scenario: Scenario, part: SystemPartition, path: str, names: Sequence[str]) -> None:
     known = {user["name"] for user in part.users}
     for name in names:
         if name not in known:
-            raise scenario.problem.general_error(
+            raise scenario.error(
                 f"{path} is for {name}, which does not exist in partition {part.name}",
                 "add [[user]] with that name",
             )
@@ -392,7 +388,7 @@ def users_of(step: Entry) -> list[str]:
 
 
 def _check_transaction(scenario: Scenario, part: SystemPartition, transaction: Entry) -> None:
-    error, path = scenario.problem.general_error, f"transaction.{transaction['name']}"
+    error, path = scenario.error, f"transaction.{transaction['name']}"
     if (transaction["customers"] is None) == (transaction["rate"] is None):
         raise error(f"{path} needs exactly one of customers and rate",
                     "write customers = 40 (closed), or rate = 5.0 (open)")  # fmt: skip
@@ -425,7 +421,7 @@ def _check_transaction(scenario: Scenario, part: SystemPartition, transaction: E
 
 
 def _check_relocations(scenario: Scenario, part: SystemPartition) -> None:
-    error = scenario.problem.general_error
+    error = scenario.error
     by_name = {user["name"]: user for user in part.users}
     if part.relocations:
         if scenario["link"] is None:
@@ -459,7 +455,7 @@ def _check_relocations(scenario: Scenario, part: SystemPartition) -> None:
 
 
 def _check_command(scenario: Scenario, part: SystemPartition, command: Entry, number: int) -> None:
-    error, path = scenario.problem.general_error, f"command {number} of {part.name}"
+    error, path = scenario.error, f"command {number} of {part.name}"
     needed = _OF_COMMAND[command["do"]]
     for key in _OPERANDS:
         share = command["do"] == "set share" and key in ("relative", "absolute")

@@ -12,7 +12,7 @@ from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
 from zlens.models.unparking import policies
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
-from zlens.rendering.answer_columns import answer_columns
+from zlens.rendering.answer_columns import answer_columns, answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "unparking: cores that z/VM runs in (LARGE, MEDIUM, SMALL), and the rules of Linux and z/OS"
@@ -40,10 +40,7 @@ _OF = {
 #: Weight of the previous value in the kernel's average of steal time (HD_STEAL_AVG_WEIGHT).
 _STEAL_WEIGHT = int(number("linux_steal_weight"))
 
-_MODELS = answer_columns("unparking", "models")
 _DECISIONS = answer_columns("unparking", "decisions")
-_TICKS = answer_columns("unparking", "ticks")
-_INTERVALS = answer_columns("unparking", "intervals")
 
 
 def solve(scenario: Scenario) -> Answer:
@@ -60,7 +57,7 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def _cores(scenario: Scenario) -> policies.VerticalCores:
-    error = scenario.problem.general_error
+    error = scenario.error
     share = scenario["medium_share"]
     if scenario["mediums"] and share is None:
         raise error("medium_share is missing: mediums have an entitlement", "add medium_share = 78")
@@ -75,9 +72,7 @@ def _cores(scenario: Scenario) -> policies.VerticalCores:
 def _zvm(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     sources = [key for key in ("used", "history", "projection") if scenario[key] is not None]
     if len(sources) != 1:
-        raise scenario.problem.general_error(
-            f"use is given {len(sources)} times", "set one of used, history, projection"
-        )
+        raise scenario.error(f"use is given {len(sources)} times", "set one of used, history, projection")
     uses: list[float | None] = scenario["history"] or [scenario["used"]]
     projections = [_projection(scenario, used) for used in uses]
     if sources == ["projection"]:
@@ -137,7 +132,10 @@ def _with_data(
             "With SMALL the remaining cores are busier and virtual CPUs wait longer for dispatch: in IBM's "
             "measurement of 80 processors the servers' mean wait rose from 1.8 to 257 microseconds"
         )
-    tables = [AnswerTable("models", "Cores by model", _MODELS, rows), *_decisions(uses, projections, counts)]
+    tables = [
+        answer_table("unparking", "models", "Cores by model", rows),
+        *_decisions(uses, projections, counts),
+    ]
     chart = Chart(
         "Unparked cores", "bars", list(counts), (ChartSeries("unparked", [row[1] for row in rows]),), "cores"
     )
@@ -174,7 +172,7 @@ def _lows(
     scenario: Scenario, cores: policies.VerticalCores, notes: list[str]
 ) -> tuple[list[float], list[AnswerFigure]]:
     """Return the power that each vertical-low appears to have."""
-    error = scenario.problem.general_error
+    error = scenario.error
     setting = scenario["excessuse"]
     sources = [key for key in ("excess", "lows_power") if scenario[key] is not None]
     sources += ["partition"] if scenario["partition"] else []
@@ -249,7 +247,7 @@ def _without_data(
         "without Global Performance Data z/VM goes by its own use and CPUPAD: "
         "UNPARKING and EXCESSUSE have no effect"
     ]
-    table = AnswerTable("models", "Cores", _MODELS, [row])
+    table = answer_table("unparking", "models", "Cores", [row])
     by_name = {"Unparked": counts}
     charts, tables = _over_time(uses, by_name), [table, *_decisions(uses, projections, by_name)]
     title = "Unparking of z/VM without Global Performance Data"
@@ -282,9 +280,7 @@ def _model(
 
 def _linux(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     if scenario["steal"] is None:
-        raise scenario.problem.general_error(
-            "steal is missing: Linux decides by it", "add steal = [0, 10, 40]"
-        )
+        raise scenario.error("steal is missing: Linux decides by it", "add steal = [0, 10, 40]")
     threshold = scenario["steal_threshold"]
     ticks = policies.linux(cores.entitled, cores.online, scenario["steal"], threshold, _STEAL_WEIGHT)
     rows = [
@@ -318,15 +314,13 @@ def _linux(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     )
     times = [policies.LINUX_SECONDS * index for index in range(1, len(ticks) + 1)]
     chart = Chart("Steal, and the kernel's average of it", "lines", times, series, "%", "seconds")
-    table = AnswerTable("ticks", "Quarters of a second", _TICKS, rows)
+    table = answer_table("unparking", "ticks", "Quarters of a second", rows)
     return Answer("unparking", "Hiperdispatch of Linux", [table], figures, [chart], notes)
 
 
 def _zos(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     if not scenario["interval"]:
-        raise scenario.problem.general_error(
-            "interval is missing: WLM decides by past use", "add [[interval]]"
-        )
+        raise scenario.error("interval is missing: WLM decides by past use", "add [[interval]]")
     limits = policies.Wlm(scenario["wlm_unpark_busy"], scenario["wlm_park_busy"])
     scenario.assume("wlm_order")
     lows = scenario["lows_unparked"]
@@ -354,5 +348,5 @@ def _zos(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
         AnswerFigure("guaranteed", cores.entitlement, "% of 1", "guaranteed capacity", 1),
     ]
     notes = ["WLM never parks vertical-highs and -mediums; these rules do not cover capping by PR/SM"]
-    table = AnswerTable("intervals", "Intervals of two seconds", _INTERVALS, rows)
+    table = answer_table("unparking", "intervals", "Intervals of two seconds", rows)
     return Answer("unparking", "HiperDispatch of z/OS", [table], figures, [], notes)

@@ -1,4 +1,4 @@
-"""Columns of tables of runs with and without multithreading, and published results."""
+"""What is published of multithreading (facts/models/smt_published.toml)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,9 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from zlens.rendering.answer import AnswerTable
-from zlens.rendering.answer_columns import answer_columns
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable, SourcedTable
-
-RUNS = answer_columns("smt", "runs")
-BOUNDS = answer_columns("smt", "run_bounds")
-AGAINST = answer_columns("smt", "against")
-DEMANDS = answer_columns("smt", "demands")
-_PUBLISHED = answer_columns("smt", "published_ranges")
 
 
 class PublishedRange(SourcedTable, frozen=True):
@@ -58,9 +50,3 @@ def ranges() -> tuple[PublishedRange, ...]:
 def second_thread(under: str) -> SecondThread:
     """Return the cores that can have two threads under z/VM or z/OS."""
     return next(entry for entry in _facts().second_thread if entry.under == under)
-
-
-def published() -> AnswerTable:
-    """Return the published ranges as a table."""
-    rows = [(row.what, row.machine, row.low, row.high, row.mean, row.publication) for row in ranges()]
-    return AnswerTable("published", "", _PUBLISHED, rows)
