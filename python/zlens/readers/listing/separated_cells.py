@@ -102,9 +102,11 @@ def _number_columns(report: str, table: str) -> frozenset[str]:
 
 def parse_row(line: str, headings: SeparatedHeadings) -> SeparatedRow | None:
     """Return the cells of a row below the headings; None if the line is not a row."""
-    texts = _tab_cells(line, headings) if headings.tabs and "\t" in line else _blank_cells(line, headings)
-    facts, numbers = headings.facts, headings.numbers
-    cells, ratios = dict(texts), {}
+    facts, numbers, ratios = headings.facts, headings.numbers, {}
+    if headings.tabs and "\t" in line:
+        cells = _filled(headings.columns, [" ".join(cell.split()) for cell in line.split("\t")])
+    else:
+        cells = _blank_cells(line, headings)
     for column in numbers:
         if match := _WITH_RATIO.match(cells.get(column, "")):
             cells[column], ratios[column] = match[1], match[2]
@@ -117,11 +119,6 @@ def parse_row(line: str, headings: SeparatedHeadings) -> SeparatedRow | None:
             {}, {facts.label: label} | {each: cells[each] for each in numbers if each in cells}
         )
     return SeparatedRow(cells, {facts.label: label} | ratios if ratios else {})
-
-
-def _tab_cells(line: str, headings: SeparatedHeadings) -> dict[str, str]:
-    texts = [" ".join(cell.split()) for cell in line.split("\t")]
-    return _filled(headings.columns, texts)
 
 
 def _blank_cells(line: str, headings: SeparatedHeadings) -> dict[str, str]:

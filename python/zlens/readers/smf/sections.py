@@ -212,12 +212,11 @@ def _sections(layout: smf_sections.SmfLayout, name: str, data: bytes) -> Iterato
     starts, length = smf_sections.section_starts(layout, facts, data)
     for start in starts:
         entry = data[start : start + length]
-        values = {}
-        for field in facts.fields:
-            raw = entry[field.offset : field.offset + field.length]
-            if len(raw) == field.length:
-                values[field.name] = _value(field, raw)
-        yield values
+        yield {
+            field.name: _value(field, raw)
+            for field in facts.fields
+            if len(raw := entry[field.offset : field.offset + field.length]) == field.length
+        }
 
 
 def _value(field: smf_sections.SmfField, raw: bytes) -> Any:
