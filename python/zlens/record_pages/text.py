@@ -80,10 +80,7 @@ def from_bytes(data: bytes, file: str) -> PageText:
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
     if len(text) > MAX_TEXT:
         raise CatalogError(
-            "too much text for a record page",
-            file=file,
-            expected=f"at most {MAX_TEXT:,} letters",
-            cure=_CURE,
+            "too much text for a record page", file=file, expected=f"at most {MAX_TEXT:,} letters", cure=_CURE
         )
     text = text.translate(_CONTROLS)
     for number, line in enumerate(text.split("\n"), start=1):

@@ -142,10 +142,7 @@ class FoundHeadings(Struct, frozen=True):
         best, min_distance = first, (1 << 30, 0)
         for index in range(first, len(self.columns)):
             _, left, right = self.columns[index]
-            distance = (
-                left - end if left > end else start - right if start > right else 0,
-                abs(end - right),
-            )
+            distance = (left - end if left > end else start - right if start > right else 0, abs(end - right))
             if distance < min_distance:
                 best, min_distance = index, distance
             elif left > end:

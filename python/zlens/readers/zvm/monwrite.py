@@ -365,10 +365,7 @@ class MonwriteSource:
         )
 
     def decode(
-        self,
-        group: MonitorSystem,
-        selected_plans: list[dict[str, Any]],
-        resets: list[Reset] | None = None,
+        self, group: MonitorSystem, selected_plans: list[dict[str, Any]], resets: list[Reset] | None = None
     ) -> MonwriteDecoder:
         """Return a decoder; without `resets`, the system's own records are the evidence of resets."""
         if resets is None:
