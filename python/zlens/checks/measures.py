@@ -35,9 +35,8 @@ def check() -> list[CatalogIssue]:
     try:
         for alias, (ours, _) in measures.aliases().items():
             if not measures.columns_named(ours):
-                findings.append(
-                    CatalogIssue(str(path), None, f"{alias} leads to {ours}", "name a column of a measure")
-                )
+                message = "name a column of a measure"
+                findings.append(CatalogIssue(str(path), None, f"{alias} leads to {ours}", message))
     except (CatalogError, KeyError) as error:
         findings.append(CatalogIssue(str(path), None, str(error), "write it like the other names"))
     return findings
@@ -56,9 +55,8 @@ def check_text(text: str, path: Path) -> list[CatalogIssue]:
     findings = []
     if [table.name for table in tables] != path.stem.split("+"):
         names = ", ".join(table.name for table in tables)
-        findings.append(
-            CatalogIssue(str(path), None, f"the file contains {names}", "name the file after its measures")
-        )
+        message = "name the file after its measures"
+        findings.append(CatalogIssue(str(path), None, f"the file contains {names}", message))
     for table in tables:
         for column, problem, cure in _table(table):
             heading = re.search(rf'^(name = "{column}"|{column}( = {{|\.))', text, re.MULTILINE)

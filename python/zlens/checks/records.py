@@ -414,9 +414,8 @@ def _evidence(root: Path | None) -> Iterator[CatalogIssue]:
     records = set(catalog.records(root))
     for item in declared:
         if item.record not in records:
-            yield CatalogIssue(
-                path, None, f"{item.record} is not a known record", "name a record of the catalog"
-            )
+            message = f"{item.record} is not a known record"
+            yield CatalogIssue(path, None, message, "name a record of the catalog")
             continue
         layouts = catalog.layouts(item.record, root)
         names = {field.name for layout in layouts for field in layout.fields}

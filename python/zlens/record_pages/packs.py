@@ -218,9 +218,8 @@ def apply_user_settings(release: str, base: Path | None = None) -> list[str]:
     base_folder = root() if base is None else base
     name = release_name(release)
     if not (base_folder / name).is_dir():
-        raise CatalogError(
-            f"there is no pack for {name}", file=str(base_folder / name), cure="import its pages first"
-        )
+        message = f"there is no pack for {name}"
+        raise CatalogError(message, file=str(base_folder / name), cure="import its pages first")
     with _locked(base_folder), _staged(base_folder, name, keep=True) as staging:
         problems = _apply_user(staging)
     layouts.clear_cache()

@@ -203,9 +203,8 @@ def _usable_rows(
     if confirmed_rows and len(confirmed_rows) == sum(row.name != "*" for row in overlong):
         # Table and cross reference agree on the fields, so the length is wrong.
         length = max(row.end for row in confirmed_rows)
-        built.findings.append(
-            f"{structure.name}: assumed to be {length} bytes long, the length of its fields"
-        )
+        message = f"{structure.name}: assumed to be {length} bytes long, the length of its fields"
+        built.findings.append(message)
         overlong = [row for row in overlong if row.end > length]
     if overlong:
         built.findings.append(

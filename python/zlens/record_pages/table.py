@@ -322,9 +322,8 @@ def _structures(items: Iterator[_Item], page: RecordPage) -> None:
     row: FieldRow | None = None
     for count, item in enumerate(items, 1):
         if count > MAX_ROWS:
-            raise CatalogError(
-                f"the table has more than {MAX_ROWS:,} rows", file=page.file, expected="a page of one record"
-            )
+            message = f"the table has more than {MAX_ROWS:,} rows"
+            raise CatalogError(message, file=page.file, expected="a page of one record")
         if item.row is None:
             if row is not None:
                 _bit(row, item)

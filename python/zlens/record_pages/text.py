@@ -61,9 +61,8 @@ def read(path: Path) -> PageText:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
         reason = error.strerror or "it cannot be opened"
-        raise CatalogError(
-            f"the page cannot be read: {reason}", file=file, cure="check the path and its permissions"
-        ) from error
+        message = f"the page cannot be read: {reason}"
+        raise CatalogError(message, file=file, cure="check the path and its permissions") from error
     return from_bytes(data, file)
 
 

@@ -258,9 +258,8 @@ class Number(Struct, frozen=True):
         if not (is_finite and self.low <= value <= self.high) or (self.above and value == self.low):
             raise problem.value(where, value, self.describe())
         if value and not SMALLEST <= abs(value) <= LARGEST:
-            raise problem.value(
-                where, value, f"{self.describe()}; except 0, between {SMALLEST:g} and {LARGEST:g} in size"
-            )
+            detail = f"{self.describe()}; except 0, between {SMALLEST:g} and {LARGEST:g} in size"
+            raise problem.value(where, value, detail)
         return float(value)
 
 

@@ -128,9 +128,8 @@ def _check(table: str, columns: Iterable[str]) -> None:
     measure = measures.load_measure(table) if table in measures.measure_names() else None
     if measure is None or measure.plain or measure.key:
         expected = [name for name in bucket_sql.measures() if not measures.load_measure(name).key]
-        raise QueryError(
-            f"{table} is not a measure with one row per system and interval", expected=", ".join(expected)
-        )
+        message = f"{table} is not a measure with one row per system and interval"
+        raise QueryError(message, expected=", ".join(expected))
     for name in columns:
         column = measure.column(name)
         is_number = column is not None and column.type in ("int", "float")

@@ -148,9 +148,8 @@ class ScrapeSource(TextSource):
                             return
                         rest = file.readline(MAX_LINE)
                     offset += len(rest)
-                    self.note(
-                        path, start, "length", f"a line of {offset - start:,} bytes; not read", offset - start
-                    )
+                    detail = f"a line of {offset - start:,} bytes; not read"
+                    self.note(path, start, "length", detail, offset - start)
                     continue
                 self.note(path, start, "truncated", NO_END, len(raw))
                 return

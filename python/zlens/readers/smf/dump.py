@@ -43,9 +43,8 @@ def detect(first_bytes: bytes, size: int) -> bool:
     verdict, detail = sniff_smf(first_bytes, size)
     if verdict == "damaged":
         message, _, cure = detail.partition("; ")
-        raise InputError(
-            message, offset=0, expected="SMF records, each preceded by its record descriptor word", cure=cure
-        )
+        expected = "SMF records, each preceded by its record descriptor word"
+        raise InputError(message, offset=0, expected=expected, cure=cure)
     return verdict == "smf"
 
 
