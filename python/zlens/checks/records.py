@@ -22,23 +22,7 @@ from zlens.catalog import (
     user_roles,
 )
 from zlens.catalog import layouts as catalog
-from zlens.catalog.layouts import (
-    BUILTIN,
-    CLASSES,
-    DIRECTIONS,
-    ENCODINGS,
-    HEADER_LENGTH,
-    KIND_STATUS,
-    KINDS,
-    SIM,
-    STATUS,
-    TYPES,
-    UNITS,
-    MonitorField,
-    MonitorSection,
-    RecordFile,
-    RecordLayout,
-)
+from zlens.catalog.layouts import SIM, STATUS, MonitorField, MonitorSection, RecordFile, RecordLayout
 from zlens.catalog.raw_columns import FIXED, field_parts
 from zlens.checks import cpumf as check_cpumf
 from zlens.checks import sections as check_sections
@@ -115,7 +99,7 @@ def summary(root: Path | None = None) -> str:
     return f"{len(catalog.records(root))} records with {len(layouts)} layouts of {fields:,} fields, {details}"
 
 
-def check_file(path: Path, pack: str = BUILTIN) -> list[CatalogIssue]:
+def check_file(path: Path, pack: str = catalog.BUILTIN) -> list[CatalogIssue]:
     """Return catalog issues of one record file."""
     try:
         file = catalog.read(path, pack)
@@ -175,14 +159,14 @@ def _file(file: RecordFile, path: Path) -> _Problems:
         yield None, f"contains {info.record}", f"name it {catalog.file_name(info.record)}"
     if not _PAGE.fullmatch(info.dsect):
         yield None, f"dsect is {info.dsect!r}", "add the name of the record page, such as MRSYTPRP"
-    if info.kind not in CLASSES:
-        yield None, f"kind of the record is {info.kind!r}", f"use one of {', '.join(CLASSES)}"
+    if info.kind not in catalog.CLASSES:
+        yield None, f"kind of the record is {info.kind!r}", f"use one of {', '.join(catalog.CLASSES)}"
     if not info.title:
         yield None, "the record has no title", "add the title of the record page"
     for release, length in info.lengths.items():
         if not _RELEASE.fullmatch(release):
             yield None, f"lengths has the release {release!r}", "write releases as 7.3"
-        if not HEADER_LENGTH <= length <= _MAX_RECORD:
+        if not catalog.HEADER_LENGTH <= length <= _MAX_RECORD:
             yield None, f"the length of release {release} is {length}", "add the length on the record page"
     for release, apars in info.changed_by.items():
         if not _RELEASE.fullmatch(release) or not all(map(_APAR.fullmatch, apars)):
@@ -223,8 +207,9 @@ def _same_kinds(file: RecordFile) -> _Problems:
 
 def _layout(layout: RecordLayout) -> _Problems:
     where = f"layout of {layout.release}"
-    if not HEADER_LENGTH <= layout.length <= _MAX_RECORD:
-        yield None, f"{where} has {layout.length} bytes", f"a record has {HEADER_LENGTH} to {_MAX_RECORD}"
+    if not catalog.HEADER_LENGTH <= layout.length <= _MAX_RECORD:
+        limits = f"a record has {catalog.HEADER_LENGTH} to {_MAX_RECORD}"
+        yield None, f"{where} has {layout.length} bytes", limits
     if (layout.release == SIM) != (layout.pack == SIM):
         yield None, f"{where}: zlens' own pack, and only it, has the release {SIM}", "correct the release"
     elif layout.release != SIM and not _RELEASE.fullmatch(layout.release):
@@ -233,11 +218,11 @@ def _layout(layout: RecordLayout) -> _Problems:
         yield None, f"{where} has the status {layout.status!r}", f"use one of {', '.join(STATUS)}"
     if not layout.source:
         yield None, f"{where} has no source", "add its source"
-    if layout.stable_to is not None and not HEADER_LENGTH <= layout.stable_to <= layout.length:
+    if layout.stable_to is not None and not catalog.HEADER_LENGTH <= layout.stable_to <= layout.length:
         yield None, f"{where}: stable_to is {layout.stable_to}", "set an offset inside the record"
-    yield from _fields(layout.fields, layout.length, HEADER_LENGTH, where)
+    yield from _fields(layout.fields, layout.length, catalog.HEADER_LENGTH, where)
     if layout.complete:
-        yield from _uncovered_bytes(layout.fields, layout.length, HEADER_LENGTH, where)
+        yield from _uncovered_bytes(layout.fields, layout.length, catalog.HEADER_LENGTH, where)
     sections: set[str] = set()
     for section in layout.sections:
         if section.name.lower() in sections:
@@ -327,9 +312,9 @@ def _field(field: MonitorField, here: str) -> _Problems:
     if not field.reserved and not _FIELD.fullmatch(name):
         yield name, f"{here}: not a field name", "use the name on the record page"
     for key, value, allowed in (
-        ("type", field.type, TYPES),
-        ("kind", field.kind, KINDS),
-        ("kind_status", field.kind_status, KIND_STATUS),
+        ("type", field.type, catalog.TYPES),
+        ("kind", field.kind, catalog.KINDS),
+        ("kind_status", field.kind_status, catalog.KIND_STATUS),
         ("status", field.status, ("", *STATUS)),
     ):
         if value not in allowed:
@@ -337,22 +322,23 @@ def _field(field: MonitorField, here: str) -> _Problems:
     if (field.kind == "unknown") != (field.kind_status == "unknown"):
         problem = f"{here} is {field.kind} with status {field.kind_status}"
         yield name, problem, "an unknown kind has an unknown status"
-    if field.unit is not None and field.unit not in (*UNITS, *ENCODINGS):
-        yield name, f"{here} has the unit {field.unit!r}", f"use one of {', '.join((*UNITS, *ENCODINGS))}"
+    if field.unit is not None and field.unit not in (*catalog.UNITS, *catalog.ENCODINGS):
+        units = ", ".join((*catalog.UNITS, *catalog.ENCODINGS))
+        yield name, f"{here} has the unit {field.unit!r}", f"use one of {units}"
     if field.kind in _NUMBERS and not 1 <= field.length <= 8:
         yield name, f"{here} is a {field.kind} of {field.length} bytes", "a number has 1 to 8"
     if field.kind == "time" and field.length not in (4, 8):
         yield name, f"{here} is a time of {field.length} bytes", "a TOD stamp has 8"
     if field.kind == "timer" and field.direction is None:
         yield name, f"{here} is a timer without direction", "set up, down or learn"
-    if field.direction is not None and (
-        field.direction not in DIRECTIONS or field.kind not in ("timer", "counter")
-    ):
+    is_directed = field.direction in catalog.DIRECTIONS and field.kind in ("timer", "counter")
+    if field.direction is not None and not is_directed:
         yield name, f"{here} has the direction {field.direction!r}", "only timers and counters have one"
-    if field.kind == "identifier" and field.type == "character" and field.unit not in ENCODINGS:
-        yield name, f"{here} is an identifier of characters", f"set its unit to one of {', '.join(ENCODINGS)}"
-    if field.kind in _NUMBERS and field.unit in ENCODINGS:
-        yield name, f"{here} is a {field.kind} in {field.unit}", f"use one of {', '.join(UNITS)}"
+    if field.kind == "identifier" and field.type == "character" and field.unit not in catalog.ENCODINGS:
+        encodings = ", ".join(catalog.ENCODINGS)
+        yield name, f"{here} is an identifier of characters", f"set its unit to one of {encodings}"
+    if field.kind in _NUMBERS and field.unit in catalog.ENCODINGS:
+        yield name, f"{here} is a {field.kind} in {field.unit}", f"use one of {', '.join(catalog.UNITS)}"
 
 
 def _uncovered_bytes(fields: Iterable[MonitorField], length: int, start: int, where: str) -> _Problems:
@@ -371,10 +357,8 @@ def _columns(fields: Iterable[MonitorField], where: str) -> _Problems:
     taken = dict.fromkeys(FIXED, "a column of every table")
     for field in fields:
         for part in field_parts(field):
-            names = (
-                [part.name.lower(), f"{part.name.lower()}_d"] if field.has_difference else [part.name.lower()]
-            )
-            for name in names:
+            column = part.name.lower()
+            for name in (column, f"{column}_d") if field.has_difference else (column,):
                 if name in taken:
                     problem = f"{where}: {field.name} and {taken[name]} both define the column {name}"
                     yield field.name, problem, "rename it"

@@ -190,9 +190,8 @@ def recognize(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) 
             original = by_inode.setdefault(inode, path)
             if not is_same_file and status.st_size:
                 # Full digests only where size and first bytes agree, so most files are read once.
-                candidates = by_first_bytes.setdefault(
-                    (status.st_size, hashlib.sha256(first_bytes).digest()), []
-                )
+                start = status.st_size, hashlib.sha256(first_bytes).digest()
+                candidates = by_first_bytes.setdefault(start, [])
                 if candidates:
                     file_digest = digest(path)
                     original = next((other for other in candidates if digest(other) == file_digest), path)

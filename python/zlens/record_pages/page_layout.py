@@ -13,15 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import layouts
-from zlens.catalog.layouts import (
-    DIFFERENCED,
-    HEADER_LENGTH,
-    MonitorField,
-    MonitorSection,
-    RecordFile,
-    RecordInfo,
-    RecordLayout,
-)
+from zlens.catalog.layouts import MonitorField, MonitorSection, RecordFile, RecordInfo, RecordLayout
 from zlens.catalog.plans import SAMPLED_CLASSES
 from zlens.errors import CatalogError
 from zlens.record_pages.consistency import confirmed, inconsistencies
@@ -122,11 +114,11 @@ def _key(page: RecordPage, problems: list[str]) -> tuple[int, int]:
 def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltLayout) -> None:
     main, *others = page.structures
     names = frozenset(short(structure.name) for structure in others)
-    length, rows = _usable_rows(main, page, built, HEADER_LENGTH, names)
+    length, rows = _usable_rows(main, page, built, layouts.HEADER_LENGTH, names)
     fields = _fields(rows, knowledge, built)
     known_file = knowledge.file
-    all_end = max((row.end for row in rows), default=HEADER_LENGTH)
-    gaps = _uncovered_bytes(rows, HEADER_LENGTH)
+    all_end = max((row.end for row in rows), default=layouts.HEADER_LENGTH)
+    gaps = _uncovered_bytes(rows, layouts.HEADER_LENGTH)
     built.findings += [
         f"bytes {gap_start} to {gap_end} are in no row of the table" for gap_start, gap_end in gaps
     ]
@@ -181,7 +173,7 @@ def _without_differences(fields: tuple[MonitorField, ...]) -> tuple[MonitorField
         replace(
             page_field, kind_status="unknown", note=f"{page_field.note}; {note}" if page_field.note else note
         )
-        if page_field.kind in DIFFERENCED and page_field.kind_status != "unknown"
+        if page_field.kind in layouts.DIFFERENCED and page_field.kind_status != "unknown"
         else page_field
         for page_field in fields
     )

@@ -167,8 +167,7 @@ def _words(text: str, preformatted: int) -> str:
 
 def _letter(match: re.Match[str]) -> str:
     if match[3]:
-        character = html.entities.html5.get(match[3] + ";")
-        return character if character is not None else match[0]
+        return html.entities.html5.get(match[3] + ";", match[0])
     code = int(match[1]) if match[1] else int(match[2], 16)
     # Half of a surrogate pair is not a character and could not be written to a file.
     return chr(code) if 0 < code < 0xD800 or 0xE000 <= code < 0x110000 else " "

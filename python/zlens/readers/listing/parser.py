@@ -148,9 +148,9 @@ class ListingParser:
     def _can_read_rows(self) -> bool:
         """Return whether the next lines may be read at once, because only rows can look like rows there."""
         target, report = self._target, self._report
-        if target is None or self._in_footnotes or report is None or not report.header.whole:
+        if target is None or self._in_footnotes or self._separated is not None:
             return False
-        if self._separated is not None:
+        if report is None or not report.header.whole:
             return False
         if report.definition is not None and listings.lines_of(report.definition.name):
             return False
@@ -167,16 +167,13 @@ class ListingParser:
         if LOST.match(line.text):
             self._finish()
             self._lost = True
-            detail = (
-                f"every line has lost its first character ({line.text[:5]} for F{line.text[:5]}); not read. "
-            )
-            self._note(line, "transfer", detail + "Transfer it again with its first column")
+            detail = f"every line has lost its first character ({line.text[:5]} for F{line.text[:5]})"
+            self._note(line, "transfer", f"{detail}; not read. Transfer it again with its first column")
             return
         form = listings.match_headerless(line.text)
         report = self._report
-        if form is not None and (
-            report is None or report.header.report != form.report or not report.header.title
-        ):
+        header = report.header if report is not None else None
+        if form is not None and (header is None or header.report != form.report or not header.title):
             self._begin_form(line, form)
             return
         if report is not None and _PROMPT.match(line.text):
@@ -211,10 +208,8 @@ class ListingParser:
 
     def _separated_line(self, line: TextLine) -> bool:
         """Read a line of a table with separated cells, with its tabs; return whether it is one."""
-        found = None
-        if self._report is None or self._report.excerpt:
-            found = separated_cells.match_headings(line.text)
-        if found is not None:
+        is_outside = self._report is None or self._report.excerpt
+        if is_outside and (found := separated_cells.match_headings(line.text)):
             self._finish()
             report_definition = definition.load_report(found.facts.report)
             header = Header(name=found.facts.report.upper(), whole=True)
@@ -275,16 +270,12 @@ class ListingParser:
         above = self._above
         report, report_definition = self._report, definition.load_report(name)
         is_same_report = report is not None and report.definition is report_definition
-        if (
-            report is None
-            or not is_same_report
-            or listings.table_name(report_definition, layout.table) in report.targets
-        ):
+        table_name = listings.table_name(report_definition, layout.table)
+        if report is None or not is_same_report or table_name in report.targets:
             # A table that starts again may be another page, or the same one again.
             self._finish()
-            report = self._report = ListingReport(
-                Header(name=name.upper(), whole=True), line, report_definition, excerpt=True
-            )
+            header = Header(name=name.upper(), whole=True)
+            report = self._report = ListingReport(header, line, report_definition, excerpt=True)
         if not is_same_report:
             others = ", ".join(each for each, _ in candidates[1:])
             alternatives = f" (the same as for {others})" if others else ""
@@ -545,20 +536,17 @@ class ListingParser:
 @cache
 def _titles(name: str) -> tuple[tuple[ReportTable, re.Pattern[str]], ...]:
     """Return the tables of a report that have a title, with its pattern."""
-    patterns = []
-    for table in definition.load_report(name).tables:
-        if table.title:
-            parts = IN_TITLE.split(table.title)[::3]
-            patterns.append((table, re.compile(".*".join(re.escape(part) for part in parts))))
-    return tuple(patterns)
+    return tuple(
+        (table, re.compile(".*".join(map(re.escape, IN_TITLE.split(table.title)[::3]))))
+        for table in definition.load_report(name).tables
+        if table.title
+    )
 
 
 def _title(report_definition: ReportDefinition, content: str) -> ReportTable | None:
     """Return the table that has this line as its title."""
-    plain = _PART.sub("", content.strip())
-    return next(
-        (table for table, pattern in _titles(report_definition.name) if pattern.fullmatch(plain)), None
-    )
+    plain, titles = _PART.sub("", content.strip()), _titles(report_definition.name)
+    return next((table for table, pattern in titles if pattern.fullmatch(plain)), None)
 
 
 @cache

@@ -139,15 +139,12 @@ class FoundHeadings(Struct, frozen=True):
 
     def _nearest(self, first: int, start: int, end: int) -> int:
         """Return the column, from `first` on, with the nearest heading; of several, the nearest end."""
-        best, min_distance = first, (1 << 30, 0)
-        for index in range(first, len(self.columns)):
+
+        def distance(index: int) -> tuple[int, int]:
             _, left, right = self.columns[index]
-            distance = (left - end if left > end else start - right if start > right else 0, abs(end - right))
-            if distance < min_distance:
-                best, min_distance = index, distance
-            elif left > end:
-                break
-        return best
+            return max(left - end, start - right, 0), abs(end - right)
+
+        return min(range(first, len(self.columns)), key=distance)
 
 
 def match_headings(page: ReportPage, line: str, above: Sequence[str]) -> FoundHeadings | None:
@@ -191,11 +188,9 @@ def groups(page: ReportPage, line: str) -> list[tuple[int, str]]:
     """Return the start columns and names of the group headings in a line."""
     if page.pairs is None:
         return []
-    name_by_column = {}
-    for name, form in page.pairs.groups:
-        match = form.search(line)
-        if match is not None and match.start() not in name_by_column:
-            name_by_column[match.start()] = name
+    matches = [(match.start(), name) for name, form in page.pairs.groups if (match := form.search(line))]
+    # The first of several headings at one position counts.
+    name_by_column = dict(reversed(matches))
     return sorted(name_by_column.items()) if len(name_by_column) > 1 else []
 
 
