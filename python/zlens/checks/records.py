@@ -90,9 +90,7 @@ def check_catalog(root: Path | None = None) -> list[str]:
 def summary(root: Path | None = None) -> str:
     """Return a summary of the contents of the catalog."""
     layouts = [layout for record in catalog.records(root) for layout in catalog.layouts(record, root)]
-    fields = sum(
-        1 for layout in layouts for field in (*layout.fields, *_entry_fields(layout)) if not field.reserved
-    )
+    fields = sum(not field.reserved for one in layouts for field in (*one.fields, *_entry_fields(one)))
     packs = len(catalog.packs(root))
     details = f"{packs} packs, {len(roles.entities())} roles, {len(measures.measure_names())} measures"
     details = f"{details}, {len(catalog.sim_records())} records of {SIM}"
@@ -405,10 +403,8 @@ def _evidence(root: Path | None) -> Iterator[CatalogIssue]:
         names = {field.name for layout in layouts for field in layout.fields}
         for name in (*item.fields, *([item.time] if item.time else [])):
             if layouts and name not in names:
-                yield CatalogIssue(
-                    path, None, f"{item.record} has no field {name}", "name a field of the record"
-                )
+                message = f"{item.record} has no field {name}"
+                yield CatalogIssue(path, None, message, "name a field of the record")
         if item.status not in STATUS:
-            yield CatalogIssue(
-                path, None, f"{item.record} has the status {item.status!r}", f"use one of {', '.join(STATUS)}"
-            )
+            message = f"{item.record} has the status {item.status!r}"
+            yield CatalogIssue(path, None, message, f"use one of {', '.join(STATUS)}")

@@ -119,9 +119,7 @@ def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltL
     known_file = knowledge.file
     all_end = max((row.end for row in rows), default=layouts.HEADER_LENGTH)
     gaps = _uncovered_bytes(rows, layouts.HEADER_LENGTH)
-    built.findings += [
-        f"bytes {gap_start} to {gap_end} are in no row of the table" for gap_start, gap_end in gaps
-    ]
+    built.findings += [f"bytes {first} to {end} are in no row of the table" for first, end in gaps]
     variable = main.variable or bool(others) or any(page_field.length == 0 for page_field in fields)
     lookup = _lookup(fields)
     matches = [(names, _match_names(names, lookup)) for names in knowledge.subjects]
@@ -170,12 +168,10 @@ def _uncovered_bytes(rows: list[FieldRow], start: int) -> list[tuple[int, int]]:
 def _without_differences(fields: tuple[MonitorField, ...]) -> tuple[MonitorField, ...]:
     note = "not differenced: the record's subject is unknown; set `subject` in user.toml"
     return tuple(
-        replace(
-            page_field, kind_status="unknown", note=f"{page_field.note}; {note}" if page_field.note else note
-        )
-        if page_field.kind in layouts.DIFFERENCED and page_field.kind_status != "unknown"
-        else page_field
-        for page_field in fields
+        replace(one, kind_status="unknown", note=f"{one.note}; {note}" if one.note else note)
+        if one.kind in layouts.DIFFERENCED and one.kind_status != "unknown"
+        else one
+        for one in fields
     )
 
 
@@ -249,10 +245,8 @@ def _fields(rows: list[FieldRow], knowledge: KnownRecord, built: BuiltLayout) ->
 
 def _lookup(fields: tuple[MonitorField, ...]) -> dict[str, str]:
     """Return the names on the page by possible catalog names: in upper case, with or without the prefix."""
-    field_names = [page_field.name for page_field in fields if not page_field.reserved]
-    return {name.upper(): name for name in field_names} | {
-        short(name.upper()): name for name in reversed(field_names)
-    }
+    names = [page_field.name for page_field in fields if not page_field.reserved]
+    return {name.upper(): name for name in names} | {short(name.upper()): name for name in reversed(names)}
 
 
 def _match_names(names: tuple[str, ...], lookup: dict[str, str]) -> tuple[str, ...]:

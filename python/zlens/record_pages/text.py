@@ -84,9 +84,8 @@ def from_bytes(data: bytes, file: str) -> PageText:
     text = text.translate(_CONTROLS)
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > MAX_WORD and max(map(len, line.split()), default=0) > MAX_WORD:
-            raise CatalogError(
-                f"line {number} has a word of more than {MAX_WORD:,} letters", file=file, cure=_CURE
-            )
+            message = f"line {number} has a word of more than {MAX_WORD:,} letters"
+            raise CatalogError(message, file=file, cure=_CURE)
     lines = tuple(line.expandtabs(8).rstrip() if "\t" in line else line.rstrip() for line in text.split("\n"))
     return PageText(file, hashlib.sha256(data).hexdigest(), lines)
 

@@ -116,13 +116,11 @@ def _machine(
     exported = ExportResult(machine.systems)
     written: set[str] = set()
     for span in day_ranges(sorted(stale)):
-        days = [rollups.day_name(day) for day in span]
+        days, ends = [rollups.day_name(day) for day in span], (span[0], span[-1])
         with open_days(folder, machine, span) as session:
             present = measures_of(session)
             for name in tables:
-                columns, query = bucket_sql.intervals(
-                    name, machine.systems, machine.offsets, (span[0], span[-1])
-                )
+                columns, query = bucket_sql.intervals(name, machine.systems, machine.offsets, ends)
                 staged = os.fspath(base / _STAGING / f"{name}.parquet")
                 if name in present:
                     session.queries.write_parquet(query, staged)

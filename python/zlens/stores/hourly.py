@@ -217,9 +217,8 @@ def _computed(
     where = " OR ".join(f"({condition})" for condition in conditions)
     key_count = columns.index("seconds")
     query = f"SELECT {_numbers(columns, key_count)} FROM ({buckets}) WHERE _level = 'hour' AND ({where})"
-    return session.queries.select(
-        query, {table: [column.name for column in measures.load_measure(table).columns]}
-    ).rows
+    names = [column.name for column in measures.load_measure(table).columns]
+    return session.queries.select(query, {table: names}).rows
 
 
 def _of_one_source(hours: list[Hour]) -> list[Hour]:
@@ -227,7 +226,5 @@ def _of_one_source(hours: list[Hour]) -> list[Hour]:
     for hour in hours:
         of_system = covered.setdefault(hour.system, {})
         of_system[hour.source] = of_system.get(hour.source, 0.0) + hour.seconds
-    best = {
-        system: max(sources, key=lambda name: (sources[name], name)) for system, sources in covered.items()
-    }
+    best = {system: max(sources, key=lambda one: (sources[one], one)) for system, sources in covered.items()}
     return [hour for hour in hours if best[hour.system] == hour.source]

@@ -102,9 +102,7 @@ class CounterStore:
 
     def values(self, sample: CounterSample, *columns: str) -> Iterator[tuple[Any, ...]]:
         """Yield some columns of the rows of a reading."""
-        return zip(
-            *(self.counters.values(column, sample.first, sample.last) for column in columns), strict=True
-        )
+        return zip(*(self.counters.values(name, sample.first, sample.last) for name in columns), strict=True)
 
     # -- rows of linux_cpumf -------------------------------------------------------------------------
 

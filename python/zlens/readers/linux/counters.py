@@ -189,9 +189,8 @@ class LinuxCounterSource:
                 if info is None or not self._is_new(file, info, end, group_counts, reading.offset):
                     continue
                 sample = CounterSample(file.run, info, reading.offset, end, seconds, nth=reading.run)
-                self.store.append(
-                    sample, [self._value(file, reading, count, previous, end) for count in group_counts]
-                )
+                rows = [self._value(file, reading, count, previous, end) for count in group_counts]
+                self.store.append(sample, rows)
                 file.readings[cgroup] += 1
 
     def _once(self, file: _CounterFile, reading: PerfReading) -> Iterator[Count]:

@@ -287,9 +287,8 @@ def _in_hexadecimal(numbers: Iterable[tuple[str, str]]) -> bool:
         not number.isdecimal() or (int(number) < _LATER and not linux_events.is_counter_number(int(number)))
         for number in ids
     )
-    return 2 * unexpected_count > len(ids) or _mostly_hexadecimal(
-        number for key, number in numbers if key == "value"
-    )
+    values = (number for key, number in numbers if key == "value")
+    return 2 * unexpected_count > len(ids) or _mostly_hexadecimal(values)
 
 
 def _json_decoder(text: str) -> Callable[[str], tuple[Any, int]]:

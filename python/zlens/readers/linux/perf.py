@@ -190,9 +190,7 @@ def is_metric_only(text: str) -> bool:
     if any(_METRIC_HEADER.match(line) for line in lines):
         others = [line for line in lines if not _ELAPSED.match(line) and not _without_count(line)]
         return any(map(_METRIC_LINE.fullmatch, others)) and not any(map(_TEXT.fullmatch, others))
-    return len(bare) > 1 and any(
-        _are_metrics(bare[0].split(mark), bare[1].split(mark)) for mark in _SEPARATORS
-    )
+    return len(bare) > 1 and any(_are_metrics(bare[0].split(by), bare[1].split(by)) for by in _SEPARATORS)
 
 
 def _are_metrics(names: list[str], values: list[str]) -> bool:

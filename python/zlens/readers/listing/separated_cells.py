@@ -115,9 +115,7 @@ def parse_row(line: str, headings: SeparatedHeadings) -> SeparatedRow | None:
         return None
     label = cells.get(facts.label) or cells.get(headings.columns[0], "")
     if re.fullmatch(facts.ratio, label):
-        return SeparatedRow(
-            {}, {facts.label: label} | {each: cells[each] for each in numbers if each in cells}
-        )
+        return SeparatedRow({}, {facts.label: label} | {key: cells[key] for key in numbers if key in cells})
     return SeparatedRow(cells, {facts.label: label} | ratios if ratios else {})
 
 
@@ -139,9 +137,8 @@ def _blank_cells(line: str, headings: SeparatedHeadings) -> dict[str, str]:
     is_label = before == (headings.facts.label,) or len(first) != len(before)
     if is_label and len(first) > 1 and all(map(_NUMBER.match, first[-2:])):
         return {}
-    return (
-        _filled((headings.facts.label,), [" ".join(first)]) if is_label else _filled(before, first)
-    ) | cells
+    label = headings.facts.label
+    return (_filled((label,), [" ".join(first)]) if is_label else _filled(before, first)) | cells
 
 
 def _filled(columns: Sequence[str], texts: Sequence[str]) -> dict[str, str]:

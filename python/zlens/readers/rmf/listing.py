@@ -551,9 +551,7 @@ class RmfListingParser:
         if groups:
             self._groups = groups
         pairs = pages.pairs(page, line, self._groups)
-        self._pairs |= {
-            name: (text, self._span(start, end)) for name, (text, start, end) in (values | pairs).items()
-        }
+        self._pairs |= {name: (text, self._span(*span)) for name, (text, *span) in (values | pairs).items()}
         return bool(values or groups or pairs)
 
     def _end_pairs(self) -> None:

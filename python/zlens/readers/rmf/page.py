@@ -84,9 +84,8 @@ class PageHeader(Struct):
 
     def ends(self) -> tuple[str, str] | None:
         """Return start and end as in XML: 04/12/2022-00.30.00; None without time or length."""
-        printed_start = self.start or (
-            f"{self.date}-{self.time.replace(':', '.')}" if self.date and self.time else ""
-        )
+        dated = f"{self.date}-{self.time.replace(':', '.')}" if self.date and self.time else ""
+        printed_start = self.start or dated
         if not printed_start:
             return None
         if self.end:
@@ -122,7 +121,7 @@ class FoundHeadings(Struct, frozen=True):
                 cells_by_column[column] = (match[0], match.start(), match.end())
         if len(words) == len(self.columns):
             return cells_by_column | {
-                name: word for (name, _, _), word in zip(self.columns, words, strict=True)
+                name: word for (name, *_), word in zip(self.columns, words, strict=True)
             }
         index = 0
         for text, start, end in words:
@@ -130,10 +129,8 @@ class FoundHeadings(Struct, frozen=True):
             name = self.columns[nearest][0]
             if name in cells_by_column and len(text) > 1:
                 return None
-            previous = cells_by_column.get(name)
-            cells_by_column[name] = (
-                (f"{previous[0]} {text}", previous[1], end) if previous else (text, start, end)
-            )
+            above = cells_by_column.get(name)
+            cells_by_column[name] = (f"{above[0]} {text}", above[1], end) if above else (text, start, end)
             index = nearest
         return cells_by_column
 

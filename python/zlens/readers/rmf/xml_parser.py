@@ -130,9 +130,8 @@ class RmfXmlParser:
             resyncs += 1
             next_start = None
             if damage.kind != "truncated" and resyncs <= MAX_RESYNCS:
-                next_start = next_report(
-                    fd, size, max(damage_offset, start + encoding.unit), encoding, self.facts.element
-                )
+                after = max(damage_offset, start + encoding.unit)
+                next_start = next_report(fd, size, after, encoding, self.facts.element)
             system = open_interval.system or None if open_interval else None
             kind, detail, at = damage.kind, damage.detail, damage_offset
             if next_start is None and kind == "truncated":

@@ -365,9 +365,8 @@ def _ends(path: str, rows: Sequence[_Raw]) -> Iterator[tuple[int, int]]:
     steps = [later - earlier for earlier, later in itertools.pairwise(times)]
     for row, step in zip(rows[1:], steps, strict=True):
         if not step:
-            raise _wrong(
-                path, row.line, "has the same time as the line before", cure="add a column with the workload"
-            )
+            message = "has the same time as the line before"
+            raise _wrong(path, row.line, message, cure="add a column with the workload")
     if not steps:
         message = "is the only row, so its length is unknown"
         raise _wrong(path, rows[0].line, message, cure="add start and end")
