@@ -35,9 +35,8 @@ def check() -> list[CatalogIssue]:
     try:
         for alias, (ours, _) in measures.aliases().items():
             if not measures.columns_named(ours):
-                findings.append(
-                    CatalogIssue(str(path), None, f"{alias} leads to {ours}", "name a column of a measure")
-                )
+                message = "name a column of a measure"
+                findings.append(CatalogIssue(str(path), None, f"{alias} leads to {ours}", message))
     except (CatalogError, KeyError) as error:
         findings.append(CatalogIssue(str(path), None, str(error), "write it like the other names"))
     return findings
@@ -48,17 +47,13 @@ def check_text(text: str, path: Path) -> list[CatalogIssue]:
     try:
         tables = measures.parse(text, str(path))
     except CatalogError as error:
-        return [
-            CatalogIssue(
-                error.file or str(path), None, error.message, f"expected {error.expected or 'another format'}"
-            )
-        ]
+        cure = f"expected {error.expected or 'another format'}"
+        return [CatalogIssue(error.file or str(path), None, error.message, cure)]
     findings = []
     if [table.name for table in tables] != path.stem.split("+"):
         names = ", ".join(table.name for table in tables)
-        findings.append(
-            CatalogIssue(str(path), None, f"the file contains {names}", "name the file after its measures")
-        )
+        message = "name the file after its measures"
+        findings.append(CatalogIssue(str(path), None, f"the file contains {names}", message))
     for table in tables:
         for column, problem, cure in _table(table):
             heading = re.search(rf'^(name = "{column}"|{column}( = {{|\.))', text, re.MULTILINE)
@@ -99,23 +94,15 @@ def _aggregation(table: Measure, column: MeasureColumn) -> _Problems:
         yield name, f"{column.aggregate} has a weight", "leave it out"
     if column.unweighted and not ratio:
         yield name, f"{column.aggregate} has the key unweighted", "leave it out"
-    if (
-        column.over_subjects
-        and column.over_subjects not in measures.ACROSS
-        and not column.over_subjects.startswith("by ")
-    ):
-        problem = f"over_subjects is {column.over_subjects!r}"
+    across = column.over_subjects
+    if across and across not in measures.ACROSS and not across.startswith("by "):
+        problem = f"over_subjects is {across!r}"
         yield name, problem, f"use one of {', '.join(measures.ACROSS)}, by FORMULA"
     if column.share_of:
         whole = aggregation.whole_of(column)[1]
         if {column.aggregate, whole.aggregate} - {"counter", "time"} or column.unit != whole.unit:
             yield name, f"share_of is {column.share_of}", "name a counter or time of the same unit"
-    for formula in (
-        column.weight,
-        column.mean,
-        column.subject_filter,
-        column.over_subjects.partition("by ")[2],
-    ):
+    for formula in (column.weight, column.mean, column.subject_filter, across.partition("by ")[2]):
         if "." in formula:
             yield name, f"`{formula}` names a role", "name columns of the row: roles are not available here"
         elif formula:

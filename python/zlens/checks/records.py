@@ -22,23 +22,7 @@ from zlens.catalog import (
     user_roles,
 )
 from zlens.catalog import layouts as catalog
-from zlens.catalog.layouts import (
-    BUILTIN,
-    CLASSES,
-    DIRECTIONS,
-    ENCODINGS,
-    HEADER_LENGTH,
-    KIND_STATUS,
-    KINDS,
-    SIM,
-    STATUS,
-    TYPES,
-    UNITS,
-    MonitorField,
-    MonitorSection,
-    RecordFile,
-    RecordLayout,
-)
+from zlens.catalog.layouts import SIM, STATUS, MonitorField, MonitorSection, RecordFile, RecordLayout
 from zlens.catalog.raw_columns import FIXED, field_parts
 from zlens.checks import cpumf as check_cpumf
 from zlens.checks import sections as check_sections
@@ -105,16 +89,14 @@ def check_catalog(root: Path | None = None) -> list[str]:
 def summary(root: Path | None = None) -> str:
     """Return a summary of the contents of the catalog."""
     layouts = [layout for record in catalog.records(root) for layout in catalog.layouts(record, root)]
-    fields = sum(
-        1 for layout in layouts for field in (*layout.fields, *_entry_fields(layout)) if not field.reserved
-    )
+    fields = sum(not field.reserved for one in layouts for field in (*one.fields, *_entry_fields(one)))
     packs = len(catalog.packs(root))
     details = f"{packs} packs, {len(roles.entities())} roles, {len(measures.measure_names())} measures"
     details = f"{details}, {len(catalog.sim_records())} records of {SIM}"
     return f"{len(catalog.records(root))} records with {len(layouts)} layouts of {fields:,} fields, {details}"
 
 
-def check_file(path: Path, pack: str = BUILTIN) -> list[CatalogIssue]:
+def check_file(path: Path, pack: str = catalog.BUILTIN) -> list[CatalogIssue]:
     """Return catalog issues of one record file."""
     try:
         file = catalog.read(path, pack)
@@ -174,14 +156,14 @@ def _file(file: RecordFile, path: Path) -> _Problems:
         yield None, f"contains {info.record}", f"name it {catalog.file_name(info.record)}"
     if not _PAGE.fullmatch(info.dsect):
         yield None, f"dsect is {info.dsect!r}", "add the name of the record page, such as MRSYTPRP"
-    if info.kind not in CLASSES:
-        yield None, f"kind of the record is {info.kind!r}", f"use one of {', '.join(CLASSES)}"
+    if info.kind not in catalog.CLASSES:
+        yield None, f"kind of the record is {info.kind!r}", f"use one of {', '.join(catalog.CLASSES)}"
     if not info.title:
         yield None, "the record has no title", "add the title of the record page"
     for release, length in info.lengths.items():
         if not _RELEASE.fullmatch(release):
             yield None, f"lengths has the release {release!r}", "write releases as 7.3"
-        if not HEADER_LENGTH <= length <= _MAX_RECORD:
+        if not catalog.HEADER_LENGTH <= length <= _MAX_RECORD:
             yield None, f"the length of release {release} is {length}", "add the length on the record page"
     for release, apars in info.changed_by.items():
         if not _RELEASE.fullmatch(release) or not all(map(_APAR.fullmatch, apars)):
@@ -222,8 +204,9 @@ def _same_kinds(file: RecordFile) -> _Problems:
 
 def _layout(layout: RecordLayout) -> _Problems:
     where = f"layout of {layout.release}"
-    if not HEADER_LENGTH <= layout.length <= _MAX_RECORD:
-        yield None, f"{where} has {layout.length} bytes", f"a record has {HEADER_LENGTH} to {_MAX_RECORD}"
+    if not catalog.HEADER_LENGTH <= layout.length <= _MAX_RECORD:
+        limits = f"a record has {catalog.HEADER_LENGTH} to {_MAX_RECORD}"
+        yield None, f"{where} has {layout.length} bytes", limits
     if (layout.release == SIM) != (layout.pack == SIM):
         yield None, f"{where}: zlens' own pack, and only it, has the release {SIM}", "correct the release"
     elif layout.release != SIM and not _RELEASE.fullmatch(layout.release):
@@ -232,11 +215,11 @@ def _layout(layout: RecordLayout) -> _Problems:
         yield None, f"{where} has the status {layout.status!r}", f"use one of {', '.join(STATUS)}"
     if not layout.source:
         yield None, f"{where} has no source", "add its source"
-    if layout.stable_to is not None and not HEADER_LENGTH <= layout.stable_to <= layout.length:
+    if layout.stable_to is not None and not catalog.HEADER_LENGTH <= layout.stable_to <= layout.length:
         yield None, f"{where}: stable_to is {layout.stable_to}", "set an offset inside the record"
-    yield from _fields(layout.fields, layout.length, HEADER_LENGTH, where)
+    yield from _fields(layout.fields, layout.length, catalog.HEADER_LENGTH, where)
     if layout.complete:
-        yield from _uncovered_bytes(layout.fields, layout.length, HEADER_LENGTH, where)
+        yield from _uncovered_bytes(layout.fields, layout.length, catalog.HEADER_LENGTH, where)
     sections: set[str] = set()
     for section in layout.sections:
         if section.name.lower() in sections:
@@ -326,9 +309,9 @@ def _field(field: MonitorField, here: str) -> _Problems:
     if not field.reserved and not _FIELD.fullmatch(name):
         yield name, f"{here}: not a field name", "use the name on the record page"
     for key, value, allowed in (
-        ("type", field.type, TYPES),
-        ("kind", field.kind, KINDS),
-        ("kind_status", field.kind_status, KIND_STATUS),
+        ("type", field.type, catalog.TYPES),
+        ("kind", field.kind, catalog.KINDS),
+        ("kind_status", field.kind_status, catalog.KIND_STATUS),
         ("status", field.status, ("", *STATUS)),
     ):
         if value not in allowed:
@@ -336,22 +319,23 @@ def _field(field: MonitorField, here: str) -> _Problems:
     if (field.kind == "unknown") != (field.kind_status == "unknown"):
         problem = f"{here} is {field.kind} with status {field.kind_status}"
         yield name, problem, "an unknown kind has an unknown status"
-    if field.unit is not None and field.unit not in (*UNITS, *ENCODINGS):
-        yield name, f"{here} has the unit {field.unit!r}", f"use one of {', '.join((*UNITS, *ENCODINGS))}"
+    if field.unit is not None and field.unit not in (*catalog.UNITS, *catalog.ENCODINGS):
+        units = ", ".join((*catalog.UNITS, *catalog.ENCODINGS))
+        yield name, f"{here} has the unit {field.unit!r}", f"use one of {units}"
     if field.kind in _NUMBERS and not 1 <= field.length <= 8:
         yield name, f"{here} is a {field.kind} of {field.length} bytes", "a number has 1 to 8"
     if field.kind == "time" and field.length not in (4, 8):
         yield name, f"{here} is a time of {field.length} bytes", "a TOD stamp has 8"
     if field.kind == "timer" and field.direction is None:
         yield name, f"{here} is a timer without direction", "set up, down or learn"
-    if field.direction is not None and (
-        field.direction not in DIRECTIONS or field.kind not in ("timer", "counter")
-    ):
+    is_directed = field.direction in catalog.DIRECTIONS and field.kind in ("timer", "counter")
+    if field.direction is not None and not is_directed:
         yield name, f"{here} has the direction {field.direction!r}", "only timers and counters have one"
-    if field.kind == "identifier" and field.type == "character" and field.unit not in ENCODINGS:
-        yield name, f"{here} is an identifier of characters", f"set its unit to one of {', '.join(ENCODINGS)}"
-    if field.kind in _NUMBERS and field.unit in ENCODINGS:
-        yield name, f"{here} is a {field.kind} in {field.unit}", f"use one of {', '.join(UNITS)}"
+    if field.kind == "identifier" and field.type == "character" and field.unit not in catalog.ENCODINGS:
+        encodings = ", ".join(catalog.ENCODINGS)
+        yield name, f"{here} is an identifier of characters", f"set its unit to one of {encodings}"
+    if field.kind in _NUMBERS and field.unit in catalog.ENCODINGS:
+        yield name, f"{here} is a {field.kind} in {field.unit}", f"use one of {', '.join(catalog.UNITS)}"
 
 
 def _uncovered_bytes(fields: Iterable[MonitorField], length: int, start: int, where: str) -> _Problems:
@@ -370,10 +354,8 @@ def _columns(fields: Iterable[MonitorField], where: str) -> _Problems:
     taken = dict.fromkeys(FIXED, "a column of every table")
     for field in fields:
         for part in field_parts(field):
-            names = (
-                [part.name.lower(), f"{part.name.lower()}_d"] if field.has_difference else [part.name.lower()]
-            )
-            for name in names:
+            column = part.name.lower()
+            for name in (column, f"{column}_d") if field.has_difference else (column,):
                 if name in taken:
                     problem = f"{where}: {field.name} and {taken[name]} both define the column {name}"
                     yield field.name, problem, "rename it"
@@ -412,18 +394,15 @@ def _evidence(root: Path | None) -> Iterator[CatalogIssue]:
     records = set(catalog.records(root))
     for item in declared:
         if item.record not in records:
-            yield CatalogIssue(
-                path, None, f"{item.record} is not a known record", "name a record of the catalog"
-            )
+            message = f"{item.record} is not a known record"
+            yield CatalogIssue(path, None, message, "name a record of the catalog")
             continue
         layouts = catalog.layouts(item.record, root)
         names = {field.name for layout in layouts for field in layout.fields}
         for name in (*item.fields, *([item.time] if item.time else [])):
             if layouts and name not in names:
-                yield CatalogIssue(
-                    path, None, f"{item.record} has no field {name}", "name a field of the record"
-                )
+                message = f"{item.record} has no field {name}"
+                yield CatalogIssue(path, None, message, "name a field of the record")
         if item.status not in STATUS:
-            yield CatalogIssue(
-                path, None, f"{item.record} has the status {item.status!r}", f"use one of {', '.join(STATUS)}"
-            )
+            message = f"{item.record} has the status {item.status!r}"
+            yield CatalogIssue(path, None, message, f"use one of {', '.join(STATUS)}")

@@ -62,9 +62,8 @@ def _rule(rule: Rule, rules_by_id: dict[str, Rule]) -> _Problems:
     if rule.kind == "note":
         return
     for table in sorted({name.rpartition(".")[0] for name in rule.needs} & set(measures.measure_names())):
-        flagged = (
-            measures.load_measure(table).column("flag") is not None and not measures.load_measure(table).plain
-        )
+        measure = measures.load_measure(table)
+        flagged = measure.column("flag") is not None and not measure.plain
         if flagged and "flag IS NULL" not in rule.query:
             yield "query", f"{table} is read with flagged intervals", "add WHERE flag IS NULL"
             break

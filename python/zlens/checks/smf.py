@@ -92,13 +92,7 @@ def _columns(layout: smf.SmfCounterLayout) -> Iterator[str]:
     if len(columns) < len(layout.columns):
         yield "a column is defined twice"
     reader = layout.reader
-    for name in (
-        reader.processor,
-        reader.run,
-        reader.first,
-        *reader.versions,
-        *reader.watched,
-    ):
+    for name in (reader.processor, reader.run, reader.first, *reader.versions, *reader.watched):
         if name not in columns:
             yield f"reader: there is no column {name}"
     if len(reader.watched) > 8:

@@ -68,8 +68,7 @@ def alerts() -> list[PrometheusAlert]:
 def _of(rule: Rule) -> Iterator[PrometheusAlert]:
     try:
         node = _node(rule.sql())
-        measure = _measure(node)
-        group = exposition.names().measure(measure)
+        group = exposition.names().measure(node["from_table"]["table_name"])
         for prefix in group.prefixes:
             if (expr := _Condition(rule, node, group, prefix).text()) is not None:
                 yield PrometheusAlert(rule, prefix, expr)
@@ -79,18 +78,12 @@ def _of(rule: Rule) -> Iterator[PrometheusAlert]:
 
 def _node(sql: str) -> Tree:
     node: Tree = json.loads(shared_parser().parse(sql))["statements"][0]["node"]
-    if node["type"] != "SELECT_NODE" or node.get("qualify") or node.get("having") or node.get("modifiers"):
+    if node["type"] != "SELECT_NODE" or any(map(node.get, ("qualify", "having", "modifiers"))):
         raise _NotThresholdError
-    if (node.get("cte_map") or {}).get("map"):
+    source = node["from_table"]
+    if (node.get("cte_map") or {}).get("map") or source["type"] != "BASE_TABLE" or source.get("schema_name"):
         raise _NotThresholdError
     return node
-
-
-def _measure(node: Tree) -> str:
-    source = node["from_table"]
-    if source["type"] != "BASE_TABLE" or source.get("schema_name"):
-        raise _NotThresholdError
-    return str(source["table_name"])
 
 
 class _Condition(Struct):

@@ -219,9 +219,8 @@ def _values(newest: Sequence[_Newest]) -> str:
         texts = [_text(text) for text in (one.system, one.source, *map(one.labels.get, names))]
         place = [f"make_timestamptz({one.end_us})", str(one.rank)]
         rows.append(f"({', '.join([*texts[:2], *place, *texts[2:]])})")
-    return (
-        f"SELECT * FROM (VALUES {', '.join(rows)}) AS v(system, source, interval_end, rank, {_list(names)})"
-    )
+    columns = f"system, source, interval_end, rank, {_list(names)}"
+    return f"SELECT * FROM (VALUES {', '.join(rows)}) AS v({columns})"
 
 
 def _text(value: str | None) -> str:

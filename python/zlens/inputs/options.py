@@ -192,9 +192,8 @@ def parse_offset(text: str) -> float:
     try:
         return float(sign * parse_duration(bare))
     except QueryError:
-        raise QueryError(
-            f"{text!r} is not a clock offset", expected="something like +90, -1h or 0.5"
-        ) from None
+        message = f"{text!r} is not a clock offset"
+        raise QueryError(message, expected="something like +90, -1h or 0.5") from None
 
 
 def parse_minutes(text: str) -> int:
@@ -241,9 +240,8 @@ def parse_zone(text: str) -> dt.tzinfo:
             return zoneinfo.ZoneInfo(text)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
             pass
-    raise QueryError(
-        f"{text!r} is not a time zone", expected="a name such as Europe/Berlin or an offset such as -04:00"
-    )
+    expected = "a name such as Europe/Berlin or an offset such as -04:00"
+    raise QueryError(f"{text!r} is not a time zone", expected=expected)
 
 
 def parse_date(text: str) -> dt.date:

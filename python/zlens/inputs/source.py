@@ -155,9 +155,7 @@ class SystemInfo(Struct):
         moved = [(since, name) for since, name in self.moves if since > self.first_us]
         since = [self.first_us, *(us for us, _ in moved), self.last_us]
         names = [self.machine, *(name for _, name in moved)]
-        return [
-            (start, end, {"machine": name}) for (start, end), name in zip(pairwise(since), names, strict=True)
-        ]
+        return [(*ends, {"machine": name}) for ends, name in zip(pairwise(since), names, strict=True)]
 
     @property
     def dated(self) -> bool:

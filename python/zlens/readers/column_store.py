@@ -56,9 +56,7 @@ class _Numbers:
 
     def extend(self, values: Sequence[Any]) -> None:
         null = self._null
-        self._data.extend(
-            [null if value is None else value for value in values] if None in values else values
-        )
+        self._data.extend([null if item is None else item for item in values] if None in values else values)
 
     def read(self, first: int, last: int | None) -> Iterator[Any]:
         return self._read(self._data[first:last])

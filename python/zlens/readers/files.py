@@ -171,6 +171,5 @@ def read_each(
 
 def read_error(path: str, error: OSError) -> InputError:
     """Return the error of a file that the operating system does not allow to read."""
-    return InputError(
-        f"cannot be read: {error.strerror or error}", file=path, cure="check name and permissions"
-    )
+    message = f"cannot be read: {error.strerror or error}"
+    return InputError(message, file=path, cure="check name and permissions")

@@ -94,9 +94,8 @@ def expand(
                 for error in denied:
                     unreadable(error)
             if empty and not denied:
-                raise InputError(
-                    "the folder contains no file", file=name, cure="name a folder with data files"
-                )
+                cure = "name a folder with data files"
+                raise InputError("the folder contains no file", file=name, cure=cure)
         elif os.path.lexists(name):
             yield name
         else:
@@ -191,9 +190,8 @@ def recognize(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) 
             original = by_inode.setdefault(inode, path)
             if not is_same_file and status.st_size:
                 # Full digests only where size and first bytes agree, so most files are read once.
-                candidates = by_first_bytes.setdefault(
-                    (status.st_size, hashlib.sha256(first_bytes).digest()), []
-                )
+                start = status.st_size, hashlib.sha256(first_bytes).digest()
+                candidates = by_first_bytes.setdefault(start, [])
                 if candidates:
                     file_digest = digest(path)
                     original = next((other for other in candidates if digest(other) == file_digest), path)
@@ -205,9 +203,8 @@ def recognize(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) 
             errors.append((read_error(path, error), "changed"))
             continue
         if is_same_file or original != path:
-            problems.append(
-                Problem(None, "", path, 0, None, "duplicate", f"the same data as {original}; read once", 0)
-            )
+            detail = f"the same data as {original}; read once"
+            problems.append(Problem(None, "", path, 0, None, "duplicate", detail, 0))
             continue
         if not first_bytes:
             empty = InputError("the file is empty", file=path, offset=0, cure="check how it was copied")

@@ -78,9 +78,7 @@ def arrow(schema: list[tuple[str, str]], rows: list[tuple[Any, ...]]) -> ArrowTa
         return ArrowTable(schema, rows)
     except TypeError:
         # Checked only after an error, because hardly any file has such a name.
-        texts = [
-            tuple(printable(value) if isinstance(value, str) else value for value in row) for row in rows
-        ]
+        texts = [tuple(printable(cell) if isinstance(cell, str) else cell for cell in row) for row in rows]
         if texts == rows:
             raise
         return ArrowTable(schema, texts)

@@ -107,10 +107,8 @@ class StreamFormat(ABC):
         silent      no data was received for the grace period; `ended`: no more data is expected
         """
 
-    def keep_tail(
-        self, window: DecodedWindow, target_path: str, options: Options, retain_from_us: int
-    ) -> int:
-        """Write the last records before the cut point that are not older than `retain_from_us`.
+    def keep_tail(self, window: DecodedWindow, target_path: str, options: Options, retain_us: int) -> int:
+        """Write the last records before the cut point that are not older than `retain_us`.
 
         Returns the number of records that arrived after their interval was closed.
         """

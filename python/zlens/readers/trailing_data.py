@@ -68,18 +68,16 @@ def find_trailing_data(name: str, problems: Iterable[Problem], paths: Iterable[s
         end = offset + (problem.bytes or 0)
         format_name = _format(_head(problem.file, offset, end), end - offset, name)
         if format_name is not None:
-            yield _problem(
-                problem.file, offset, end, f"the skipped bytes {offset:,} to {end:,} are {format_name}"
-            )
+            detail = f"the skipped bytes {offset:,} to {end:,} are {format_name}"
+            yield _problem(problem.file, offset, end, detail)
 
 
 def _format_after(path: str, offset: int, end: int) -> Iterator[Problem]:
     """Identify data after compressed data; it may have the same format."""
     format_name = _format(_head(path, offset, end), end - offset, None)
     if format_name is not None:
-        yield _problem(
-            path, offset, end, f"the bytes {offset:,} to {end:,}, which are not read, are {format_name}"
-        )
+        detail = f"the bytes {offset:,} to {end:,}, which are not read, are {format_name}"
+        yield _problem(path, offset, end, detail)
 
 
 def _unpacked(problem: Problem, reader_name: str) -> Iterator[Problem]:

@@ -51,14 +51,11 @@ def _structure(structure: Structure, page: RecordPage) -> list[str]:
             problems += _row(row, page)
     end = max((row.end for row in structure.rows), default=0)
     if end > structure.length:
-        problems.append(
-            f"{structure.name}: the last field ends at {end}, but its length is {structure.length}"
-        )
+        detail = f"{structure.name}: the last field ends at {end}, but its length is {structure.length}"
+        problems.append(detail)
     elif end < structure.length and not structure.variable:
-        problems.append(
-            f"{structure.name}: the last field ends at {end}, so {structure.length - end} of its "
-            f"{structure.length} bytes are not described"
-        )
+        missing = f"{structure.length - end} of its {structure.length} bytes are not described"
+        problems.append(f"{structure.name}: the last field ends at {end}, so {missing}")
     return problems
 
 

@@ -15,19 +15,8 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from zlens.catalog.layouts import (
-    BUILTIN,
-    DIRECTIONS,
-    KINDS,
-    SIM,
-    TYPES,
-    MonitorField,
-    RecordFile,
-    file_name,
-    monitor_root,
-    read,
-    sim_root,
-)
+from zlens.catalog import layouts
+from zlens.catalog.layouts import MonitorField, RecordFile
 from zlens.record_pages.table import Bit, FieldRow
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
@@ -58,9 +47,9 @@ class KindRule(FactTable, frozen=True):
     direction: Annotated[str | None, Meta(description="the direction")] = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS or not set(self.types) <= set(TYPES):
+        if self.kind not in layouts.KINDS or not set(self.types) <= set(layouts.TYPES):
             raise ValueError(f"rule {self.name}: {self.kind} for {self.types} is impossible")
-        if self.direction not in (None, *DIRECTIONS):
+        if self.direction not in (None, *layouts.DIRECTIONS):
             raise ValueError(f"rule {self.name}: direction {self.direction}")
 
     def matches(self, words: str) -> bool:
@@ -102,13 +91,13 @@ def short(name: str) -> str:
 
 def known_record(record: str) -> KnownRecord:
     """Return the fields of a record known to the catalog, from the newest layout that states their kind."""
-    path = monitor_root() / file_name(record)
+    path = layouts.monitor_root() / layouts.file_name(record)
     if not path.is_file():
         return KnownRecord(None, (), {}, {})
-    file = read(path, BUILTIN)
+    file = layouts.read(path, layouts.BUILTIN)
     subjects = [file.subject]
-    if (sim_root() / path.name).is_file():
-        sim_file = read(sim_root() / path.name, SIM)
+    if (layouts.sim_root() / path.name).is_file():
+        sim_file = layouts.read(layouts.sim_root() / path.name, layouts.SIM)
         subjects.append(sim_file.subject)
         file = replace(
             file,

@@ -30,15 +30,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from zlens.catalog import layouts, user_roles
-from zlens.catalog.layouts import (
-    DIFFERENCED,
-    DIRECTIONS,
-    KINDS,
-    MonitorField,
-    MonitorSection,
-    RecordFile,
-    RecordLayout,
-)
+from zlens.catalog.layouts import DIRECTIONS, KINDS, MonitorField, MonitorSection, RecordFile, RecordLayout
 from zlens.errors import CatalogError
 from zlens.record_pages import record_file_writer
 from zlens.schema import document
@@ -218,9 +210,8 @@ def apply_user_settings(release: str, base: Path | None = None) -> list[str]:
     base_folder = root() if base is None else base
     name = release_name(release)
     if not (base_folder / name).is_dir():
-        raise CatalogError(
-            f"there is no pack for {name}", file=str(base_folder / name), cure="import its pages first"
-        )
+        message = f"there is no pack for {name}"
+        raise CatalogError(message, file=str(base_folder / name), cure="import its pages first")
     with _locked(base_folder), _staged(base_folder, name, keep=True) as staging:
         problems = _apply_user(staging)
     layouts.clear_cache()
@@ -390,7 +381,7 @@ class _UserSettings:
 
     def field(self, field: MonitorField, *, certain: bool = False) -> MonitorField:
         self.used.add(field.name)
-        is_unsure = field.kind in DIFFERENCED and field.kind_status == "unknown"
+        is_unsure = field.kind in layouts.DIFFERENCED and field.kind_status == "unknown"
         if is_unsure and (certain or self.lists.get("subject")):
             # It was not differenced only because the record's subject was unknown.
             field = replace(field, kind_status="inferred")

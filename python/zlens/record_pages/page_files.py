@@ -157,9 +157,8 @@ def _archive(path: Path, files: PageFiles) -> None:
         raise CatalogError(f"the archive has more than {MAX_FILES:,} members", cure=_CURE)
     unsafe = next((member.filename for member in members if _escapes(member.filename)), None)
     if unsafe is not None:
-        raise CatalogError(
-            f"the archive has a member outside its folder, {unsafe[:60]!r}, and is not opened", cure=_CURE
-        )
+        message = f"the archive has a member outside its folder, {unsafe[:60]!r}, and is not opened"
+        raise CatalogError(message, cure=_CURE)
     if sum(member.file_size for member in members) > MAX_UNPACKED:
         raise CatalogError(
             f"the archive unpacks to more than {MAX_UNPACKED:,} bytes, which no record pages have", cure=_CURE

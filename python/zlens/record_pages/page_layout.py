@@ -13,15 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import layouts
-from zlens.catalog.layouts import (
-    DIFFERENCED,
-    HEADER_LENGTH,
-    MonitorField,
-    MonitorSection,
-    RecordFile,
-    RecordInfo,
-    RecordLayout,
-)
+from zlens.catalog.layouts import MonitorField, MonitorSection, RecordFile, RecordInfo, RecordLayout
 from zlens.catalog.plans import SAMPLED_CLASSES
 from zlens.errors import CatalogError
 from zlens.record_pages.consistency import confirmed, inconsistencies
@@ -122,14 +114,12 @@ def _key(page: RecordPage, problems: list[str]) -> tuple[int, int]:
 def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltLayout) -> None:
     main, *others = page.structures
     names = frozenset(short(structure.name) for structure in others)
-    length, rows = _usable_rows(main, page, built, HEADER_LENGTH, names)
+    length, rows = _usable_rows(main, page, built, layouts.HEADER_LENGTH, names)
     fields = _fields(rows, knowledge, built)
     known_file = knowledge.file
-    all_end = max((row.end for row in rows), default=HEADER_LENGTH)
-    gaps = _uncovered_bytes(rows, HEADER_LENGTH)
-    built.findings += [
-        f"bytes {gap_start} to {gap_end} are in no row of the table" for gap_start, gap_end in gaps
-    ]
+    all_end = max((row.end for row in rows), default=layouts.HEADER_LENGTH)
+    gaps = _uncovered_bytes(rows, layouts.HEADER_LENGTH)
+    built.findings += [f"bytes {first} to {end} are in no row of the table" for first, end in gaps]
     variable = main.variable or bool(others) or any(page_field.length == 0 for page_field in fields)
     lookup = _lookup(fields)
     matches = [(names, _match_names(names, lookup)) for names in knowledge.subjects]
@@ -178,12 +168,10 @@ def _uncovered_bytes(rows: list[FieldRow], start: int) -> list[tuple[int, int]]:
 def _without_differences(fields: tuple[MonitorField, ...]) -> tuple[MonitorField, ...]:
     note = "not differenced: the record's subject is unknown; set `subject` in user.toml"
     return tuple(
-        replace(
-            page_field, kind_status="unknown", note=f"{page_field.note}; {note}" if page_field.note else note
-        )
-        if page_field.kind in DIFFERENCED and page_field.kind_status != "unknown"
-        else page_field
-        for page_field in fields
+        replace(one, kind_status="unknown", note=f"{one.note}; {note}" if one.note else note)
+        if one.kind in layouts.DIFFERENCED and one.kind_status != "unknown"
+        else one
+        for one in fields
     )
 
 
@@ -203,9 +191,8 @@ def _usable_rows(
     if confirmed_rows and len(confirmed_rows) == sum(row.name != "*" for row in overlong):
         # Table and cross reference agree on the fields, so the length is wrong.
         length = max(row.end for row in confirmed_rows)
-        built.findings.append(
-            f"{structure.name}: assumed to be {length} bytes long, the length of its fields"
-        )
+        message = f"{structure.name}: assumed to be {length} bytes long, the length of its fields"
+        built.findings.append(message)
         overlong = [row for row in overlong if row.end > length]
     if overlong:
         built.findings.append(
@@ -258,10 +245,8 @@ def _fields(rows: list[FieldRow], knowledge: KnownRecord, built: BuiltLayout) ->
 
 def _lookup(fields: tuple[MonitorField, ...]) -> dict[str, str]:
     """Return the names on the page by possible catalog names: in upper case, with or without the prefix."""
-    field_names = [page_field.name for page_field in fields if not page_field.reserved]
-    return {name.upper(): name for name in field_names} | {
-        short(name.upper()): name for name in reversed(field_names)
-    }
+    names = [page_field.name for page_field in fields if not page_field.reserved]
+    return {name.upper(): name for name in names} | {short(name.upper()): name for name in reversed(names)}
 
 
 def _match_names(names: tuple[str, ...], lookup: dict[str, str]) -> tuple[str, ...]:

@@ -255,10 +255,8 @@ def _table_begin(text_body: str) -> tuple[int, int | None]:
     """Return the offset of the rows, and the width of the name column if the page has columns."""
     match = _TABLE.search(text_body)
     if match:
-        heading = text_body[text_body.rfind("\n", 0, match.start()) + 1 : match.end()]
-        width = (
-            heading.index("Description") - heading.index("Name") if match[1] and "\n" not in heading else 0
-        )
+        line = text_body[text_body.rfind("\n", 0, match.start()) + 1 : match.end()]
+        width = line.index("Description") - line.index("Name") if match[1] and "\n" not in line else 0
         return match.end(), width if width >= _LEAST_WIDTH else None
     # Copies without column headings.
     first = re.search(r"(?<!\S)0\s{1,20}0\s{1,20}Structure\s{1,20}\d", text_body)
@@ -322,9 +320,8 @@ def _structures(items: Iterator[_Item], page: RecordPage) -> None:
     row: FieldRow | None = None
     for count, item in enumerate(items, 1):
         if count > MAX_ROWS:
-            raise CatalogError(
-                f"the table has more than {MAX_ROWS:,} rows", file=page.file, expected="a page of one record"
-            )
+            message = f"the table has more than {MAX_ROWS:,} rows"
+            raise CatalogError(message, file=page.file, expected="a page of one record")
         if item.row is None:
             if row is not None:
                 _bit(row, item)
@@ -523,7 +520,4 @@ def _triples(words: list[str]) -> Iterator[list[str]]:
 
 def _begins(words: list[str]) -> bool:
     """Return whether words begin with a name and two hexadecimal numbers, or are at the end."""
-    forms = (_NAME, _HEX, _HEX)
-    return not words or (
-        len(words) >= 3 and all(form.fullmatch(word) for form, word in zip(forms, words, strict=False))
-    )
+    return not words or (len(words) >= 3 and all(map(re.Pattern.fullmatch, (_NAME, _HEX, _HEX), words)))

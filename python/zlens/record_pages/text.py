@@ -61,9 +61,8 @@ def read(path: Path) -> PageText:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
         reason = error.strerror or "it cannot be opened"
-        raise CatalogError(
-            f"the page cannot be read: {reason}", file=file, cure="check the path and its permissions"
-        ) from error
+        message = f"the page cannot be read: {reason}"
+        raise CatalogError(message, file=file, cure="check the path and its permissions") from error
     return from_bytes(data, file)
 
 
@@ -80,17 +79,13 @@ def from_bytes(data: bytes, file: str) -> PageText:
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
     if len(text) > MAX_TEXT:
         raise CatalogError(
-            "too much text for a record page",
-            file=file,
-            expected=f"at most {MAX_TEXT:,} letters",
-            cure=_CURE,
+            "too much text for a record page", file=file, expected=f"at most {MAX_TEXT:,} letters", cure=_CURE
         )
     text = text.translate(_CONTROLS)
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > MAX_WORD and max(map(len, line.split()), default=0) > MAX_WORD:
-            raise CatalogError(
-                f"line {number} has a word of more than {MAX_WORD:,} letters", file=file, cure=_CURE
-            )
+            message = f"line {number} has a word of more than {MAX_WORD:,} letters"
+            raise CatalogError(message, file=file, cure=_CURE)
     lines = tuple(line.expandtabs(8).rstrip() if "\t" in line else line.rstrip() for line in text.split("\n"))
     return PageText(file, hashlib.sha256(data).hexdigest(), lines)
 
@@ -171,8 +166,7 @@ def _words(text: str, preformatted: int) -> str:
 
 def _letter(match: re.Match[str]) -> str:
     if match[3]:
-        character = html.entities.html5.get(match[3] + ";")
-        return character if character is not None else match[0]
+        return html.entities.html5.get(match[3] + ";", match[0])
     code = int(match[1]) if match[1] else int(match[2], 16)
     # Half of a surrogate pair is not a character and could not be written to a file.
     return chr(code) if 0 < code < 0xD800 or 0xE000 <= code < 0x110000 else " "

@@ -140,9 +140,8 @@ def _lines(chart: Chart, low: float, high: float) -> list[str]:
     tick = math.ceil(first / step - 1e-9) * step
     while tick <= last + step * 1e-9:
         x = across(tick)
-        parts.append(
-            f'<text x="{x:.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle">{_number(tick)}</text>'
-        )
+        element = f'<text x="{x:.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle">{_number(tick)}</text>'
+        parts.append(element)
         tick += step
     along = escape(chart.along)
     parts.append(f'<text x="{(WIDTH + _LEFT) / 2:.0f}" y="{HEIGHT - 10}" text-anchor="middle">{along}</text>')
@@ -179,9 +178,8 @@ def _fitting(label: str, width: float) -> str:
 def _legend(series: Sequence[ChartSeries], unit: str) -> list[str]:
     parts, x = [], max(float(_LEFT), 14 + _LETTER * len(unit))
     for number, line in enumerate(series):
-        parts.append(
-            f'<rect x="{x:.0f}" y="4" width="12" height="12" fill="{COLORS[number % len(COLORS)]}"/>'
-        )
+        element = f'<rect x="{x:.0f}" y="4" width="12" height="12" fill="{COLORS[number % len(COLORS)]}"/>'
+        parts.append(element)
         parts.append(f'<text x="{x + 16:.0f}" y="14">{escape(line.name)}</text>')
         x += 30 + _LETTER * len(line.name)
     return parts

@@ -121,9 +121,7 @@ def describe(kind: Any) -> str:
         case origin if origin in (Union, UnionType):
             return ", or ".join(describe(one) for one in inner)
         case origin if origin is Literal:
-            return "one of " + ", ".join(
-                f'"{word}"' if isinstance(word, str) else str(word) for word in inner
-            )
+            return "one of " + ", ".join(f'"{one}"' if isinstance(one, str) else str(one) for one in inner)
         case origin if origin is dict:
             return f"a table of names, each with {describe(inner[1])}"
         case origin if origin is tuple and inner[1] is not ...:

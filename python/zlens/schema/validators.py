@@ -12,7 +12,7 @@ import difflib
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, Protocol
 
@@ -128,11 +128,10 @@ class Text(_Unparsed, frozen=True):
         return {"type": "string", "minLength": self.least, "maxLength": self.longest}
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
-        if not isinstance(value, str) or not self.least <= len(value) <= self.longest or not _is_text(value):
+        is_text = isinstance(value, str) and self.least <= len(value) <= self.longest and _is_text(value)
+        if not is_text or (self.form is not None and not self.form.fullmatch(value)):
             raise problem.value(where, value, self.describe())
-        if self.form is not None and not self.form.fullmatch(value):
-            raise problem.value(where, value, self.describe())
-        return value
+        return str(value)
 
 
 class Prose(_Unparsed, frozen=True):
@@ -163,11 +162,10 @@ class SingleLine(_Unparsed, frozen=True):
         return {"type": "string", "minLength": self.least, "maxLength": self.longest}
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
-        if not isinstance(value, str) or not self.least <= len(value) <= self.longest:
+        is_text = isinstance(value, str) and self.least <= len(value) <= self.longest
+        if not is_text or not value.isprintable():
             raise problem.value(where, value, self.describe())
-        if not value.isprintable():
-            raise problem.value(where, value, self.describe())
-        return value
+        return str(value)
 
 
 class EntryName(SingleLine, frozen=True, kw_only=True):
@@ -260,9 +258,8 @@ class Number(Struct, frozen=True):
         if not (is_finite and self.low <= value <= self.high) or (self.above and value == self.low):
             raise problem.value(where, value, self.describe())
         if value and not SMALLEST <= abs(value) <= LARGEST:
-            raise problem.value(
-                where, value, f"{self.describe()}; except 0, between {SMALLEST:g} and {LARGEST:g} in size"
-            )
+            detail = f"{self.describe()}; except 0, between {SMALLEST:g} and {LARGEST:g} in size"
+            raise problem.value(where, value, detail)
         return float(value)
 
 
@@ -396,13 +393,7 @@ class ListOf(Struct, frozen=True):
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         if not isinstance(value, list) or not self.least <= len(value) <= self.most:
             raise problem.value(where, value, self.describe())
-        check = self.of.check
-        try:
-            # Most lists are valid, and building the names of entries costs more than checking them.
-            entries = [check(entry, where, problem) for entry in value]
-        except ZlensError:
-            entries = [check(entry, f"{where}[{number}]", problem) for number, entry in enumerate(value, 1)]
-        return self.into(entries)
+        return self.into(_check_entries([self.of] * len(value), value, where, problem))
 
 
 class FixedTuple(_Unparsed, frozen=True):
@@ -421,15 +412,19 @@ class FixedTuple(_Unparsed, frozen=True):
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         if not isinstance(value, list) or len(value) != len(self.of):
             raise problem.value(where, value, self.describe())
-        places = [*zip(self.of, value, strict=True)]
-        try:
-            entries = [kind.check(entry, where, problem) for kind, entry in places]
-        except ZlensError:
-            entries = [
-                kind.check(entry, f"{where}[{number}]", problem)
-                for number, (kind, entry) in enumerate(places, 1)
-            ]
-        return self.into(*entries)
+        return self.into(*_check_entries(self.of, value, where, problem))
+
+
+def _check_entries(
+    kinds: Sequence[Validator], entries: list[Any], where: str, problem: DocumentErrors
+) -> list[Any]:
+    places = [*zip(kinds, entries, strict=True)]
+    try:
+        # Most lists are valid, and building the names of entries costs more than checking them.
+        return [kind.check(entry, where, problem) for kind, entry in places]
+    except ZlensError:
+        pass
+    return [kind.check(entry, f"{where}[{at}]", problem) for at, (kind, entry) in enumerate(places, 1)]
 
 
 class Nullable(Struct, frozen=True):

@@ -114,9 +114,7 @@ def _write_day(
     documents = [(rollup, folder.measures(rollup)) for rollup in members]
     schemas = _usual(document for _, document in documents)
     # Measures of earlier rules may have other columns; they stay in their own files.
-    matching = [
-        (rollup, document) for rollup, document in documents if document.schemas.items() <= schemas.items()
-    ]
+    matching = [pair for pair in documents if pair[1].schemas.items() <= schemas.items()]
     parts: dict[str, dict[str, MeasuresFile]] = {}
     for rollup, document in matching:
         for file in document.files:
@@ -133,9 +131,8 @@ def _write_day(
         files.append(measures_file(table, rows, os.path.getsize(path), path))
         staged_paths[file_names.gathered(table, day, key)] = path
     table_schemas = {file.table: schemas[file.table] for file in files}
-    data = ConsolidatedDocument(
-        [(rollup.system, rollup.state) for rollup, _ in matching], table_schemas, files
-    ).dump()
+    states = [(rollup.system, rollup.state) for rollup, _ in matching]
+    data = ConsolidatedDocument(states, table_schemas, files).dump()
     name = file_names.gathered_document(day, key)
     staged.write(name, data)
     staged_paths[name] = os.fspath(staged.path / name)

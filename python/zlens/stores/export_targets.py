@@ -135,9 +135,8 @@ class IcebergTables:
         catalogs = _extra("pyiceberg.catalog.sql", "iceberg")
         self.arrow = _extra("pyarrow", "iceberg")
         self.iceberg = _extra("pyiceberg.expressions", "iceberg")
-        self.catalog = catalogs.SqlCatalog(
-            _NAMESPACE, uri=f"sqlite:///{base / 'catalog.db'}", warehouse=base.as_uri()
-        )
+        uri = f"sqlite:///{base / 'catalog.db'}"
+        self.catalog = catalogs.SqlCatalog(_NAMESPACE, uri=uri, warehouse=base.as_uri())
         self.catalog.create_namespace_if_not_exists(_NAMESPACE)
 
     def has(self, table: str) -> bool:

@@ -116,13 +116,11 @@ def _machine(
     exported = ExportResult(machine.systems)
     written: set[str] = set()
     for span in day_ranges(sorted(stale)):
-        days = [rollups.day_name(day) for day in span]
+        days, ends = [rollups.day_name(day) for day in span], (span[0], span[-1])
         with open_days(folder, machine, span) as session:
             present = measures_of(session)
             for name in tables:
-                columns, query = bucket_sql.intervals(
-                    name, machine.systems, machine.offsets, (span[0], span[-1])
-                )
+                columns, query = bucket_sql.intervals(name, machine.systems, machine.offsets, ends)
                 staged = os.fspath(base / _STAGING / f"{name}.parquet")
                 if name in present:
                     session.queries.write_parquet(query, staged)
@@ -178,9 +176,8 @@ class _ExportState(Struct):
         except FileNotFoundError:
             return cls(form, tables)
         except (ValueError, TypeError, KeyError):
-            raise LakeError(
-                "this is not the state file of an export", file=str(path), cure="export into a new folder"
-            ) from None
+            message = "this is not the state file of an export"
+            raise LakeError(message, file=str(path), cure="export into a new folder") from None
         if state.form != form or state.tables != tables:
             raise LakeError(
                 f"the folder has {len(state.tables)} measures as {state.form}",
@@ -201,9 +198,8 @@ def _opened(
         base.mkdir(parents=True, exist_ok=True)
         # The lock is the first file of an export.
         if not (base / _LOCK).exists() and any(base.iterdir()):
-            raise LakeError(
-                "the folder contains other files", file=str(base), cure="name a new or an empty folder"
-            )
+            message = "the folder contains other files"
+            raise LakeError(message, file=str(base), cure="name a new or an empty folder")
         handle = os.open(base / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise LakeError(

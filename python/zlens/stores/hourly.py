@@ -128,9 +128,8 @@ def _check(table: str, columns: Iterable[str]) -> None:
     measure = measures.load_measure(table) if table in measures.measure_names() else None
     if measure is None or measure.plain or measure.key:
         expected = [name for name in bucket_sql.measures() if not measures.load_measure(name).key]
-        raise QueryError(
-            f"{table} is not a measure with one row per system and interval", expected=", ".join(expected)
-        )
+        message = f"{table} is not a measure with one row per system and interval"
+        raise QueryError(message, expected=", ".join(expected))
     for name in columns:
         column = measure.column(name)
         is_number = column is not None and column.type in ("int", "float")
@@ -218,9 +217,8 @@ def _computed(
     where = " OR ".join(f"({condition})" for condition in conditions)
     key_count = columns.index("seconds")
     query = f"SELECT {_numbers(columns, key_count)} FROM ({buckets}) WHERE _level = 'hour' AND ({where})"
-    return session.queries.select(
-        query, {table: [column.name for column in measures.load_measure(table).columns]}
-    ).rows
+    names = [column.name for column in measures.load_measure(table).columns]
+    return session.queries.select(query, {table: names}).rows
 
 
 def _of_one_source(hours: list[Hour]) -> list[Hour]:
@@ -228,7 +226,5 @@ def _of_one_source(hours: list[Hour]) -> list[Hour]:
     for hour in hours:
         of_system = covered.setdefault(hour.system, {})
         of_system[hour.source] = of_system.get(hour.source, 0.0) + hour.seconds
-    best = {
-        system: max(sources, key=lambda name: (sources[name], name)) for system, sources in covered.items()
-    }
+    best = {system: max(sources, key=lambda one: (sources[one], one)) for system, sources in covered.items()}
     return [hour for hour in hours if best[hour.system] == hour.source]

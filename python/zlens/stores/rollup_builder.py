@@ -258,9 +258,8 @@ class _RollupWriter:
             key = self.machine.systems[int(number) - 1], int(day)
             self._files.setdefault(key, []).append((file, written.path))
             if table not in self._schemas:
-                columns = tuple(
-                    item.column for item in bucket_sql.bucket_columns(measures.load_measure(name), level)
-                )
+                items = bucket_sql.bucket_columns(measures.load_measure(name), level)
+                columns = tuple(item.column for item in items)
                 data = documents.dump_schema(columns)
                 self._schemas[table] = hashlib.sha256(data).hexdigest()[:16]
                 self.staged.write(file_names.schema(self._schemas[table]), data)

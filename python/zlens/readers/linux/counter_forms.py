@@ -75,9 +75,5 @@ def line_readings(
     if form == "perf-csv":
         by = perf.separator(beginning(first_bytes)) or ","
         return Facility(), perf.separated_readings(lines, note, by)
-    read = {
-        "lspai-csv": lspai.csv_readings,
-        "perf-text": perf.text_readings,
-        "perf-json": perf.json_readings,
-    }
+    read = {"lspai-csv": lspai.csv_readings, "perf-text": perf.text_readings, "perf-json": perf.json_readings}
     return Facility(), read[form](lines, note)

@@ -102,9 +102,7 @@ class CounterStore:
 
     def values(self, sample: CounterSample, *columns: str) -> Iterator[tuple[Any, ...]]:
         """Yield some columns of the rows of a reading."""
-        return zip(
-            *(self.counters.values(column, sample.first, sample.last) for column in columns), strict=True
-        )
+        return zip(*(self.counters.values(name, sample.first, sample.last) for name in columns), strict=True)
 
     # -- rows of linux_cpumf -------------------------------------------------------------------------
 
@@ -154,9 +152,7 @@ def _row(sample: CounterSample, values: dict[str, Any], columns: list[str]) -> t
     return tuple(_COMMON[name](sample) if name in _COMMON else values.get(name) for name in columns)
 
 
-def _by_cpu(
-    rows: Iterable[_CounterRow[_Key]],
-) -> Iterator[tuple[int | None, dict[_Key, int | None]]]:
+def _by_cpu(rows: Iterable[_CounterRow[_Key]]) -> Iterator[tuple[int | None, dict[_Key, int | None]]]:
     """Yield the counters of a reading per CPU, else for all CPUs, else summed over parts of the machine.
 
     A CPU without any value, as in the first reading of a run or inside a guest, is omitted. Parts of one kind

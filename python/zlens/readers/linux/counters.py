@@ -153,18 +153,12 @@ class LinuxCounterSource:
                 )
             comments = first_bytes.decode("utf-8", "replace") if file.form.startswith("perf") else ""
             if host := file.facility.host or perf.host(comments):
-                self._assign_host(file, host)
+                known = (other.info for other in self._files if other.info.system == host)
+                file.info = file.run.info = next(known, file.info)
+                file.info.system = host
             self._add_readings(file, readings)
             if os.fstat(raw.fileno()).st_size != file.size:
                 file.note("changed", "the file changed while it was read", file.size)
-
-    def _assign_host(self, file: _CounterFile, host: str) -> None:
-        """Assign a file to the system of its host."""
-        known_info = next((other.info for other in self._files if other.info.system == host), None)
-        if known_info is not None:
-            file.info = file.run.info = known_info
-        else:
-            file.info.system = host
 
     def _add_readings(self, file: _CounterFile, readings: Iterator[PerfReading]) -> None:
         clock = ReadingClock(file.info, file.note, self.zone)
@@ -195,9 +189,8 @@ class LinuxCounterSource:
                 if info is None or not self._is_new(file, info, end, group_counts, reading.offset):
                     continue
                 sample = CounterSample(file.run, info, reading.offset, end, seconds, nth=reading.run)
-                self.store.append(
-                    sample, [self._value(file, reading, count, previous, end) for count in group_counts]
-                )
+                rows = [self._value(file, reading, count, previous, end) for count in group_counts]
+                self.store.append(sample, rows)
                 file.readings[cgroup] += 1
 
     def _once(self, file: _CounterFile, reading: PerfReading) -> Iterator[Count]:
@@ -287,15 +280,18 @@ class LinuxCounterSource:
             raise error or InputError(
                 "this is no longer the output of a counter tool", file=self._files[0].path, expected=_EXPECTED
             )
-        for file in self._files:
-            self._set_facility(file)
+        for file, run in ((file, file.run) for file in self._files):
+            for facts in self._facilities(file):
+                run.csvn = facts.csvn if run.csvn is None else run.csvn
+                run.cfvn = facts.cfvn if run.cfvn is None else run.cfvn
+                run.cpsp = facts.cpsp if run.cpsp is None else run.cpsp
         samples_by_run: dict[int, list[CounterSample]] = {}
         for sample in self.store.moments:
             samples_by_run.setdefault(id(sample.run), []).append(sample)
         for file in self._files:
             counters = [event for event in file.events.values() if event.counter]
-            listed_events = [LinuxEvent(name, number) for name, number in self._listed(file).items()]
-            listed_events = [event for event in listed_events if event.name in linux_events.names()]
+            listed = {name: n for facts in self._facilities(file) for name, n in facts.counters.items()}
+            listed_events = [LinuxEvent(*item) for item in listed.items() if item[0] in linux_events.names()]
             file.machine = linux_events.possible_generations([*counters, *listed_events])
             if counters and not file.machine.generations:
                 detail = "no machine has all these counters; only those common to all machines are shown"
@@ -316,18 +312,6 @@ class LinuxCounterSource:
         lists = [facts for facts in neighbors if facts.counters]
         # If there are two, either may be from another system.
         return [file.facility, *(facts for group in (versions, lists) if len(group) == 1 for facts in group)]
-
-    def _set_facility(self, file: _CounterFile) -> None:
-        """Set counter versions and speed."""
-        run = file.run
-        for facts in self._facilities(file):
-            run.csvn = facts.csvn if run.csvn is None else run.csvn
-            run.cfvn = facts.cfvn if run.cfvn is None else run.cfvn
-            run.cpsp = facts.cpsp if run.cpsp is None else run.cpsp
-
-    def _listed(self, file: _CounterFile) -> dict[str, int]:
-        """Return the numbers of all counters that lscpumf lists for the system, by name."""
-        return {name: number for facts in self._facilities(file) for name, number in facts.counters.items()}
 
     def _report_missing(
         self, file: _CounterFile, counter_events: Sequence[LinuxEvent], samples: list[CounterSample]

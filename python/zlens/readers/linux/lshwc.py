@@ -146,7 +146,8 @@ def csv_readings(
             reading = None
         if reading is None:
             reading = PerfReading(offset, run, local=time, absolute=True)
-        cpu = _cpu(cpu_name)
+        match = _CPU.fullmatch(cpu_name.upper())
+        cpu = int(match[1]) if match else None
         if cpu_name.lower() not in ("total", "delta") and cpu is None:
             note("header", f"{cpu_name[:20]!r} is not a CPU; not read", offset)
             continue
@@ -176,11 +177,6 @@ def _parse_time(cells: list[str]) -> dt.datetime | None:
     except ValueError:
         return None
     return time if 1971 <= time.year <= 2200 else None
-
-
-def _cpu(cpu_name: str) -> int | None:
-    match = _CPU.fullmatch(cpu_name.upper())
-    return int(match[1]) if match else None
 
 
 def _value(text: str, hexadecimal: bool) -> int | None:
@@ -214,6 +210,7 @@ _END = re.compile(r"\]\s{0,40}\}")
 _AFTER_END = re.compile(r"[^\]}\s]")
 #: Number of characters inspected to find the number base: more than all counters of one CPU.
 _SHOWN = 1 << 20
+_CUT = "the last sample ends before the values of all CPUs; not read"
 
 
 def json_readings(text: str, note: Note) -> tuple[Facility, Iterator[PerfReading]]:
@@ -290,9 +287,8 @@ def _in_hexadecimal(numbers: Iterable[tuple[str, str]]) -> bool:
         not number.isdecimal() or (int(number) < _LATER and not linux_events.is_counter_number(int(number)))
         for number in ids
     )
-    return 2 * unexpected_count > len(ids) or _mostly_hexadecimal(
-        number for key, number in numbers if key == "value"
-    )
+    values = (number for key, number in numbers if key == "value")
+    return 2 * unexpected_count > len(ids) or _mostly_hexadecimal(values)
 
 
 def _json_decoder(text: str) -> Callable[[str], tuple[Any, int]]:
@@ -357,7 +353,7 @@ def _readings(measurements: Iterator[Measured], note: Note) -> Iterator[PerfRead
             continue
         epoch_s, offset_s, cpu_name, counts = measurement
         if reading is not None and reading.run != run:
-            _report_truncated(reading, note)
+            note("truncated", _CUT, reading.offset)
             reading = None
         if reading is not None and reading.epoch_s != epoch_s:
             yield reading
@@ -373,12 +369,7 @@ def _readings(measurements: Iterator[Measured], note: Note) -> Iterator[PerfRead
             yield reading
             reading = None
     if reading is not None:
-        _report_truncated(reading, note)
-
-
-def _report_truncated(reading: PerfReading, note: Note) -> None:
-    detail = "the last sample ends before the values of all CPUs; not read"
-    note("truncated", detail, reading.offset)
+        note("truncated", _CUT, reading.offset)
 
 
 def _measurement(values: Any, offset: int, note: Note) -> tuple[int, int | None, str, list[Count]] | None:
@@ -442,26 +433,20 @@ def facility(lines: Lines, note: Note) -> Facility:
     name: str | None = None
     for _, line in skip_long_lines(lines, note):
         bare = line.strip()
-        service = _SERVICE.search(bare)
-        speed = _SPEED.search(bare)
-        version = _VERSION.fullmatch(bare)
-        entry = _ENTRY.fullmatch(bare)
-        counter_match = _OF_SET.fullmatch(bare)
-        set_match = _ALLOWED.fullmatch(line.rstrip())
-        if service is not None:
+        if service := _SERVICE.search(bare):
             facility.cfvn, facility.csvn = int(service[1]), int(service[2])
             facility.sets = authorized(int(service[3], 16))
-        elif speed is not None:
+        elif speed := _SPEED.search(bare):
             facility.cpsp = float(speed[1]) or None
-        elif version is not None and facility.csvn is None:
+        elif facility.csvn is None and (version := _VERSION.fullmatch(bare)):
             facility.cfvn, facility.csvn = int(version[1]), int(version[2])
-        elif entry is not None:
+        elif entry := _ENTRY.fullmatch(bare):
             name = entry[1].upper()
-        elif counter_match is not None and name is not None and len(facility.counters) < 1_000:
-            facility.counters[name] = int(counter_match[1])
+        elif name is not None and len(facility.counters) < 1_000 and (match := _OF_SET.fullmatch(bare)):
+            facility.counters[name] = int(match[1])
             name = None
-        elif set_match is not None and set_match[1].lower() in _SETS:
-            facility.sets = [*(facility.sets or []), _SETS[set_match[1].lower()]]
+        elif (match := _ALLOWED.fullmatch(line.rstrip())) and match[1].lower() in _SETS:
+            facility.sets = [*(facility.sets or []), _SETS[match[1].lower()]]
         for message in NOTHING:
             if message in bare:
                 facility.absent = message

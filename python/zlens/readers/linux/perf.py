@@ -190,9 +190,7 @@ def is_metric_only(text: str) -> bool:
     if any(_METRIC_HEADER.match(line) for line in lines):
         others = [line for line in lines if not _ELAPSED.match(line) and not _without_count(line)]
         return any(map(_METRIC_LINE.fullmatch, others)) and not any(map(_TEXT.fullmatch, others))
-    return len(bare) > 1 and any(
-        _are_metrics(bare[0].split(mark), bare[1].split(mark)) for mark in _SEPARATORS
-    )
+    return len(bare) > 1 and any(_are_metrics(bare[0].split(by), bare[1].split(by)) for by in _SEPARATORS)
 
 
 def _are_metrics(names: list[str], values: list[str]) -> bool:
@@ -232,8 +230,7 @@ class _Grouping:
 
     def begin_run(self, text: str, offset: int) -> Iterator[PerfReading]:
         """Begin a run with the start time on the first line of a perf file."""
-        yield from self.end()
-        self._next_run()
+        yield from self._next_run()
         self._marked = True
         self._intervals_s = self._after_s = None
         try:
@@ -256,8 +253,7 @@ class _Grouping:
     def begin(self) -> Iterator[PerfReading]:
         """Begin another run at a header, unless the previous line was the start time."""
         if self._reading is not None:
-            yield from self.end()
-            self._next_run()
+            yield from self._next_run()
         self._marked = True
 
     def add(self, offset: int, since: float | None, count: Count) -> Iterator[PerfReading]:
@@ -269,12 +265,11 @@ class _Grouping:
         if reading is not None and since != reading.since_s:
             yield from self.end()
             if since is not None and (self._intervals_s is None or since <= self._intervals_s):
-                self._next_run()
+                yield from self._next_run()
                 self._intervals_s = None
         elif count.key in self._seen and since is None and self._intervals_s is None and not self._marked:
             # The same event again without a time: another run, appended to the first.
-            yield from self.end()
-            self._next_run()
+            yield from self._next_run()
         if self._reading is None:
             self._reading = PerfReading(offset, self._run, since_s=since, local=self._started)
             if since is not None:
@@ -282,17 +277,16 @@ class _Grouping:
         if len(self._reading.counts) >= MAX_COUNTS:
             if not self._full:
                 self._full = True
-                self._note(
-                    "length", "more counts for one timestamp than zlens stores; the rest is not read", offset
-                )
+                detail = "more counts for one timestamp than zlens stores; the rest is not read"
+                self._note("length", detail, offset)
             return
         self._seen.add(count.key)
         self._reading.counts.append(count)
 
-    def _next_run(self) -> None:
+    def _next_run(self) -> Iterator[PerfReading]:
+        yield from self.end()
         self._run += 1
-        self._started = None
-        self._marked = False
+        self._started, self._marked = None, False
 
     def elapsed(self, seconds: float) -> Iterator[PerfReading]:
         reading, last_interval_s = self._reading, self._intervals_s
@@ -301,8 +295,7 @@ class _Grouping:
             if last_interval_s is not None and not 0 <= seconds - last_interval_s < 1 + 0.01 * seconds:
                 # The elapsed time differs from the intervals.
                 self._intervals_s = None
-        yield from self.end()
-        self._next_run()
+        yield from self._next_run()
         self._intervals_s = None
 
     def end(self) -> Iterator[PerfReading]:
@@ -447,32 +440,22 @@ def _metric_only(line: str, by: str) -> bool:
 
 def _values(line: str, by: str) -> Line | None:
     cells = line.split(by)
-    index = 0
-    since = None
+    since = float(cells[0]) if _SINCE.fullmatch(cells[0]) else None
+    if since is not None or cells[0].strip() == _SUMMARY:
+        del cells[0]
+    first, second = (cell.strip() for cell in [*cells, "", ""][:2])
     part_name = None
-    if _SINCE.fullmatch(cells[0]):
-        since = float(cells[0])
-        index = 1
-    elif cells[0].strip() == _SUMMARY:
-        index = 1
-    if index < len(cells) and re.fullmatch(r"CPU\d+", cells[index].strip()):
-        part_name = cells[index].strip()
-        index += 1
-    elif (
-        index + 1 < len(cells)
-        and _AGGREGATE.fullmatch(cells[index].strip())
-        and cells[index + 1].strip().isdecimal()
-    ):
-        part_name = f"{cells[index].strip()} {cells[index + 1].strip()}"
-        index += 2
-    elif index < len(cells) and _THREAD.fullmatch(cells[index].strip()):
-        # comm-pid, from --per-thread
-        part_name = cells[index].strip()
-        index += 1
-    if len(cells) < index + 3:
+    if _AGGREGATE.fullmatch(first) and second.isdecimal():
+        part_name = f"{first} {second}"
+        del cells[:2]
+    elif _THREAD.fullmatch(first) or re.fullmatch(r"CPU\d+", first):
+        # A thread is comm-pid, from --per-thread.
+        part_name = first
+        del cells[0]
+    if len(cells) < 3:
         return None
-    value, unit, event = (cell.strip() for cell in cells[index : index + 3])
-    rest = cells[index + 3 :]
+    value, unit, event = (cell.strip() for cell in cells[:3])
+    rest = cells[3:]
     # The name of an event with parameters can contain the separator.
     while event.count("/") % 2 and rest:
         event += by + rest.pop(0)

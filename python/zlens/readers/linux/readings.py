@@ -73,7 +73,7 @@ class Tool(Struct, frozen=True):
         """Read the readings of all files. Raises InputError if there are none."""
         source = ReadingSource(self)
         error = read_each(paths, source.read, source.refuse, progress)
-        if not any(file.readings for file in source.files):
+        if not source.readings:
             raise error or InputError(f"it has no {self.title}", file=paths[0], expected=self.expected)
         source.finish()
         return source
@@ -91,7 +91,12 @@ class ReadingSource(TextSource):
         super().__init__()
         self.tool = tool
         self.name = tool.source
-        self.files: list[_File] = []
+        self._files: list[_File] = []
+
+    @property
+    def readings(self) -> list[Reading]:
+        """The readings of all files."""
+        return [reading for file in self._files for reading in file.readings]
 
     def read(self, path: str, step: Callable[[int], None]) -> None:
         """Read a file, with problems for what is not a reading."""
@@ -115,7 +120,7 @@ class ReadingSource(TextSource):
                 file.note("length", f"more than {_MAX_ROWS:,} rows; not read from here on", reading.offset)
                 break
             file.readings.append(reading)
-        self.files.append(file)
+        self._files.append(file)
 
     def refuse(self, path: str, error: InputError) -> None:
         """Report a file that cannot be read."""
@@ -127,7 +132,7 @@ class ReadingSource(TextSource):
         rows: dict[str, list[Row]] = {name: [] for name in tables.tables}
         first_by_time: dict[tuple[Any, ...], tuple[str, Reading]] = {}
         intervals: dict[str, dict[int, Interval]] = {}
-        for file in self.files:
+        for file in self._files:
             for reading in file.readings:
                 key = file.system, reading.tod, *reading.rows
                 path, first = first_by_time.setdefault(key, (file.path, reading))
@@ -142,14 +147,14 @@ class ReadingSource(TextSource):
                 common["seconds"] = reading.seconds
                 for name, own in reading.rows.items():
                     rows[name] += (common | row for row in own)
-        for file in self.files:
+        for file in self._files:
             self._problems += file.problems(file.system, self.name, self.tool.name, _LOSING)
         for name, own in rows.items():
             if own:
                 own.sort(key=lambda row: (row["system"], row["tod"]))
                 self.tables[name] = [RowTable(name, tables.columns(name), own)]
         for system, known in intervals.items():
-            files = [file.path for file in self.files if file.system == system]
+            files = [file.path for file in self._files if file.system == system]
             self.systems.append(
                 SystemInfo(
                     system, self.name, first_us=min(known), last_us=max(known), files=files,
@@ -164,7 +169,7 @@ class ReadingSource(TextSource):
                 file.system, self.name, file.path, None, None, self.tool.name, f"{self.tool.title}s",
                 "reading", len(times), file.size, min(times), max(times), layout="zlens",
             )
-            for file in self.files
+            for file in self._files
             if (times := [reading.tod for reading in file.readings])
         ]  # fmt: skip
 
@@ -179,7 +184,7 @@ class ReadingSource(TextSource):
                 "readings": len(file.readings),
                 "times": "UTC",
             }
-            for file in self.files
+            for file in self._files
         ]
 
 

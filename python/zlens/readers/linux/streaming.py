@@ -89,9 +89,7 @@ class PerfStreamFormat(StreamFormat):
         # part.
         return CutPoint(end, end, time.time_ns() // 1_000, None, _NEVER)
 
-    def keep_tail(
-        self, window: DecodedWindow, target_path: str, options: Options, retain_from_us: int
-    ) -> int:
+    def keep_tail(self, window: DecodedWindow, target_path: str, options: Options, retain_us: int) -> int:
         """Write only comments: the system, the start, the columns, and the end of the last interval."""
         with open(target_path, "wb") as file:
             file.write(_comments(window.path, window.end))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from zlens.readers.linux import json_lists
@@ -54,11 +54,8 @@ def _readings(text: str, form: str, note: Note) -> Iterator[Reading]:
             # The firmware has not renewed it.
             continue
         latest = key
-        row = {
-            "iteration": iteration,
-            "update_s": None if interval is None else interval / 1e9,
-            **watts,
-        }
+        update_s = None if interval is None else interval / 1e9
+        row = {"iteration": iteration, "update_s": update_s, **watts}
         yield Reading(offset, tod, {_TABLE: [row]})
 
 
@@ -90,7 +87,11 @@ def _json(text: str, note: Note) -> Iterator[_Values]:
 def _csv(text: str, note: Note) -> Iterator[_Values]:
     """Yield the readings of CSV; another header begins another run."""
     names: list[str] = []
-    for offset, line in _lines(text):
+    end = 0
+    for line in text.splitlines(keepends=True):
+        offset, end = end, end + len(line)
+        if not line.strip():
+            continue
         try:
             cells = next(csv.reader(io.StringIO(line)), [])
         except csv.Error:
@@ -98,18 +99,10 @@ def _csv(text: str, note: Note) -> Iterator[_Values]:
         if cells and cells[0] == "iteration":
             names = cells
         elif len(cells) != len(names):
-            kind = "truncated" if offset + len(line) == len(text) else "header"
+            kind = "truncated" if end == len(text) else "header"
             note(kind, f"{len(cells)} values under {len(names)} names; not read", offset)
         else:
             yield offset, dict(zip(names, cells, strict=True))
-
-
-def _lines(text: str) -> Iterable[tuple[int, str]]:
-    offset = 0
-    for line in text.splitlines(keepends=True):
-        if line.strip():
-            yield offset, line
-        offset += len(line)
 
 
 detect = TOOL.detect

@@ -62,11 +62,7 @@ class Header(Struct):
     def report(self) -> str | None:
         """The catalog name of the report; None if it is not in the catalog."""
         lowered = self.name.lower().replace(" ", "_")
-        if self.number:
-            name = definition.numbers().get(self.number)
-            if name is not None:
-                return name
-        return lowered if lowered in definition.names() else None
+        return definition.numbers().get(self.number) or (lowered if lowered in definition.names() else None)
 
     def take(self, line: str) -> None:
         """Parse a line of the header after its first one."""
@@ -108,9 +104,7 @@ def utc_offset_s(line: str) -> int | None:
     match = _ZONE.match(line)
     if match is None:
         return None
-    if match[4]:
-        return 0
-    offset = int(match[2]) * 3600 + int(match[3]) * 60
+    offset = int(match[2] or 0) * 3600 + int(match[3] or 0) * 60
     return -offset if match[1] == "-" else offset
 
 
@@ -135,10 +129,8 @@ def timestamp_us(match: re.Match[str]) -> int | None:
 
 def date(text: str) -> tuple[int, int, int]:
     """Return year, month and day of a date in any format of CP and CMS."""
-    parts = [int(part) for part in re.split("[/-]", text)]
+    first, second, third = (int(part) for part in re.split("[/-]", text))
     if re.match(r"\d{4}", text):
-        return parts[0], parts[1], parts[2]
-    year = parts[2]
-    if year < 100:
-        year += 2000 if year < _CENTURY else 1900
-    return year, parts[0], parts[1]
+        return first, second, third
+    century = 0 if third >= 100 else 2000 if third < _CENTURY else 1900
+    return century + third, first, second

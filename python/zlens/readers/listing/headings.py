@@ -10,13 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from zlens.catalog.reports.definition import (
-    ReportColumn,
-    ReportTable,
-    load_report,
-    names,
-    with_intervals,
-)
+from zlens.catalog.reports.definition import ReportColumn, ReportTable, load_report, names, with_intervals
 
 _WORDS = re.compile(r"\S+")
 _ENCLOSED = re.compile(r"(?<!\S)_+[^\s_]+(?: [^\s_]+){1,2}_+(?!\S)")

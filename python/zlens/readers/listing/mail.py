@@ -78,9 +78,7 @@ def _wrap(lines: list[str]) -> _Wrap | None:
     The header shows it: `To` follows `From` directly, and the rule below it is as wide as the longest line.
     """
     header = next((number for number, line in enumerate(lines) if parse_first_line(line)), len(lines))
-    start = next(
-        (number for number, line in enumerate(lines[header : header + 8]) if _FROM.match(line)), None
-    )
+    start = next((at for at, line in enumerate(lines[header : header + 8]) if _FROM.match(line)), None)
     below = lines[header + start + 1 :] if start is not None else []
     if not below or _TO.match(below[0]):
         return None

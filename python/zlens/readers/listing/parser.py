@@ -125,16 +125,16 @@ class ListingParser:
             target, report = self._target, self._report
             if target is not None and report is not None and self._can_read_rows():
                 rows = len(target.rows)
-                next_position, count = target.rows.read(
+                next_start, count = target.rows.read(
                     data, position, number, base, controlled=self._controlled
                 )
                 if len(target.rows) > rows:
                     report.targets[target.name] = target
                 if count:
                     self._above = []
-                    last_line = data[data.rfind(b"\n", 0, next_position - 1) + 1 : next_position].strip()
+                    last_line = data[data.rfind(b"\n", 0, next_start - 1) + 1 : next_start].strip()
                     self._blank = len(last_line) <= self._controlled
-                    position, number = next_position, number + count
+                    position, number = next_start, number + count
                     continue
             line_end = data.find(b"\n", position)
             line_end = len(data) if line_end < 0 else line_end
@@ -148,9 +148,9 @@ class ListingParser:
     def _can_read_rows(self) -> bool:
         """Return whether the next lines may be read at once, because only rows can look like rows there."""
         target, report = self._target, self._report
-        if target is None or self._in_footnotes or report is None or not report.header.whole:
+        if target is None or self._in_footnotes or self._separated is not None:
             return False
-        if self._separated is not None:
+        if report is None or not report.header.whole:
             return False
         if report.definition is not None and listings.lines_of(report.definition.name):
             return False
@@ -167,16 +167,13 @@ class ListingParser:
         if LOST.match(line.text):
             self._finish()
             self._lost = True
-            detail = (
-                f"every line has lost its first character ({line.text[:5]} for F{line.text[:5]}); not read. "
-            )
-            self._note(line, "transfer", detail + "Transfer it again with its first column")
+            detail = f"every line has lost its first character ({line.text[:5]} for F{line.text[:5]})"
+            self._note(line, "transfer", f"{detail}; not read. Transfer it again with its first column")
             return
         form = listings.match_headerless(line.text)
         report = self._report
-        if form is not None and (
-            report is None or report.header.report != form.report or not report.header.title
-        ):
+        header = report.header if report is not None else None
+        if form is not None and (header is None or header.report != form.report or not header.title):
             self._begin_form(line, form)
             return
         if report is not None and _PROMPT.match(line.text):
@@ -211,14 +208,12 @@ class ListingParser:
 
     def _separated_line(self, line: TextLine) -> bool:
         """Read a line of a table with separated cells, with its tabs; return whether it is one."""
-        found = None
-        if self._report is None or self._report.excerpt:
-            found = separated_cells.match_headings(line.text)
-        if found is not None:
+        is_outside = self._report is None or self._report.excerpt
+        if is_outside and (found := separated_cells.match_headings(line.text)):
             self._finish()
-            report_definition = definition.load_report(found.facts.report)
+            facts = definition.load_report(found.facts.report)
             header = Header(name=found.facts.report.upper(), whole=True)
-            self._report = ListingReport(header, line, report_definition, excerpt=True)
+            self._report = ListingReport(header, line, facts, excerpt=True)
             self._separated = found
             return True
         report, headings_found = self._report, self._separated
@@ -230,11 +225,11 @@ class ListingParser:
         if row is None:
             self._finish()
             return False
-        facts = headings_found.facts
-        for key, cells in ((facts.table, row.cells), (facts.ratios, row.ratios)):
+        separated = headings_found.facts
+        for key, cells in ((separated.table, row.cells), (separated.ratios, row.ratios)):
             if cells:
                 self._place(report, report.definition.table(key), cells, line)
-        report.systems.update(text for key, text in row.cells.items() if key == facts.system)
+        report.systems.update(text for key, text in row.cells.items() if key == separated.system)
         return True
 
     def _place(
@@ -273,25 +268,21 @@ class ListingParser:
         """Begin a report without a header, recognized by its headings."""
         name, layout = candidates[0]
         above = self._above
-        report, report_definition = self._report, definition.load_report(name)
-        is_same_report = report is not None and report.definition is report_definition
-        if (
-            report is None
-            or not is_same_report
-            or listings.table_name(report_definition, layout.table) in report.targets
-        ):
+        report, facts = self._report, definition.load_report(name)
+        is_same_report = report is not None and report.definition is facts
+        table_name = listings.table_name(facts, layout.table)
+        if report is None or not is_same_report or table_name in report.targets:
             # A table that starts again may be another page, or the same one again.
             self._finish()
-            report = self._report = ListingReport(
-                Header(name=name.upper(), whole=True), line, report_definition, excerpt=True
-            )
+            header = Header(name=name.upper(), whole=True)
+            report = self._report = ListingReport(header, line, facts, excerpt=True)
         if not is_same_report:
             others = ", ".join(each for each, _ in candidates[1:])
             alternatives = f" (the same as for {others})" if others else ""
             detail = f"no header; recognized as {name} by its column headings{alternatives}"
             self._note(line, "no_layout", detail)
         self._above, self._table = above, layout.table
-        self._match_headings(report, report_definition, line)
+        self._match_headings(report, facts, line)
 
     def _finish(self) -> None:
         """End the report."""
@@ -328,41 +319,39 @@ class ListingParser:
             return
         self._parse_known(report, report.definition, line)
 
-    def _parse_known(
-        self, report: ListingReport, report_definition: ReportDefinition, line: TextLine
-    ) -> None:
-        content, first = line.text, report_definition.tables[0]
+    def _parse_known(self, report: ListingReport, facts: ReportDefinition, line: TextLine) -> None:
+        content, first = line.text, facts.tables[0]
         if self._table is None and self._target is None and not first.title and not _headed(first):
             self._table = first
-            self._set_layout(report_definition, headings.layout_without_headings(first))
-        table = _title(report_definition, content)
+            self._set_layout(facts, headings.layout_without_headings(first))
+        table = _title(facts, content)
         if table is not None:
             self._end_of_table()
             self._begin_table(table)
             self._part = _PART.search(content) is not None
             if not table.time:
                 # Until headings are found: the report as IBM prints it may have none.
-                self._set_layout(report_definition, headings.layout_without_headings(table))
+                self._set_layout(facts, headings.layout_without_headings(table))
             return
         date = day(content)
         if date is not None and self._target is not None:
             self._target.rows.set_day(date)
             return
         if (
-            self._match_headings(report, report_definition, line)
-            or self._parse_other_table(report, report_definition, line)
+            self._match_headings(report, facts, line)
+            or self._parse_other_table(report, facts, line)
             or self._parse_row(report, line)
         ):
             return
-        if self._blank and self._begin_headless_table(report, report_definition, line):
+        if self._blank and self._begin_headless_table(report, facts, line):
             return
         self._above = [*self._above[-_HEIGHT:], content]
         self._pending.append(line)
 
     def _end_of_table(self) -> None:
         """Report the lines that were neither headings nor rows."""
-        report_definition = self._report.definition if self._report is not None else None
-        heading_words = _words(report_definition.name) if report_definition is not None else frozenset()
+        facts = self._report.definition if self._report is not None else None
+        heading_words = _words(facts.name) if facts is not None else frozenset()
         for line in self._pending:
             words = re.findall(r"[^\s<>-]+", line.text)
             if not words or sum(word in heading_words for word in words) * 2 >= len(words):
@@ -376,18 +365,14 @@ class ListingParser:
 
     # -- tables --------------------------------------------------------------------------------------
 
-    def _match_headings(
-        self, report: ListingReport, report_definition: ReportDefinition, line: TextLine
-    ) -> bool:
+    def _match_headings(self, report: ListingReport, facts: ReportDefinition, line: TextLine) -> bool:
         """Return whether the line is the last one of headings, and use its columns for the following rows."""
         above = tuple([*self._above, *self._block][-_HEIGHT:])
-        keys = [table.key for table in report_definition.tables]
+        keys = [table.key for table in facts.tables]
         # First the table whose title was read.
         layouts: list[TableLayout] = []
         for candidates in ([self._table.key] if self._table is not None else [], keys):
-            found = (
-                headings.match_table(line.text, above, report_definition.name, key) for key in candidates
-            )
+            found = (headings.match_table(line.text, above, facts.name, key) for key in candidates)
             layouts = layouts or [layout for layout in found if layout]
         if not layouts:
             return False
@@ -403,7 +388,7 @@ class ListingParser:
         self._end_of_table()
         self._above, self._block = [], []
         width = self._truncation_width(report, layout)
-        self._set_layout(report_definition, layout, width)
+        self._set_layout(facts, layout, width)
         for extent, column, heading in zip(layout.places, layout.columns, layout.heads, strict=True):
             if column is not None:
                 continue
@@ -431,10 +416,8 @@ class ListingParser:
         last = next((column for column in reversed(layout.table.columns) if any(column.heading)), None)
         return None if self._part or last in layout.columns else report.header.width
 
-    def _set_layout(
-        self, report_definition: ReportDefinition, layout: TableLayout, width: int | None = None
-    ) -> None:
-        target = self._tables.of(report_definition, layout.table)
+    def _set_layout(self, facts: ReportDefinition, layout: TableLayout, width: int | None = None) -> None:
+        target = self._tables.of(facts, layout.table)
         index_by_column = {id(column): extent for extent, column in enumerate(layout.table.columns)}
         extents = []
         for extent, column, heading in zip(layout.places, layout.columns, layout.heads, strict=True):
@@ -448,17 +431,15 @@ class ListingParser:
         target.rows.set_layout(extents, timed, cut=width, order=order)
         self._target = target
 
-    def _parse_other_table(
-        self, report: ListingReport, report_definition: ReportDefinition, line: TextLine
-    ) -> bool:
+    def _parse_other_table(self, report: ListingReport, facts: ReportDefinition, line: TextLine) -> bool:
         """Read a line that belongs to another table than adjacent lines; return whether it does."""
-        for key, pattern in listings.lines_of(report_definition.name):
+        for key, pattern in listings.lines_of(facts.name):
             match = pattern.fullmatch(line.text.strip())
             if match is None:
                 continue
             indent = len(line.text) - len(line.text.lstrip())
-            table = report_definition.table(key)
-            target = self._tables.of(report_definition, table)
+            table = facts.table(key)
+            target = self._tables.of(facts, table)
             keys = [column.key for column in table.columns]
             extents = [
                 (match.start(name) + indent, match.end(name) + indent, False, keys.index(name), "")
@@ -473,16 +454,14 @@ class ListingParser:
                 return True
         return False
 
-    def _begin_headless_table(
-        self, report: ListingReport, report_definition: ReportDefinition, line: TextLine
-    ) -> bool:
+    def _begin_headless_table(self, report: ListingReport, facts: ReportDefinition, line: TextLine) -> bool:
         """Begin a table without title and headings if a line is its row; return whether it is."""
-        keys = [table.key for table in report_definition.tables]
+        keys = [table.key for table in facts.tables]
         current = keys.index(self._table.key) if self._table is not None else -1
         previous = self._target
-        for table in report_definition.tables[current + 1 :]:
+        for table in facts.tables[current + 1 :]:
             if not table.title and not _headed(table):
-                self._set_layout(report_definition, headings.layout_without_headings(table))
+                self._set_layout(facts, headings.layout_without_headings(table))
                 if self._parse_row(report, line):
                     self._table = table
                     return True
@@ -545,20 +524,17 @@ class ListingParser:
 @cache
 def _titles(name: str) -> tuple[tuple[ReportTable, re.Pattern[str]], ...]:
     """Return the tables of a report that have a title, with its pattern."""
-    patterns = []
-    for table in definition.load_report(name).tables:
-        if table.title:
-            parts = IN_TITLE.split(table.title)[::3]
-            patterns.append((table, re.compile(".*".join(re.escape(part) for part in parts))))
-    return tuple(patterns)
-
-
-def _title(report_definition: ReportDefinition, content: str) -> ReportTable | None:
-    """Return the table that has this line as its title."""
-    plain = _PART.sub("", content.strip())
-    return next(
-        (table for table, pattern in _titles(report_definition.name) if pattern.fullmatch(plain)), None
+    return tuple(
+        (table, re.compile(".*".join(map(re.escape, IN_TITLE.split(table.title)[::3]))))
+        for table in definition.load_report(name).tables
+        if table.title
     )
+
+
+def _title(facts: ReportDefinition, content: str) -> ReportTable | None:
+    """Return the table that has this line as its title."""
+    plain, titles = _PART.sub("", content.strip()), _titles(facts.name)
+    return next((table for table, pattern in titles if pattern.fullmatch(plain)), None)
 
 
 @cache

@@ -102,9 +102,11 @@ def _number_columns(report: str, table: str) -> frozenset[str]:
 
 def parse_row(line: str, headings: SeparatedHeadings) -> SeparatedRow | None:
     """Return the cells of a row below the headings; None if the line is not a row."""
-    texts = _tab_cells(line, headings) if headings.tabs and "\t" in line else _blank_cells(line, headings)
-    facts, numbers = headings.facts, headings.numbers
-    cells, ratios = dict(texts), {}
+    facts, numbers, ratios = headings.facts, headings.numbers, {}
+    if headings.tabs and "\t" in line:
+        cells = _filled(headings.columns, [" ".join(cell.split()) for cell in line.split("\t")])
+    else:
+        cells = _blank_cells(line, headings)
     for column in numbers:
         if match := _WITH_RATIO.match(cells.get(column, "")):
             cells[column], ratios[column] = match[1], match[2]
@@ -113,15 +115,8 @@ def parse_row(line: str, headings: SeparatedHeadings) -> SeparatedRow | None:
         return None
     label = cells.get(facts.label) or cells.get(headings.columns[0], "")
     if re.fullmatch(facts.ratio, label):
-        return SeparatedRow(
-            {}, {facts.label: label} | {each: cells[each] for each in numbers if each in cells}
-        )
+        return SeparatedRow({}, {facts.label: label} | {key: cells[key] for key in numbers if key in cells})
     return SeparatedRow(cells, {facts.label: label} | ratios if ratios else {})
-
-
-def _tab_cells(line: str, headings: SeparatedHeadings) -> dict[str, str]:
-    texts = [" ".join(cell.split()) for cell in line.split("\t")]
-    return _filled(headings.columns, texts)
 
 
 def _blank_cells(line: str, headings: SeparatedHeadings) -> dict[str, str]:
@@ -142,9 +137,8 @@ def _blank_cells(line: str, headings: SeparatedHeadings) -> dict[str, str]:
     is_label = before == (headings.facts.label,) or len(first) != len(before)
     if is_label and len(first) > 1 and all(map(_NUMBER.match, first[-2:])):
         return {}
-    return (
-        _filled((headings.facts.label,), [" ".join(first)]) if is_label else _filled(before, first)
-    ) | cells
+    label = headings.facts.label
+    return (_filled((label,), [" ".join(first)]) if is_label else _filled(before, first)) | cells
 
 
 def _filled(columns: Sequence[str], texts: Sequence[str]) -> dict[str, str]:

@@ -54,19 +54,13 @@ def detect(first_bytes: bytes, size: int) -> bool:
         return False
     if _BEGINS.search(first_bytes):
         return True
-    lines = [text_lines.clean_line(line) for line in text_lines.decoded(first_bytes[:_FIRST]).splitlines()]
-    if any(listings.match_headerless(line) for line in lines):
-        return True
     raw_lines = text_lines.decoded(first_bytes[:_FIRST]).splitlines()
-    if any(separated_cells.match_headings(line) for line in raw_lines):
+    lines = [text_lines.clean_line(line) for line in raw_lines]
+    if any(map(listings.match_headerless, lines)) or any(map(separated_cells.match_headings, raw_lines)):
         return True
-    above = (
-        [tuple(lines[max(0, index - _HEIGHT) : index]) for index in range(len(lines))]
-        if _PRINTED.search(first_bytes)
-        else []
-    )
-    return any(
-        headings.match_excerpt(line, lines_above) for line, lines_above in zip(lines, above, strict=False)
+    return _PRINTED.search(first_bytes) is not None and any(
+        headings.match_excerpt(line, tuple(lines[max(0, index - _HEIGHT) : index]))
+        for index, line in enumerate(lines)
     )
 
 
@@ -142,10 +136,8 @@ class ListingSource(TextSource):
             parser.read(restored.file, step)
         for target in self._raw.targets.values():
             for number, offset, column, cell in target.rows.notes():
-                if column:
-                    detail = f"{column}: {cell!r} is not a number; stored as NULL"
-                else:
-                    detail = f"line truncated at {cell!r}, which may be incomplete; not read"
+                truncated = f"line truncated at {cell!r}, which may be incomplete; not read"
+                detail = f"{column}: {cell!r} is not a number; stored as NULL" if column else truncated
                 self.add(path, TextLine(number, offset, ""), "no_layout", detail)
 
     def _add_report(self, path: str, report: ListingReport) -> None:

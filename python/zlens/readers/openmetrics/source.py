@@ -148,9 +148,8 @@ class ScrapeSource(TextSource):
                             return
                         rest = file.readline(MAX_LINE)
                     offset += len(rest)
-                    self.note(
-                        path, start, "length", f"a line of {offset - start:,} bytes; not read", offset - start
-                    )
+                    detail = f"a line of {offset - start:,} bytes; not read"
+                    self.note(path, start, "length", detail, offset - start)
                     continue
                 self.note(path, start, "truncated", NO_END, len(raw))
                 return
@@ -227,9 +226,7 @@ class ScrapeSource(TextSource):
             addresses = {
                 identity.get("address") for first, last, identity in known.ranges if first <= time_us <= last
             }
-            if known.recorded_name == label and any(
-                one.get("address") == address for *_, one in known.ranges
-            ):
+            if known.recorded_name == label and address in [one.get("address") for *_, one in known.ranges]:
                 self._apart[label] = known.name
                 return known.name
             if known.name == label and addresses - {None, address}:

@@ -39,9 +39,7 @@ def has_known_samples(text: bytes) -> bool:
 
 def interval_s(text: bytes) -> float | None:
     """Return the interval length of a scrape in seconds; None if it has none or several."""
-    names = tuple(
-        name.encode() for name_of_exporter in EXPORTERS if (name := load_exporter(name_of_exporter).interval)
-    )
+    names = tuple(name.encode() for one in EXPORTERS if (name := load_exporter(one).interval))
     lengths = set()
     for line in text.splitlines():
         if line.startswith(names):

@@ -342,10 +342,8 @@ class ReportBody:
     def _keep_cells(
         self, number: int, indexes: Sequence[int], headings: tuple[str, ...], cells: list[str]
     ) -> None:
-        for index in indexes:
-            self._keep(
-                number, headings[index] if index < len(headings) else "", cells[index], self._row_offset
-            )
+        for at in indexes:
+            self._keep(number, headings[at] if at < len(headings) else "", cells[at], self._row_offset)
 
     def _kind(self, rows: RowMapping, cells: list[str]) -> str | None:
         """Return the kind of a row if the table has several kinds."""

@@ -113,9 +113,7 @@ class ColumnLookup:
             cells = [cell_of.get(column.name) for column in section.columns]
             unknown = [index for index, heading in enumerate(headings) if not self.of(section, heading)]
             index_by_heading = {key(heading): index for index, heading in reversed(list(enumerate(headings)))}
-            index_by_rule = {
-                column.take: index for index, column in enumerate(section.columns) if column.take in _AROUND
-            }
+            index_by_rule = {one.take: at for at, one in enumerate(section.columns) if one.take in _AROUND}
             kinds = section.row_kind
             rows = RowMapping(
                 section,

@@ -65,12 +65,8 @@ class ReportInterval(Struct):
 
     def digest(self, part: str) -> int:
         """Return a digest of the values of a section, valid in this process; part "": of all sections."""
-        rows = tuple(
-            [(name, *[row[1:] for row in rows]) for name, rows in self.rows.items() if part in ("", name)]
-        )
-        variables = tuple(
-            (name, *values.items()) for name, values in self.variables.items() if part in ("", name)
-        )
+        rows = tuple([(id, *[row[1:] for row in rows]) for id, rows in self.rows.items() if part in ("", id)])
+        variables = tuple((name, *row.items()) for name, row in self.variables.items() if part in ("", name))
         header_values = () if part else (self.length, *self.header.items())
         return hash((header_values, variables, rows)) & _MASK
 

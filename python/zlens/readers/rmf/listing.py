@@ -244,11 +244,11 @@ class RmfListingParser:
         return position
 
     def _is_title(self, line: str) -> bool:
-        is_title = line in self._titles
-        if not is_title and pages.title(line.rstrip()) is not None:
-            is_title = True
-            if len(self._titles) < _TITLES:
-                self._titles.add(line)
+        if line in self._titles:
+            return True
+        is_title = pages.title(line.rstrip()) is not None
+        if is_title and len(self._titles) < _TITLES:
+            self._titles.add(line)
         return is_title
 
     def _known_page(self, text: str, start: int, first: str, *, last: bool) -> int | None:
@@ -270,7 +270,7 @@ class RmfListingParser:
             report = self._report(header, self._offset + template.begin)
         if report is None or not template.add_values(match, report, self._offset - start):
             return None
-        self._set_page_number(report)
+        report.pages |= [self._numbered]
         self._number += template.lines
         self._offset += end - start
         report.bytes = report.bytes or self._offset - report.offset
@@ -319,7 +319,7 @@ class RmfListingParser:
             return False
         report = self._report(self._head, self._offset)
         if report is not None:
-            self._set_page_number(report)
+            report.pages |= [self._numbered]
         body = self._body
         body.reset()
         body.interval = report
@@ -337,16 +337,16 @@ class RmfListingParser:
         if ends is None:
             return None
         key = (header.system, *ends)
-        open_report = self._reports.get(key)
-        if open_report is not None and not self._has_next_page(open_report):
+        open_report, complete = self._reports.get(key), None
+        if open_report is None and len(self._reports) >= _OPEN:
+            complete, *_ = self._reports
+        elif open_report is not None and not self._has_next_page(open_report):
             # The report starts again; duplicate values are detected when it is stored.
-            self._keep_report(self._reports.pop(key))
+            complete = key
+        if complete is not None:
+            self._keep_report(self._reports.pop(complete))
             self._places.clear()
         if key not in self._reports:
-            if len(self._reports) >= _OPEN:
-                first, *_ = self._reports
-                self._keep_report(self._reports.pop(first))
-                self._places.clear()
             report = self._reports[key] = ReportInterval(
                 offset,
                 metric=self._facts.report,
@@ -368,11 +368,6 @@ class RmfListingParser:
         """Return whether the page that starts belongs to this report, because its number is higher."""
         name, number = self._numbered
         return report.pages.get(name, 0) < number
-
-    def _set_page_number(self, report: ReportInterval) -> None:
-        """Record the number of the page that starts in its report."""
-        name, number = self._numbered
-        report.pages[name] = number
 
     def _end_page(self) -> None:
         if self._title and self._below and not self._begun:
@@ -556,9 +551,7 @@ class RmfListingParser:
         if groups:
             self._groups = groups
         pairs = pages.pairs(page, line, self._groups)
-        self._pairs |= {
-            name: (text, self._span(start, end)) for name, (text, start, end) in (values | pairs).items()
-        }
+        self._pairs |= {name: (text, self._span(*span)) for name, (text, *span) in (values | pairs).items()}
         return bool(values or groups or pairs)
 
     def _end_pairs(self) -> None:

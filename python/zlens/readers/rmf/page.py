@@ -84,9 +84,8 @@ class PageHeader(Struct):
 
     def ends(self) -> tuple[str, str] | None:
         """Return start and end as in XML: 04/12/2022-00.30.00; None without time or length."""
-        printed_start = self.start or (
-            f"{self.date}-{self.time.replace(':', '.')}" if self.date and self.time else ""
-        )
+        dated = f"{self.date}-{self.time.replace(':', '.')}" if self.date and self.time else ""
+        printed_start = self.start or dated
         if not printed_start:
             return None
         if self.end:
@@ -122,7 +121,7 @@ class FoundHeadings(Struct, frozen=True):
                 cells_by_column[column] = (match[0], match.start(), match.end())
         if len(words) == len(self.columns):
             return cells_by_column | {
-                name: word for (name, _, _), word in zip(self.columns, words, strict=True)
+                name: word for (name, *_), word in zip(self.columns, words, strict=True)
             }
         index = 0
         for text, start, end in words:
@@ -130,27 +129,19 @@ class FoundHeadings(Struct, frozen=True):
             name = self.columns[nearest][0]
             if name in cells_by_column and len(text) > 1:
                 return None
-            previous = cells_by_column.get(name)
-            cells_by_column[name] = (
-                (f"{previous[0]} {text}", previous[1], end) if previous else (text, start, end)
-            )
+            above = cells_by_column.get(name)
+            cells_by_column[name] = (f"{above[0]} {text}", above[1], end) if above else (text, start, end)
             index = nearest
         return cells_by_column
 
     def _nearest(self, first: int, start: int, end: int) -> int:
         """Return the column, from `first` on, with the nearest heading; of several, the nearest end."""
-        best, min_distance = first, (1 << 30, 0)
-        for index in range(first, len(self.columns)):
+
+        def distance(index: int) -> tuple[int, int]:
             _, left, right = self.columns[index]
-            distance = (
-                left - end if left > end else start - right if start > right else 0,
-                abs(end - right),
-            )
-            if distance < min_distance:
-                best, min_distance = index, distance
-            elif left > end:
-                break
-        return best
+            return max(left - end, start - right, 0), abs(end - right)
+
+        return min(range(first, len(self.columns)), key=distance)
 
 
 def match_headings(page: ReportPage, line: str, above: Sequence[str]) -> FoundHeadings | None:
@@ -194,11 +185,9 @@ def groups(page: ReportPage, line: str) -> list[tuple[int, str]]:
     """Return the start columns and names of the group headings in a line."""
     if page.pairs is None:
         return []
-    name_by_column = {}
-    for name, form in page.pairs.groups:
-        match = form.search(line)
-        if match is not None and match.start() not in name_by_column:
-            name_by_column[match.start()] = name
+    matches = [(match.start(), name) for name, form in page.pairs.groups if (match := form.search(line))]
+    # The first of several headings at one position counts.
+    name_by_column = dict(reversed(matches))
     return sorted(name_by_column.items()) if len(name_by_column) > 1 else []
 
 

@@ -293,9 +293,7 @@ class RmfSource(TextSource, ABC):
             known_intervals = (self._index_of.get((code, end, part)) for part in parts)
             others = {self._machines[known[0]] for known in known_intervals if known is not None}
             for system in self._known:
-                machines = [
-                    identity["machine"] for first, last, identity in system.ranges if first < end <= last
-                ]
+                machines = [facts["machine"] for first, last, facts in system.ranges if first < end <= last]
                 if system.name == name:
                     others.update(machines)
                 elif system.recorded_name == name and machine in machines:
@@ -397,9 +395,7 @@ class RmfSource(TextSource, ABC):
 
     @staticmethod
     def _system_name(report: ReportInterval, path: str) -> str:
-        partition = next(
-            (section["partition"] for section in report.variables.values() if section.get("partition")), None
-        )
+        partition = next(filter(None, (one.get("partition") for one in report.variables.values())), None)
         return report.system or partition or unknown_system(path)
 
     # -- after reading ----------------------------------------------------------------------------
@@ -416,9 +412,7 @@ class RmfSource(TextSource, ABC):
 
     def _system_info(self, name: str, indexes: list[int]) -> SystemInfo:
         # Interval lengths differ from the nominal length by a few milliseconds.
-        lengths = Counter(
-            round(self._ms[i] / 1000) for i in indexes if self._ms[i] and self._flags[i] is None
-        )
+        lengths = Counter(round(self._ms[i] / 1000) for i in indexes if self._ms[i] and not self._flags[i])
         nominal = float(max(lengths, key=lambda s: (lengths[s], s))) if lengths else None
         if nominal:
             for i in indexes:

@@ -130,9 +130,8 @@ class RmfXmlParser:
             resyncs += 1
             next_start = None
             if damage.kind != "truncated" and resyncs <= MAX_RESYNCS:
-                next_start = next_report(
-                    fd, size, max(damage_offset, start + encoding.unit), encoding, self.facts.element
-                )
+                after = max(damage_offset, start + encoding.unit)
+                next_start = next_report(fd, size, after, encoding, self.facts.element)
             system = open_interval.system or None if open_interval else None
             kind, detail, at = damage.kind, damage.detail, damage_offset
             if next_start is None and kind == "truncated":
@@ -225,9 +224,8 @@ class RmfXmlParser:
     # -- expat handlers ---------------------------------------------------------------------------
 
     def _doctype(self, name: str, system: str | None, public: str | None, internal: bool) -> None:
-        raise _DamageError(
-            "header", "a document type declaration, which RMF does not write; no entity is expanded"
-        )
+        detail = "a document type declaration, which RMF does not write; no entity is expanded"
+        raise _DamageError("header", detail)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         stack = self._stack
@@ -372,15 +370,12 @@ class RmfXmlParser:
         interval.bytes = end - interval.offset
         if not interval.metric:
             if not interval.answered and not cut:
-                self.notes.add(
-                    "section", "a report without a name; not read", interval.offset, lost=interval.bytes
-                )
+                detail = "a report without a name; not read"
+                self.notes.add("section", detail, interval.offset, lost=interval.bytes)
             return
         if interval.metric != self.facts.report:
-            other = self._describe(interval.metric, interval.title)
-            reason = (
-                f"this is {other}; of {_KINDS[self.facts.element]} this version reads {self.facts.report}"
-            )
+            other, others = self._describe(interval.metric, interval.title), _KINDS[self.facts.element]
+            reason = f"this is {other}; of {others} this version reads {self.facts.report}"
             self._refuse(reason, interval.offset, interval.bytes)
             return
         if interval.answered and not (interval.variables or interval.rows):

@@ -22,15 +22,7 @@ from zlens.errors import InputError
 from zlens.inputs.identity import IdentityRange
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import (
-    IntervalRow,
-    InventoryRow,
-    Progress,
-    RawTable,
-    RecordRead,
-    SystemInfo,
-    moves,
-)
+from zlens.inputs.source import IntervalRow, InventoryRow, Progress, RawTable, RecordRead, SystemInfo, moves
 from zlens.inputs.unix_time import from_unix_us
 from zlens.readers.files import decoding_problems, index_problems, open_all, unknown_system
 from zlens.readers.row_tables import DecodedTable, RowTable, leading
@@ -51,9 +43,8 @@ def detect(first_bytes: bytes, size: int) -> bool:
     verdict, detail = sniff_smf(first_bytes, size)
     if verdict == "damaged":
         message, _, cure = detail.partition("; ")
-        raise InputError(
-            message, offset=0, expected="SMF records, each preceded by its record descriptor word", cure=cure
-        )
+        expected = "SMF records, each preceded by its record descriptor word"
+        raise InputError(message, offset=0, expected=expected, cure=cure)
     return verdict == "smf"
 
 

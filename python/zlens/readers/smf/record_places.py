@@ -38,9 +38,7 @@ def _rows(table: str, data: bytes) -> list[tuple[dict[str, tuple[int, int]], dic
         return []
     layout, section = found
     starts, _ = smf_sections.section_starts(layout, section, data)
-    return [
-        (_places(layout, section, start, len(data)), {"section_no": at}) for at, start in enumerate(starts)
-    ]
+    return [(_places(layout, section, start, len(data)), {"section_no": n}) for n, start in enumerate(starts)]
 
 
 def _places(

@@ -159,9 +159,7 @@ def _identify(group: SmfSystem, layout: smf_sections.SmfLayout, data: bytes) -> 
     info.lpar_number = read(facts.lpar_number) if info.lpar_number is None else info.lpar_number
     if info.lpar is None and facts.lpar is not None:
         numbers, names = (_values(layout, path, data) for path in (facts.lpar.number, facts.lpar.name))
-        own = (
-            name for number, name in zip(numbers, names, strict=True) if number == info.lpar_number and name
-        )
+        own = (name for no, name in zip(numbers, names, strict=True) if no == info.lpar_number and name)
         info.lpar = next(own, None)
     for kind, count in _threads(layout, data).items():
         info.threads.setdefault(kind, count)
@@ -212,12 +210,11 @@ def _sections(layout: smf_sections.SmfLayout, name: str, data: bytes) -> Iterato
     starts, length = smf_sections.section_starts(layout, facts, data)
     for start in starts:
         entry = data[start : start + length]
-        values = {}
-        for field in facts.fields:
-            raw = entry[field.offset : field.offset + field.length]
-            if len(raw) == field.length:
-                values[field.name] = _value(field, raw)
-        yield values
+        yield {
+            field.name: _value(field, raw)
+            for field in facts.fields
+            if len(raw := entry[field.offset : field.offset + field.length]) == field.length
+        }
 
 
 def _value(field: smf_sections.SmfField, raw: bytes) -> Any:

@@ -74,9 +74,7 @@ class SmfStreamFormat(StreamFormat):
             end = record_end
         return CutPoint(window, end, newest, newest if silent else newest - grace_us, held_us)
 
-    def keep_tail(
-        self, window: DecodedWindow, target_path: str, options: Options, retain_from_us: int
-    ) -> int:
+    def keep_tail(self, window: DecodedWindow, target_path: str, options: Options, retain_us: int) -> int:
         """Write the last record of each processor and subtype of type 113, whose counters are cumulative."""
         source = open_files([window.path], options)
         layout = smf.layout(RECORD)

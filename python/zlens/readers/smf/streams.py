@@ -193,9 +193,7 @@ def _add_to_systems(name: str, streams: Sequence[Stream], systems: dict[str, lis
 
 def _components(record: int) -> int:
     """Return the number of identity components that a record type has."""
-    if record not in smf_identity.records():
-        return 0
-    return max(map(len, smf_identity.components(record).values()))
+    return max(map(len, smf_identity.components(record).values())) if record in smf_identity.records() else 0
 
 
 def _identity(system: Iterable[Stream]) -> Mapping[str, str]:

@@ -150,9 +150,7 @@ def set_intervals(group: SmfSystem, leap: int) -> None:
         if previous_end is not None or covered:
             seconds = (end - start) / 4096e6 if start is not None else None
             # A counter since the start of the run has a difference only from the second record on.
-            samples = sum(
-                interval.records for interval in cluster if not covered or interval.subtype == first_subtype
-            )
+            samples = sum(each.records for each in cluster if not covered or each.subtype == first_subtype)
             info.intervals.append(
                 Interval(unix_us_from_tod(end, leap), seconds, flag(seconds, info.nominal_s), samples)
             )

@@ -115,9 +115,8 @@ def parse_columns(text: str) -> dict[str, tuple[str, str]]:
         unit = _words(unit)
         units = facts().units.get(meanings[meaning].unit, {})
         if unit and unit not in units:
-            raise QueryError(
-                f"{part!r}: {meaning} is not counted in {unit!r}", expected=", ".join(units) or "no unit"
-            )
+            message = f"{part!r}: {meaning} is not counted in {unit!r}"
+            raise QueryError(message, expected=", ".join(units) or "no unit")
         columns[meaning] = (heading.strip(), unit)
     return columns
 
@@ -166,9 +165,8 @@ def _lines(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
         if not line.strip() or line.startswith("#"):
             continue
         if number > MOST_ROWS:
-            raise _wrong(
-                path, number, f"is beyond the limit of {MOST_ROWS:,} lines", cure="aggregate the rows first"
-            )
+            message = f"is beyond the limit of {MOST_ROWS:,} lines"
+            raise _wrong(path, number, message, cure="aggregate the rows first")
         try:
             cells = next(csv.reader([line], delimiter=delimiter, strict=True), [])
         except csv.Error as error:
@@ -367,13 +365,11 @@ def _ends(path: str, rows: Sequence[_Raw]) -> Iterator[tuple[int, int]]:
     steps = [later - earlier for earlier, later in itertools.pairwise(times)]
     for row, step in zip(rows[1:], steps, strict=True):
         if not step:
-            raise _wrong(
-                path, row.line, "has the same time as the line before", cure="add a column with the workload"
-            )
+            message = "has the same time as the line before"
+            raise _wrong(path, row.line, message, cure="add a column with the workload")
     if not steps:
-        raise _wrong(
-            path, rows[0].line, "is the only row, so its length is unknown", cure="add start and end"
-        )
+        message = "is the only row, so its length is unknown"
+        raise _wrong(path, rows[0].line, message, cure="add start and end")
     usual = round(statistics.median(steps))
     # After a gap, a row has the usual length.
     lengths = [step if step <= GAP * usual else usual for step in steps]

@@ -131,9 +131,8 @@ class HisRun(ConsoleMessage):
         for index, match in enumerate(matches):
             name = match["label"] or match["bare"]
             label = labels[" ".join(name.split())]
-            stop = (
-                matches[index + 1].start() if index + 1 < len(matches) and label.form != "rest" else len(body)
-            )
+            is_last = index + 1 == len(matches) or label.form == "rest"
+            stop = len(body) if is_last else matches[index + 1].start()
             self._store_value(label, body[match.end() : stop].strip(), line.offset)
             self._open = label if label.joins or label.form == "list" else None
             self._indent = line.text.find(name)

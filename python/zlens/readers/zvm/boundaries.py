@@ -87,8 +87,9 @@ class MonwriteBoundaryReader(BoundaryReader):
                 if stamp is not None:
                     tod = stamp.to_bytes(8)
                     batch = [record[: _TOD.start] + tod + record[_TOD.stop :] for record in batch]
-                masks = _masks({_type(record)[0] for record in batch})
-                writer.write([(sample, *masks, 0, batch)])
+                # Domains as the bits of a control record; domain 0 is the leftmost bit.
+                bits = sum(0x8000 >> domain for domain in {_type(record)[0] for record in batch})
+                writer.write([(sample, bits >> 8, bits & 0xFF, 0, batch)])
         writer.finish()
 
 
@@ -119,12 +120,6 @@ def _record(handle: int, offset: int, path: str) -> bytes:
 
 def _type(record: bytes) -> tuple[int, int]:
     return record[_DOMAIN], int.from_bytes(record[_RECORD])
-
-
-def _masks(domains: Iterable[int]) -> tuple[int, int]:
-    """Return domains as the bits of a control record; domain 0 is the leftmost bit."""
-    bits = sum(0x8000 >> domain for domain in domains)
-    return bits >> 8, bits & 0xFF
 
 
 class StitchedMonitorRecords(StitchedRecords):

@@ -11,6 +11,7 @@ import datetime as dt
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, BinaryIO
 
 from msgspec import Struct, field
@@ -237,9 +238,7 @@ class ConsoleSource(TextSource):
         names = {info.system: info for info in others}
         [only] = names.values() if len(names) == 1 else [None]
         systems: dict[str, SystemInfo] = {}
-        for row in sorted(
-            [*self.responses, *self.others], key=lambda row: (row["tod"], row["file"], row["offset"])
-        ):
+        for row in sorted([*self.responses, *self.others], key=itemgetter("tod", "file", "offset")):
             name = only.system if only else unknown_system(row["file"])
             info = systems.setdefault(name, SystemInfo(name, NAME))
             row["system"] = name

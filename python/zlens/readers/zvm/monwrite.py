@@ -221,9 +221,8 @@ class MonwriteSource:
         if roles.value_of("system_config", "release", values) == layouts.SIM_MARK:
             layout = layout_selection.select_layout("D1R4", len(data), release=layouts.SIM).layout
             values = plans.decode(layout, data) if layout is not None else values
-        return tuple(
-            roles.value_of("system_config", role, values) for role in ("system_id", "machine_type", "serial")
-        )
+        names = ("system_id", "machine_type", "serial")
+        return tuple(roles.value_of("system_config", role, values) for role in names)
 
     def _identity(self, file: MonwriteFile) -> _Identity:
         """Return the identity of the system from the configuration records of a file."""
@@ -354,21 +353,16 @@ class MonwriteSource:
             self._decoders[key] = self.decode(group, self.plans(group, record))
         return self._decoders[key]
 
-    def reset_evidence(self, group: MonitorSystem, selected_plans: list[dict[str, Any]]) -> list[Reset]:
+    def reset_evidence(self, group: MonitorSystem, planned: list[dict[str, Any]]) -> list[Reset]:
         """Return when counters of the planned tables were reset."""
-        return monwrite_resets.resets(
-            group.files, self.types(group), partial(self.choices, group), selected_plans
-        )
+        return monwrite_resets.resets(group.files, self.types(group), partial(self.choices, group), planned)
 
     def decode(
-        self,
-        group: MonitorSystem,
-        selected_plans: list[dict[str, Any]],
-        resets: list[Reset] | None = None,
+        self, group: MonitorSystem, planned: list[dict[str, Any]], resets: list[Reset] | None = None
     ) -> MonwriteDecoder:
         """Return a decoder; without `resets`, the system's own records are the evidence of resets."""
         if resets is None:
-            resets = self.reset_evidence(group, selected_plans)
+            resets = self.reset_evidence(group, planned)
         system = {
             "name": group.info.system,
             "source": NAME,
@@ -379,7 +373,7 @@ class MonwriteSource:
             "resets": resets,
             "repeats": group.repeats,
         }
-        return MonwriteDecoder([system], msgspec.json.encode(selected_plans).decode(), self._leap)
+        return MonwriteDecoder([system], msgspec.json.encode(planned).decode(), self._leap)
 
     # -- the source interface ------------------------------------------------------------------------
 

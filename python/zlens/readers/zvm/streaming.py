@@ -82,9 +82,7 @@ class MonitorStreamFormat(StreamFormat):
         end, held_us = closed_intervals[-2] if len(closed_intervals) > 1 else (0, -1)
         return CutPoint(window, end, now_us, None, held_us)
 
-    def keep_tail(
-        self, window: DecodedWindow, target_path: str, options: Options, retain_from_us: int
-    ) -> int:
+    def keep_tail(self, window: DecodedWindow, target_path: str, options: Options, retain_us: int) -> int:
         source = open_files([window.path], options, None)
         group = _current(source)
         boundary_reader = MonwriteBoundaryReader(source, group)
@@ -101,9 +99,8 @@ class MonitorStreamFormat(StreamFormat):
                 subject = boundary_reader.subject(table)
                 if subject is None:
                     continue
-                connection.register(
-                    "raw", decoder.stream(table, [*dict.fromkeys([*subject, "offset", "tod"])])
-                )
+                columns = [*dict.fromkeys([*subject, "offset", "tod"])]
+                connection.register("raw", decoder.stream(table, columns))
                 is_late = f'"offset" >= {window.decoded_until} AND epoch_us(tod) <= {closed_us}'
                 late = f"count(*) FILTER ({is_late}) AS late"
                 records = subject_records_sql(subject, "raw", end=window.end, values=[late])
@@ -112,7 +109,7 @@ class MonitorStreamFormat(StreamFormat):
                 retained |= {
                     offset
                     for offset, us, _ in rows
-                    if offset is not None and (monitor or us is None or us >= retain_from_us)
+                    if offset is not None and (monitor or us is None or us >= retain_us)
                 }
         # Retained even if its layout is unknown.
         ends = [offset for file in group.files for _, samples, offset in file.interval_ends() if samples]
@@ -135,9 +132,8 @@ class MonitorStreamFormat(StreamFormat):
             for offset, _ in file.records(_MONITOR, row["record"], _ALL)
         ]
         # One TOD unit later, because records at the end itself belong to the interval before it.
-        MonwriteBoundaryReader(source, group).extract_records(
-            sorted({*offsets}), target_path, stamp=max(ends) + 1
-        )
+        reader = MonwriteBoundaryReader(source, group)
+        reader.extract_records(sorted({*offsets}), target_path, stamp=max(ends) + 1)
 
     def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
         source = open_files([path], options, None)
