@@ -505,7 +505,7 @@ def _with_retries(send: Callable[[], _T]) -> _T:
         ):
             raise
         except (kinds.BaseError, OSError):
-            continue
+            continue  # fmt: skip
     return send()
 
 
