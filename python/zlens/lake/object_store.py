@@ -505,7 +505,7 @@ def _with_retries(send: Callable[[], _T]) -> _T:
         ):
             raise
         except (kinds.BaseError, OSError):
-            continue  # fmt: skip
+            continue
     return send()
 
 
