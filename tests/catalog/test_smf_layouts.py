@@ -61,7 +61,7 @@ def test_smf_columns_are_unique_and_cover_cpumf() -> None:
     names = [column.name for column in smf.columns(113)]
     assert len(names) == len(set(names))
     numbers = {int(m[1]) for name in names if (m := re.fullmatch(r"c(\d+)_d", name))}
-    expected = {n for each in cpumf.sets().values() for n in range(each.first, each.first + each.max_size)}
+    expected = {n for each in cpumf.sets().values() for n in each.numbers}
     assert numbers == expected
 
 

@@ -145,9 +145,9 @@ class CounterSet(CounterSetKeys, frozen=True, kw_only=True):
         return None
 
     @property
-    def max_size(self) -> int:
-        """The largest number of counters it has on any machine."""
-        return max(size.counters for size in self.sizes)
+    def numbers(self) -> range:
+        """The numbers of its counters on any machine."""
+        return range(self.first, self.first + max(size.counters for size in self.sizes))
 
 
 class FormulaName(FactTable, frozen=True):
@@ -230,7 +230,7 @@ def formula_names() -> dict[str, FormulaName]:
 
 def _set_of(number: int) -> str:
     for counter_set in sets().values():
-        if counter_set.first <= number < counter_set.first + counter_set.max_size:
+        if number in counter_set.numbers:
             return counter_set.name
     raise CatalogError(f"counter {number} is in no set", expected=_NUMBERED)
 
@@ -253,10 +253,7 @@ def number_of(name: str) -> int | None:
     if match is None:
         return None
     number = int(match[2])
-    counter_set = next(
-        (counter_set for counter_set in sets().values() if counter_set.letter == match[1]), None
-    )
-    if counter_set is None or not counter_set.first <= number < counter_set.first + counter_set.max_size:
+    if not any(each.letter == match[1] and number in each.numbers for each in sets().values()):
         raise CatalogError(f"{name} is not a counter", expected=_NUMBERED)
     return number
 

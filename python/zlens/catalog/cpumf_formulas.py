@@ -355,7 +355,7 @@ _PRINTED_IS_KNOWN = (
 def summed_names() -> list[str]:
     """Return the names that helpers add over processors: counters, times in formulas, printed ratios."""
     sets = cpumf.sets().values()
-    numbers = (n for each in sets for n in range(each.first, each.first + each.max_size))
+    numbers = (number for each in sets for number in each.numbers)
     return ["used", "available", *(f"c{number}" for number in numbers), *_printed_names()]
 
 

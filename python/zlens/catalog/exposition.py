@@ -11,6 +11,7 @@ from functools import cache
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from zlens.catalog import measures, roles
 from zlens.catalog.measures import LEADING_NAMES, Measure, MeasureColumn
@@ -294,15 +295,9 @@ def _counters(facts: NamesFile, group: MetricGroup, entry: CounterNames) -> Metr
     labels = {role: label for role, label in group.labels.items() if role in entity.roles}
     if len(labels) < len(group.labels):
         raise CatalogError(f"{entity.name} has no labels of {group.measure}", file=str(_COUNTERS_FILE))
-    return MetricGroup(
-        group.measure,
-        entity.name,
-        labels,
-        {},
-        tuple(families),
-        group.prefix,
-        entry.prefixes or group.prefixes,
-        "",
+    prefixes = entry.prefixes or group.prefixes
+    return replace(
+        group, of=entity.name, labels=labels, info={}, families=tuple(families), prefixes=prefixes, main=""
     )
 
 

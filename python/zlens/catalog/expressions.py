@@ -36,26 +36,11 @@ AGGREGATES = frozenset({"sum", "total", "avg", "min", "max", "count", "any_value
 
 #: Minimum and maximum number of arguments by function (None: any number).
 FUNCTIONS: dict[str, tuple[int, int | None]] = {
-    "coalesce": (1, None),
-    "case": (2, None),
-    "greatest": (2, None),
-    "least": (2, None),
-    "abs": (1, 1),
-    "round": (1, 2),
-    "floor": (1, 1),
-    "sqrt": (1, 1),
-    "nullif": (2, 2),
-    "bits": (2, 2),
-    "elapsed": (2, 2),
-    "sum": (1, 1),
-    "total": (1, 1),
-    "avg": (1, 1),
-    "min": (1, 1),
-    "max": (1, 1),
-    "count": (0, 1),
-    "any_value": (1, 1),
-    "last": (1, 1),
-}
+    "coalesce": (1, None), "case": (2, None), "greatest": (2, None), "least": (2, None), "abs": (1, 1),
+    "round": (1, 2), "floor": (1, 1), "sqrt": (1, 1), "nullif": (2, 2), "bits": (2, 2), "elapsed": (2, 2),
+    "sum": (1, 1), "total": (1, 1), "avg": (1, 1), "min": (1, 1), "max": (1, 1), "count": (0, 1),
+    "any_value": (1, 1), "last": (1, 1),
+}  # fmt: skip
 
 _KEYWORDS = frozenset({"and", "or", "not", "is", "null", "true", "false"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})

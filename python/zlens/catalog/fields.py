@@ -140,10 +140,7 @@ class RecordJoin(FactTable, frozen=True, kw_only=True):
                 f"c{number}", number, 8, "unsigned", "counter", "stated", "count", f"counter {number}"
             )
             for counters in self.sets
-            for number in range(
-                machine_sets[counters.name].first,
-                machine_sets[counters.name].first + machine_sets[counters.name].max_size,
-            )
+            for number in machine_sets[counters.name].numbers
         ]
         return [*((field, "count") for field in counts), *((field, "counter") for field in counters)]
 

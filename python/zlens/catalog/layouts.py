@@ -42,25 +42,9 @@ KIND_STATUS = ("stated", "inferred", "unknown")
 DIRECTIONS = ("up", "down", "learn")
 #: Units of numbers. tod: 4096 are one microsecond; cs, cpercent: hundredths; 2048ths: load averages.
 UNITS = (
-    "tod",
-    "128us",
-    "us",
-    "ms",
-    "cs",
-    "s",
-    "count",
-    "pages",
-    "frames",
-    "slots",
-    "blocks",
-    "bytes",
-    "kib",
-    "mib",
-    "percent",
-    "cpercent",
-    "mW",
-    "2048ths",
-)
+    "tod", "128us", "us", "ms", "cs", "s", "count", "pages", "frames", "slots", "blocks", "bytes", "kib",
+    "mib", "percent", "cpercent", "mW", "2048ths",
+)  # fmt: skip
 #: Encodings of a text or identifier: characters, packed decimal digits, or plain bytes.
 ENCODINGS = ("ebcdic", "ascii", "packed", "hex")
 #: Certainty of a layout; `inferred` is for several possible offsets, among which data decide.

@@ -84,10 +84,7 @@ def names() -> dict[str, dict[str, int]]:
 @cache
 def is_counter_number(number: int) -> bool:
     """Return whether a counter set of any machine has that number."""
-    return any(
-        counter_set.first <= number < counter_set.first + counter_set.max_size
-        for counter_set in cpumf.sets().values()
-    )
+    return any(number in counter_set.numbers for counter_set in cpumf.sets().values())
 
 
 def parse_perf_event(text: str) -> LinuxEvent:
@@ -138,11 +135,8 @@ def parse_lshwc_label(text: str, number: int | None = None) -> LinuxEvent:
     numbered = _numbered(int(short[2]))
     if short[1] == "U" and numbered.counter:
         return LinuxEvent(None, numbered.number, undefined=True)
-    counter_set = next((other for other in cpumf.sets().values() if other.letter == short[1]), None)
-    in_set = (
-        counter_set is not None
-        and numbered.number is not None
-        and counter_set.first <= numbered.number < counter_set.first + counter_set.max_size
+    in_set = any(
+        other.letter == short[1] and numbered.number in other.numbers for other in cpumf.sets().values()
     )
     return numbered if in_set else NOTHING
 

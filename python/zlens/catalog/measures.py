@@ -74,32 +74,11 @@ SCOPES = {
 }
 UNITS = frozenset(
     {
-        "",
-        "%",
-        "/s",
-        "GHz",
-        "MIPS",
-        "MSU/h",
-        "bytes",
-        "bytes/s",
-        "cores",
-        "count",
-        "cycles",
-        "cycles/instruction",
-        "frames",
-        "index",
-        "km",
-        "pages",
-        "processors",
-        "ratio",
-        "s",
-        "slots",
-        "threads",
-        "W",
-        "J",
-        "°C",
+        "", "%", "/s", "GHz", "MIPS", "MSU/h", "bytes", "bytes/s", "cores", "count", "cycles",
+        "cycles/instruction", "frames", "index", "km", "pages", "processors", "ratio", "s", "slots",
+        "threads", "W", "J", "°C",
     }
-)
+)  # fmt: skip
 
 
 class MeasureColumn(Struct, frozen=True):

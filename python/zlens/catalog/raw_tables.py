@@ -134,8 +134,7 @@ def _expand(columns: Iterable[TableColumn]) -> Iterator[RawColumn]:
         from zlens.catalog import cpumf
 
         for counters in cpumf.sets().values():
-            numbers = range(counters.first, counters.first + counters.max_size)
-            for number in numbers if "{number}" in column.name else ("",):
+            for number in counters.numbers if "{number}" in column.name else ("",):
                 name, text = (
                     part.format(set=counters.name, number=number) for part in (column.name, column.text)
                 )

@@ -298,7 +298,7 @@ def _range(part: str) -> list[str]:
 
     match, counters = _RANGE.fullmatch(part), cpumf.sets().get(part)
     if counters is not None:
-        numbers = range(counters.first, counters.first + counters.max_size)
+        numbers = counters.numbers
     elif match is None:
         return [part]
     elif match[1]:

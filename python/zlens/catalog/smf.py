@@ -222,7 +222,7 @@ def counter_sets(record: int) -> list[tuple[str, int, int, int]]:
     from zlens.catalog import cpumf
 
     sets = [
-        (name, counter_set.smf, counter_set.first, counter_set.max_size)
+        (name, counter_set.smf, counter_set.first, len(counter_set.numbers))
         for name, counter_set in cpumf.sets().items()
     ]
     return sets + [(name, other.kind, 0, 0) for name, other in layout(record).other_sets.items()]

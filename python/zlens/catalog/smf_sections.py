@@ -28,22 +28,10 @@ TRIPLET = 8
 
 #: Raw table type by kind of field.
 KINDS = {
-    "unsigned": "int",
-    "signed": "int",
-    "packed": "int",
-    "flags": "int",
-    "text": "text",
-    "hex": "text",
-    "date": "text",
-    "tod": "time",
-    "tod_local": "time",
-    "packed_time": "time",
-    "hundredths": "time",
-    "duration": "float",
-    "offset": "float",
-    "packed_duration": "float",
-    "hfp": "float",
-}
+    "unsigned": "int", "signed": "int", "packed": "int", "flags": "int", "text": "text", "hex": "text",
+    "date": "text", "tod": "time", "tod_local": "time", "packed_time": "time", "hundredths": "time",
+    "duration": "float", "offset": "float", "packed_duration": "float", "hfp": "float",
+}  # fmt: skip
 
 
 class SmfField(FactTable, frozen=True):

@@ -30,6 +30,11 @@ _PACE = 0.3
 BOTH_MINUTES = 15
 #: Length of a data section without the number of the core, as before multithreading.
 _SHORT_DATA = 76
+_MACHINE = {
+    "MACHTYPE": machine.MACHINE_TYPE,
+    "MACHMODEL": f"{machine.HARDWARE_MODEL}-{machine.MODEL}",
+    "MACHSEQCODE": machine.SERIAL,
+}
 #: Records are written this long after their interval end.
 _LATE_US = 21_000
 
@@ -86,10 +91,7 @@ class DemoDumpWriter:
         written = minute.end_us + _LATE_US + 140 * cpu
         first, second = ("CTRVERSION1", "CTRVERSION2") if subtype == 1 else ("CTRVN1", "CTRVN2")
         values = {
-            "PNM": "HIS",
-            "OSL": "SP7.1.1",
-            "JBN": "HIS",
-            "STP": "HIS",
+            **{"PNM": "HIS", "OSL": "SP7.1.1", "JBN": "HIS", "STP": "HIS"},
             "INTERVALSTART": tod_from_unix_us(minute.end_us - machine.MINUTE),
             "INTERVALEND": tod_from_unix_us(minute.end_us),
             "CTS": tod_from_unix_us(RUN_US),
@@ -99,9 +101,7 @@ class DemoDumpWriter:
             "CPUSPEED" if subtype == 1 else "CPSP": SPEED,
             first: VERSION1,
             second: VERSION2,
-            "MACHTYPE": machine.MACHINE_TYPE,
-            "MACHMODEL": f"{machine.HARDWARE_MODEL}-{machine.MODEL}",
-            "MACHSEQCODE": machine.SERIAL,
+            **_MACHINE,
         }
         if subtype == 2:
             values |= {"CPUNUM": cpu, "CFM": True}
@@ -137,14 +137,8 @@ class DemoDumpWriter:
         lost = instructions * waits / 0.84
         counts[3] = round(lost * 0.41)
         counts[5] = round(lost) - counts[3]
-        for number, share in (
-            (32, problem * 0.93),
-            (33, problem),
-            (34, 0.38),
-            (35, 0.36),
-            (36, 0.41),
-            (37, 0.4),
-        ):
+        shares = {32: problem * 0.93, 33: problem, 34: 0.38, 35: 0.36, 36: 0.41, 37: 0.4}
+        for number, share in shares.items():
             counts[number] = int(counts[number - 32] * share * (1 if number == 33 else vary(0.985, 1.0)))
         counts |= self.crypto(busy_us, load)
         return counts | self.extended(counts, load)

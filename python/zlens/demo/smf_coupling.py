@@ -144,15 +144,9 @@ def _coupling(transactions: int, seconds: int, system: str) -> Sections:
         structures.append({"QSTR": name, "QVER": version, "QSIZ": size, "QFLG": ["QACT"]})
     busy = round(executions * _EXECUTION_US)
     facility = {**_FACILITY, "FSYS": system, "FFLG": ["FCEI"], "FTOR": executions}
-    return {
-        "local_facility": [facility],
-        "connectivity": [{"XSYS": system}],
-        "storage": [_STORAGE],
-        "structure": structures,
-        "request": found,
-        "cache": caches,
-        "processor": [{"PBSY": busy, "PWAI": seconds * 1_000_000 - busy, "PTYP": ["PTDE"]}],
-    }
+    processor = {"PBSY": busy, "PWAI": seconds * 1_000_000 - busy, "PTYP": ["PTDE"]}
+    used: Sections = {"structure": structures, "request": found, "cache": caches, "processor": [processor]}
+    return {"local_facility": [facility], "connectivity": [{"XSYS": system}], "storage": [_STORAGE], **used}
 
 
 def _times(time: str, squares: str, count: int, mean: float, deviation: float) -> dict[str, int]:

@@ -22,6 +22,7 @@ _UNITS = {
 #: Channel paths of all logical control units, as hexadecimal digits.
 _PATHS = ("50", "51", "52", "53")
 _IO_PROCESSORS = ("0000", "0001")
+_PATH = {"CPST": ["CPI", "CPO"], "CUN": 1, "CPXF": ["CPXM"]}
 #: What nothing else in the demo determines: parts of pending time, of requests and of reads, and levels.
 _COMMAND_RESPONSE, _DEVICE_BUSY, _CU_BUSY = 0.55, 0.04, 0.06
 _CU_BUSY_REQUESTS, _NO_ALIAS = 0.0008, 0.0004
@@ -109,31 +110,27 @@ def _queuing(counts: dict[str, dict[str, int]], seconds: int) -> Sections:
         configurations.append({"ID1": unit})
         paths += [
             {
+                **_PATH,
                 "configuration_no": number,
                 "CPID": path,
-                "CPST": ["CPI", "CPO"],
-                "CUN": 1,
                 "CU1": disks[0][0],
                 "PT": taken[path],
                 "CUB": busy_requests[path],
                 "CBT": delayed[path],
                 "CMR": response[path],
-                "CPXF": ["CPXM"],
             }
             for path in _PATHS
         ]
         units.append(
             {
                 "ID2": unit,
-                "DST": ["HIND"],
-                "DSTX": ["L1FC"],
+                **{"DST": ["HIND"], "DSTX": ["L1FC"], "HCNT": 1},
                 "QSM": busy + busy // 5,
                 "QCT": busy,
                 "DCTM": unit_total["CNN"],
                 "DDTM": unit_total["DIS"],
                 # The rest of the pending time.
                 "CSST": unit_total["PEN"] - unit_total["CMR"] - unit_total["DVB"] - busy_time,
-                "HCNT": 1,
                 "HIX": number + 1,
             }
         )
@@ -158,14 +155,8 @@ def _queuing(counts: dict[str, dict[str, int]], seconds: int) -> Sections:
             }
         )
     facts = {"GFLG": ["GIUD", "GCMR"], "TOT": len(units)}
-    return {
-        "configuration_control": configurations,
-        "path": paths,
-        "lcu": units,
-        "global": [facts],
-        "iop": processors,
-        "pav": pools,
-    }
+    found = {"configuration_control": configurations, "path": paths, "lcu": units}
+    return {**found, "global": [facts], "iop": processors, "pav": pools}
 
 
 def _cache(unit: int, counts: dict[str, dict[str, int]], seconds: int) -> Sections:

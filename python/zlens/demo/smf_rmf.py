@@ -43,6 +43,12 @@ _PRODUCT = {
     "MFV": 111, "PRD": "RMF", "SAM": SAMPLES, "CYC": 1000, "FLA": ["ISM"], "MVS": "ZV011100", "IML": 3,
     "PTN": 3, "SYN": 0, "XNM": "ZLPLEX", "SNM": machine.ZOS_SYSTEM,
 }  # fmt: skip
+#: Control section of records of classes, without what changes.
+_WORKLOAD = {
+    "MNSP": "ZLPOLICY", "MCPU": 10_000, "MIOC": 5000, "MSRB": 10_000, "MTVL": zos.SAMPLE_MS,
+    "MTVNUM": zos.samples_of(QUARTER_US), "MCPG": 1, "MADJ": zos.ADJUSTMENT, "NFFI": 256, "NFFS": 256,
+    "CPA_ACTUAL": _ADJUSTMENT, "CPA_SCALING_FACTOR": _SCALE,
+}  # fmt: skip
 #: Control section of records of processors, without what changes.
 _CONTROL = {
     "MOD": machine.MACHINE_TYPE, "BNP": sum(PHYSICAL.values()), "INB": ["PHY", "DGE"], "MDL": machine.MODEL,
@@ -212,9 +218,7 @@ class QuarterHourWriter:
                     "WLM": class_work.service.workload,
                     "SCN": class_work.service.name,
                     "RCN": _REPORT_CLASS.get(class_work.service.name, ""),
-                    "CPC": 10,
-                    "SRC": 10,
-                    "SNF": 256,
+                    **{"CPC": 10, "SRC": 10, "SNF": 256},
                     "SRV_L": round(sum(service)),
                     "CSU_L": round(service[0]),
                     "SRB_L": round(service[1]),
@@ -306,22 +310,11 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
         "wms": [
             {
                 "MSCF": ["MRCL"] if report else ["MOVE"],
-                "MNSP": "ZLPOLICY",
-                "MCPU": 10_000,
-                "MIOC": 5000,
-                "MSRB": 10_000,
-                "MTVL": zos.SAMPLE_MS,
-                "MTVNUM": zos.samples_of(QUARTER_US),
+                **_WORKLOAD,
                 "MWNM": "" if report else service.workload,
                 "MCNM": report or service.name,
                 "MCDE": service.text,
-                "MCPG": 1,
-                "MADJ": zos.ADJUSTMENT,
                 "CLSC": service.name if report else "",
-                "NFFI": 256,
-                "NFFS": 256,
-                "CPA_ACTUAL": _ADJUSTMENT,
-                "CPA_SCALING_FACTOR": _SCALE,
             }
         ],
         "scs": [period],

@@ -19,38 +19,22 @@ if TYPE_CHECKING:
     from zlens.lake.summary import LakeContents, contents
 
 __all__ = [
-    "CommitResult",
-    "FileFault",
-    "ImportResult",
-    "LakeContents",
-    "RemovalResult",
-    "add",
-    "check",
-    "commit",
-    "contents",
-    "forget",
-    "forget_raw",
-    "stage",
-]
+    "CommitResult", "FileFault", "ImportResult", "LakeContents", "RemovalResult", "add", "check", "commit",
+    "contents", "forget", "forget_raw", "stage",
+]  # fmt: skip
 
-_WHERE = {
-    "add": "importer",
-    "ImportResult": "importer",
-    "check": "integrity",
-    "FileFault": "integrity",
-    "contents": "summary",
-    "LakeContents": "summary",
-    "forget": "removal",
-    "forget_raw": "removal",
-    "RemovalResult": "removal",
-    "stage": "staging",
-    "commit": "staging",
-    "CommitResult": "staging",
+_NAMES = {
+    "importer": ("ImportResult", "add"),
+    "integrity": ("FileFault", "check"),
+    "removal": ("RemovalResult", "forget", "forget_raw"),
+    "staging": ("CommitResult", "commit", "stage"),
+    "summary": ("LakeContents", "contents"),
 }
 
 
 def __getattr__(name: str) -> Any:
     # Imported on first use: reading a lake must not load the modules that write one.
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"zlens.lake.{_WHERE[name]}"), name)
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(f"zlens.lake.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

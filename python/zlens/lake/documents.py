@@ -17,6 +17,7 @@ from zlens.inputs.source import Interval, InventoryRow, SystemInfo
 from zlens.lake import file_names, validators
 from zlens.lake.retained import RETAINED, Retained
 from zlens.lake.row_lists import RowLists
+from zlens.lake.validators import COUNT, KEY, MAYBE_TEXT, MAYBE_WHOLE, SHA256, TEXT, WHOLE, list_of
 from zlens.readers.boundaries import IntervalDigest, IntervalMark
 from zlens.schema.validators import (
     Boolean,
@@ -286,8 +287,6 @@ class _DeferredParts(Struct, forbid_unknown_fields=True):
 
 
 _DEFERRED = msgspec.json.Decoder(_DeferredParts)
-
-
 #: Maximum number of cached tables of schemas, and maximum bytes of one.
 _MOST_ALIKE, _LONGEST_ALIKE = 64, 64 * 1024
 
@@ -302,49 +301,42 @@ def _part(
     return PartDocument(SystemInfo(**info), schemas, subjects, files, spans)
 
 
-_FILES = validators.list_of(_FileRow())
-
-
+_FILES = list_of(_FileRow())
 _SYSTEM_KEYS = (
-    Key("system", validators.TEXT),
-    Key("source", validators.TEXT),
-    *(
-        Key(name, validators.TEXT, default=None)
-        for name in ("machine_type", "model", "serial", "release", "lpar")
-    ),
-    Key("lpar_number", validators.WHOLE, default=None),
-    Key("sysplex", validators.TEXT, default=None),
-    Key("utc_offset_s", validators.WHOLE, default=None),
-    Key("leap_s", validators.WHOLE),
+    Key("system", TEXT),
+    Key("source", TEXT),
+    *(Key(name, TEXT, default=None) for name in ("machine_type", "model", "serial", "release", "lpar")),
+    Key("lpar_number", WHOLE, default=None),
+    Key("sysplex", TEXT, default=None),
+    Key("utc_offset_s", WHOLE, default=None),
+    Key("leap_s", WHOLE),
     Key("local_time", Boolean()),
     Key("synthetic", Boolean()),
     Key("nominal_s", Number(), default=None),
-    Key("threads", MapOf(validators.COUNT, 0)),
+    Key("threads", MapOf(COUNT, 0)),
 )
 _SPAN = Spec(
     (
-        Key("source", validators.TEXT),
+        Key("source", TEXT),
         Key("nominal_s", Number(), default=None),
-        Key("first_us", validators.WHOLE, default=None),
-        Key("last_us", validators.WHOLE, default=None),
+        Key("first_us", WHOLE, default=None),
+        Key("last_us", WHOLE, default=None),
     ),
     SourceTimeRange,
 )
 _PART = Spec(
     (
         *_SYSTEM_KEYS,
-        Key("schemas", _SharedTable(MapOf(validators.KEY, 0))),
-        Key("subjects", _SharedTable(MapOf(ListOf(validators.TEXT), 0))),
+        Key("schemas", _SharedTable(MapOf(KEY, 0))),
+        Key("subjects", _SharedTable(MapOf(ListOf(TEXT), 0))),
         Key("files", _DeferredFiles(_FILES)),
         Key("spans", ListOf(_SPAN)),
     ),
     _part,
 )
-_SIDE = MapOf(
-    FixedTuple((validators.COUNT, validators.SHA256), "size and digest of a file"), 0, names=file_names.SIDE
-)
+_SIDE = MapOf(FixedTuple((COUNT, SHA256), "size and digest of a file"), 0, names=file_names.SIDE)
 _DOCUMENT = Spec(
-    (Key("info", ListOf(MapOf(Unchecked(), 0))), Key("parts", validators.list_of(_PART)), Key("side", _SIDE)),
+    (Key("info", ListOf(MapOf(Unchecked(), 0))), Key("parts", list_of(_PART)), Key("side", _SIDE)),
     InputDocument,
 )
 
@@ -371,10 +363,10 @@ def load(data: bytes, file: str) -> InputDocument:
 def load_seam(data: bytes, file: str, key: str) -> BoundaryDocument:
     """Parse the document of a boundary, whose files have this key; raises as `load`."""
     keys = (
-        Key("files", validators.list_of(_FileRow(key))),
-        Key("resets", validators.list_of(_ROWS[RESETS])),
-        Key("problems", validators.list_of(_ROWS[PROBLEMS])),
-        Key("intervals", validators.list_of(_INTERVAL), default=None),
+        Key("files", list_of(_FileRow(key))),
+        Key("resets", list_of(_ROWS[RESETS])),
+        Key("problems", list_of(_ROWS[PROBLEMS])),
+        Key("intervals", list_of(_INTERVAL), default=None),
     )
     seam: BoundaryDocument = validators.load_checked(data, file, Spec(keys, BoundaryDocument))
     return seam
@@ -428,37 +420,24 @@ class ConsolidatedDocument(Struct):
 
 
 _MEASURES_FILE = FixedTuple(
-    (
-        Text(80, 1, file_names.TABLE, "a table"),
-        validators.COUNT,
-        validators.COUNT,
-        validators.SHA256,
-        validators.KEY,
-    ),
+    (Text(80, 1, file_names.TABLE, "a table"), COUNT, COUNT, SHA256, KEY),
     "table, rows, bytes, digest, digest of the footer",
     MeasuresFile,
 )
 _MEASURES = Spec(
     (
-        Key("inputs", validators.list_of(validators.SHA256)),
-        Key("schemas", MapOf(validators.KEY, 0)),
-        Key("files", validators.list_of(_MEASURES_FILE)),
+        Key("inputs", list_of(SHA256)),
+        Key("schemas", MapOf(KEY, 0)),
+        Key("files", list_of(_MEASURES_FILE)),
         Key("retained", RETAINED),
     ),
     MeasuresDocument,
 )
-
-
 _GATHERED = Spec(
     (
-        Key(
-            "members",
-            validators.list_of(
-                FixedTuple((validators.TEXT, validators.KEY), "a system and the state of its measures")
-            ),
-        ),
-        Key("schemas", MapOf(validators.KEY, 0)),
-        Key("files", validators.list_of(_MEASURES_FILE)),
+        Key("members", list_of(FixedTuple((TEXT, KEY), "a system and the state of its measures"))),
+        Key("schemas", MapOf(KEY, 0)),
+        Key("files", list_of(_MEASURES_FILE)),
     ),
     ConsolidatedDocument,
 )
@@ -518,28 +497,19 @@ def _marked(end_us: int, samples: int, offset: int, begin: int, *digest: int) ->
 
 
 _INTERVAL = FixedTuple(
-    (validators.WHOLE, Nullable(Number()), validators.MAYBE_TEXT, validators.MAYBE_WHOLE, validators.COUNT),
+    (WHOLE, Nullable(Number()), MAYBE_TEXT, MAYBE_WHOLE, COUNT),
     "end, seconds, flag, samples and layer",
     Interval,
 )
-_MARK = FixedTuple(
-    (validators.WHOLE,) * 7, "end, samples, offset, begin, and digests of samples and events", _marked
-)
+_MARK = FixedTuple((WHOLE,) * 7, "end, samples, offset, begin, and digests of samples and events", _marked)
 _INTERVALS = RowLists({"intervals": _INTERVAL, "marks": _MARK}, PartIntervals)
-_OF_FILE = (validators.MAYBE_TEXT, validators.TEXT, validators.TEXT, validators.MAYBE_WHOLE)
-_RESET = (validators.TEXT, validators.WHOLE, validators.TEXT, validators.TEXT, validators.TEXT)
+_OF_FILE = (MAYBE_TEXT, TEXT, TEXT, MAYBE_WHOLE)
+_RESET = (TEXT, WHOLE, TEXT, TEXT, TEXT)
 _INVENTORY = (
-    *(
-        validators.MAYBE_TEXT,
-        validators.TEXT,
-        validators.TEXT,
-        validators.MAYBE_WHOLE,
-        validators.MAYBE_WHOLE,
-    ),
-    *(validators.TEXT, validators.TEXT, validators.TEXT, validators.WHOLE),
-    *(validators.MAYBE_WHOLE,) * 5,
-    validators.MAYBE_TEXT,
-    *(validators.MAYBE_WHOLE,) * 3,
+    *(MAYBE_TEXT, TEXT, TEXT, MAYBE_WHOLE, MAYBE_WHOLE, TEXT, TEXT, TEXT, WHOLE),
+    *(MAYBE_WHOLE,) * 5,
+    MAYBE_TEXT,
+    *(MAYBE_WHOLE,) * 3,
     Nullable(Number()),
 )
 #: Rows of files next to a document.
@@ -568,15 +538,11 @@ def dump_schema(columns: tuple[RawColumn, ...]) -> bytes:
 
 
 _TYPE = Choice(TYPES)
-_COLUMN = FixedTuple(
-    (validators.TEXT, _TYPE, validators.TEXT, validators.TEXT), "name, type, unit and text", RawColumn
-)
-_COLUMNS = ListOf(_COLUMN, 1, into=tuple)
+_COLUMN = FixedTuple((TEXT, _TYPE, TEXT, TEXT), "name, type, unit and text", RawColumn)
+_SCHEMA = Spec((Key("columns", ListOf(_COLUMN, 1, into=tuple)),))
 
 
 def load_schema(data: bytes, file: str) -> tuple[RawColumn, ...]:
     """Parse the columns of a table. Raises InputError if zlens cannot have written them."""
-    columns: tuple[RawColumn, ...] = validators.load_checked(data, file, Spec((Key("columns", _COLUMNS),)))[
-        "columns"
-    ]
-    return columns
+    loaded: dict[str, tuple[RawColumn, ...]] = validators.load_checked(data, file, _SCHEMA)
+    return loaded["columns"]

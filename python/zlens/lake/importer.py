@@ -200,17 +200,10 @@ def import_result(path: str, draft: InputDraft, source: Source, systems: list[st
         if problem.system is None or problem.system in systems
     ]
     infos = [info for info in source.systems if info.system in systems]
-    return ImportResult(
-        path,
-        draft.input.sha256,
-        systems,
-        min((info.first_us for info in infos if info.first_us is not None), default=None),
-        max((info.last_us for info in infos if info.last_us is not None), default=None),
-        len(draft.tables),
-        draft.rows,
-        draft.bytes,
-        problems=problems,
-    )
+    first_us = min((info.first_us for info in infos if info.first_us is not None), default=None)
+    last_us = max((info.last_us for info in infos if info.last_us is not None), default=None)
+    amounts = len(draft.tables), draft.rows, draft.bytes
+    return ImportResult(path, draft.input.sha256, systems, first_us, last_us, *amounts, problems=problems)
 
 
 def commit(

@@ -506,19 +506,9 @@ def footer_digest(path: str | os.PathLike[str]) -> str:
 
 def describe_file(written: WrittenFile, table: str, day: str, kind: str, key: str | None = None) -> LakeFile:
     """Return the facts of a file that was written for a table; `key` is that of its boundary."""
-    return LakeFile(
-        table,
-        day,
-        kind,
-        written.rows,
-        written.bytes,
-        digest(written.path),
-        written.first_us,
-        written.last_us,
-        written.nulls,
-        footer_digest(written.path),
-        key,
-    )
+    size, sha256, foot = written.bytes, digest(written.path), footer_digest(written.path)
+    times = written.first_us, written.last_us
+    return LakeFile(table, day, kind, written.rows, size, sha256, *times, written.nulls, foot, key)
 
 
 def verify(path: str, file: LakeFile | MeasuresFile, lake: str | os.PathLike[str]) -> None:

@@ -13,6 +13,7 @@ from msgspec.structs import astuple
 from zlens.errors import InputError, QueryError
 from zlens.inputs.identity import IdentityRange, KnownSystem
 from zlens.lake import file_names, validators
+from zlens.lake.validators import COUNT, KEY, MOMENTS, SHA256, TEXT, WHOLE, list_of, map_of
 from zlens.schema import document
 from zlens.schema.validators import Boolean, DocumentErrors, FixedTuple, Integer, Key, MapOf, Spec, Text
 from zlens.schema.wording import phrase
@@ -236,68 +237,56 @@ def input_facts(imported: LakeInput) -> dict[str, Any]:
     return values | {"parts": [*values["parts"].values()]}
 
 
-_IDENTITY_RANGE = FixedTuple(
-    (validators.WHOLE, validators.WHOLE, validators.map_of(validators.TEXT)), "from, to and the components"
-)
+_IDENTITY_RANGE = FixedTuple((WHOLE, WHOLE, map_of(TEXT)), "from, to and the components")
 _PART = Spec(
     (
-        Key("system", validators.TEXT),
-        Key("document", validators.KEY),
-        Key("place", validators.COUNT),
-        Key("first_us", validators.WHOLE, default=None),
-        Key("last_us", validators.WHOLE, default=None),
-        Key("first_end_us", validators.WHOLE, default=None),
-        Key("last_end_us", validators.WHOLE, default=None),
-        Key("first_samples", validators.COUNT, default=0),
-        Key("open_us", validators.MOMENTS, default=None),
-        Key("records_us", validators.MOMENTS, default=None),
+        Key("system", TEXT),
+        Key("document", KEY),
+        Key("place", COUNT),
+        *(Key(name, WHOLE, default=None) for name in ("first_us", "last_us", "first_end_us", "last_end_us")),
+        Key("first_samples", COUNT, default=0),
+        Key("open_us", MOMENTS, default=None),
+        Key("records_us", MOMENTS, default=None),
         Key("local_time", Boolean()),
         Key("joined", Boolean()),
-        Key(
-            "seam",
-            Spec((Key("key", validators.KEY), Key("sha256", validators.SHA256)), BoundaryRef),
-            default=None,
-        ),
-        Key("sources", validators.list_of(validators.TEXT)),
+        Key("seam", Spec((Key("key", KEY), Key("sha256", SHA256)), BoundaryRef), default=None),
+        Key("sources", list_of(TEXT)),
         Key("raw", Boolean()),
-        Key("tables", validators.KEY),
-        Key(
-            "machines",
-            validators.list_of(FixedTuple((validators.WHOLE, validators.TEXT), "time and machine")),
-        ),
-        Key("identity_ranges", validators.list_of(_IDENTITY_RANGE)),
-        Key("recorded_name", validators.TEXT, default=None),
+        Key("tables", KEY),
+        Key("machines", list_of(FixedTuple((WHOLE, TEXT), "time and machine"))),
+        Key("identity_ranges", list_of(_IDENTITY_RANGE)),
+        Key("recorded_name", TEXT, default=None),
     ),
     InputPart,
 )
 #: Schema of an input.
 INPUT = Spec(
     (
-        Key("sha256", validators.SHA256),
-        Key("path", validators.TEXT),
-        Key("bytes", validators.COUNT),
-        Key("source", validators.TEXT),
-        Key("leap", validators.WHOLE),
-        Key("added_us", validators.WHOLE),
-        Key("documents", MapOf(validators.SHA256, 0, names=file_names.KEY)),
-        Key("forgotten", validators.list_of(validators.TEXT)),
-        Key("parts", validators.list_of(_PART)),
+        Key("sha256", SHA256),
+        Key("path", TEXT),
+        Key("bytes", COUNT),
+        Key("source", TEXT),
+        Key("leap", WHOLE),
+        Key("added_us", WHOLE),
+        Key("documents", MapOf(SHA256, 0, names=file_names.KEY)),
+        Key("forgotten", list_of(TEXT)),
+        Key("parts", list_of(_PART)),
     )
 )
 _DAY = Text(10, 10, re.compile(r"\d{4}-\d\d-\d\d"), "a date")
 _ROLLUP = FixedTuple(
-    (validators.TEXT, _DAY, validators.KEY, validators.SHA256, validators.COUNT, validators.COUNT),
+    (TEXT, _DAY, KEY, SHA256, COUNT, COUNT),
     "system, day, state, SHA-256, lost intervals and rules",
     DayRollup,
 )
-_GATHERED = FixedTuple((_DAY, validators.KEY, validators.SHA256), "day, key and SHA-256", ConsolidatedDay)
+_GATHERED = FixedTuple((_DAY, KEY, SHA256), "day, key and SHA-256", ConsolidatedDay)
 _MANIFEST = Spec(
     (
         Key("zlens_lake", Integer(VERSION, VERSION)),
-        Key("inputs", validators.list_of(INPUT)),
-        Key("retired", validators.list_of(validators.TEXT)),
-        Key("measures", validators.list_of(_ROLLUP)),
-        Key("gathered", validators.list_of(_GATHERED)),
-        Key("since", validators.map_of(validators.WHOLE)),
+        Key("inputs", list_of(INPUT)),
+        Key("retired", list_of(TEXT)),
+        Key("measures", list_of(_ROLLUP)),
+        Key("gathered", list_of(_GATHERED)),
+        Key("since", map_of(WHOLE)),
     )
 )

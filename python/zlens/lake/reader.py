@@ -522,19 +522,12 @@ class LakeSource:
         by_input: dict[str, dict[str, Any]] = {}
         for stored in self._selected:
             for of_input in stored.full_document.info:
-                by_input.setdefault(
-                    stored.shown,
-                    {
-                        "format": self.name,
-                        "bytes": stored.input.bytes,
-                        **of_input,
-                        "path": stored.shown,
-                        "file": stored.shown,
-                    },
-                )
-                by_input[stored.shown]["lake"] = self.lake.name
+                facts = {"format": self.name, "bytes": stored.input.bytes, **of_input}
+                facts |= {"path": stored.shown, "file": stored.shown}
+                facts = by_input.setdefault(stored.shown, facts)
+                facts["lake"] = self.lake.name
                 if not stored.part.raw:
-                    by_input[stored.shown]["raw_tables"] = "removed; measures by hour and day remain"
+                    facts["raw_tables"] = "removed; measures by hour and day remain"
         return list(by_input.values())
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from zlens.lake import validators
+from zlens.lake.validators import TEXT, WHOLE, list_of
 from zlens.schema.validators import FixedTuple, Integer, Key, Spec
 
 _SECOND_US = 1_000_000
@@ -92,21 +92,13 @@ def _loaded(values: dict[str, Any]) -> Retained:
     return Retained(feeds, ends)
 
 
-_NAMES = validators.list_of(validators.TEXT)
-_RUN = FixedTuple((validators.WHOLE, Integer(1), Integer(1)), "first end, step and length", EndRun)
+_NAMES = list_of(TEXT)
+_RUN = FixedTuple((WHOLE, Integer(1), Integer(1)), "first end, step and length", EndRun)
 #: Schema in a document of measures.
 RETAINED = Spec(
     (
-        Key(
-            "feeds",
-            validators.list_of(FixedTuple((_NAMES, _NAMES), "measures and the tables that they read")),
-        ),
-        Key(
-            "ends",
-            validators.list_of(
-                FixedTuple((validators.TEXT, _NAMES, validators.list_of(_RUN)), "source, measures and runs")
-            ),
-        ),
+        Key("feeds", list_of(FixedTuple((_NAMES, _NAMES), "measures and the tables that they read"))),
+        Key("ends", list_of(FixedTuple((TEXT, _NAMES, list_of(_RUN)), "source, measures and runs"))),
     ),
     lambda **values: _loaded(values),
 )

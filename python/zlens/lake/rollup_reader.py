@@ -196,20 +196,15 @@ class MeasuresSource(FilelessSource):
         for rollup in self._rollups:
             if rollup.rules != RULES:
                 earlier.setdefault(rollup.system, []).append(rollup.day)
-        return [
-            Problem(
-                system,
-                self.name,
-                self.lake.name,
-                None,
-                None,
-                "outdated",
+        problems = []
+        for system, days in earlier.items():
+            detail = (
                 f"measures by hour and day of {len(days)} day{'s' * (len(days) > 1)} from {min(days)} to "
                 f"{max(days)} are by earlier rules; zlens lake rollup computes them again where raw tables "
-                "remain",
+                "remain"
             )
-            for system, days in earlier.items()
-        ]
+            problems.append(Problem(system, self.name, self.lake.name, None, None, "outdated", detail))
+        return problems
 
     @property
     def folders(self) -> list[str]:

@@ -390,11 +390,8 @@ class Watcher:
         if late:
             detail = f"{late:,} records came after their interval was closed; its measures are without them"
             self._report(stream.problem("late", detail))
-        state = stream.spool.state
-        if (
-            state.begun_us is not None
-            and segment.cut.now_us - state.begun_us >= self.limits.part * _SECOND_US
-        ):
+        begun_us = stream.spool.state.begun_us
+        if begun_us is not None and segment.cut.now_us - begun_us >= self.limits.part * _SECOND_US:
             self._rotate_part(stream)
         self._forget()
 
@@ -408,16 +405,12 @@ class Watcher:
                 del known_intervals[end]
             if (system := self._known.get(key)) is not None:
                 # The last range stays, because it identifies the owner of the name.
-                recent = (
-                    tuple(item_range for item_range in system.ranges if item_range[1] > before)
-                    or system.ranges[-1:]
-                )
-                self._known[key] = replace(system, ranges=recent)
+                recent = tuple(each for each in system.ranges if each[1] > before)
+                self._known[key] = replace(system, ranges=recent or system.ranges[-1:])
             for stream in self.streams:
                 # One hour longer than the rows, to recognize duplicates.
-                stream.ends -= {
-                    end for end in stream.ends if end[:2] == key and end[2] <= before - 3600 * _SECOND_US
-                }
+                oldest = before - 3600 * _SECOND_US
+                stream.ends -= {end for end in stream.ends if end[:2] == key and end[2] <= oldest}
 
     # -- the lake ------------------------------------------------------------------------------------
 
@@ -545,8 +538,7 @@ class Watcher:
         """Return a session over the retained raw records and measures."""
         sources: list[Source] = []
         for stream in self._streams.values():
-            sizes = {os.fspath(path): path.stat().st_size for path in stream.spool.parts()}
-            sizes = {path: size for path, size in sizes.items() if size}
+            sizes = {os.fspath(path): size for path in stream.spool.parts() if (size := path.stat().st_size)}
             options = self._named_options(stream)
             parts = Parts(stream.spool.state.reader, sizes, options.known, options.address)
             if parts.reader and parts.sizes:
@@ -559,10 +551,8 @@ class Watcher:
                 [*self.problems],
             )
         )
-        shown_options = replace(self.options, source=None)
-        return CoreSession.from_sources(
-            sources, shown_options, computed=self.measures.tables(self.step_number)
-        )
+        computed = self.measures.tables(self.step_number)
+        return CoreSession.from_sources(sources, replace(self.options, source=None), computed=computed)
 
     def system(self, system: str, source: str) -> SystemInfo | None:
         """Return the facts about a system; None if it is unknown."""

@@ -483,13 +483,9 @@ def unexpected(error: Exception) -> Response:
     """Return the response to a bug, one sentence; with ZLENS_DEBUG, print the traceback on the terminal."""
     if os.environ.get("ZLENS_DEBUG"):
         traceback.print_exception(error)
-    return _error(
-        500,
-        "Unexpected",
-        f"unexpected {type(error).__name__}; this is a bug in zlens",
-        None,
-        "please report it with the request (ZLENS_DEBUG=1 shows the traceback)",
-    )
+    message = f"unexpected {type(error).__name__}; this is a bug in zlens"
+    cure = "please report it with the request (ZLENS_DEBUG=1 shows the traceback)"
+    return _error(500, "Unexpected", message, None, cure)
 
 
 def _error(

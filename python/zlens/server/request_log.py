@@ -29,9 +29,8 @@ class RequestLog:
             )
         except OSError as error:
             reason = error.strerror or str(error)
-            raise InputError(
-                f"the log cannot be written: {reason.lower()}", file=file, cure=phrase("log")
-            ) from None
+            message = f"the log cannot be written: {reason.lower()}"
+            raise InputError(message, file=file, cure=phrase("log")) from None
         # Other users of this machine must not see who sends requests.
         if file != STDERR and os.name == "posix":
             os.chmod(file, 0o600)

@@ -23,14 +23,6 @@ from zlens.session.session import CoreSession
 
 #: Separator between the name of a system or machine and the number of its change; no name contains it.
 CHANGE_SEPARATOR = "\n"
-_OPTIONS: dict[str, Any] = {
-    "systems": (),
-    "start": None,
-    "end": None,
-    "shift": None,
-    "peak_minutes": None,
-    "throughput": None,
-}
 
 
 class RoundingChange(Struct, frozen=True):
@@ -85,7 +77,8 @@ def _is_printed(source: Source) -> bool:
 
 def perturb(session: CoreSession, changed: Sequence[RoundingChange]) -> CoreSession:
     """Return a session over its listings, with each system once per change and once unchanged."""
-    perturbed = session.narrow(replace(session.options, **_OPTIONS))
+    unset: dict[str, Any] = dict.fromkeys(("start", "end", "shift", "peak_minutes", "throughput"))
+    perturbed = session.narrow(replace(session.options, systems=(), **unset))
     names = sorted({source.name for source in session.sources if _is_printed(source)})
     perturbed.sources, perturbed._found = [_PerturbedSource(session, name, changed) for name in names], []
     return perturbed

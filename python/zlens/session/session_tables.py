@@ -228,16 +228,9 @@ def _system_row(info: SystemInfo, factor: float | None) -> tuple[Any, ...]:
 
 
 def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> tuple[Any, ...]:
-    return (
-        info.system,
-        info.source,
-        interval.end_us,
-        interval.start_us,
-        interval.seconds,
-        interval.flag,
-        interval.samples,
-        bucket_end_us(info, interval, every_s) if every_s else interval.end_us,
-    )
+    end_us = bucket_end_us(info, interval, every_s) if every_s else interval.end_us
+    times = interval.end_us, interval.start_us, interval.seconds
+    return info.system, info.source, *times, interval.flag, interval.samples, end_us
 
 
 def bucket_end_us(info: SystemInfo, interval: Interval, every_s: int) -> int:

@@ -207,54 +207,47 @@ def _check_keys(keys: list[str], problem: DocumentErrors) -> None:
 
 
 def _check_columns(table: ReportTable, location: str, problem: DocumentErrors) -> None:
-    error = problem.general_error
+    for message, cure, expected, where in _column_errors(table, location):
+        raise problem.general_error(message, cure, expected, where)
+
+
+def _column_errors(table: ReportTable, location: str) -> Iterator[tuple[str, str | None, str | None, str]]:
+    """Yield the errors of a table and its columns: message, cure, expected values and location."""
     if not table.columns:
-        raise error(f"{location} has no column", "add [tables.columns]", None, location)
+        yield f"{location} has no column", "add [tables.columns]", None, location
     if not table.subject:
-        raise error(
-            f"{location}.subject is empty", "name columns", "the columns that identify its rows", location
-        )
+        expected = "the columns that identify its rows"
+        yield f"{location}.subject is empty", "name columns", expected, location
     if bool(IN_TITLE.search(table.title)) != bool(table.title_values):
-        raise error(
-            f"{location} has only one of title_values and names in braces in its title",
-            None,
-            "both or none",
-            f"{location}.title",
-        )
+        message = f"{location} has only one of title_values and names in braces in its title"
+        yield message, None, "both or none", f"{location}.title"
     for column in table.columns:
-        part_location = f"{location}.columns.{column.key}"
+        where = f"{location}.columns.{column.key}"
         for message, expected in _faults(table, column):
-            raise error(f"{part_location}: {message}", None, expected, part_location)
+            yield f"{where}: {message}", None, expected, where
     spans = group_spans(table.columns)
     for key, heading in table.groups.items():
-        part_location = f"{location}.groups.{key}"
+        where = f"{location}.groups.{key}"
         runs = [span for span in spans if span[0] == key]
         if len(runs) != 1:
             position = "over no column" if not runs else "over columns that are not neighbors"
-            raise error(
-                f'the group "{key}" is {position}', None, "one run of neighboring columns", part_location
-            )
+            yield f'the group "{key}" is {position}', None, "one run of neighboring columns", where
         _, first, last = runs[0]
         width = sum(column.width for column in table.columns[first : last + 1]) + last - first
         if len(heading) + 2 > width:
             message = f'the group heading "{heading}" is wider than its columns'
-            raise error(message, None, f"at most {width - 2} characters", part_location)
+            yield message, None, f"at most {width - 2} characters", where
     if bool(table.lines) != bool(table.line_count):
-        raise error(
-            f"{location} has only one of lines and line_count", None, "both or none", f"{location}.line_count"
-        )
+        message = f"{location} has only one of lines and line_count"
+        yield message, None, "both or none", f"{location}.line_count"
     for name, types in (("sort", "a column"), ("peak", "a number column")):
         keys = [column.key for column in table.columns if name == "sort" or column.type == "number"]
         if (key := getattr(table, name)) not in (None, *keys):
-            raise error(
-                f'{location}.{name} is not {types} of the table: "{key}"',
-                None,
-                f"one of {', '.join(keys)}",
-                f"{location}.{name}",
-            )
+            message = f'{location}.{name} is not {types} of the table: "{key}"'
+            yield message, None, f"one of {', '.join(keys)}", f"{location}.{name}"
     unknown = {*table.lines, *table.lines.values()} - {column.key for column in table.columns}
     if unknown:
-        raise error(f'lines of the column "{min(unknown)}"', None, "keys of columns", f"{location}.lines")
+        yield f'lines of the column "{min(unknown)}"', None, "keys of columns", f"{location}.lines"
 
 
 def _faults(table: ReportTable, column: ReportColumn) -> Iterator[tuple[str, str]]:

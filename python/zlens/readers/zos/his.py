@@ -378,9 +378,7 @@ class HisRun(ConsoleMessage):
             }
             foreign = {n for n, (group, _) in self.names.items() if group is not None and group not in sets}
             for counter_set in cpumf.sets().values():
-                numbers_in_set = {
-                    n for n in cpu.values if counter_set.first <= n < counter_set.first + counter_set.max_size
-                } - foreign
+                numbers_in_set = {n for n in cpu.values if n in counter_set.numbers} - foreign
                 row |= {f"c{number}": cpu.values[number] for number in numbers_in_set}
                 row[f"{counter_set.name}_counters"] = len(numbers_in_set) or None
             rows.append((cpu, row))

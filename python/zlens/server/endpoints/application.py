@@ -7,7 +7,6 @@ from zlens.server.endpoints.endpoint import Endpoint
 
 ENDPOINTS = (
     Endpoint(
-        "GET",
         "running",
         "Requests in progress",
         "",
@@ -16,20 +15,20 @@ ENDPOINTS = (
         "a list: id, what, seconds, and done, of and text if the work reports its progress",
     ),
     Endpoint(
-        "POST",
         "cancel",
         "Cancel a request",
         "",
         (Key("id", Text(64, 1), "the name of the request"),),
         {"cancelled": "number of requests of that name"},
+        method="POST",
     ),
     Endpoint(
-        "POST",
         "login",
         "Exchange the token for a cookie",
         "",
         (Key("token", Text(1000, 1), "the token that zlens serve printed"),),
         {"entered": "true; the answer sets a cookie that later requests send"},
+        method="POST",
     ),
-    Endpoint("GET", "openapi.json", "This description", "", (), {"openapi": "3.1.0"}),
+    Endpoint("openapi.json", "This description", "", (), {"openapi": "3.1.0"}),
 )

@@ -32,7 +32,6 @@ class Endpoint(Struct, frozen=True):
     apart    whether a worker process runs it, because input of the user may need any time and memory
     """
 
-    method: str
     name: str
     summary: str
     work: str
@@ -43,6 +42,7 @@ class Endpoint(Struct, frozen=True):
     media: str = ""
     tagged: bool = False
     apart: bool = False
+    method: str = "GET"
 
     @property
     def path(self) -> str:

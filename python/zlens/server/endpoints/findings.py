@@ -10,7 +10,6 @@ _CLASSES = Key("classes", ListOf(NAME, 0, 10), "classes of rules; all: every cla
 
 ENDPOINTS = (
     Endpoint(
-        "GET",
         "findings",
         "Findings, worst first",
         "findings:answer",
@@ -23,7 +22,6 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
-        "GET",
         "findings/stream",
         "Findings in order of computation, starting with the rules that are computed first",
         "findings:stream",
@@ -43,7 +41,6 @@ ENDPOINTS = (
         lines="one line for each stage",
     ),
     Endpoint(
-        "GET",
         "verdict",
         "The causes of the findings of a window, in sentences",
         "findings:verdict",
@@ -57,7 +54,6 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
-        "GET",
         "evidence",
         "Evidence of a rule: its value and threshold over time",
         "findings:evidence",
@@ -79,7 +75,6 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
-        "GET",
         "peak",
         "The busiest interval of a window, the subjects that grew with it, and the events around it",
         "peaks:answer",
@@ -95,7 +90,6 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
-        "GET",
         "with_processors",
         "Busy as it would have been with the processors online that were varied off; solved, not measured",
         "peaks:with_processors",
@@ -107,7 +101,6 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
-        "GET",
         "correlations",
         "Metrics that are correlated with busy in a window, strongest first",
         "peaks:correlated_metrics",
@@ -120,7 +113,6 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
-        "GET",
         "window_changes",
         "Metrics and subjects that differ between a window and the rest of the recording",
         "peaks:window_changes",

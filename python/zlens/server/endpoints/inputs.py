@@ -11,7 +11,6 @@ _PARTS = ("systems", "tables", "reports", "models")
 
 ENDPOINTS = (
     Endpoint(
-        "GET",
         "schema",
         "Contents of the inputs and what can be requested of them",
         "schema:answer",
@@ -37,7 +36,6 @@ ENDPOINTS = (
         tagged=True,
     ),
     Endpoint(
-        "GET",
         "problems",
         "All problems of the inputs by kind, if there are many systems, without those that measures show;  "
         "decodes all records once",
@@ -50,7 +48,6 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
-        "GET",
         "intervals",
         "Ends of the intervals of a system",
         "intervals:answer",
@@ -58,7 +55,6 @@ ENDPOINTS = (
         {"runs": "evenly spaced ends: the first in integer seconds since 1970, rounded up; step; count"},
     ),
     Endpoint(
-        "GET",
         "window",
         "The window that a text means, such as 9:00-9:30, yesterday 14-16 or last hour",
         "intervals:window",
@@ -76,7 +72,6 @@ ENDPOINTS = (
         {"from": "start of the window, seconds since 1970", "to": "its end"},
     ),
     Endpoint(
-        "GET",
         "days",
         "A window and the same hours of other days",
         "intervals:days",

@@ -13,7 +13,6 @@ _ANSWER = {"answer": "model, title, figures, tables, charts, notes and assumptio
 
 ENDPOINTS = (
     Endpoint(
-        "GET",
         "model",
         "Keys of a scenario of a model",
         "laboratory:keys",
@@ -26,7 +25,6 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
-        "POST",
         "solve",
         "Solve a scenario exactly",
         "laboratory:solve",
@@ -43,17 +41,17 @@ ENDPOINTS = (
             "wrong": "of a check: the error in the scenario, as in an error response, or null",
         },
         apart=True,
+        method="POST",
     ),
     Endpoint(
-        "POST",
         "expected",
         "Expected and observed values of a measured interval",
         "laboratory:expected",
         (Key("model", Choice(models.MEASURED), "the model"), ANY_SYSTEM, SOURCE, _AT, _SET),
         {**_ANSWER, "system": "the system", "at": "end of the interval"},
+        method="POST",
     ),
     Endpoint(
-        "POST",
         "plan",
         "What-if on a measured interval, solved before and after the change",
         "laboratory:plan",
@@ -69,9 +67,9 @@ ENDPOINTS = (
             ),
         ),
         _ANSWER,
+        method="POST",
     ),
     Endpoint(
-        "GET",
         "rig",
         "Results of the rig: scenarios with what is expected and observed, their charts and runs",
         "laboratory:rig",

@@ -12,7 +12,6 @@ _SIDE = Spec((*WINDOW, Key("name", Text(40, 1), "name of the side", default=None
 
 ENDPOINTS = (
     Endpoint(
-        "GET",
         "reports",
         "Number of columns of each report that have values; decodes everything once",
         "schema:reports",
@@ -20,7 +19,6 @@ ENDPOINTS = (
         {"reports": "name, has, of and state of each"},
     ),
     Endpoint(
-        "GET",
         "report",
         "A classic report",
         "reports:answer",
@@ -46,7 +44,6 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
-        "POST",
         "compare",
         "Compare systems, time windows or inputs",
         "compare:answer",
@@ -66,5 +63,6 @@ ENDPOINTS = (
             "not_tested": "reasons why differences could not be tested",
             "html": "instead of all these: the comparison as one HTML file that fetches nothing",
         },
+        method="POST",
     ),
 )

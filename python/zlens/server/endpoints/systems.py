@@ -9,7 +9,6 @@ from zlens.server.endpoints.parameters import FROM, INPUT, NAME, SOURCE, TO
 
 ENDPOINTS = (
     Endpoint(
-        "GET",
         "fleet",
         "All systems compared: utilization by hour, and forecast growth",
         "fleet:answer",
@@ -35,7 +34,6 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
-        "GET",
         "cluster",
         "Resources that the members of a cluster share, and each member's use of them",
         "fleet:members",
@@ -48,7 +46,6 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
-        "GET",
         "machine",
         "The partitions of a machine by hour",
         "fleet:machine",
@@ -62,7 +59,6 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
-        "GET",
         "trend",
         "How busy all systems are by shift and month, and where growth leads",
         "fleet:trends",
@@ -77,7 +73,6 @@ ENDPOINTS = (
         {"answer": "the answer of zlens study trend, in the format of /solve"},
     ),
     Endpoint(
-        "GET",
         "ledger",
         "A ledger: accounts that add up, from a machine to its jobs",
         "ledger:answer",

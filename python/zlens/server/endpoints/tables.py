@@ -37,7 +37,6 @@ _WHERE = Key(
 
 ENDPOINTS = (
     Endpoint(
-        "POST",
         "sql",
         "Run a SQL query",
         "sql:answer",
@@ -59,9 +58,9 @@ ENDPOINTS = (
             "seconds": "run time of the query",
         },
         apart=True,
+        method="POST",
     ),
     Endpoint(
-        "POST",
         "export",
         "All rows of a SQL query as a file",
         "sql:export",
@@ -69,9 +68,9 @@ ENDPOINTS = (
         {},
         media="application/octet-stream",
         apart=True,
+        method="POST",
     ),
     Endpoint(
-        "POST",
         "aggregate",
         "Columns of a measure by subject and time, each aggregated by its rule in the catalog",
         "aggregate:answer",
@@ -131,9 +130,9 @@ ENDPOINTS = (
             "sql": "the query, as zlens sql accepts it",
             "more": "whether there are more rows",
         },
+        method="POST",
     ),
     Endpoint(
-        "POST",
         "rows",
         "Rows of a measure, not aggregated",
         "rows:answer",
@@ -156,9 +155,9 @@ ENDPOINTS = (
             "sql": "the query, as zlens sql accepts it",
             "more": "whether there are more rows",
         },
+        method="POST",
     ),
     Endpoint(
-        "GET",
         "explain",
         "Explain a number: formula, inputs, unit, source, status",
         "explain:answer",
@@ -171,7 +170,6 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
-        "POST",
         "origin",
         "A value of a column with the records it is computed from: fields, file, offset and bytes",
         "explain:origin",
@@ -198,5 +196,6 @@ ENDPOINTS = (
             "whether it is the sample before, which differences are from",
             "more": "number of records that are not listed",
         },
+        method="POST",
     ),
 )
