@@ -52,11 +52,8 @@ def change(case: WhatIfCase, setting: Setting) -> None:
         group = None if setting.value.lower() == "none" else setting.value
         known = [each["name"] for each in groups]
         if group is not None and group not in known:
-            raise setting.setting_error(
-                f"there is no capacity group {group}",
-                f"add group.{group}.capacity=MSU",
-                ", ".join(known) or "a group",
-            )
+            cure, expected = f"add group.{group}.capacity=MSU", ", ".join(known) or "a group"
+            raise setting.setting_error(f"there is no capacity group {group}", cure, expected)
         case.record_change(setting, f"capacity group of {name}", "", partition.get("capacity_group"), group)
         case.replace(index, capacity_group=group)
         return
