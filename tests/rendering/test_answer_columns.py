@@ -32,5 +32,5 @@ def test_columns_of_another_key_are_those_named() -> None:
 
 
 def test_struct_without_a_column_is_a_bug() -> None:
-    with pytest.raises(AttributeError, match="throughput"):
+    with pytest.raises(AttributeError, match="processors"):
         answer_table("capacity", "fitted", "", [Parameter("fitted", 0.2, 0.0, 0.1, "beta")])

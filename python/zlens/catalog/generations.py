@@ -88,7 +88,6 @@ class CurveKeys(SourcedTable, frozen=True, kw_only=True):
         tuple[int, ...] | None, Meta(description="those of 2, 3, ... processors in STSI")
     ] = None
     factors: Annotated[dict[int, float] | None, Meta(description="factors by number of processors")] = None
-    capacity_model: Annotated[str | None, Meta(description="its capacity model")] = None
     capability: Annotated[int | None, Meta(description="primary capability; it distinguishes curves")] = None
     secondary: Annotated[int | None, Meta(description="that of processors at full speed, if other")] = None
 

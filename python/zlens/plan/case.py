@@ -196,10 +196,6 @@ class WhatIfCase(Struct):
         """Return the name of a partition in answers."""
         return list(partitions.display_names(self.machine))[index]
 
-    def partition_of_type(self, setting: Setting, kind: str) -> int:
-        """Return the index of the requested partition's cores of a type."""
-        return self.partition_named(setting, setting.name or self.own_partition(setting), kind)
-
     def partition_named(self, setting: Setting, name: str, kind: str) -> int:
         """Return the index of a partition's cores of a type."""
         return self.partitions(replace(setting, name=name, kind=kind))[0]

@@ -118,8 +118,8 @@ def outcome(
     done: Mapping[tuple[str, str], CompletedRun],
 ) -> VariantOutcome:
     """Return the outcome of a policy or control from its runs by case."""
-    all_jobs = (job for case_jobs in cases.values() for job in case_jobs)
-    runs = [done[job.rig, job.name] for job in all_jobs if (job.rig, job.name) in done]
+    by_case = {name: [done.get((job.rig, job.name)) for job in found] for name, found in cases.items()}
+    runs = [one for found in by_case.values() for one in found if one is not None]
     errors = [f"{one.job.name}: {one.error}" for one in runs if one.error is not None]
     control = variant if isinstance(variant, Control) else None
     numbers = {}
@@ -131,10 +131,9 @@ def outcome(
     verdicts = []
     for one in rig.observations:
         values = {
-            name: [done[job.rig, job.name].values.get(one.name, {}) if (job.rig, job.name) in done else {}
-                   for job in case_jobs]
-            for name, case_jobs in cases.items()
-        }  # fmt: skip
+            name: [run.values.get(one.name, {}) if run else {} for run in found]
+            for name, found in by_case.items()
+        }
         base = values.get(one.relative_to) if one.relative_to is not None else None
         observed = {name: _by_subject(each, base) for name, each in values.items()}
         wanted = {name: by_name[one.name] for name, by_name in numbers.items()}

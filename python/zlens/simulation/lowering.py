@@ -418,7 +418,7 @@ class _MachineLowering:
             what = f"control_unit.{entry['name']}.ranks differs from that of others of {server}"
             raise self.scenario.error(what, "use the same for each")
         # Control units of one storage server have the number of the first.
-        first = next(at for at, one in enumerate(units) if one is same[0])
+        first = units.index(same[0])
         ssid = index + 1 if entry["ssid"] is None else entry["ssid"]
         return lower_table(CONTROL_UNIT, entry, {"ssid": ssid, "shares": shares, "server": first})
 

@@ -92,12 +92,9 @@ def prepare(
     """Check and lower a scenario parsed from TOML; ScenarioError if it cannot be simulated."""
     name = values.get("model")
     if not isinstance(name, str):
-        raise ScenarioError(
-            "model is missing: model that the scenario is for",
-            file=file,
-            expected=f"one of {', '.join(simulation.SIMULATED)}",
-            cure='add model = "shares"',
-        )
+        message, expected = "model is missing: model that the scenario is for", simulation.SIMULATED
+        cure = 'add model = "shares"'
+        raise ScenarioError(message, file=file, expected=f"one of {', '.join(expected)}", cure=cure)
     overrides = {"seed": seed, "seconds": None if hours is None else 3600 * hours}
     for key, value in overrides.items():
         values = values if value is None else set_value(values, f"simulation.{key}", value)

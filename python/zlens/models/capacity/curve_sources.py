@@ -107,11 +107,11 @@ def curve_of_session(session: CoreSession, system: str | None = None) -> NamedCu
     if system is None and len(systems) == 1:
         system = systems[0]
     if system not in systems:
-        raise ScenarioError(
-            "the file contains several systems" if system is None else f"the file has no system {system}",
-            expected=", ".join(systems[:20]),
-            cure="name one: system = ...",
+        known = ", ".join(systems[:20])
+        message = (
+            "the file contains several systems" if system is None else f"the file has no system {system}"
         )
+        raise ScenarioError(message, expected=known, cure="name one: system = ...")
     return _of_linux(session, system) or _of_catalog(session, system)
 
 

@@ -16,7 +16,7 @@ from zlens.models.optional_numbers import product, ratio
 from zlens.models.scenario import Scenario
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt.bounds import DemandPart, ThroughputBound
-from zlens.models.smt.published import ranges
+from zlens.models.smt.publications import ranges
 from zlens.rendering.answer import Answer, AnswerFigure, Value
 from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries

@@ -293,11 +293,8 @@ def _check_user(scenario: Scenario, part: SystemPartition, user: Entry) -> None:
     for kind in ("relative", "absolute"):
         share, maximum = user[kind], user[f"maximum_{kind}"]
         if share is not None and maximum is not None and maximum < share:
-            raise error(
-                f"{path}.maximum_{kind} is {maximum:g}, below its share",
-                f"raise it, or lower {kind}",
-                f"at least {share:g}",
-            )
+            what, expected = f"{path}.maximum_{kind} is {maximum:g}, below its share", f"at least {share:g}"
+            raise error(what, f"raise it, or lower {kind}", expected)
     storage, working_set = user["storage"], user["working_set"]
     if storage is not None and working_set is not None and working_set > storage:
         expected = f"at most its storage, {storage:g}"
