@@ -108,15 +108,11 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[RunPair]:
         if len(sides) == 1:
             missing = "comparison" if sides[0][0] == "base" else "base"
             raise problem.general_error(f"{location}.{missing} is missing", f"add {missing}")
-        runs, measured = zip(
-            *(
-                run_of(
-                    given, f"{location}.{side}", problem, name=f"{name}, {side}", as_published=as_published
-                )
-                for side, given in sides
-            ),
-            strict=True,
-        )
+        found = []
+        for side, given in sides:
+            place, shown = f"{location}.{side}", f"{name}, {side}"
+            found.append(run_of(given, place, problem, name=shown, as_published=as_published))
+        runs, measured = zip(*found, strict=True)
         base, comparison = runs
         etrr, itrr = ratio(comparison.etr, base.etr), ratio(comparison.itr, base.itr)
         if etrr is None and itrr is None:

@@ -157,13 +157,12 @@ def _fill(
     for user, virtual_cpus, limit in zip(users, inside, limits, strict=True):
         own: list[int | CapGroup] = [*range(virtual_cpus.start, virtual_cpus.stop)]
         floor_sum = sum(floors[virtual_cpus])
-        is_limited = limit is not None and (soft or user.limit == "hard")
-        if is_limited:
-            own = [CapGroup(tuple(own), max(0.0, (limit or 0.0) - floor_sum))]
+        if limit is not None and (soft or user.limit == "hard"):
+            own = [CapGroup(tuple(own), max(0.0, limit - floor_sum))]
         if user.pool in pools:
             members.setdefault(user.pool or "", []).extend(own)
             used[user.pool or ""] += floor_sum
-        elif is_limited:
+        else:
             groups += (group for group in own if isinstance(group, CapGroup))
     for name, of_pool in members.items():
         groups.append(CapGroup(tuple(of_pool), max(0.0, pools[name] - used[name])))
@@ -329,7 +328,5 @@ def _row(user: dict[str, Any], solved: ShareUser | None, share: Share | None) ->
         stated_demand = wanted = sum(solved.demands)
     entitled, used = share.entitlement, share.allocation
     amounts = (share.normalized, entitled + of_its_own, stated_demand, share.limit, used + of_its_own)
-    return (
-        *(*subject, share_text, *amounts),
-        *(max(0.0, used - entitled), max(0.0, wanted - used), share.bound_by),
-    )
+    differences = (max(0.0, used - entitled), max(0.0, wanted - used))
+    return (*subject, share_text, *amounts, *differences, share.bound_by)
